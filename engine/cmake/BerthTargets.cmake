@@ -1,0 +1,28 @@
+# One helper per kind of target, so that every target of a kind is built alike.
+
+# Warnings and link checks for Berth's own code; never forced on users of its targets.
+function(berth_own_target target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                                           -Wno-sign-conversion -Wnon-virtual-dtor)
+  if(BERTH_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# berth_plugin(<kind>_<name> SOURCES ... LIBRARIES ...): a plugin beside the engine's own library.
+function(berth_plugin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE berth::engine ${ARG_LIBRARIES})
+  set_target_properties(${name} PROPERTIES
+    PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${BERTH_PLUGIN_OUTPUT_DIRECTORY}
+    INSTALL_RPATH "$ORIGIN/..")
+  berth_own_target(${name})
+  set_property(GLOBAL APPEND PROPERTY BERTH_PLUGINS ${name})
+  install(TARGETS ${name} LIBRARY DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
+endfunction()
+
+# berth_left_out(<what> <why>): the one clear line for a part whose dependency is absent.
+function(berth_left_out what why)
+  message(STATUS "Berth: ${what} is left out: ${why}")
+endfunction()

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "berth/export.h"
+#include "berth/graph.h"
+#include "berth/problem.h"
+
+namespace berth {
+
+struct LoadOptions {
+  /// Values of named dynamic dimensions: {"batch": 8}. A name the model does not have is an error
+  /// listing those it has.
+  std::map<std::string, std::int64_t> dims;
+  /// Shapes of inputs by name, where a dimension has no name.
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+};
+
+struct LoadedModel {
+  std::shared_ptr<const Graph> graph;
+  /// What a user should know and can live with: an opset newer than known, inferred defaults,
+  /// unknown op types, how many tensors have no size.
+  std::vector<std::string> notes;
+};
+
+/// Reads (and writes back) one family of model files. [thread-compatible]
+class BERTH_EXPORT Frontend {
+ public:
+  virtual ~Frontend();
+
+  /// Whether this file or folder looks like one of its own: by name, and by a few bytes where the
+  /// name does not decide. Never throws for a file that cannot be read.
+  [[nodiscard]] virtual bool claims(const std::filesystem::path& model) const = 0;
+
+  /// Throws Error naming the file, the place in it and the fix.
+  [[nodiscard]] virtual LoadedModel load(const std::filesystem::path& model,
+                                         const LoadOptions& options) = 0;
+
+  /// Writes the model with its placement in the family's own terms. Everything else in the file
+  /// is kept. Written whole or not at all. The default throws Error(unsupported).
+  virtual void annotate(const std::filesystem::path& model, const Graph& graph,
+                        const Cluster& cluster, const Placement& placement,
+                        const std::filesystem::path& output);
+};
+
+}  // namespace berth

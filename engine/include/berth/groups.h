@@ -1,0 +1,78 @@
+// Groups of ops that are placed together, and the transforms that make them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "berth/costs.h"
+#include "berth/export.h"
+#include "berth/graph.h"
+#include "berth/types.h"
+
+namespace berth {
+
+/// An immutable map op -> group with its quotient graph. Policies place groups.
+///
+/// Every group is non-empty. The groups are numbered in a topological order of the quotient graph
+/// where it is acyclic; co-location constraints can force a cyclic one (a forward op with its
+/// gradient), and then the number follows the mean position of the members in the graph's order.
+/// [thread-safe: immutable]
+class BERTH_EXPORT Groups {
+ public:
+  /// `group_of[op]` with any labels >= 0; they are renumbered as above.
+  /// Throws Error(invalid_argument) for a wrong size or a negative label.
+  Groups(const Graph& graph, std::vector<GroupId> group_of);
+
+  [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(begin_.size()) - 1; }
+  [[nodiscard]] GroupId of(OpId op) const noexcept {
+    return group_of_[static_cast<std::size_t>(op)];
+  }
+  [[nodiscard]] std::span<const GroupId> map() const noexcept { return group_of_; }
+  /// Sorted by topological position.
+  [[nodiscard]] std::span<const OpId> members(GroupId group) const noexcept;
+  /// True where the quotient graph has no cycle.
+  [[nodiscard]] bool acyclic() const noexcept { return acyclic_; }
+
+  /// An edge of the quotient graph: the distinct tensors that ops of `src` send to ops of `dst`,
+  /// each counted once.
+  struct Edge {
+    GroupId src;
+    GroupId dst;
+    std::int64_t bytes;
+    std::int32_t tensors;  ///< 0 = control edges only
+  };
+  [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept;  ///< by dst
+  [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept;   ///< by src
+
+  /// Device per op from device per group; sizes count() -> op count.
+  [[nodiscard]] std::vector<DeviceId> expand(std::span<const DeviceId> device_of_group) const;
+
+ private:
+  std::vector<GroupId> group_of_;
+  std::vector<std::int32_t> begin_;
+  std::vector<OpId> members_;
+  std::vector<std::int32_t> out_begin_, in_begin_;
+  std::vector<Edge> out_edges_, in_edges_;
+  bool acyclic_ = true;
+};
+
+/// The finest groups a placement may use: one per op, ops of one co-location class together.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> colocation_groups(const Graph& graph);
+
+/// At most `count` groups (more only where devices' kinds forbid a merge), coarsened from
+/// `colocation_groups` by merging along the heaviest edge that creates no cycle, then merging
+/// neighbours in topological order. Merging never joins ops without a common device kind; a group
+/// grows past twice the mean cost only where nothing else is left to merge. count >= 1.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
+                                                                 const Costs& costs, GroupId count);
+
+/// The graph without the ops that no op of `fetches` needs (names; empty = every op without
+/// consumers that is not a bare constant). Throws Error(not_found) for a name that is not there.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> prune(const Graph& graph,
+                                                              std::span<const std::string> fetches);
+
+}  // namespace berth

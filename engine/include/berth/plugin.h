@@ -1,0 +1,114 @@
+// The contract between the engine and its plugins.
+//
+// A plugin is a shared library with one exported symbol, `berth_plugin`: a PluginDescriptor that
+// is initialised data, so that the engine can read and check it before any function of the plugin
+// runs. C++ types cross this boundary, so the ABI must match exactly: the fingerprint holds
+// compiler, standard library and language mode, and abi_version the layout of these headers.
+// Libraries stay loaded until the process ends. The file is named <kind>_<name>.so.
+//
+//   class Mine : public berth::Policy { ... };
+//   static constexpr berth::OptionSpec kOptions[] = {
+//       {"rounds", berth::OptionType::integer, "8", "passes over the graph, >= 1"}};
+//   BERTH_POLICY_PLUGIN(Mine, "mine", "1.0", "one line for `berth plugins`", kOptions)
+//
+// Mine is constructed from `const berth::Options&`, with every option checked and defaulted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "berth/export.h"
+#include "berth/frontend.h"
+#include "berth/options.h"
+#include "berth/policy.h"
+#include "berth/version.h"
+
+#define BERTH_DETAIL_STRING2(x) #x
+#define BERTH_DETAIL_STRING(x) BERTH_DETAIL_STRING2(x)
+#if defined(__clang__)
+#define BERTH_DETAIL_COMPILER "clang-" BERTH_DETAIL_STRING(__clang_major__)
+#elif defined(__GNUC__)
+#define BERTH_DETAIL_COMPILER "gcc-" BERTH_DETAIL_STRING(__GNUC__)
+#else
+#define BERTH_DETAIL_COMPILER "unknown"
+#endif
+#if defined(_GLIBCXX_RELEASE)
+#define BERTH_DETAIL_STDLIB                                                            \
+  "libstdc++-" BERTH_DETAIL_STRING(_GLIBCXX_RELEASE) ":cxx11abi=" BERTH_DETAIL_STRING( \
+      _GLIBCXX_USE_CXX11_ABI)
+#else
+#define BERTH_DETAIL_STDLIB "unknown"
+#endif
+
+/// What must be equal on both sides for C++ types to cross.
+#define BERTH_BUILD_FINGERPRINT \
+  BERTH_DETAIL_COMPILER ";" BERTH_DETAIL_STDLIB ";c++" BERTH_DETAIL_STRING(__cplusplus)
+
+namespace berth {
+
+inline constexpr std::uint32_t kPluginMagic = 0x48545242;  // "BRTH"
+inline constexpr const char* kPluginSymbol = "berth_plugin";
+
+enum class PluginKind : std::uint32_t { frontend = 1, policy = 2 };
+[[nodiscard]] BERTH_EXPORT const char* plugin_kind_name(PluginKind kind) noexcept;
+
+/// Plain data with a layout of its own: the first four fields never move, so that a mismatch of
+/// anything after them can be told. Strings and arrays are static in the plugin.
+struct PluginDescriptor {
+  std::uint32_t magic;        ///< kPluginMagic
+  std::uint32_t abi_version;  ///< BERTH_ABI_VERSION the plugin was built with
+  std::uint32_t size;         ///< sizeof(PluginDescriptor) there
+  PluginKind kind;
+  const char* fingerprint;    ///< BERTH_BUILD_FINGERPRINT there
+  const char* berth_version;  ///< BERTH_VERSION_STRING there, for messages
+  const char* name;           ///< unique within its kind: lower case, digits, '-', '_'
+  const char* version;
+  const char* description;  ///< one line
+  const OptionSpec* options;
+  std::size_t option_count;
+  /// Exactly the one of `kind` is set. Returns a new object, owned by the caller and deleted
+  /// through its virtual destructor; throws berth::Error.
+  Frontend* (*create_frontend)(const Options& options);
+  Policy* (*create_policy)(const Options& options);
+};
+
+}  // namespace berth
+
+#define BERTH_DETAIL_PLUGIN(KIND, NAME, VERSION, DESCRIPTION, OPTIONS, COUNT, FRONTEND, POLICY) \
+  extern "C" BERTH_EXPORT const ::berth::PluginDescriptor berth_plugin;                         \
+  extern "C" const ::berth::PluginDescriptor berth_plugin = {::berth::kPluginMagic,             \
+                                                             BERTH_ABI_VERSION,                 \
+                                                             sizeof(::berth::PluginDescriptor), \
+                                                             KIND,                              \
+                                                             BERTH_BUILD_FINGERPRINT,           \
+                                                             BERTH_VERSION_STRING,              \
+                                                             NAME,                              \
+                                                             VERSION,                           \
+                                                             DESCRIPTION,                       \
+                                                             OPTIONS,                           \
+                                                             COUNT,                             \
+                                                             FRONTEND,                          \
+                                                             POLICY};
+
+/// At namespace scope, once per library. OPTIONS is an array of OptionSpec.
+#define BERTH_POLICY_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
+  static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {        \
+    return new CLASS(options);                                                          \
+  }                                                                                     \
+  BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, OPTIONS, \
+                      std::size(OPTIONS), nullptr, &berth_create_policy)
+/// The same for a policy without options.
+#define BERTH_POLICY_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
+  static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {           \
+    return new CLASS(options);                                                             \
+  }                                                                                        \
+  BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, nullptr, 0, \
+                      nullptr, &berth_create_policy)
+/// The same for a frontend without options.
+#define BERTH_FRONTEND_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
+  static ::berth::Frontend* berth_create_frontend(const ::berth::Options& options) {         \
+    return new CLASS(options);                                                               \
+  }                                                                                          \
+  BERTH_DETAIL_PLUGIN(::berth::PluginKind::frontend, NAME, VERSION, DESCRIPTION, nullptr, 0, \
+                      &berth_create_frontend, nullptr)

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+namespace berth {
+
+/// A small seeded generator (SplitMix64; Steele, Lea, Flood, OOPSLA 2014) whose stream is the same
+/// on every platform, which the distributions of <random> do not promise. Not for cryptography.
+/// [thread-compatible: one per thread]
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  /// Uniform over all 64-bit values.
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+
+  /// Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
+  std::uint64_t below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
+
+  /// Uniform in [0, 1).
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+  /// A generator for an independent stream, e.g. one per sample of a batch.
+  Random split() { return Random(next()); }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace berth
