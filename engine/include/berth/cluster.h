@@ -108,6 +108,10 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] const std::vector<LinkSpec>& links() const noexcept { return links_; }
 
  private:
+  void index_devices();
+  void resolve_routes();
+  [[nodiscard]] Route route_of(const LinkSpec& link);
+
   std::string name_;
   std::vector<Device> devices_;
   std::vector<LinkSpec> links_;

@@ -97,8 +97,10 @@ class BERTH_EXPORT Graph {
   [[nodiscard]] std::span<const TensorId> inputs(OpId op) const noexcept;
   /// Tensors produced, in port order.
   [[nodiscard]] std::span<const TensorId> outputs(OpId op) const noexcept;
-  [[nodiscard]] std::span<const Edge> in_edges(OpId op) const noexcept;   ///< by (input order)
-  [[nodiscard]] std::span<const Edge> out_edges(OpId op) const noexcept;  ///< by (consumer, port)
+  [[nodiscard]] std::span<const Edge> in_edges(
+      OpId op) const noexcept;  ///< by input order, control edges last
+  [[nodiscard]] std::span<const Edge> out_edges(
+      OpId op) const noexcept;  ///< by (consumer, its input order)
   /// Sum of the sizes of all outputs; unknown ones count as 0.
   [[nodiscard]] std::int64_t output_bytes(OpId op) const noexcept;
   /// Bytes of parameters (weights) that must live where this op runs: the distinct parameter

@@ -87,6 +87,8 @@ class BERTH_EXPORT Problem {
   void validate(const Placement& placement) const;
 
  private:
+  void sum_groups();
+
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Costs> costs_;

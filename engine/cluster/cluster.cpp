@@ -1,0 +1,158 @@
+#include "berth/cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kMostDevices = 4096;
+constexpr std::string_view kAny = "*";
+
+[[noreturn]] void fail(const std::string& cluster, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, cat("cluster '", cluster, "': ", what));
+}
+
+void check_device(const std::string& cluster, const Device& device) {
+  if (device.name.empty() || device.name == kAny) {
+    fail(cluster, cat("a device is named '", device.name, "'; give every device a name"));
+  }
+  if (device.kind.empty()) {
+    fail(cluster, cat("device '", device.name, "' has no kind; name one, like 'gpu'"));
+  }
+  if (device.memory_bytes < 0) {
+    fail(cluster, cat("device '", device.name, "' has ", device.memory_bytes,
+                      " bytes of memory; leave memory_bytes out for no limit"));
+  }
+  for (const double figure : {device.flops, device.flops_16, device.flops_8, device.flops_64,
+                              device.memory_bandwidth, device.op_overhead_us}) {
+    if (!std::isfinite(figure) || figure < 0) {
+      fail(cluster, cat("device '", device.name, "' has a figure of ", figure,
+                        "; figures are finite and not negative"));
+    }
+  }
+}
+
+bool same_compute(const Device& a, const Device& b) {
+  return a.flops == b.flops && a.flops_16 == b.flops_16 && a.flops_8 == b.flops_8 &&
+         a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth && a.host == b.host;
+}
+
+void check_link(const std::string& cluster, const LinkSpec& link) {
+  if (!std::isfinite(link.bandwidth_bytes_per_s) || link.bandwidth_bytes_per_s <= 0) {
+    fail(cluster, cat("link ", link.src, " -> ", link.dst, " has a bandwidth of ",
+                      link.bandwidth_bytes_per_s, " bytes/s; it must be above 0"));
+  }
+  if (!std::isfinite(link.latency_us) || link.latency_us < 0) {
+    fail(cluster, cat("link ", link.src, " -> ", link.dst, " has a latency of ", link.latency_us,
+                      " us; it must not be negative"));
+  }
+}
+
+}  // namespace
+
+Cluster::Cluster(std::string name, std::vector<Device> devices, const std::vector<LinkSpec>& links)
+    : name_(std::move(name)), devices_(std::move(devices)), links_(links) {
+  index_devices();
+  resolve_routes();
+}
+
+void Cluster::index_devices() {
+  if (devices_.empty()) fail(name_, "has no devices; describe at least one");
+  if (devices_.size() > kMostDevices) {
+    fail(name_, cat("has ", devices_.size(), " devices; at most ", kMostDevices, " are supported"));
+  }
+  std::unordered_set<std::string_view> names;
+  for (const Device& device : devices_) {
+    check_device(name_, device);
+    if (!names.insert(device.name).second) {
+      fail(name_, cat("two devices are named '", device.name, "'; make names unique"));
+    }
+    const auto known = std::find(kinds_.begin(), kinds_.end(), device.kind);
+    const auto kind = static_cast<KindId>(known - kinds_.begin());
+    if (known == kinds_.end()) {
+      kinds_.push_back(device.kind);
+    } else if (!same_compute(device, kind_device(kind))) {
+      fail(name_,
+           cat("devices '", kind_device(kind).name, "' and '", device.name, "' are both of kind '",
+               device.kind, "' but differ in compute figures; give one of them a kind of its own"));
+    }
+    kind_of_.push_back(kind);
+  }
+}
+
+Route Cluster::route_of(const LinkSpec& link) {
+  Route route{link.bandwidth_bytes_per_s, link.latency_us, {}};
+  for (const std::string& channel : link.shares) {
+    auto known = std::find(channels_.begin(), channels_.end(), channel);
+    if (known == channels_.end()) known = channels_.insert(channels_.end(), channel);
+    route.channels.push_back(static_cast<ChannelId>(known - channels_.begin()));
+  }
+  std::sort(route.channels.begin(), route.channels.end());
+  route.channels.erase(std::unique(route.channels.begin(), route.channels.end()),
+                       route.channels.end());
+  return route;
+}
+
+void Cluster::resolve_routes() {
+  const std::size_t count = devices_.size();
+  // The devices an end of a link stands for, as [first, last).
+  const auto range = [&](const std::string& end) -> std::pair<std::size_t, std::size_t> {
+    if (end == kAny) return {0, count};
+    const auto device = find_device(end);
+    if (!device) {
+      fail(name_, cat("a link names device '", end,
+                      "', which it does not have. Devices: ", device_names(), "."));
+    }
+    return {*device, *device + 1};
+  };
+  routes_.assign(count * count, Route{0, 0, {}});
+  // Links with more stars first, so that the more specific and the later ones overwrite.
+  for (int stars = 2; stars >= 0; --stars) {
+    for (const LinkSpec& link : links_) {
+      if ((link.src == kAny) + (link.dst == kAny) != stars) continue;
+      check_link(name_, link);
+      const auto [src_begin, src_end] = range(link.src);
+      const auto [dst_begin, dst_end] = range(link.dst);
+      const Route route = route_of(link);
+      for (std::size_t src = src_begin; src < src_end; ++src) {
+        for (std::size_t dst = dst_begin; dst < dst_end; ++dst) {
+          if (src != dst) routes_[src * count + dst] = route;
+        }
+      }
+    }
+  }
+  for (std::size_t src = 0; src < count; ++src) {
+    for (std::size_t dst = 0; dst < count; ++dst) {
+      if (src != dst && routes_[src * count + dst].bandwidth_bytes_per_s == 0) {
+        fail(name_, cat("no link from '", devices_[src].name, "' to '", devices_[dst].name,
+                        "'; add one, or a link with \"*\""));
+      }
+    }
+  }
+}
+
+std::optional<DeviceId> Cluster::find_device(std::string_view name) const noexcept {
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (devices_[i].name == name) return static_cast<DeviceId>(i);
+  }
+  return std::nullopt;
+}
+
+std::string Cluster::device_names() const {
+  std::vector<std::string> names;
+  for (const Device& device : devices_) names.push_back(device.name);
+  return join(names);
+}
+
+const Device& Cluster::kind_device(KindId kind) const noexcept {
+  const auto first = std::find(kind_of_.begin(), kind_of_.end(), kind);
+  return devices_[static_cast<std::size_t>(first - kind_of_.begin())];
+}
+
+}  // namespace berth

@@ -1,0 +1,110 @@
+#include "berth/error.h"
+#include "berth/files.h"
+#include "files/json_reader.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kFormat = "berth.cluster/1";
+
+/// The optional figures of a device, by their key in the file.
+struct Figure {
+  const char* key;
+  double Device::*field;
+};
+constexpr Figure kFigures[] = {
+    {"flops", &Device::flops},
+    {"flops_16", &Device::flops_16},
+    {"flops_8", &Device::flops_8},
+    {"flops_64", &Device::flops_64},
+    {"memory_bandwidth_bytes_per_s", &Device::memory_bandwidth},
+    {"op_overhead_us", &Device::op_overhead_us},
+};
+
+Device read_device(const JsonReader& json) {
+  json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
+                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "host"});
+  Device device;
+  device.name = json.at("name").text();
+  device.kind = json.at("kind").text();
+  if (json.has("memory_bytes")) device.memory_bytes = json.at("memory_bytes").bytes();
+  for (const Figure& figure : kFigures) {
+    if (json.has(figure.key)) device.*figure.field = json.at(figure.key).amount();
+  }
+  if (json.has("host")) device.host = json.at("host").boolean();
+  return device;
+}
+
+LinkSpec read_link(const JsonReader& json) {
+  json.expect_object({"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares"});
+  LinkSpec link;
+  link.src = json.at("src").text();
+  link.dst = json.at("dst").text();
+  link.bandwidth_bytes_per_s = json.at("bandwidth_bytes_per_s").amount();
+  link.latency_us = json.at("latency_us").amount();
+  if (json.has("shares")) {
+    const JsonReader shares = json.at("shares");
+    for (std::size_t i = 0; i < shares.size(); ++i) link.shares.push_back(shares.at(i).text());
+  }
+  return link;
+}
+
+}  // namespace
+
+std::shared_ptr<const Cluster> parse_cluster(std::string_view json, const std::string& origin) {
+  const Json document = parse_json(json, origin);
+  const JsonReader root(document, origin);
+  root.expect_object({"format", "name", "devices", "links"}, kFormat);
+  const JsonReader device_list = root.at("devices");
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < device_list.size(); ++i) {
+    devices.push_back(read_device(device_list.at(i)));
+  }
+  const JsonReader link_list = root.at("links");
+  std::vector<LinkSpec> links;
+  for (std::size_t i = 0; i < link_list.size(); ++i) links.push_back(read_link(link_list.at(i)));
+  try {
+    return std::make_shared<const Cluster>(root.at("name").text(), std::move(devices), links);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_file) throw;
+    throw Error(ErrorCode::invalid_file, cat(origin, ": ", error.what()));
+  }
+}
+
+std::shared_ptr<const Cluster> load_cluster(const std::string& preset_or_path) {
+  if (preset_or_path.find_first_of("/.") == std::string::npos) {
+    return Cluster::preset(preset_or_path);
+  }
+  return parse_cluster(read_file(preset_or_path), preset_or_path);
+}
+
+std::string cluster_json(const Cluster& cluster) {
+  Json devices = Json::array();
+  for (DeviceId id = 0; id < cluster.device_count(); ++id) {
+    const Device& device = cluster.device(id);
+    Json entry = {{"name", device.name}, {"kind", device.kind}};
+    if (device.memory_bytes != kNoLimit) entry["memory_bytes"] = device.memory_bytes;
+    for (const Figure& figure : kFigures) {
+      if (device.*figure.field != 0) entry[figure.key] = device.*figure.field;
+    }
+    if (device.host) entry["host"] = true;
+    devices.push_back(std::move(entry));
+  }
+  Json links = Json::array();
+  for (const LinkSpec& link : cluster.links()) {
+    Json entry = {{"src", link.src},
+                  {"dst", link.dst},
+                  {"bandwidth_bytes_per_s", link.bandwidth_bytes_per_s},
+                  {"latency_us", link.latency_us}};
+    if (!link.shares.empty()) entry["shares"] = link.shares;
+    links.push_back(std::move(entry));
+  }
+  const Json document = {{"format", kFormat},
+                         {"name", cluster.name()},
+                         {"devices", std::move(devices)},
+                         {"links", std::move(links)}};
+  return document.dump(1) + "\n";
+}
+
+}  // namespace berth

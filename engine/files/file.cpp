@@ -1,0 +1,114 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* action, int error) {
+  const ErrorCode code = error == ENOENT ? ErrorCode::not_found : ErrorCode::io;
+  throw Error(code, cat(path.string(), ": ", action, ": ", std::generic_category().message(error)));
+}
+
+/// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  /// 0 or errno.
+  int close() {
+    const int result = ::close(fd_) == 0 ? 0 : errno;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+/// 0 or errno.
+int write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// A new file beside `target` under a name of its own; -1 with errno set where that fails.
+int create_beside(const std::filesystem::path& target, std::string& temporary) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary = cat(target.string(), ".", ::getpid(), ".", attempt, ".tmp");
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "cannot be opened", errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail(path, "cannot be read", errno);
+  if (S_ISDIR(info.st_mode)) fail(path, "cannot be read", EISDIR);
+  std::string content;
+  content.reserve(static_cast<std::size_t>(info.st_size) + 1);
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      fail(path, "cannot be read", errno);
+    }
+    if (count == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  // A device such as /dev/stdout is no file to replace: written in place.
+  std::error_code status_error;
+  const auto status = std::filesystem::status(path, status_error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (device.get() < 0) fail(path, "cannot be opened for writing", errno);
+    const int error = write_all(device.get(), content);
+    if (error != 0) fail(path, "cannot be written", error);
+    return;
+  }
+  // A link keeps pointing where it points: the file behind it is replaced.
+  const std::filesystem::path target =
+      std::filesystem::is_regular_file(status) ? std::filesystem::canonical(path) : path;
+  std::string temporary;
+  Descriptor file(create_beside(target, temporary));
+  if (file.get() < 0) fail(path, "cannot be created", errno);
+  int error = write_all(file.get(), content);
+  if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  const int close_error = file.close();
+  if (error == 0) error = close_error;
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    fail(path, "cannot be written", error);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,118 @@
+#include "berth/error.h"
+#include "berth/files.h"
+#include "files/json_reader.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kFormat = "berth.graph/1";
+
+void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
+  if (!cost.json().is_object()) {
+    builder.set_cost(op, {}, cost.amount());
+    return;
+  }
+  for (const auto& [kind, value] : cost.json().items()) {
+    if (kind.empty()) cost.fail("a device kind has no name; name it, or give one number for all");
+    builder.set_cost(op, kind, cost.at(kind).amount());
+  }
+}
+
+/// Adds one op; its output tensors go to `outputs`.
+void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId>& outputs) {
+  json.expect_object({"name", "type", "cost_us", "output_bytes", "param_bytes", "colocate"});
+  const std::string& name = json.at("name").text();
+  const OpId op = builder.add_op(name, json.at("type").text());
+  if (json.has("cost_us")) read_costs(json.at("cost_us"), op, builder);
+  const JsonReader sizes = json.at("output_bytes");
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    TensorInfo info;
+    info.bytes = sizes.at(i).bytes();
+    outputs.push_back(builder.add_output(op, std::move(info)));
+  }
+  if (json.has("param_bytes")) builder.set_param_bytes(op, json.at("param_bytes").bytes());
+  if (json.has("colocate")) builder.set_colocation(op, json.at("colocate").text());
+}
+
+void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>& outputs,
+               GraphBuilder& builder) {
+  json.expect_object({"src", "output", "dst"});
+  const auto last = static_cast<std::int64_t>(outputs.size()) - 1;
+  if (last < 0) json.fail("there are no ops to connect; remove the edge");
+  const auto src = static_cast<OpId>(json.at("src").integer(0, last));
+  const auto dst = static_cast<OpId>(json.at("dst").integer(0, last));
+  if (!json.has("output")) {
+    builder.add_control_edge(src, dst);
+    return;
+  }
+  const std::vector<TensorId>& ports = outputs[static_cast<std::size_t>(src)];
+  if (ports.empty()) {
+    json.fail(cat("op #", src, " has no outputs; leave \"output\" out for a control edge"));
+  }
+  const std::int64_t port =
+      json.at("output").integer(0, static_cast<std::int64_t>(ports.size()) - 1);
+  builder.add_input(dst, ports[static_cast<std::size_t>(port)]);
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
+  const Json document = parse_json(json, origin);
+  const JsonReader root(document, origin);
+  root.expect_object({"format", "name", "ops", "edges"}, kFormat);
+  const JsonReader ops = root.at("ops");
+  const JsonReader edges = root.at("edges");
+  GraphBuilder builder(root.at("name").text());
+  try {
+    std::vector<std::vector<TensorId>> outputs(ops.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) read_op(ops.at(i), builder, outputs[i]);
+    for (std::size_t i = 0; i < edges.size(); ++i) read_edge(edges.at(i), outputs, builder);
+    return builder.build();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_file) throw;
+    throw Error(ErrorCode::invalid_file, cat(origin, ": ", error.what()));
+  }
+}
+
+std::shared_ptr<const Graph> load_graph(const std::filesystem::path& path) {
+  return parse_graph(read_file(path), path.string());
+}
+
+std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cluster) {
+  Json ops = Json::array();
+  Json edges = Json::array();
+  std::vector<std::int32_t> port(static_cast<std::size_t>(graph.tensor_count()), 0);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    Json kinds = Json::object();
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      if (costs.can_run(op, kind)) kinds[cluster.kind_name(kind)] = costs.op_us(op, kind);
+    }
+    Json sizes = Json::array();
+    for (const TensorId tensor : graph.outputs(op)) {
+      port[static_cast<std::size_t>(tensor)] = static_cast<std::int32_t>(sizes.size());
+      sizes.push_back(graph.bytes(tensor));
+    }
+    Json entry = {{"name", graph.op_name(op)},
+                  {"type", graph.op_type(op)},
+                  {"cost_us", std::move(kinds)},
+                  {"output_bytes", std::move(sizes)}};
+    if (graph.param_bytes(op) > 0) entry["param_bytes"] = graph.param_bytes(op);
+    if (!graph.colocation(op).empty()) entry["colocate"] = graph.colocation(op);
+    ops.push_back(std::move(entry));
+  }
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    for (const Edge& edge : graph.in_edges(op)) {
+      Json entry = {{"src", edge.src}, {"dst", edge.dst}};
+      if (edge.tensor != kNoTensor) entry["output"] = port[static_cast<std::size_t>(edge.tensor)];
+      edges.push_back(std::move(entry));
+    }
+  }
+  const Json document = {{"format", kFormat},
+                         {"name", graph.name()},
+                         {"ops", std::move(ops)},
+                         {"edges", std::move(edges)}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth

@@ -1,0 +1,155 @@
+#include "files/json_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <vector>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+
+std::string JsonReader::place() const {
+  if (parent_ == nullptr) return {};
+  std::string path = parent_->place();
+  if (key_.empty()) return path + cat("[", index_, "]");
+  if (!path.empty()) path += '.';
+  return path.append(key_);
+}
+
+void JsonReader::fail(const std::string& what) const {
+  const std::string path = place();
+  throw Error(ErrorCode::invalid_file,
+              cat(*origin_, ": ", path.empty() ? "" : "at " + path + ": ", what));
+}
+
+void JsonReader::expect_object(std::initializer_list<std::string_view> known,
+                               std::string_view format) const {
+  if (!value_->is_object()) fail("expected an object { ... }");
+  for (const auto& [key, value] : value_->items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      fail(cat("unknown key '", key, "'", known_names(key, {known.begin(), known.end()})));
+    }
+  }
+  if (!format.empty() && at("format").text() != format) {
+    at("format").fail(cat("the format is '", at("format").text(), "', expected '", format, "'"));
+  }
+}
+
+bool JsonReader::has(std::string_view key) const {
+  return value_->contains(key);
+}
+
+JsonReader JsonReader::at(std::string_view key) const {
+  if (!value_->is_object()) fail("expected an object { ... }");
+  const auto found = value_->find(key);
+  if (found == value_->end()) fail(cat("the key '", key, "' is missing; add it"));
+  return JsonReader(*found, *this, key, 0);
+}
+
+std::size_t JsonReader::size() const {
+  if (!value_->is_array()) fail("expected a list [ ... ]");
+  return value_->size();
+}
+
+JsonReader JsonReader::at(std::size_t index) const {
+  return JsonReader((*value_)[index], *this, {}, index);
+}
+
+const std::string& JsonReader::text() const {
+  if (!value_->is_string()) fail("expected a text in quotes");
+  return value_->get_ref<const std::string&>();
+}
+
+bool JsonReader::boolean() const {
+  if (!value_->is_boolean()) fail("expected true or false");
+  return value_->get<bool>();
+}
+
+double JsonReader::number() const {
+  if (!value_->is_number()) fail("expected a number");
+  const double number = value_->get<double>();
+  if (!std::isfinite(number)) fail("expected a finite number");
+  return number;
+}
+
+double JsonReader::amount() const {
+  const double value = number();
+  if (value < 0) fail(cat("expected a number that is not negative, found ", value));
+  return value;
+}
+
+std::int64_t JsonReader::integer(std::int64_t low, std::int64_t high) const {
+  std::int64_t value = 0;
+  if (value_->is_number_unsigned()) {
+    const auto number = value_->get<std::uint64_t>();
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      fail("the number is above 2^63");
+    }
+    value = static_cast<std::int64_t>(number);
+  } else if (value_->is_number_integer()) {
+    value = value_->get<std::int64_t>();
+  } else if (value_->is_number_float()) {
+    // 1.6e10 is how people and other languages' writers put large whole numbers.
+    const double number = value_->get<double>();
+    if (std::nearbyint(number) != number || std::abs(number) > 0x1p62) {
+      fail("expected a whole number");
+    }
+    value = static_cast<std::int64_t>(number);
+  } else {
+    fail("expected a whole number");
+  }
+  if (value < low || value > high) {
+    fail(cat("expected a whole number from ", low, " to ", high, ", found ", value));
+  }
+  return value;
+}
+
+std::int64_t JsonReader::bytes() const {
+  return integer(0, std::numeric_limits<std::int64_t>::max());
+}
+
+namespace {
+
+/// "line 3, column 14" of a byte offset.
+std::string line_and_column(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 = 0
+  return cat("line ", line, ", column ", before.size() - line_start + 1);
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& origin) {
+  constexpr std::size_t kDeepest = 64;
+  std::vector<std::unordered_set<std::string>> keys;
+  std::string refused;
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (static_cast<std::size_t>(depth) > kDeepest) refused = "nested too deeply";
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.empty() &&
+        !keys.back().insert(parsed.get<std::string>()).second && refused.empty()) {
+      refused = cat("the key '", parsed.get<std::string>(), "' appears twice in one object");
+    }
+    return true;
+  };
+  try {
+    Json json = Json::parse(text.begin(), text.end(), check);
+    if (!refused.empty()) {
+      throw Error(ErrorCode::invalid_file, cat(origin, ": ", refused, "; correct the file"));
+    }
+    return json;
+  } catch (const Json::parse_error& error) {
+    // The byte is counted from 1; the library's own text names no file.
+    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
+    throw Error(
+        ErrorCode::invalid_file,
+        cat(origin, ": ", line_and_column(text, offset),
+            text.empty() ? ": the file is empty" : ": not valid JSON here", "; correct the file"));
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,132 @@
+#include "berth/graph.h"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/graph_data.h"
+
+namespace berth {
+
+std::int64_t element_count(std::span<const std::int64_t> shape) noexcept {
+  std::int64_t count = 1;
+  bool saturated = false;
+  for (const std::int64_t dim : shape) {
+    if (dim < 0) return kUnknownDim;
+    if (dim == 0) return 0;
+    saturated = saturated || __builtin_mul_overflow(count, dim, &count);
+  }
+  return saturated ? std::numeric_limits<std::int64_t>::max() : count;
+}
+
+std::string_view op_class_name(OpClass op_class) noexcept {
+  static constexpr std::array<std::string_view, kOpClassCount> kNames = {
+      "none",    "convolution", "matmul",      "attention",     "recurrent", "normalization",
+      "pooling", "reduction",   "elementwise", "data_movement", "other"};
+  return kNames[static_cast<std::size_t>(op_class)];
+}
+
+Graph::Graph(std::unique_ptr<const Data> data) : data_(std::move(data)) {}
+Graph::~Graph() = default;
+
+const std::string& Graph::name() const noexcept {
+  return data_->name;
+}
+const std::string& Graph::dialect() const noexcept {
+  return data_->dialect;
+}
+OpId Graph::op_count() const noexcept {
+  return static_cast<OpId>(data_->op_names.size());
+}
+TensorId Graph::tensor_count() const noexcept {
+  return static_cast<TensorId>(data_->producers.size());
+}
+std::int64_t Graph::edge_count() const noexcept {
+  return static_cast<std::int64_t>(data_->in_edges.items.size());
+}
+
+const std::string& Graph::op_name(OpId op) const noexcept {
+  return data_->op_names[static_cast<std::size_t>(op)];
+}
+const std::string& Graph::op_type(OpId op) const noexcept {
+  return data_->strings[data_->op_types[static_cast<std::size_t>(op)]];
+}
+std::optional<OpId> Graph::find_op(std::string_view name) const noexcept {
+  const auto found = data_->op_by_name.find(name);
+  if (found == data_->op_by_name.end()) return std::nullopt;
+  return found->second;
+}
+std::span<const TensorId> Graph::inputs(OpId op) const noexcept {
+  return data_->inputs.row(op);
+}
+std::span<const TensorId> Graph::outputs(OpId op) const noexcept {
+  return data_->outputs.row(op);
+}
+std::span<const Edge> Graph::in_edges(OpId op) const noexcept {
+  return data_->in_edges.row(op);
+}
+std::span<const Edge> Graph::out_edges(OpId op) const noexcept {
+  return data_->out_edges.row(op);
+}
+std::int64_t Graph::output_bytes(OpId op) const noexcept {
+  return data_->output_bytes[static_cast<std::size_t>(op)];
+}
+std::int64_t Graph::param_bytes(OpId op) const noexcept {
+  return data_->param_bytes[static_cast<std::size_t>(op)];
+}
+std::int64_t Graph::own_param_bytes(OpId op) const noexcept {
+  return data_->own_param_bytes[static_cast<std::size_t>(op)];
+}
+const std::string& Graph::colocation(OpId op) const noexcept {
+  return data_->strings[data_->colocations[static_cast<std::size_t>(op)]];
+}
+const std::string& Graph::requested_device(OpId op) const noexcept {
+  return data_->strings[data_->requested_devices[static_cast<std::size_t>(op)]];
+}
+const AttributeValue* Graph::attribute(OpId op, std::string_view name) const noexcept {
+  for (const auto& [id, value] : data_->attributes.row(op)) {
+    if (data_->strings[id] == name) return &value;
+  }
+  return nullptr;
+}
+const std::optional<Work>& Graph::stated_work(OpId op) const noexcept {
+  static const std::optional<Work> kNone;
+  const auto found = data_->stated_work.find(op);
+  return found == data_->stated_work.end() ? kNone : found->second;
+}
+
+OpId Graph::producer(TensorId tensor) const noexcept {
+  return data_->producers[static_cast<std::size_t>(tensor)];
+}
+const std::string& Graph::tensor_name(TensorId tensor) const noexcept {
+  return data_->tensor_names[static_cast<std::size_t>(tensor)];
+}
+DType Graph::dtype(TensorId tensor) const noexcept {
+  return data_->dtypes[static_cast<std::size_t>(tensor)];
+}
+bool Graph::has_shape(TensorId tensor) const noexcept {
+  return data_->has_shape[static_cast<std::size_t>(tensor)];
+}
+std::span<const std::int64_t> Graph::shape(TensorId tensor) const noexcept {
+  return data_->shapes.row(tensor);
+}
+std::int64_t Graph::bytes(TensorId tensor) const noexcept {
+  return std::max<std::int64_t>(0, data_->tensor_bytes[static_cast<std::size_t>(tensor)]);
+}
+bool Graph::bytes_known(TensorId tensor) const noexcept {
+  return data_->tensor_bytes[static_cast<std::size_t>(tensor)] != kUnknownBytes;
+}
+
+const std::vector<Graph::SharedParameter>& Graph::shared_parameters() const noexcept {
+  return data_->shared_parameters;
+}
+std::int64_t Graph::total_param_bytes() const noexcept {
+  return data_->total_param_bytes;
+}
+std::span<const OpId> Graph::topological_order() const noexcept {
+  return data_->order;
+}
+std::span<const Graph::StatedCost> Graph::stated_costs(OpId op) const noexcept {
+  return data_->stated_costs.row(op);
+}
+
+}  // namespace berth

@@ -1,0 +1,411 @@
+#include <algorithm>
+#include <cmath>
+#include <queue>
+
+#include "berth/error.h"
+#include "graph/graph_data.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+/// Items in the order they were added, each with the row it belongs to.
+template <typename Item>
+using Pending = std::vector<std::pair<std::int32_t, Item>>;
+
+/// Gathers `pending` into rows, keeping the order within a row.
+template <typename Item>
+Rows<Item> gather(Pending<Item>&& pending, std::size_t row_count) {
+  Rows<Item> rows;
+  rows.begin.assign(row_count + 1, 0);
+  for (const auto& entry : pending) ++rows.begin[static_cast<std::size_t>(entry.first) + 1];
+  for (std::size_t i = 0; i < row_count; ++i) rows.begin[i + 1] += rows.begin[i];
+  rows.items.resize(pending.size());
+  std::vector<std::int32_t> next(rows.begin.begin(), rows.begin.end() - 1);
+  for (auto& [row, item] : pending) {
+    rows.items[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = std::move(item);
+  }
+  Pending<Item>().swap(pending);
+  return rows;
+}
+
+constexpr std::size_t kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::max());
+
+}  // namespace
+
+struct GraphBuilder::State {
+  std::unique_ptr<Graph::Data> data = std::make_unique<Graph::Data>();
+  std::vector<std::int64_t> extra_param_bytes;
+  std::vector<std::vector<std::int64_t>> shapes;
+  Pending<TensorId> inputs;
+  Pending<TensorId> outputs;
+  Pending<NamedAttribute> attributes;
+  Pending<Graph::StatedCost> stated_costs;
+  Pending<OpId> control_inputs;  // row = the op that waits
+
+  [[noreturn]] void fail(ErrorCode code, const std::string& what) const {
+    throw Error(code, cat("graph '", data->name, "': ", what));
+  }
+  std::size_t op_count() const { return data->op_names.size(); }
+  std::string op_label(OpId op) const {
+    return cat("op '", data->op_names[static_cast<std::size_t>(op)], "' (#", op, ")");
+  }
+
+  void check_op(OpId op, std::string_view call) const {
+    if (op < 0 || static_cast<std::size_t>(op) >= op_count()) {
+      fail(ErrorCode::invalid_argument,
+           cat(call, " names op #", op, ", but there are ", op_count(), "; use an id of add_op"));
+    }
+  }
+  void check_tensor(TensorId tensor, std::string_view call) const {
+    if (tensor < 0 || static_cast<std::size_t>(tensor) >= data->producers.size()) {
+      fail(ErrorCode::invalid_argument,
+           cat(call, " names tensor #", tensor, ", but there are ", data->producers.size(),
+               "; use an id of add_output or add_parameter"));
+    }
+  }
+
+  TensorId add_tensor(OpId producer, TensorInfo info, std::string name);
+  void store_info(std::size_t tensor, TensorInfo info, const std::string& name);
+  std::int64_t size_of(const TensorInfo& info, const std::string& name) const;
+
+  void check_names();
+  void make_edges();
+  void make_out_edges();
+  void make_order();
+  void make_params();
+  void sum_outputs();
+  std::string describe_cycle(const std::vector<std::int32_t>& waiting) const;
+};
+
+GraphBuilder::GraphBuilder(std::string name, std::string dialect)
+    : state_(std::make_unique<State>()) {
+  state_->data->name = std::move(name);
+  state_->data->dialect = std::move(dialect);
+}
+GraphBuilder::~GraphBuilder() = default;
+GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
+GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
+
+OpId GraphBuilder::op_count() const noexcept {
+  return static_cast<OpId>(state_->op_count());
+}
+
+OpId GraphBuilder::add_op(std::string name, std::string type) {
+  Graph::Data& data = *state_->data;
+  if (data.op_names.size() >= kMostIds) state_->fail(ErrorCode::invalid_graph, "too many ops");
+  data.op_names.push_back(std::move(name));
+  data.op_types.push_back(data.strings.intern(std::move(type)));
+  data.colocations.push_back(0);
+  data.requested_devices.push_back(0);
+  state_->extra_param_bytes.push_back(0);
+  return static_cast<OpId>(data.op_names.size() - 1);
+}
+
+std::int64_t GraphBuilder::State::size_of(const TensorInfo& info, const std::string& name) const {
+  if (info.bytes < kUnknownBytes) {
+    fail(ErrorCode::invalid_graph,
+         cat("tensor '", name, "' has a size of ", info.bytes, " bytes; sizes are not negative"));
+  }
+  for (const std::int64_t dim : info.shape) {
+    if (dim < kUnknownDim) {
+      fail(ErrorCode::invalid_graph,
+           cat("tensor '", name, "' has a dimension of ", dim, "; use a size, or -1 if unknown"));
+    }
+  }
+  if (info.bytes != kUnknownBytes) return info.bytes;
+  const int bits = dtype_bits(info.dtype);
+  if (!info.has_shape || bits == 0) return kUnknownBytes;
+  const std::int64_t elements = element_count(info.shape);
+  if (elements == kUnknownDim) return kUnknownBytes;
+  std::int64_t total_bits = 0;
+  if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(bits), &total_bits) ||
+      total_bits > std::numeric_limits<std::int64_t>::max() - 7) {
+    fail(ErrorCode::invalid_graph,
+         cat("tensor '", name, "' is larger than 2^60 bytes; correct its shape"));
+  }
+  return (total_bits + 7) / 8;
+}
+
+void GraphBuilder::State::store_info(std::size_t tensor, TensorInfo info, const std::string& name) {
+  data->tensor_bytes[tensor] = size_of(info, name);
+  data->dtypes[tensor] = info.dtype;
+  data->has_shape[tensor] = info.has_shape;
+  shapes[tensor] = info.has_shape ? std::move(info.shape) : std::vector<std::int64_t>();
+}
+
+TensorId GraphBuilder::State::add_tensor(OpId producer, TensorInfo info, std::string name) {
+  const std::size_t tensor = data->producers.size();
+  if (tensor >= kMostIds) fail(ErrorCode::invalid_graph, "too many tensors");
+  data->producers.push_back(producer);
+  data->dtypes.push_back(DType::unknown);
+  data->has_shape.push_back(false);
+  data->tensor_bytes.push_back(kUnknownBytes);
+  shapes.emplace_back();
+  data->tensor_names.push_back(std::move(name));
+  store_info(tensor, std::move(info), data->tensor_names.back());
+  return static_cast<TensorId>(tensor);
+}
+
+TensorId GraphBuilder::add_output(OpId op, TensorInfo info, std::string tensor_name) {
+  state_->check_op(op, "add_output");
+  const TensorId tensor = state_->add_tensor(op, std::move(info), std::move(tensor_name));
+  state_->outputs.emplace_back(op, tensor);
+  return tensor;
+}
+
+TensorId GraphBuilder::add_parameter(TensorInfo info, std::string tensor_name) {
+  return state_->add_tensor(kNoOp, std::move(info), std::move(tensor_name));
+}
+
+void GraphBuilder::add_input(OpId op, TensorId tensor) {
+  state_->check_op(op, "add_input");
+  if (tensor != kNoTensor) state_->check_tensor(tensor, "add_input");
+  state_->inputs.emplace_back(op, tensor);
+}
+
+void GraphBuilder::add_control_edge(OpId src, OpId dst) {
+  state_->check_op(src, "add_control_edge");
+  state_->check_op(dst, "add_control_edge");
+  state_->control_inputs.emplace_back(dst, src);
+}
+
+void GraphBuilder::set_tensor(TensorId tensor, TensorInfo info) {
+  state_->check_tensor(tensor, "set_tensor");
+  const auto index = static_cast<std::size_t>(tensor);
+  state_->store_info(index, std::move(info), state_->data->tensor_names[index]);
+}
+
+void GraphBuilder::set_param_bytes(OpId op, std::int64_t bytes) {
+  state_->check_op(op, "set_param_bytes");
+  if (bytes < 0) {
+    state_->fail(ErrorCode::invalid_graph, cat(state_->op_label(op), " has ", bytes,
+                                               " parameter bytes; sizes are not negative"));
+  }
+  state_->extra_param_bytes[static_cast<std::size_t>(op)] = bytes;
+}
+
+void GraphBuilder::set_colocation(OpId op, std::string colocation) {
+  state_->check_op(op, "set_colocation");
+  state_->data->colocations[static_cast<std::size_t>(op)] =
+      state_->data->strings.intern(std::move(colocation));
+}
+
+void GraphBuilder::set_requested_device(OpId op, std::string device) {
+  state_->check_op(op, "set_requested_device");
+  state_->data->requested_devices[static_cast<std::size_t>(op)] =
+      state_->data->strings.intern(std::move(device));
+}
+
+void GraphBuilder::set_attribute(OpId op, std::string name, AttributeValue value) {
+  state_->check_op(op, "set_attribute");
+  const std::uint32_t id = state_->data->strings.intern(std::move(name));
+  state_->attributes.emplace_back(op, NamedAttribute(id, std::move(value)));
+}
+
+void GraphBuilder::set_work(OpId op, const Work& work) {
+  state_->check_op(op, "set_work");
+  for (const double amount : {work.flops, work.bytes, work.launches}) {
+    if (!std::isfinite(amount) || amount < 0) {
+      state_->fail(ErrorCode::invalid_graph,
+                   cat(state_->op_label(op), " states work of ", amount,
+                       "; flops, bytes and launches are finite and not negative"));
+    }
+  }
+  state_->data->stated_work[op] = work;
+}
+
+void GraphBuilder::set_cost(OpId op, std::string kind, double us) {
+  state_->check_op(op, "set_cost");
+  if (!std::isfinite(us) || us < 0) {
+    state_->fail(ErrorCode::invalid_graph,
+                 cat(state_->op_label(op), " states a cost of ", us,
+                     " us; costs are finite and not negative (leave out a kind that cannot run "
+                     "the op)"));
+  }
+  state_->stated_costs.emplace_back(op, Graph::StatedCost{std::move(kind), us});
+}
+
+void GraphBuilder::State::check_names() {
+  data->op_by_name.reserve(op_count());
+  for (std::size_t i = 0; i < op_count(); ++i) {
+    const auto op = static_cast<OpId>(i);
+    const std::string& name = data->op_names[i];
+    if (name.empty()) {
+      fail(ErrorCode::invalid_graph, cat("op #", op, " has no name; give it a unique one"));
+    }
+    const auto [entry, added] = data->op_by_name.emplace(name, op);
+    if (!added) {
+      fail(ErrorCode::invalid_graph, cat("ops #", entry->second, " and #", op, " are both named '",
+                                         name, "'; make names unique"));
+    }
+  }
+}
+
+void GraphBuilder::State::make_edges() {
+  const Rows<OpId> control = gather(std::move(control_inputs), op_count());
+  Rows<Edge>& in = data->in_edges;
+  in.begin.assign(1, 0);
+  // The last op that read a tensor, and the last op an op was an input of: repeats are dropped.
+  std::vector<OpId> read_by(data->producers.size(), kNoOp);
+  std::vector<OpId> input_of(op_count(), kNoOp);
+  for (std::size_t i = 0; i < op_count(); ++i) {
+    const auto op = static_cast<OpId>(i);
+    for (const TensorId tensor : data->inputs.row(op)) {
+      if (tensor == kNoTensor) continue;
+      const auto t = static_cast<std::size_t>(tensor);
+      const OpId producer = data->producers[t];
+      if (producer == kNoOp || read_by[t] == op) continue;
+      read_by[t] = op;
+      input_of[static_cast<std::size_t>(producer)] = op;
+      in.items.push_back({producer, op, tensor});
+    }
+    for (const OpId src : control.row(op)) {
+      // A data edge from the same op already implies the order.
+      if (input_of[static_cast<std::size_t>(src)] == op) continue;
+      input_of[static_cast<std::size_t>(src)] = op;
+      in.items.push_back({src, op, kNoTensor});
+    }
+    if (in.items.size() > kMostIds) fail(ErrorCode::invalid_graph, "too many edges");
+    in.begin.push_back(static_cast<std::int32_t>(in.items.size()));
+  }
+  make_out_edges();
+}
+
+void GraphBuilder::State::make_out_edges() {
+  Pending<Edge> by_source;
+  by_source.reserve(data->in_edges.items.size());
+  for (const Edge& edge : data->in_edges.items) by_source.emplace_back(edge.src, edge);
+  data->out_edges = gather(std::move(by_source), op_count());
+}
+
+void GraphBuilder::State::make_order() {
+  std::vector<std::int32_t> waiting(op_count());
+  std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
+  for (std::size_t i = 0; i < op_count(); ++i) {
+    const auto op = static_cast<OpId>(i);
+    waiting[i] = static_cast<std::int32_t>(data->in_edges.row(op).size());
+    if (waiting[i] == 0) ready.push(op);
+  }
+  data->order.reserve(op_count());
+  while (!ready.empty()) {
+    const OpId op = ready.top();
+    ready.pop();
+    data->order.push_back(op);
+    for (const Edge& edge : data->out_edges.row(op)) {
+      if (--waiting[static_cast<std::size_t>(edge.dst)] == 0) ready.push(edge.dst);
+    }
+  }
+  if (data->order.size() != op_count()) {
+    fail(ErrorCode::invalid_graph,
+         cat("the ops form a cycle: ", describe_cycle(waiting), "; remove one of its edges"));
+  }
+}
+
+std::string GraphBuilder::State::describe_cycle(const std::vector<std::int32_t>& waiting) const {
+  // Every op still waiting has an input that still waits: walking back must meet an op again.
+  const auto first = std::find_if(waiting.begin(), waiting.end(), [](auto n) { return n > 0; });
+  auto op = static_cast<OpId>(first - waiting.begin());
+  std::vector<bool> seen(op_count(), false);
+  std::vector<OpId> path;
+  while (!seen[static_cast<std::size_t>(op)]) {
+    seen[static_cast<std::size_t>(op)] = true;
+    path.push_back(op);
+    for (const Edge& edge : data->in_edges.row(op)) {
+      if (waiting[static_cast<std::size_t>(edge.src)] > 0) {
+        op = edge.src;
+        break;
+      }
+    }
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end(), op));
+  std::reverse(path.begin(), path.end());
+  constexpr std::size_t kShown = 8;
+  std::string text = data->op_names[static_cast<std::size_t>(op)];
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (i == kShown && path.size() > kShown + 1) {
+      text += cat(" -> (", path.size() - i - 1, " more)");
+      i = path.size() - 1;
+    }
+    text += " -> " + data->op_names[static_cast<std::size_t>(path[i])];
+  }
+  return text;
+}
+
+void GraphBuilder::State::make_params() {
+  data->own_param_bytes = extra_param_bytes;
+  data->param_bytes = extra_param_bytes;
+  std::vector<std::vector<OpId>> readers(data->producers.size());
+  for (std::size_t i = 0; i < op_count(); ++i) {
+    const auto op = static_cast<OpId>(i);
+    for (const TensorId tensor : data->inputs.row(op)) {
+      if (tensor == kNoTensor || data->producers[static_cast<std::size_t>(tensor)] != kNoOp) {
+        continue;
+      }
+      std::vector<OpId>& ops = readers[static_cast<std::size_t>(tensor)];
+      if (ops.empty() || ops.back() != op) ops.push_back(op);
+    }
+  }
+  bool fits = true;
+  for (const std::int64_t bytes : extra_param_bytes) {
+    fits = fits && add_bytes(data->total_param_bytes, bytes);
+  }
+  for (std::size_t t = 0; t < readers.size(); ++t) {
+    if (readers[t].empty()) continue;
+    const std::int64_t bytes = std::max<std::int64_t>(0, data->tensor_bytes[t]);
+    fits = fits && add_bytes(data->total_param_bytes, bytes);
+    for (const OpId op : readers[t]) {
+      const auto i = static_cast<std::size_t>(op);
+      fits = fits && add_bytes(data->param_bytes[i], bytes);
+      if (readers[t].size() == 1) fits = fits && add_bytes(data->own_param_bytes[i], bytes);
+    }
+    if (readers[t].size() > 1) {
+      data->shared_parameters.push_back({static_cast<TensorId>(t), bytes, std::move(readers[t])});
+    }
+  }
+  if (!fits) {
+    fail(ErrorCode::invalid_graph,
+         "the parameters are larger than 2^63 bytes together; correct their sizes");
+  }
+}
+
+void GraphBuilder::State::sum_outputs() {
+  data->output_bytes.assign(op_count(), 0);
+  std::int64_t total = 0;
+  for (std::size_t t = 0; t < data->producers.size(); ++t) {
+    const OpId producer = data->producers[t];
+    const std::int64_t bytes = std::max<std::int64_t>(0, data->tensor_bytes[t]);
+    if (producer == kNoOp) continue;
+    // Nothing downstream sums more than all outputs together: one check here is enough.
+    if (!add_bytes(total, bytes)) {
+      fail(ErrorCode::invalid_graph,
+           cat("the outputs up to ", op_label(producer),
+               " are larger than 2^63 bytes together; correct their sizes"));
+    }
+    data->output_bytes[static_cast<std::size_t>(producer)] += bytes;
+  }
+}
+
+std::shared_ptr<const Graph> GraphBuilder::build() {
+  State& state = *state_;
+  Graph::Data& data = *state.data;
+  data.inputs = gather(std::move(state.inputs), state.op_count());
+  data.outputs = gather(std::move(state.outputs), state.op_count());
+  data.attributes = gather(std::move(state.attributes), state.op_count());
+  data.stated_costs = gather(std::move(state.stated_costs), state.op_count());
+  data.shapes.begin.assign(1, 0);
+  for (const std::vector<std::int64_t>& shape : state.shapes) {
+    data.shapes.items.insert(data.shapes.items.end(), shape.begin(), shape.end());
+    data.shapes.begin.push_back(static_cast<std::int32_t>(data.shapes.items.size()));
+  }
+  state.check_names();
+  state.make_edges();
+  state.make_order();
+  state.make_params();
+  state.sum_outputs();
+  std::shared_ptr<const Graph> graph(new Graph(std::move(state.data)));
+  state_ = std::make_unique<State>();
+  return graph;
+}
+
+}  // namespace berth

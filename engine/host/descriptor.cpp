@@ -1,0 +1,98 @@
+#include "host/descriptor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+
+const char* plugin_kind_name(PluginKind kind) noexcept {
+  switch (kind) {
+    case PluginKind::frontend:
+      return "frontend";
+    case PluginKind::policy:
+      return "policy";
+  }
+  return "unknown";
+}
+
+namespace {
+
+[[noreturn]] void refuse(ErrorCode code, const std::string& origin, const std::string& what) {
+  throw Error(code, cat(origin, ": ", what));
+}
+
+bool valid_name(const char* name) {
+  const std::string_view text = name;
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+void check_options(const PluginDescriptor& descriptor, const std::string& origin) {
+  if (descriptor.option_count > 0 && descriptor.options == nullptr) {
+    refuse(ErrorCode::invalid_argument, origin, "declares options but has none; set options");
+  }
+  for (std::size_t i = 0; i < descriptor.option_count; ++i) {
+    const OptionSpec& spec = descriptor.options[i];
+    if (spec.name == nullptr || spec.default_value == nullptr || spec.meaning == nullptr ||
+        static_cast<std::uint32_t>(spec.type) > static_cast<std::uint32_t>(OptionType::text)) {
+      refuse(ErrorCode::invalid_argument, origin,
+             cat("option #", i, " is incomplete; give name, type, default and meaning"));
+    }
+  }
+}
+
+}  // namespace
+
+void check_descriptor(const PluginDescriptor& descriptor, const std::string& origin) {
+  if (descriptor.magic != kPluginMagic) {
+    refuse(ErrorCode::incompatible, origin,
+           cat("its '", kPluginSymbol,
+               "' is no Berth plugin descriptor; rebuild the plugin with "
+               "BERTH_POLICY_PLUGIN or its like"));
+  }
+  if (descriptor.abi_version != BERTH_ABI_VERSION || descriptor.size != sizeof(PluginDescriptor)) {
+    refuse(
+        ErrorCode::incompatible, origin,
+        cat("built for plugin ABI ", descriptor.abi_version, " (descriptor of ", descriptor.size,
+            " bytes), this engine (", BERTH_VERSION_STRING, ") has ABI ", BERTH_ABI_VERSION, " (",
+            sizeof(PluginDescriptor), " bytes); rebuild the plugin against this engine's headers"));
+  }
+  const char* fingerprint = descriptor.fingerprint;
+  if (fingerprint == nullptr || std::strcmp(fingerprint, BERTH_BUILD_FINGERPRINT) != 0) {
+    refuse(ErrorCode::incompatible, origin,
+           cat("built with '", fingerprint == nullptr ? "?" : fingerprint, "' for Berth ",
+               descriptor.berth_version == nullptr ? "?" : descriptor.berth_version,
+               ", this engine with '", BERTH_BUILD_FINGERPRINT, "' (Berth ", BERTH_VERSION_STRING,
+               "); rebuild the plugin with the engine's compiler"));
+  }
+  if (descriptor.name == nullptr || descriptor.version == nullptr ||
+      descriptor.description == nullptr || descriptor.berth_version == nullptr ||
+      !valid_name(descriptor.name)) {
+    refuse(ErrorCode::invalid_argument, origin,
+           "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
+  }
+  const bool frontend = descriptor.kind == PluginKind::frontend;
+  const bool policy = descriptor.kind == PluginKind::policy;
+  if ((!frontend && !policy) || frontend != (descriptor.create_frontend != nullptr) ||
+      policy != (descriptor.create_policy != nullptr)) {
+    refuse(ErrorCode::invalid_argument, origin,
+           "its descriptor must set the factory of its kind and no other");
+  }
+  check_options(descriptor, origin);
+}
+
+PluginInfo describe(const PluginDescriptor& descriptor, const std::filesystem::path& file) {
+  PluginInfo info{
+      descriptor.kind, descriptor.name, descriptor.version, descriptor.description, {}, file};
+  for (std::size_t i = 0; i < descriptor.option_count; ++i) {
+    const OptionSpec& spec = descriptor.options[i];
+    info.options.push_back({spec.name, spec.type, spec.default_value, spec.meaning});
+  }
+  return info;
+}
+
+}  // namespace berth

@@ -1,0 +1,220 @@
+#include "berth/engine.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "host/descriptor.h"
+#include "host/plugin_folder.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kGraphSuffix = ".graph.json";
+
+bool is_exchange_graph(const std::filesystem::path& model) {
+  const std::string name = model.filename().string();
+  return name.size() > kGraphSuffix.size() &&
+         name.compare(name.size() - kGraphSuffix.size(), kGraphSuffix.size(), kGraphSuffix) == 0;
+}
+
+}  // namespace
+
+struct Engine::State {
+  struct Plugin {
+    const PluginDescriptor* descriptor;
+    std::filesystem::path file;
+  };
+  std::vector<std::filesystem::path> folders;
+  std::mutex mutex;  // guards everything below
+  std::map<std::pair<PluginKind, std::string>, Plugin, std::less<>> plugins;
+  std::set<std::filesystem::path> seen;  // files loaded or refused
+  std::vector<std::string> problems;
+  bool scanned = false;
+
+  /// Loads `file` once; a refusal becomes a problem.
+  void consider(const std::filesystem::path& file);
+  void scan();
+  const Plugin& find(PluginKind kind, std::string_view name);
+  std::vector<std::string> names(PluginKind kind) const;
+};
+
+void Engine::State::consider(const std::filesystem::path& file) {
+  if (!seen.insert(file).second) return;
+  try {
+    const PluginDescriptor& descriptor = load_plugin(file);
+    check_descriptor(descriptor, file.string());
+    const auto [entry, added] =
+        plugins.try_emplace({descriptor.kind, descriptor.name}, Plugin{&descriptor, file});
+    if (!added) {
+      const std::string first = entry->second.file.string();
+      problems.push_back(cat(file.string(), ": a ", plugin_kind_name(descriptor.kind), " named '",
+                             descriptor.name, "' was already found",
+                             first.empty() ? " in process" : " in " + first,
+                             ", which wins; remove one of them"));
+    }
+  } catch (const Error& error) {
+    problems.emplace_back(error.what());
+  }
+}
+
+void Engine::State::scan() {
+  if (scanned) return;
+  scanned = true;
+  for (const std::filesystem::path& folder : folders) {
+    for (const std::filesystem::path& file : plugin_files(folder)) consider(file);
+  }
+}
+
+std::vector<std::string> Engine::State::names(PluginKind kind) const {
+  std::vector<std::string> names;
+  for (const auto& [key, plugin] : plugins) {
+    if (key.first == kind) names.push_back(key.second);
+  }
+  return names;
+}
+
+const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_view name) {
+  const std::pair<PluginKind, std::string> key(kind, name);
+  auto found = plugins.find(key);
+  if (found == plugins.end() && name.find('/') == std::string_view::npos) {
+    // By its file's name first: other plugins, some of them heavy, need not be loaded for it.
+    const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
+    for (const std::filesystem::path& folder : folders) {
+      std::error_code error;
+      if (std::filesystem::exists(folder / file, error)) consider(folder / file);
+    }
+    found = plugins.find(key);
+  }
+  if (found == plugins.end()) {
+    scan();
+    found = plugins.find(key);
+  }
+  if (found == plugins.end()) {
+    const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
+    std::string refused;
+    for (const std::string& problem : problems) {
+      if (problem.find(file) != std::string::npos) refused = " Refused: " + problem;
+    }
+    throw Error(refused.empty() ? ErrorCode::not_found : ErrorCode::incompatible,
+                cat("no ", plugin_kind_name(kind), " '", name, "'", known_names(name, names(kind)),
+                    refused));
+  }
+  return found->second;
+}
+
+Engine::Engine(std::vector<std::filesystem::path> plugin_folders)
+    : state_(std::make_unique<State>()) {
+  state_->folders = plugin_folders.empty() ? default_plugin_folders() : std::move(plugin_folders);
+}
+Engine::~Engine() = default;
+
+std::vector<PluginInfo> Engine::plugins() {
+  const std::lock_guard lock(state_->mutex);
+  state_->scan();
+  std::vector<PluginInfo> infos;
+  for (const auto& [key, plugin] : state_->plugins) {
+    infos.push_back(describe(*plugin.descriptor, plugin.file));
+  }
+  return infos;
+}
+
+std::vector<std::string> Engine::problems() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->problems;
+}
+
+namespace {
+
+/// The options of one plugin, defaults overridden by `texts`.
+Options checked_options(const PluginDescriptor& descriptor, const OptionTexts& texts) {
+  Options options({descriptor.options, descriptor.option_count});
+  const std::string owner = cat(plugin_kind_name(descriptor.kind), " '", descriptor.name, "'");
+  for (const auto& [name, value] : texts) options.set(owner, name, value);
+  return options;
+}
+
+template <typename Interface>
+std::unique_ptr<Interface> checked_instance(Interface* instance, const char* name) {
+  if (instance == nullptr) {
+    throw Error(ErrorCode::incompatible,
+                cat("plugin '", name, "' made no instance; its factory must return or throw"));
+  }
+  return std::unique_ptr<Interface>(instance);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionTexts& options) {
+  const PluginDescriptor* descriptor = nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    descriptor = state_->find(PluginKind::policy, name).descriptor;
+  }
+  return checked_instance(descriptor->create_policy(checked_options(*descriptor, options)),
+                          descriptor->name);
+}
+
+std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const OptionTexts& options) {
+  const PluginDescriptor* descriptor = nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    descriptor = state_->find(PluginKind::frontend, name).descriptor;
+  }
+  return checked_instance(descriptor->create_frontend(checked_options(*descriptor, options)),
+                          descriptor->name);
+}
+
+void Engine::register_plugin(const PluginDescriptor& descriptor) {
+  check_descriptor(descriptor, "a plugin registered in process");
+  const std::lock_guard lock(state_->mutex);
+  const auto [entry, added] = state_->plugins.try_emplace({descriptor.kind, descriptor.name},
+                                                          State::Plugin{&descriptor, {}});
+  if (!added) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("a ", plugin_kind_name(descriptor.kind), " named '", descriptor.name,
+                    "' is already there; choose another name"));
+  }
+}
+
+std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& model) {
+  std::error_code error;
+  if (!std::filesystem::exists(model, error)) {
+    throw Error(ErrorCode::not_found,
+                cat(model.string(), ": no such file or folder; check the path"));
+  }
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const std::filesystem::path& folder : state_->folders) {
+      for (const std::filesystem::path& file : plugin_files(folder)) {
+        if (file.filename().string().rfind("frontend_", 0) == 0) state_->consider(file);
+      }
+    }
+    names = state_->names(PluginKind::frontend);
+  }
+  for (const std::string& name : names) {
+    std::unique_ptr<Frontend> frontend = make_frontend(name);
+    if (frontend->claims(model)) return frontend;
+  }
+  std::string known = "the exchange format (" + std::string(kGraphSuffix) + ")";
+  for (const std::string& name : names) known += ", " + name;
+  throw Error(ErrorCode::unsupported,
+              cat(model.string(), ": no frontend knows this kind of file. Known: ", known, "."));
+}
+
+LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {
+  if (!is_exchange_graph(model)) return frontend_for(model)->load(model, options);
+  if (!options.dims.empty() || !options.shapes.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(model.string(),
+                    ": an exchange graph has fixed sizes; it takes no dimensions "
+                    "or shapes"));
+  }
+  return {load_graph(model), {}};
+}
+
+}  // namespace berth

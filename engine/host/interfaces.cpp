@@ -1,0 +1,21 @@
+// Key functions of the plugin interfaces: their type information lives in the engine alone.
+#include "berth/error.h"
+#include "berth/evaluator.h"
+#include "berth/frontend.h"
+#include "berth/policy.h"
+#include "support/text.h"
+
+namespace berth {
+
+Policy::~Policy() = default;
+Frontend::~Frontend() = default;
+
+void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,
+                        const Placement&, const std::filesystem::path&) {
+  throw Error(ErrorCode::unsupported,
+              cat(model.string(),
+                  ": its frontend cannot write placements back into such a file; "
+                  "use -o for a placement file"));
+}
+
+}  // namespace berth

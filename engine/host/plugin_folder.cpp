@@ -1,0 +1,77 @@
+#include "host/plugin_folder.h"
+
+#include <algorithm>
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+
+std::vector<std::filesystem::path> default_plugin_folders() {
+  std::vector<std::filesystem::path> folders;
+  const std::filesystem::path library = boost::dll::this_line_location();
+  folders.push_back(std::filesystem::absolute(library).parent_path() / "berth");
+  if (const char* variable = std::getenv("BERTH_PLUGIN_PATH")) {
+    std::string_view rest = variable;
+    while (!rest.empty()) {
+      const std::size_t colon = std::min(rest.find(':'), rest.size());
+      // An empty entry would mean the working directory, which is never searched.
+      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+      rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+  }
+  return folders;
+}
+
+std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool kind_matches = name.rfind("frontend_", 0) == 0 || name.rfind("policy_", 0) == 0;
+    if (kind_matches && entry->path().extension() == ".so") files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+namespace {
+
+/// Libraries stay loaded until the process ends: objects, exceptions and functions that came from
+/// a plugin may outlive every owner that could be tracked. So this is never destroyed.
+std::vector<boost::dll::shared_library>& loaded_libraries() {
+  static auto* libraries = new std::vector<boost::dll::shared_library>();
+  return *libraries;
+}
+std::mutex loading;
+
+}  // namespace
+
+const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
+  const std::lock_guard lock(loading);
+  boost::dll::fs::error_code error;
+  boost::dll::shared_library library;
+  try {
+    library.load(std::filesystem::absolute(file),
+                 boost::dll::load_mode::rtld_lazy | boost::dll::load_mode::rtld_local);
+  } catch (const std::exception& failure) {
+    throw Error(ErrorCode::incompatible,
+                cat(file.string(), ": cannot be loaded as a library: ", failure.what()));
+  }
+  if (!library.has(kPluginSymbol)) {
+    throw Error(ErrorCode::incompatible,
+                cat(file.string(), ": exports no symbol '", kPluginSymbol,
+                    "'; build it with BERTH_POLICY_PLUGIN or its like, or move it elsewhere"));
+  }
+  const auto& descriptor = library.get<const PluginDescriptor>(kPluginSymbol);
+  loaded_libraries().push_back(std::move(library));
+  return descriptor;
+}
+
+}  // namespace berth

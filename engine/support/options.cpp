@@ -1,0 +1,159 @@
+#include "berth/options.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+std::string_view type_name(OptionType type) {
+  switch (type) {
+    case OptionType::boolean:
+      return "true or false";
+    case OptionType::integer:
+      return "an integer";
+    case OptionType::real:
+      return "a number";
+    case OptionType::text:
+      return "text";
+  }
+  return "a value";
+}
+
+template <typename Number>
+bool parse_number(std::string_view text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto [position, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && position == end && !text.empty();
+}
+
+/// `value` as the declared type; false where it is not one.
+bool convert(const OptionValue& value, OptionValue& target) {
+  if (value.index() == target.index()) {
+    target = value;
+  } else if (std::holds_alternative<double>(target) &&
+             std::holds_alternative<std::int64_t>(value)) {
+    target = static_cast<double>(std::get<std::int64_t>(value));
+  } else if (std::holds_alternative<std::int64_t>(target) &&
+             std::holds_alternative<double>(value)) {
+    // Lua has only doubles; a whole one is an integer.
+    const double number = std::get<double>(value);
+    if (std::nearbyint(number) != number || std::abs(number) > 0x1p53) return false;
+    target = static_cast<std::int64_t>(number);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    if (auto* flag = std::get_if<bool>(&target)) {
+      if (*text != "true" && *text != "false") return false;
+      *flag = *text == "true";
+    } else if (auto* integer = std::get_if<std::int64_t>(&target)) {
+      return parse_number(*text, *integer);
+    } else if (auto* real = std::get_if<double>(&target)) {
+      return parse_number(*text, *real) && std::isfinite(*real);
+    }
+  } else {
+    return false;
+  }
+  const auto* real = std::get_if<double>(&target);
+  return real == nullptr || std::isfinite(*real);
+}
+
+OptionValue empty_value(OptionType type) {
+  switch (type) {
+    case OptionType::boolean:
+      return false;
+    case OptionType::integer:
+      return std::int64_t{0};
+    case OptionType::real:
+      return 0.0;
+    case OptionType::text:
+      break;
+  }
+  return std::string();
+}
+
+OptionType type_of(const OptionValue& value) {
+  return static_cast<OptionType>(value.index());
+}
+
+}  // namespace
+
+Options::Options(std::span<const OptionSpec> specs) {
+  for (const OptionSpec& spec : specs) {
+    OptionValue value = empty_value(spec.type);
+    if (!convert(std::string(spec.default_value), value)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("option '", spec.name, "': its default '", spec.default_value, "' is not ",
+                      type_name(spec.type), "; correct the plugin's descriptor"));
+    }
+    values_.insert_or_assign(spec.name, std::move(value));
+  }
+}
+
+void Options::set(std::string_view owner, std::string_view name, const OptionValue& value) {
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    std::vector<std::string> known;
+    for (const auto& entry : values_) known.push_back(entry.first);
+    throw Error(ErrorCode::invalid_argument,
+                cat(owner, " has no option '", name, "'", known_names(name, std::move(known))));
+  }
+  OptionValue converted = found->second;
+  if (!convert(value, converted)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(owner, ": option '", name, "' takes ", type_name(type_of(found->second)),
+                    ", not '", to_text(value), "'"));
+  }
+  found->second = std::move(converted);
+}
+
+const OptionValue& Options::value(std::string_view name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("option '", name, "' is read but not declared; add it to the descriptor"));
+  }
+  return found->second;
+}
+
+namespace {
+
+template <typename Type>
+const Type& typed(const OptionValue& value, std::string_view name) {
+  const auto* held = std::get_if<Type>(&value);
+  if (held == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("option '", name, "' is declared as ", type_name(type_of(value)),
+                    " and read as something else; correct the plugin"));
+  }
+  return *held;
+}
+
+}  // namespace
+
+bool Options::boolean(std::string_view name) const {
+  return typed<bool>(value(name), name);
+}
+std::int64_t Options::integer(std::string_view name) const {
+  return typed<std::int64_t>(value(name), name);
+}
+double Options::real(std::string_view name) const {
+  return typed<double>(value(name), name);
+}
+const std::string& Options::text(std::string_view name) const {
+  return typed<std::string>(value(name), name);
+}
+
+std::string to_text(const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) {
+    char buffer[32];
+    const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, *real);
+    return error == std::errc() ? std::string(buffer, end) : std::string("?");
+  }
+  return std::get<std::string>(value);
+}
+
+}  // namespace berth
