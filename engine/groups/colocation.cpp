@@ -1,0 +1,26 @@
+#include <string_view>
+#include <unordered_map>
+
+#include "berth/groups.h"
+
+namespace berth {
+
+std::shared_ptr<const Groups> colocation_groups(const Graph& graph) {
+  std::vector<GroupId> group_of(static_cast<std::size_t>(graph.op_count()));
+  std::unordered_map<std::string_view, GroupId> group_of_class;
+  GroupId next = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    GroupId& group = group_of[static_cast<std::size_t>(op)];
+    const std::string& name = graph.colocation(op);
+    if (name.empty()) {
+      group = next++;
+    } else {
+      const auto [entry, is_new] = group_of_class.try_emplace(name, next);
+      group = entry->second;
+      if (is_new) ++next;
+    }
+  }
+  return std::make_shared<const Groups>(graph, std::move(group_of));
+}
+
+}  // namespace berth

@@ -1,0 +1,84 @@
+// Everything on one device, the best of them: the baseline that every placement has to beat.
+#include <algorithm>
+#include <sstream>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/plugin.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+namespace {
+
+class SinglePolicy final : public Policy {
+ public:
+  explicit SinglePolicy(const Options& options) : device_(options.text("device")) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    const Cluster& cluster = problem.cluster();
+    Best best;
+    std::string refused;
+    for (const DeviceId device : candidates(cluster)) {
+      if (best.found() && context.should_stop()) break;
+      // Ops that the device cannot run go elsewhere, as in the "1 GPU" rows of the papers.
+      GroupPlacement on_one(static_cast<std::size_t>(problem.groups().count()), device);
+      const Placement placement =
+          finish(problem, evaluator, std::move(on_one), /*fit_memory=*/false);
+      const Evaluation evaluation = evaluator.evaluate(placement);
+      if (!evaluation.feasible) {
+        std::ostringstream line;
+        line << (refused.empty() ? "" : "; ") << "with '" << cluster.device(device).name << "', '"
+             << cluster.device(evaluation.worst_device).name << "' lacks "
+             << evaluation.excess_bytes << " bytes";
+        if (refused.size() < kLongEnough) refused += line.str();
+      } else if (!best.found() || evaluation.objective_us < best.objective_us) {
+        best = {device, evaluation.objective_us, placement};
+        if (context.progress) {
+          context.progress(best.objective_us, "all on " + cluster.device(device).name);
+        }
+      }
+    }
+    if (!best.found()) {
+      throw Error(ErrorCode::infeasible, "no single device holds the graph: " + refused +
+                                             "; use a policy that spreads it, such as topo");
+    }
+    return best.placement;
+  }
+
+ private:
+  static constexpr std::size_t kLongEnough = 500;
+
+  struct Best {
+    DeviceId device = kNoDevice;
+    double objective_us = 0;
+    Placement placement;
+    [[nodiscard]] bool found() const { return device != kNoDevice; }
+  };
+
+  [[nodiscard]] std::vector<DeviceId> candidates(const Cluster& cluster) const {
+    std::vector<DeviceId> devices;
+    if (device_.empty()) {
+      for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+        devices.push_back(device);
+      }
+    } else if (const auto named = cluster.find_device(device_)) {
+      devices.push_back(*named);
+    } else {
+      throw Error(ErrorCode::invalid_argument, "policy single: no device '" + device_ +
+                                                   "' in cluster '" + cluster.name() +
+                                                   "', which has " + cluster.device_names());
+    }
+    return devices;
+  }
+
+  std::string device_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"device", OptionType::text, "", "the device to use, by name; empty = the best of all"}};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::SinglePolicy, "single", "1.0",
+                    "everything on one device, the best that holds it", berth::policies::kOptions)
