@@ -1,0 +1,53 @@
+#include <doctest/doctest.h>
+
+#include "berth/files.h"
+#include "support/expect_error.h"
+
+namespace berth {
+namespace {
+
+const std::string kGood = R"({"format": "berth.cluster/1", "name": "two",
+  "devices": [{"name": "gpu:0", "kind": "gpu", "memory_bytes": 1.6e10, "flops": 1e12,
+               "flops_16": 2e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5},
+              {"name": "cpu:0", "kind": "cpu", "host": true}],
+  "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e10, "latency_us": 5,
+             "shares": ["pcie"]}]})";
+
+TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
+  const auto first = parse_cluster(kGood, "two.cluster.json");
+  for (const auto& cluster : {first, parse_cluster(cluster_json(*first), "again")}) {
+    CHECK(cluster->name() == "two");
+    REQUIRE(cluster->device_count() == 2);
+    CHECK(cluster->device(0).memory_bytes == 16000000000);
+    CHECK(cluster->device(0).flops == 1e12);
+    CHECK(cluster->device(0).flops_16 == 2e12);
+    CHECK(cluster->device(0).memory_bandwidth == 2e11);
+    CHECK(cluster->device(0).op_overhead_us == 5);
+    CHECK(cluster->device(1).memory_bytes == kNoLimit);
+    CHECK(cluster->device(1).host);
+    CHECK(cluster->route(0, 1).bandwidth_bytes_per_s == 1e10);
+    CHECK(cluster->route(0, 1).channels.size() == 1);
+  }
+}
+
+TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
+  const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
+      {R"("kind": "gpu")", R"("kinds": "gpu")", "at devices[0]"},
+      {R"("memory_bytes": 1.6e10)", R"("memory_bytes": -1)", "at devices[0].memory_bytes"},
+      {R"("flops": 1e12)", R"("flops": "fast")", "at devices[0].flops"},
+      {R"("host": true)", R"("host": 1)", "at devices[1].host"},
+      {R"("latency_us": 5)", R"("latency_us": -5)", "at links[0].latency_us"},
+      {R"("bandwidth_bytes_per_s": 1e10)", R"("bandwidth_bytes_per_s": 0)", "bandwidth"},
+      {R"("dst": "*")", R"("dst": "gpu:9")", "gpu:9"},
+      {R"("name": "cpu:0")", R"("name": "gpu:0")", "'gpu:0'"},
+  };
+  for (const auto& [from, to, part] : cases) {
+    std::string text = kGood;
+    text.replace(text.find(from), from.size(), to);
+    test::expect_error(ErrorCode::invalid_file, {"bad.json: ", part},
+                       [&text = text] { static_cast<void>(parse_cluster(text, "bad.json")); });
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,50 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "berth/files.h"
+#include "support/expect_error.h"
+#include "support/temporary_folder.h"
+
+namespace berth {
+namespace {
+
+std::size_t entries(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST_CASE("write_file and read_file") {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "a.json";
+  SUBCASE("read back what was written, nothing else left beside it") {
+    write_file(path, "one");
+    write_file(path, std::string("two\0three", 9));
+    CHECK(read_file(path) == std::string("two\0three", 9));
+    CHECK(entries(folder.path()) == 1);
+  }
+  SUBCASE("a link keeps pointing at the file behind it") {
+    write_file(folder / "real", "old");
+    std::filesystem::create_symlink("real", path);
+    write_file(path, "new");
+    CHECK(std::filesystem::is_symlink(path));
+    CHECK(read_file(folder / "real") == "new");
+  }
+  SUBCASE("a missing folder is named") {
+    test::expect_error(ErrorCode::not_found, {"no-such", "a.json"},
+                       [&] { write_file(folder / "no-such/a.json", "x"); });
+  }
+  SUBCASE("a full disk is an error") {
+    if (!std::filesystem::exists("/dev/full")) return;
+    test::expect_error(ErrorCode::io, {"/dev/full", "No space left"},
+                       [&] { write_file("/dev/full", "x"); });
+  }
+  SUBCASE("reading what is not there, or a folder") {
+    test::expect_error(ErrorCode::not_found, {"a.json"},
+                       [&] { static_cast<void>(read_file(path)); });
+    test::expect_error(ErrorCode::io, {"directory"},
+                       [&] { static_cast<void>(read_file(folder.path())); });
+  }
+}
+
+}  // namespace
+}  // namespace berth

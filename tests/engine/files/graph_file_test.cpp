@@ -1,0 +1,97 @@
+#include <doctest/doctest.h>
+
+#include "berth/files.h"
+#include "support/data.h"
+#include "support/expect_error.h"
+
+namespace berth {
+namespace {
+
+const std::string kGood = R"({
+  "format": "berth.graph/1", "name": "g",
+  "ops": [{"name": "a", "type": "X", "cost_us": 3, "output_bytes": [10, 20]},
+          {"name": "b", "type": "Y", "cost_us": {"gpu": 1.5, "cpu": 4}, "output_bytes": [],
+           "param_bytes": 7, "colocate": "c"}],
+  "edges": [{"src": 0, "output": 1, "dst": 1}]})";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("parse_graph reads every key") {
+  const auto graph = parse_graph(kGood, "g.graph.json");
+  CHECK(graph->op_count() == 2);
+  CHECK(graph->stated_costs(0).size() == 1);
+  CHECK(graph->stated_costs(0)[0].us == 3);
+  CHECK(graph->stated_costs(1).size() == 2);
+  CHECK(graph->param_bytes(1) == 7);
+  CHECK(graph->colocation(1) == "c");
+  REQUIRE(graph->in_edges(1).size() == 1);
+  CHECK(graph->bytes(graph->in_edges(1)[0].tensor) == 20);
+}
+
+TEST_CASE("parse_graph: an edge without output is a control edge") {
+  const auto graph = parse_graph(with(R"("output": 1, )", ""), "g");
+  REQUIRE(graph->in_edges(1).size() == 1);
+  CHECK(graph->in_edges(1)[0].tensor == kNoTensor);
+}
+
+TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
+  struct Case {
+    std::string json;
+    std::vector<std::string> parts;
+  };
+  const std::vector<Case> cases = {
+      {"", {"empty"}},
+      {"{\n  \"format\": ", {"line 2"}},
+      {"[1, 2", {"line 1, column"}},
+      {"[]", {"expected an object"}},
+      {with("berth.graph/1", "berth.graph/2"), {"at format", "'berth.graph/2'"}},
+      {with(R"("name": "g",)", ""), {"'name' is missing"}},
+      {with(R"("type": "X",)", ""), {"at ops[0]", "'type' is missing"}},
+      {with(R"("colocate")", R"("colocation")"), {"at ops[1]", "did you mean 'colocate'"}},
+      {with(R"("cost_us": 3)", R"("cost_us": -3)"), {"at ops[0].cost_us"}},
+      {with(R"("cost_us": 3)", R"("cost_us": "3")"), {"at ops[0].cost_us", "number"}},
+      {with("[10, 20]", "[10, -20]"), {"at ops[0].output_bytes[1]"}},
+      {with("[10, 20]", "[10, 1.5]"), {"at ops[0].output_bytes[1]", "whole"}},
+      {with("[10, 20]", "[10, 1e300]"), {"at ops[0].output_bytes[1]"}},
+      {with("[10, 20]", "[10, 99999999999999999999]"), {"at ops[0].output_bytes[1]"}},
+      {with("[10, 20]", "[9223372036854775807, 9223372036854775807]"), {"op 'a'", "2^63"}},
+      {with("[10, 20]", "10"), {"at ops[0].output_bytes", "list"}},
+      {with(R"("src": 0)", R"("src": 2)"), {"at edges[0].src", "from 0 to 1"}},
+      {with(R"("dst": 1)", R"("dst": -1)"), {"at edges[0].dst"}},
+      {with(R"("output": 1)", R"("output": 2)"), {"at edges[0].output"}},
+      {with(R"("src": 0)", R"("src": 1)"), {"at edges[0]", "no outputs"}},
+      {with(R"("dst": 1)", R"("dst": 0)"), {"cycle"}},
+      {with(R"("name": "b")", R"("name": "a")"), {"both named 'a'"}},
+      {with(R"("name": "b")", R"("name": "")"), {"no name"}},
+      {with(R"("src": 0)", R"("src": 0, "src": 1)"), {"'src' appears twice"}},
+      {std::string(100000, '['), {"not valid JSON"}},
+  };
+  for (const Case& bad : cases) {
+    CAPTURE(bad.json.substr(0, 200));
+    try {
+      static_cast<void>(parse_graph(bad.json, "bad.graph.json"));
+      FAIL_CHECK("accepted");
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      CHECK(error.code() == ErrorCode::invalid_file);
+      CHECK(message.rfind("bad.graph.json: ", 0) == 0);
+      for (const std::string& part : bad.parts) {
+        CHECK_MESSAGE(message.find(part) != std::string::npos, message, " lacks ", part);
+      }
+    }
+  }
+}
+
+TEST_CASE("load_graph reads the shared workloads") {
+  if (!test::have_shared_data("load_graph")) return;
+  CHECK(load_graph(test::shared_path("pipeline/bert24.graph.json"))->op_count() > 20);
+  CHECK(load_graph(test::shared_path("pipeline/bert_l3_ops.graph.json"))->op_count() > 200);
+}
+
+}  // namespace
+}  // namespace berth
