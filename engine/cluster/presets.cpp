@@ -1,0 +1,326 @@
+// Described machines: the ones the published systems used, and present ones.
+//
+// What the figures are:
+//  * flops     peak of the vector units in f32. TF32 is another number format and is not counted.
+//  * flops_16, flops_8, flops_64
+//              peak of the fastest unit that computes in that type, dense: tensor cores where there
+//              are some. The roofline model (costs.h) uses it for matrix products only.
+//  * memory_bytes
+//              what the driver reports as total (below the marketed size where ECC takes a share)
+//              less 512 MiB that a CUDA context with its libraries holds.
+//  * op_overhead_us
+//              pause of the compute stream between two kernels. Measured for k80 (PAPERS A6.2); for
+//              the younger accelerators an estimate between it and the 0.9 us that NVIDIA's
+//              "Getting Started with CUDA Graphs" (2019) finds for overlapped launches on a V100.
+//  * links     data-sheet rate of one direction times what copies reach of it: PCIe 0.8 (packet
+//              headers and flow control; bandwidthTest from pinned memory gives 12 to 13 of 15.75
+//              GB/s), NVLink 0.9 (Li et al., "Evaluating Modern GPU Interconnect", TPDS 2020).
+//              The latency of a copy is an estimate between the bare link (1 to 2 us) and Placeto's
+//              measured 25 us, except for the K80 machines, where it is that.
+//
+// Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. GPUs hang in pairs below
+// a PCIe switch (on a K80: the board), whose one uplink they share in each direction. A pair of
+// GPUs without NVLink uses PCIe: alone below one switch, else both switches' uplinks and, between
+// sockets, the socket interconnect.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr std::int64_t kContextBytes = 512 * kMiB;
+
+constexpr double kPcieReached = 0.8;
+constexpr double kNvlinkReached = 0.9;
+
+/// One kernel hand-over to a thread pool: an estimate (TensorFlow's executor dispatches a null op
+/// in about 0.5 us: Abadi et al., arXiv 1605.08695; waking the pool comes on top).
+constexpr double kHostOverheadUs = 2;
+
+/// Vector units of a CPU: cores * clock * f32 operations per cycle and core.
+constexpr double cpu_flops(double cores, double hertz, double flops_per_cycle) {
+  return cores * hertz * flops_per_cycle;
+}
+/// Two 256-bit fused multiply-add units: 2 * 8 lanes * 2 (Broadwell, Zen 2).
+constexpr double kAvx2FlopsPerCycle = 32;
+/// Two 512-bit fused multiply-add units (Sapphire Rapids).
+constexpr double kAvx512FlopsPerCycle = 64;
+
+struct Pcie {
+  double bandwidth;  ///< bytes per second reached in one direction
+  double latency_us;
+  int gpus_per_switch = 2;
+  int gpus_per_socket;
+};
+
+struct Nvlink {
+  double bandwidth_per_lane = 0;  ///< bytes per second reached in one direction
+  double latency_us = 0;
+  /// Lanes between two GPUs, row-major; empty = `lanes_everywhere` between each pair.
+  std::span<const int> lanes;
+  int lanes_everywhere = 0;
+};
+
+struct Machine {
+  Cluster::PresetInfo info;
+  int gpus;
+  Device host;
+  Device gpu;
+  Pcie pcie;
+  Nvlink nvlink;
+};
+
+std::string gpu_name(int index) {
+  return "gpu:" + std::to_string(index);
+}
+
+std::vector<LinkSpec> links_of(const Machine& machine) {
+  const Pcie& pcie = machine.pcie;
+  const auto uplink = [&](int gpu, const char* direction) {
+    return "pcie:" + std::to_string(gpu / pcie.gpus_per_switch) + ":" + direction;
+  };
+  const auto lanes = [&](int src, int dst) {
+    return machine.nvlink.lanes.empty()
+               ? machine.nvlink.lanes_everywhere
+               : machine.nvlink.lanes[static_cast<std::size_t>(src * machine.gpus + dst)];
+  };
+  std::vector<LinkSpec> links;
+  for (int src = 0; src < machine.gpus; ++src) {
+    const std::string& host = machine.host.name;
+    links.push_back({gpu_name(src), host, pcie.bandwidth, pcie.latency_us, {uplink(src, "up")}});
+    links.push_back({host, gpu_name(src), pcie.bandwidth, pcie.latency_us, {uplink(src, "down")}});
+    for (int dst = 0; dst < machine.gpus; ++dst) {
+      if (dst == src) continue;
+      LinkSpec link{gpu_name(src), gpu_name(dst), pcie.bandwidth, pcie.latency_us, {}};
+      if (const int n = lanes(src, dst); n > 0) {
+        link.bandwidth_bytes_per_s = n * machine.nvlink.bandwidth_per_lane;
+        link.latency_us = machine.nvlink.latency_us;
+      } else if (src / pcie.gpus_per_switch != dst / pcie.gpus_per_switch) {
+        link.shares = {uplink(src, "up"), uplink(dst, "down")};
+        const int from = src / pcie.gpus_per_socket, to = dst / pcie.gpus_per_socket;
+        if (from != to) {
+          link.shares.push_back("socket:" + std::to_string(from) + "-" + std::to_string(to));
+        }
+      }
+      links.push_back(std::move(link));
+    }
+  }
+  return links;
+}
+
+std::shared_ptr<const Cluster> build(const Machine& machine) {
+  std::vector<Device> devices{machine.host};
+  for (int i = 0; i < machine.gpus; ++i) {
+    devices.push_back(machine.gpu);
+    devices.back().name = gpu_name(i);
+  }
+  return std::make_shared<const Cluster>(machine.info.name, std::move(devices), links_of(machine));
+}
+
+Device host_device(std::int64_t memory_bytes, double flops, double memory_bandwidth) {
+  Device host;
+  host.name = "cpu:0";
+  host.kind = "cpu";
+  host.memory_bytes = memory_bytes;
+  host.flops = flops;
+  host.memory_bandwidth = memory_bandwidth;
+  host.op_overhead_us = kHostOverheadUs;
+  host.host = true;
+  return host;
+}
+
+// Amazon EC2 p2.8xlarge: 16 cores of a Xeon E5-2686 v4 (Broadwell, 2.3 GHz), 488 GiB, Tesla K80
+// boards of two GPUs each. Intel publishes no sheet for that part; its sibling of 18 cores at
+// 2.3 GHz, E5-2697 v4, has four channels of DDR4-2400: 76.8 GB/s.
+Machine k80(std::string name, int gpus) {
+  Device gpu;
+  gpu.kind = "k80";
+  gpu.memory_bytes = 11441 * kMiB - kContextBytes;  // 12 GiB less ECC (nvidia-smi)
+  // Tesla K80 board specification BD-07317: 2496 cores at 560 MHz per GPU, 240 GB/s. The boost
+  // clock of 875 MHz does not hold under load within the board's 300 W: TensorFlow's published
+  // training rates (costs/efficiency.cpp) are the same share of peak on K80 and P100 with the base
+  // clock, and half of it with the boost clock.
+  gpu.flops = 2.8 * kTera;
+  gpu.flops_64 = 0.935 * kTera;  // 1.87 per board at the base clock
+  gpu.memory_bandwidth = 240 * kGiga;
+  gpu.op_overhead_us = 5.7;  // Placeto, measured on this machine (PAPERS A6.2)
+  // 7.6 GB/s and 25 us between every pair: Placeto, measured on this machine (PAPERS A6.2).
+  return {{std::move(name),
+           "Amazon EC2 p2.8xlarge, " + std::to_string(gpus) +
+               " GPUs of its Tesla K80 boards (Placeto's machine)",
+           "NVIDIA Tesla K80 board specification BD-07317 (base clock); Amazon EC2 P2; Placeto's "
+           "simulator: 7.6 GB/s, 25 us, 5.7 us between kernels"},
+          gpus,
+          host_device(488 * kGiB, cpu_flops(16, 2.3e9, kAvx2FlopsPerCycle), 76.8 * kGiga),
+          gpu,
+          {.bandwidth = 7.6 * kGiga, .latency_us = 25, .gpus_per_socket = 4},
+          {}};
+}
+
+// A node of the FlexFlow paper (Jia, Zaharia, Aiken, MLSys 2019): two 10-core Xeon E5-2600,
+// 256 GB, four P100 on NVLink. The CPU's exact model is not stated there; E5-2640 v4 (10 cores,
+// 2.4 GHz, 68.3 GB/s) is taken. Each P100 has four NVLink 1 ports; a full mesh, one port per pair,
+// is what half a DGX-1 has.
+Machine p100x4() {
+  Device gpu;
+  gpu.kind = "p100";
+  gpu.memory_bytes = 16276 * kMiB - kContextBytes;
+  gpu.flops = 10.6 * kTera;  // Tesla P100 SXM2 data sheet, this and the next three
+  gpu.flops_16 = 21.2 * kTera;
+  gpu.flops_64 = 5.3 * kTera;
+  gpu.memory_bandwidth = 732 * kGiga;
+  gpu.op_overhead_us = 5;  // estimate
+  return {{"p100x4", "four Tesla P100 SXM2, fully meshed by NVLink 1, dual Xeon E5 v4",
+           "NVIDIA Tesla P100 data sheet; node of FlexFlow (MLSys 2019); latencies and overheads "
+           "estimated"},
+          4,
+          host_device(256 * kGiB, cpu_flops(20, 2.4e9, kAvx2FlopsPerCycle), 2 * 68.3 * kGiga),
+          gpu,
+          {.bandwidth = kPcieReached * 15.75 * kGiga,  // PCIe 3.0 x16
+           .latency_us = 15,                           // estimate
+           .gpus_per_socket = 2},
+          {.bandwidth_per_lane = kNvlinkReached * 20 * kGiga,
+           .latency_us = 10,  // estimate
+           .lanes = {},
+           .lanes_everywhere = 1}};
+}
+
+// Hybrid cube mesh of a V100 DGX-1 and of p3.16xlarge, as `nvidia-smi topo -m` prints it. Six
+// ports per GPU; pairs without a port are on different sockets.
+constexpr std::array<int, 64> kCubeMesh = {
+    0, 1, 1, 2, 2, 0, 0, 0,  //
+    1, 0, 2, 1, 0, 2, 0, 0,  //
+    1, 2, 0, 2, 0, 0, 1, 0,  //
+    2, 1, 2, 0, 0, 0, 0, 1,  //
+    2, 0, 0, 0, 0, 1, 1, 2,  //
+    0, 2, 0, 0, 1, 0, 2, 1,  //
+    0, 0, 1, 0, 1, 2, 0, 2,  //
+    0, 0, 0, 1, 2, 1, 2, 0,
+};
+
+// Amazon EC2 p3.16xlarge: two Xeon E5-2686 v4 with 16 cores each, 488 GiB, eight V100 16 GB.
+Machine v100x8() {
+  Device gpu;
+  gpu.kind = "v100";
+  gpu.memory_bytes = 16160 * kMiB - kContextBytes;
+  gpu.flops = 15.7 * kTera;  // Tesla V100 SXM2 data sheet, this and the next three
+  gpu.flops_16 = 125 * kTera;
+  gpu.flops_64 = 7.8 * kTera;
+  gpu.memory_bandwidth = 900 * kGiga;
+  // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
+  gpu.flops_8 = 62.8 * kTera;
+  gpu.op_overhead_us = 4;  // estimate
+  return {{"v100x8", "Amazon EC2 p3.16xlarge: eight Tesla V100 16 GB, NVLink 2 hybrid cube mesh",
+           "NVIDIA Tesla V100 data sheet; NVIDIA DGX-1 white paper (topology); Amazon EC2 P3; "
+           "latencies and overheads estimated"},
+          8,
+          host_device(488 * kGiB, cpu_flops(32, 2.3e9, kAvx2FlopsPerCycle), 2 * 76.8 * kGiga),
+          gpu,
+          {.bandwidth = kPcieReached * 15.75 * kGiga,  // PCIe 3.0 x16
+           .latency_us = 15,                           // estimate
+           .gpus_per_socket = 4},
+          {.bandwidth_per_lane = kNvlinkReached * 25 * kGiga,
+           .latency_us = 10,  // estimate
+           .lanes = kCubeMesh,
+           .lanes_everywhere = 0}};
+}
+
+// NVIDIA DGX A100 640GB: two EPYC 7742 (64 cores, 2.25 GHz, 204.8 GB/s), 2 TB, eight A100 80 GB.
+// Twelve NVLink 3 ports per GPU into NVSwitch: any pair at 300 GB/s per direction.
+Machine a100x8() {
+  Device gpu;
+  gpu.kind = "a100";
+  gpu.memory_bytes = 81251 * kMiB - kContextBytes;
+  gpu.flops = 19.5 * kTera;  // A100 80GB SXM data sheet, dense, this and the next four
+  gpu.flops_16 = 312 * kTera;
+  gpu.flops_8 = 624 * kTera;
+  gpu.flops_64 = 19.5 * kTera;  // tensor cores; 9.7 without
+  gpu.memory_bandwidth = 2039 * kGiga;
+  gpu.op_overhead_us = 3.5;  // estimate
+  return {{"a100x8", "NVIDIA DGX A100 640GB: eight A100 80 GB behind NVSwitch",
+           "NVIDIA A100 and DGX A100 data sheets; AMD EPYC 7742 data sheet; latencies and "
+           "overheads estimated"},
+          8,
+          host_device(2048 * kGiB, cpu_flops(128, 2.25e9, kAvx2FlopsPerCycle), 2 * 204.8 * kGiga),
+          gpu,
+          {.bandwidth = kPcieReached * 31.5 * kGiga,  // PCIe 4.0 x16
+           .latency_us = 12,                          // estimate
+           .gpus_per_socket = 4},
+          {.bandwidth_per_lane = kNvlinkReached * 300 * kGiga,
+           .latency_us = 8,  // estimate
+           .lanes = {},
+           .lanes_everywhere = 1}};
+}
+
+// NVIDIA DGX H100: two Xeon Platinum 8480C (56 cores, 2.0 GHz, eight channels of DDR5-4800:
+// 307.2 GB/s), 2 TB, eight H100 80 GB. Eighteen NVLink 4 ports per GPU into NVSwitch: any pair at
+// 450 GB/s per direction. Two GPUs per PCIe switch is the usual board; the sheet does not say.
+Machine h100x8() {
+  Device gpu;
+  gpu.kind = "h100";
+  gpu.memory_bytes = 81559 * kMiB - kContextBytes;
+  gpu.flops = 67 * kTera;  // H100 SXM data sheet, dense, this and the next four
+  gpu.flops_16 = 989.5 * kTera;
+  gpu.flops_8 = 1979 * kTera;
+  gpu.flops_64 = 67 * kTera;  // tensor cores; 34 without
+  gpu.memory_bandwidth = 3350 * kGiga;
+  gpu.op_overhead_us = 3;  // estimate
+  return {{"h100x8", "NVIDIA DGX H100: eight H100 80 GB behind NVSwitch",
+           "NVIDIA H100 and DGX H100 data sheets; Intel Xeon Platinum 8480 product page; latencies "
+           "and overheads estimated"},
+          8,
+          host_device(2048 * kGiB, cpu_flops(112, 2.0e9, kAvx512FlopsPerCycle), 2 * 307.2 * kGiga),
+          gpu,
+          {.bandwidth = kPcieReached * 63 * kGiga,  // PCIe 5.0 x16
+           .latency_us = 10,                        // estimate
+           .gpus_per_socket = 4},
+          {.bandwidth_per_lane = kNvlinkReached * 450 * kGiga,
+           .latency_us = 8,  // estimate
+           .lanes = {},
+           .lanes_everywhere = 1}};
+}
+
+const std::vector<Machine>& machines() {
+  static const std::vector<Machine> all = {k80("k80x2", 2), k80("k80x4", 4), p100x4(),
+                                           v100x8(),        a100x8(),        h100x8()};
+  return all;
+}
+
+}  // namespace
+
+std::span<const Cluster::PresetInfo> Cluster::presets() {
+  static const std::vector<PresetInfo> all = [] {
+    std::vector<PresetInfo> infos;
+    std::transform(machines().begin(), machines().end(), std::back_inserter(infos),
+                   [](const Machine& machine) { return machine.info; });
+    return infos;
+  }();
+  return all;
+}
+
+std::shared_ptr<const Cluster> Cluster::preset(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Machine& machine : machines()) {
+    if (machine.info.name == name) return build(machine);
+    known.push_back(machine.info.name);
+  }
+  throw Error(ErrorCode::not_found,
+              cat("there is no cluster preset '", name, "'", known_names(name, std::move(known))));
+}
+
+}  // namespace berth
