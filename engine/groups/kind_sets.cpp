@@ -1,0 +1,32 @@
+#include "groups/kind_sets.h"
+
+#include <algorithm>
+
+namespace berth {
+
+KindSets::Id KindSets::without(Id set, KindId kind) {
+  std::vector<bool> kinds = sets_[static_cast<std::size_t>(set)];
+  kinds[static_cast<std::size_t>(kind)] = false;
+  return intern(std::move(kinds));
+}
+
+std::optional<KindSets::Id> KindSets::common(Id a, Id b) {
+  const auto [entry, is_new] = common_.try_emplace({std::min(a, b), std::max(a, b)});
+  if (is_new) {
+    std::vector<bool> kinds = sets_[static_cast<std::size_t>(a)];
+    const std::vector<bool>& other = sets_[static_cast<std::size_t>(b)];
+    for (std::size_t k = 0; k < kinds.size(); ++k) kinds[k] = kinds[k] && other[k];
+    if (std::find(kinds.begin(), kinds.end(), true) != kinds.end()) {
+      entry->second = intern(std::move(kinds));
+    }
+  }
+  return entry->second;
+}
+
+KindSets::Id KindSets::intern(std::vector<bool> kinds) {
+  const auto [entry, is_new] = ids_.try_emplace(std::move(kinds), static_cast<Id>(sets_.size()));
+  if (is_new) sets_.push_back(entry->first);
+  return entry->second;
+}
+
+}  // namespace berth

@@ -1,0 +1,37 @@
+// Sets of device kinds, interned: many groups share few distinct sets.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "berth/types.h"
+
+namespace berth {
+
+/// [thread-compatible]
+class KindSets {
+ public:
+  using Id = std::int32_t;
+
+  explicit KindSets(KindId kind_count) : kind_count_(kind_count) {}
+
+  [[nodiscard]] Id all() {
+    return intern(std::vector<bool>(static_cast<std::size_t>(kind_count_), true));
+  }
+  /// The set with one kind taken out.
+  [[nodiscard]] Id without(Id set, KindId kind);
+  /// Empty where the two sets have no kind in common.
+  [[nodiscard]] std::optional<Id> common(Id a, Id b);
+
+ private:
+  Id intern(std::vector<bool> kinds);
+
+  KindId kind_count_;
+  std::map<std::vector<bool>, Id> ids_;
+  std::vector<std::vector<bool>> sets_;
+  std::map<std::pair<Id, Id>, std::optional<Id>> common_;
+};
+
+}  // namespace berth
