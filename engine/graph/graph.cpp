@@ -88,6 +88,13 @@ const AttributeValue* Graph::attribute(OpId op, std::string_view name) const noe
   }
   return nullptr;
 }
+std::vector<std::pair<std::string_view, const AttributeValue*>> Graph::attributes(OpId op) const {
+  std::vector<std::pair<std::string_view, const AttributeValue*>> attributes;
+  for (const auto& [id, value] : data_->attributes.row(op)) {
+    attributes.emplace_back(data_->strings[id], &value);
+  }
+  return attributes;
+}
 const std::optional<Work>& Graph::stated_work(OpId op) const noexcept {
   static const std::optional<Work> kNone;
   const auto found = data_->stated_work.find(op);

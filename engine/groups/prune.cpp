@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "berth/error.h"
+#include "berth/groups.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// A constant that nobody reads is left over from an export, not a result.
+bool is_bare_constant(const Graph& graph, OpId op) {
+  const std::string& type = graph.op_type(op);
+  return graph.in_edges(op).empty() && (type == "Constant" || type == "Const");
+}
+
+std::vector<OpId> results(const Graph& graph) {
+  std::vector<OpId> ops;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.out_edges(op).empty() && !is_bare_constant(graph, op)) ops.push_back(op);
+  }
+  if (!ops.empty()) return ops;
+  // Nothing but constants: they are what there is.
+  ops.resize(at(graph.op_count()));
+  std::iota(ops.begin(), ops.end(), OpId{0});
+  return ops;
+}
+
+std::vector<OpId> named_ops(const Graph& graph, std::span<const std::string> fetches) {
+  std::unordered_map<std::string_view, OpId> producer_of;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (graph.producer(tensor) != kNoOp && !graph.tensor_name(tensor).empty()) {
+      producer_of.emplace(graph.tensor_name(tensor), graph.producer(tensor));
+    }
+  }
+  std::vector<OpId> ops;
+  for (const std::string& name : fetches) {
+    if (const auto op = graph.find_op(name)) {
+      ops.push_back(*op);
+    } else if (const auto tensor = producer_of.find(name); tensor != producer_of.end()) {
+      ops.push_back(tensor->second);
+    } else {
+      std::vector<std::string> known;
+      for (const OpId result : results(graph)) known.push_back(graph.op_name(result));
+      throw Error(ErrorCode::not_found, cat("graph '", graph.name(), "' has no op or output '",
+                                            name, "'; its results are ", join(known)));
+    }
+  }
+  return ops;
+}
+
+std::vector<bool> needed_by(const Graph& graph, std::vector<OpId> pending) {
+  std::vector<bool> needed(at(graph.op_count()), false);
+  for (const OpId op : pending) needed[at(op)] = true;
+  while (!pending.empty()) {
+    const OpId op = pending.back();
+    pending.pop_back();
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (needed[at(edge.src)]) continue;
+      needed[at(edge.src)] = true;
+      pending.push_back(edge.src);
+    }
+  }
+  return needed;
+}
+
+TensorInfo tensor_info(const Graph& graph, TensorId tensor) {
+  const auto shape = graph.shape(tensor);
+  return {graph.dtype(tensor),
+          graph.has_shape(tensor),
+          {shape.begin(), shape.end()},
+          graph.bytes_known(tensor) ? graph.bytes(tensor) : kUnknownBytes};
+}
+
+/// Parameter bytes of `op` beside the parameter tensors it reads.
+std::int64_t extra_param_bytes(const Graph& graph, OpId op) {
+  std::int64_t bytes = graph.param_bytes(op);
+  std::vector<TensorId> inputs(graph.inputs(op).begin(), graph.inputs(op).end());
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  for (const TensorId tensor : inputs) {
+    if (tensor != kNoTensor && graph.producer(tensor) == kNoOp) bytes -= graph.bytes(tensor);
+  }
+  return bytes;
+}
+
+/// Copies ops of one graph into a builder.
+class Copy {
+ public:
+  Copy(const Graph& graph, std::vector<bool> needed)
+      : graph_(graph),
+        needed_(std::move(needed)),
+        builder_(graph.name(), graph.dialect()),
+        new_tensor_(at(graph.tensor_count()), kNoTensor) {}
+
+  std::shared_ptr<const Graph> build() {
+    std::vector<OpId> new_op(at(graph_.op_count()), kNoOp);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (!needed_[at(op)]) continue;
+      new_op[at(op)] = builder_.add_op(graph_.op_name(op), graph_.op_type(op));
+      copy_properties(op, new_op[at(op)]);
+    }
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (!needed_[at(op)]) continue;
+      for (const TensorId tensor : graph_.inputs(op)) {
+        builder_.add_input(new_op[at(op)], input(tensor));
+      }
+      for (const Edge& edge : graph_.in_edges(op)) {
+        if (edge.tensor == kNoTensor) {
+          builder_.add_control_edge(new_op[at(edge.src)], new_op[at(op)]);
+        }
+      }
+    }
+    return builder_.build();
+  }
+
+ private:
+  void copy_properties(OpId op, OpId copy) {
+    for (const TensorId tensor : graph_.outputs(op)) {
+      new_tensor_[at(tensor)] =
+          builder_.add_output(copy, tensor_info(graph_, tensor), graph_.tensor_name(tensor));
+    }
+    builder_.set_param_bytes(copy, extra_param_bytes(graph_, op));
+    builder_.set_colocation(copy, graph_.colocation(op));
+    builder_.set_requested_device(copy, graph_.requested_device(op));
+    for (const auto& [name, value] : graph_.attributes(op)) {
+      builder_.set_attribute(copy, std::string(name), *value);
+    }
+    if (graph_.stated_work(op)) builder_.set_work(copy, *graph_.stated_work(op));
+    for (const Graph::StatedCost& cost : graph_.stated_costs(op)) {
+      builder_.set_cost(copy, cost.kind, cost.us);
+    }
+  }
+
+  TensorId input(TensorId tensor) {
+    if (tensor == kNoTensor) return kNoTensor;
+    TensorId& copy = new_tensor_[at(tensor)];
+    if (copy == kNoTensor) {
+      copy = builder_.add_parameter(tensor_info(graph_, tensor), graph_.tensor_name(tensor));
+    }
+    return copy;
+  }
+
+  const Graph& graph_;
+  std::vector<bool> needed_;
+  GraphBuilder builder_;
+  std::vector<TensorId> new_tensor_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Graph> prune(const Graph& graph, std::span<const std::string> fetches) {
+  std::vector<OpId> roots = fetches.empty() ? results(graph) : named_ops(graph, fetches);
+  return Copy(graph, needed_by(graph, std::move(roots))).build();
+}
+
+}  // namespace berth
