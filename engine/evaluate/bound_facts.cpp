@@ -1,0 +1,70 @@
+#include "evaluate/bound_facts.h"
+
+#include <algorithm>
+
+namespace berth::bounds {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+}  // namespace
+
+Facts::Facts(const Problem& problem)
+    : problem_(problem), classes_(colocation_groups(problem.graph())) {
+  const Cluster& cluster = problem.cluster();
+  device_count_.assign(at(kind_count()), 0);
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;
+
+  links_.assign(at(kind_count()) * at(kind_count()), {kCannotRun, 0});
+  for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+    for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+      if (src == dst) continue;
+      const Route& route = cluster.route(src, dst);
+      Link& link = links_[at(cluster.kind_of(src)) * at(kind_count()) + at(cluster.kind_of(dst))];
+      link.latency_us = std::min(link.latency_us, route.latency_us);
+      link.bandwidth_bytes_per_s =
+          std::max(link.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
+    }
+  }
+
+  class_us_.assign(at(kind_count()) * at(classes_->count()), 0);
+  for (KindId kind = 0; kind < kind_count(); ++kind) {
+    for (OpId op = 0; op < graph().op_count(); ++op) {
+      class_us_[at(kind) * at(classes_->count()) + at(classes_->of(op))] +=
+          op_us(op, kind) + pause_us(op, kind);
+    }
+  }
+}
+
+double Facts::op_us(OpId op, KindId kind) const noexcept {
+  const double cost_us = problem_.costs().op_us(op, kind);
+  const bool overhead = problem_.options().semantics == Semantics::dataflow && cost_us != 0;
+  return overhead ? cost_us + problem_.cluster().kind_device(kind).op_overhead_us : cost_us;
+}
+
+double Facts::pause_us(OpId op, KindId kind) const noexcept {
+  const bool pauses = problem_.options().objective == Objective::latency &&
+                      problem_.options().semantics == Semantics::placeto &&
+                      problem_.costs().op_us(op, kind) != 0;
+  return pauses ? problem_.options().device_gap_us : 0;
+}
+
+double Facts::transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept {
+  const Link& link = links_[at(src) * at(kind_count()) + at(dst)];
+  if (link.bandwidth_bytes_per_s == 0) return kCannotRun;
+  const double bytes = tensor == kNoTensor ? 0 : static_cast<double>(graph().bytes(tensor));
+  // The simulator's own expressions, so that rounding cannot make the bound pass its result.
+  if (problem_.options().semantics == Semantics::placeto) {
+    return bytes / (link.bandwidth_bytes_per_s / 1e6);
+  }
+  return link.latency_us + bytes / link.bandwidth_bytes_per_s * 1e6;
+}
+
+bool Facts::counts_parameters() const noexcept {
+  return problem_.options().semantics == Semantics::dataflow ||
+         problem_.options().objective == Objective::throughput;
+}
+
+}  // namespace berth::bounds

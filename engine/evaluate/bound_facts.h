@@ -1,0 +1,63 @@
+// What the lower bounds know of a problem: device kinds instead of devices, co-location classes
+// instead of ops.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "berth/evaluator.h"
+
+namespace berth::bounds {
+
+/// Everything here is a lower estimate of what the simulator charges, whichever devices of a kind
+/// are used.
+class Facts {
+ public:
+  explicit Facts(const Problem& problem);
+
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] const Graph& graph() const noexcept { return problem_.graph(); }
+  [[nodiscard]] KindId kind_count() const noexcept { return problem_.cluster().kind_count(); }
+  /// The finest sets of ops that share a device in every valid placement.
+  [[nodiscard]] const Groups& classes() const noexcept { return *classes_; }
+
+  /// Time from an op's start to its end on a device of `kind`: its cost, with the per-op overhead
+  /// in dataflow semantics (an op of cost 0 pays none); kCannotRun where it cannot run.
+  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept;
+  /// The pause of the device after the op (placeto semantics, ops with a cost).
+  [[nodiscard]] double pause_us(OpId op, KindId kind) const noexcept;
+  /// Time that all ops of a class keep their device from other ops, pauses included.
+  [[nodiscard]] double class_us(GroupId group, KindId kind) const noexcept {
+    return class_us_[static_cast<std::size_t>(kind) * static_cast<std::size_t>(classes_->count()) +
+                     static_cast<std::size_t>(group)];
+  }
+
+  [[nodiscard]] double devices_of(KindId kind) const noexcept {
+    return device_count_[static_cast<std::size_t>(kind)];
+  }
+  /// Fastest transfer of `tensor` (kNoTensor: a control signal) from a device of one kind to
+  /// another device, of the second kind; kCannotRun where there are no two such devices.
+  [[nodiscard]] double transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept;
+
+  /// Whether a feasible placement must find room for the parameters: the placeto simulator knows
+  /// none (its latency evaluation counts outputs only).
+  [[nodiscard]] bool counts_parameters() const noexcept;
+
+ private:
+  struct Link {
+    double latency_us;
+    double bandwidth_bytes_per_s;  // 0: there is no such pair of devices
+  };
+  const Problem& problem_;
+  std::shared_ptr<const Groups> classes_;
+  std::vector<double> class_us_;      // kind-major
+  std::vector<double> device_count_;  // by kind
+  std::vector<Link> links_;           // best figures by (source kind, destination kind)
+};
+
+/// Each of these appends the bounds it can prove; see the definitions for the proofs.
+void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
+void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
+
+}  // namespace berth::bounds

@@ -1,0 +1,221 @@
+// Lower bounds of a step's runtime from chains of dependent ops.
+//
+// head(v, k): no op v on a device of kind k ends before it. With op(v, k) the op's own duration,
+//   head(v, k) = op(v, k) + max over edges u -> v of min over kinds j of
+//                                                  head(u, j) + gap(u -> v, j, k)
+// where gap is the least time between u's end and v's start: on one device (j = k) the device's
+// pause after u (placeto; 0 in dataflow), on two the fastest transfer of the edge's tensor between
+// the kinds. Proof by induction along the graph's order: v starts once every u is done and its
+// tensor is there; whatever kind u is on, the minimum is no more than that. Queues, busy links and
+// shared channels only delay further. A class of co-located ops may be counted on different kinds
+// by different paths, which only lowers the bound.
+//
+// tail(v, k), the least time from v's start to the end of the step, is the same backwards; at the
+// end of a path the device's pause after the last op still counts (placeto: the runtime is the time
+// of the last event, pauses included).
+#include <algorithm>
+
+#include "evaluate/bound_facts.h"
+
+namespace berth::bounds {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// The recurrences cost edges x kinds^2; beyond this many kinds transfers count as free, which is
+/// weaker.
+constexpr KindId kMaxKindsWithTransfers = 16;
+
+class Paths {
+ public:
+  explicit Paths(const Facts& facts)
+      : facts_(facts),
+        kinds_(facts.kind_count()),
+        with_transfers_(kinds_ <= kMaxKindsWithTransfers),
+        head_(at(facts.graph().op_count()) * at(kinds_)) {
+    for (const OpId op : facts.graph().topological_order()) compute_head(op);
+  }
+
+  /// Needed before cut_us.
+  void compute_tails() {
+    tail_.resize(head_.size());
+    const auto order = facts_.graph().topological_order();
+    for (auto op = order.rbegin(); op != order.rend(); ++op) compute_tail(*op);
+  }
+
+  /// Adds up in the order in which a simulated step does, and rounding is monotone: so it never
+  /// passes the optimum, and equals it where a single path decides.
+  [[nodiscard]] double critical_path_us() const {
+    double longest = 0;
+    for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+      double end = kCannotRun;
+      for (KindId kind = 0; kind < kinds_; ++kind) {
+        end = std::min(end, head(op, kind) + facts_.pause_us(op, kind));
+      }
+      longest = std::max(longest, end);
+    }
+    return longest;
+  }
+
+  /// The least runtime of a step in which the ends of `edge` are on different devices.
+  [[nodiscard]] double cut_us(const Edge& edge) const {
+    if (!with_transfers_) return least(head_, edge.src) + least(tail_, edge.dst);
+    double best = kCannotRun;
+    for (KindId j = 0; j < kinds_; ++j) {
+      for (KindId k = 0; k < kinds_; ++k) {
+        best = std::min(
+            best, head(edge.src, j) + facts_.transfer_us(edge.tensor, j, k) + tail(edge.dst, k));
+      }
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] double least(const std::vector<double>& rows, OpId op) const {
+    const auto row = rows.begin() + static_cast<std::ptrdiff_t>(at(op) * at(kinds_));
+    return *std::min_element(row, row + kinds_);
+  }
+  [[nodiscard]] double head(OpId op, KindId kind) const {
+    return head_[at(op) * at(kinds_) + at(kind)];
+  }
+  [[nodiscard]] double tail(OpId op, KindId kind) const {
+    return tail_[at(op) * at(kinds_) + at(kind)];
+  }
+
+  [[nodiscard]] double gap_us(const Edge& edge, KindId src, KindId dst) const {
+    const double apart = facts_.transfer_us(edge.tensor, src, dst);
+    return src == dst ? std::min(apart, facts_.pause_us(edge.src, src)) : apart;
+  }
+
+  /// Earliest start of edge.dst on `kind` as far as this edge is concerned.
+  [[nodiscard]] double ready_us(const Edge& edge, KindId kind) const {
+    if (!with_transfers_) return least(head_, edge.src);
+    double ready = kCannotRun;
+    for (KindId other = 0; other < kinds_; ++other) {
+      ready = std::min(ready, head(edge.src, other) + gap_us(edge, other, kind));
+    }
+    return ready;
+  }
+  /// Least time from the end of edge.src on `kind` to the end of the step through this edge.
+  [[nodiscard]] double rest_us(const Edge& edge, KindId kind) const {
+    if (!with_transfers_) return least(tail_, edge.dst);
+    double rest = kCannotRun;
+    for (KindId other = 0; other < kinds_; ++other) {
+      rest = std::min(rest, tail(edge.dst, other) + gap_us(edge, kind, other));
+    }
+    return rest;
+  }
+
+  void compute_head(OpId op) {
+    for (KindId kind = 0; kind < kinds_; ++kind) {
+      double start = 0;
+      for (const Edge& edge : facts_.graph().in_edges(op)) {
+        start = std::max(start, ready_us(edge, kind));
+      }
+      head_[at(op) * at(kinds_) + at(kind)] = start + facts_.op_us(op, kind);
+    }
+  }
+
+  void compute_tail(OpId op) {
+    for (KindId kind = 0; kind < kinds_; ++kind) {
+      double rest = facts_.pause_us(op, kind);
+      for (const Edge& edge : facts_.graph().out_edges(op)) {
+        rest = std::max(rest, rest_us(edge, kind));
+      }
+      tail_[at(op) * at(kinds_) + at(kind)] = facts_.op_us(op, kind) + rest;
+    }
+  }
+
+  const Facts& facts_;
+  KindId kinds_;
+  bool with_transfers_;
+  std::vector<double> head_;  // op-major
+  std::vector<double> tail_;
+};
+
+/// Connected parts of the graph, edges taken without direction and co-location classes as one.
+class Components {
+ public:
+  explicit Components(const Facts& facts) : parent_(at(facts.classes().count())) {
+    for (GroupId group = 0; group < facts.classes().count(); ++group) parent_[at(group)] = group;
+    for (GroupId group = 0; group < facts.classes().count(); ++group) {
+      for (const Groups::Edge& edge : facts.classes().out_edges(group)) {
+        parent_[at(find(edge.src))] = find(edge.dst);
+      }
+    }
+  }
+  GroupId find(GroupId group) {
+    while (parent_[at(group)] != group) {
+      parent_[at(group)] = parent_[at(parent_[at(group)])];
+      group = parent_[at(group)];
+    }
+    return group;
+  }
+
+ private:
+  std::vector<GroupId> parent_;
+};
+
+/// Memory-forced transfer. Where the parameters of one connected component exceed the memory of
+/// every device, a feasible placement has the component on two devices or more, so it cuts at
+/// least one edge between different co-location classes of the component: cut_us of the cheapest
+/// such edge is a bound.
+double forced_cut_us(const Facts& facts, Paths& paths) {
+  const Graph& graph = facts.graph();
+  const Cluster& cluster = facts.problem().cluster();
+  double largest_memory = 0;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (cluster.device(d).memory_bytes == kNoLimit) return 0;
+    largest_memory = std::max(largest_memory, static_cast<double>(cluster.device(d).memory_bytes));
+  }
+  if (static_cast<double>(graph.total_param_bytes()) <= largest_memory) return 0;
+
+  paths.compute_tails();
+  Components components(facts);
+  std::vector<double> bytes(at(facts.classes().count()), 0);
+  const auto component_of = [&](OpId op) { return components.find(facts.classes().of(op)); };
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    bytes[at(component_of(op))] += static_cast<double>(graph.own_param_bytes(op));
+  }
+  for (const Graph::SharedParameter& shared : graph.shared_parameters()) {
+    std::vector<GroupId> readers;
+    for (const OpId op : shared.consumers) readers.push_back(component_of(op));
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    for (const GroupId reader : readers) bytes[at(reader)] += static_cast<double>(shared.bytes);
+  }
+  // The sums are rounded: a component has to be larger by more than that.
+  const double limit = largest_memory * (1 + 1e-9);
+  std::vector<double> cheapest(bytes.size(), kCannotRun);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (bytes[at(component_of(op))] <= limit) continue;
+    double& least = cheapest[at(component_of(op))];
+    for (const Edge& edge : graph.out_edges(op)) {
+      if (facts.classes().of(edge.dst) == facts.classes().of(op)) continue;
+      least = std::min(least, paths.cut_us(edge));
+    }
+  }
+  double bound = 0;
+  for (const double us : cheapest) {
+    // Infinity: nothing can be cut, so there is no feasible placement; no bound to speak of.
+    if (us < kCannotRun) bound = std::max(bound, us);
+  }
+  return bound * (1 - 1e-12);  // head and tail are rounded separately
+}
+
+}  // namespace
+
+void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
+  if (facts.problem().options().objective != Objective::latency) return;
+  Paths paths(facts);
+  bounds.push_back({paths.critical_path_us(), "critical path"});
+  if (facts.counts_parameters()) {
+    if (const double us = forced_cut_us(facts, paths); us > 0) {
+      bounds.push_back({us, "memory-forced transfer"});
+    }
+  }
+}
+
+}  // namespace berth::bounds
