@@ -35,6 +35,12 @@ BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view
 [[nodiscard]] BERTH_EXPORT std::string graph_json(const Graph& graph, const Costs& costs,
                                                   const Cluster& cluster);
 
+/// Costs for `graph` out of a berth.graph/1 file whose ops have the same names, such as graph_json
+/// writes: their "cost_us" is taken, the rest of the file is not. Ops of the file that `graph` lacks
+/// do not matter. Throws Error(invalid_file) naming an op of `graph` without a cost.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Costs> load_costs(
+    const std::filesystem::path& path, const Graph& graph, const Cluster& cluster);
+
 /// berth.cluster/1.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> parse_cluster(std::string_view json,
                                                                         const std::string& origin);
