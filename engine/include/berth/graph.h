@@ -114,6 +114,9 @@ class BERTH_EXPORT Graph {
   /// The device the model file asks for; empty = none.
   [[nodiscard]] const std::string& requested_device(OpId op) const noexcept;
   [[nodiscard]] const AttributeValue* attribute(OpId op, std::string_view name) const noexcept;
+  /// All attributes of an op, in the order they were set.
+  [[nodiscard]] std::vector<std::pair<std::string_view, const AttributeValue*>> attributes(
+      OpId op) const;
   /// Work stated by whoever built the graph; overrides the rule of the op's type.
   [[nodiscard]] const std::optional<Work>& stated_work(OpId op) const noexcept;
 

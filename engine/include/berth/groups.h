@@ -65,13 +65,16 @@ class BERTH_EXPORT Groups {
 
 /// At most `count` groups (more only where devices' kinds forbid a merge), coarsened from
 /// `colocation_groups` by merging along the heaviest edge that creates no cycle, then merging
-/// neighbours in topological order. Merging never joins ops without a common device kind; a group
-/// grows past twice the mean cost only where nothing else is left to merge. count >= 1.
+/// neighbours in topological order. Acyclic unless co-location forces a cycle. Merging never joins
+/// ops without a common device kind; a group grows past twice the mean, in compute time on its
+/// fastest kind or in parameter bytes, only where nothing else is left to merge. Deterministic.
+/// Throws Error(invalid_argument) for count < 1 and for the costs of another graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
                                                                  const Costs& costs, GroupId count);
 
-/// The graph without the ops that no op of `fetches` needs (names; empty = every op without
-/// consumers that is not a bare constant). Throws Error(not_found) for a name that is not there.
+/// The graph without the ops that no op of `fetches` needs (names of ops, or of outputs; empty =
+/// every op without consumers that is not a bare constant). Ops keep their order and
+/// everything known of them. Throws Error(not_found) for a name that is not there.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> prune(const Graph& graph,
                                                               std::span<const std::string> fetches);
 
