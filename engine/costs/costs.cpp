@@ -1,0 +1,166 @@
+#include "berth/costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "berth/error.h"
+#include "costs/efficiency.h"
+#include "costs/work_rules.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+/// Peak FLOP/s in `dtype`. Vector units compute narrow types no faster than f32 in practice (most
+/// kernels convert), so that only matrix products get the narrow types' peaks.
+double peak_flops(const Device& device, DType dtype, bool matrix) {
+  switch (dtype) {
+    case DType::f64:
+    case DType::c128:
+      return device.flops_64 > 0 ? device.flops_64 : device.flops / 2;
+    case DType::f16:
+    case DType::bf16:
+      return matrix && device.flops_16 > 0 ? device.flops_16 : device.flops;
+    case DType::f8:
+    case DType::i8:
+    case DType::u8:
+    case DType::i4:
+    case DType::u4:
+      return matrix && device.flops_8 > 0 ? device.flops_8 : device.flops;
+    default:
+      return device.flops;
+  }
+}
+
+/// Whether an accelerator can hold every tensor the op touches: text and sequences live on the
+/// host.
+bool host_only(const Graph& graph, OpId op) {
+  const auto on_host = [&](TensorId tensor) {
+    if (tensor == kNoTensor) return false;
+    const DType dtype = graph.dtype(tensor);
+    return dtype == DType::string || dtype == DType::opaque;
+  };
+  const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
+  return std::any_of(inputs.begin(), inputs.end(), on_host) ||
+         std::any_of(outputs.begin(), outputs.end(), on_host);
+}
+
+double op_cost_us(const Work& work, const Device& device) {
+  if (work.launches <= 0) return 0;
+  // The simulator pays one overhead per op that costs anything; a body's other launches are here.
+  return roofline_us(work, device) + std::max(0.0, work.launches - 1) * device.op_overhead_us;
+}
+
+/// The cost stated for `kind`: its own entry, else the one for any kind; the later of equals.
+double stated_us(std::span<const Graph::StatedCost> stated, const std::string& kind) {
+  double any = kCannotRun, own = kCannotRun;
+  bool has_own = false;
+  for (const Graph::StatedCost& cost : stated) {
+    if (cost.kind.empty()) {
+      any = cost.us;
+    } else if (cost.kind == kind) {
+      own = cost.us;
+      has_own = true;
+    }
+  }
+  return has_own ? own : any;
+}
+
+std::vector<std::vector<double>> empty_table(const Graph& graph, const Cluster& cluster) {
+  return std::vector<std::vector<double>>(
+      static_cast<std::size_t>(cluster.kind_count()),
+      std::vector<double>(static_cast<std::size_t>(graph.op_count()), kCannotRun));
+}
+
+}  // namespace
+
+double roofline_us(const Work& work, const Device& device) noexcept {
+  const costs::Efficiency& share = costs::efficiency(work.op_class, device.host);
+  double seconds = 0;
+  if (work.flops > 0) {
+    seconds = work.flops / (peak_flops(device, work.dtype, share.matrix) * share.compute);
+  }
+  if (work.bytes > 0) {
+    seconds = std::max(seconds, work.bytes / (device.memory_bandwidth * share.bandwidth));
+  }
+  return seconds * 1e6;
+}
+
+Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> workspace_bytes,
+             std::string source)
+    : us_(std::move(us)), workspace_bytes_(std::move(workspace_bytes)), source_(std::move(source)) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, cat("costs '", source_, "': ", what));
+  };
+  if (us_.empty()) refuse("no device kind has costs; give one row per kind");
+  const std::size_t ops = us_.front().size();
+  for (std::size_t kind = 0; kind < us_.size(); ++kind) {
+    if (us_[kind].size() != ops) {
+      refuse(cat("kind ", kind, " has costs of ", us_[kind].size(), " ops and kind 0 of ", ops,
+                 "; give every kind one cost per op"));
+    }
+    for (std::size_t op = 0; op < ops; ++op) {
+      if (!(us_[kind][op] >= 0)) {
+        refuse(cat("op ", op, " on kind ", kind, " costs ", us_[kind][op],
+                   " us; a cost is 0 or more, or kCannotRun"));
+      }
+    }
+  }
+  if (!workspace_bytes_.empty() && workspace_bytes_.size() != ops) {
+    refuse(cat("workspace is given for ", workspace_bytes_.size(), " ops and costs for ", ops,
+               "; give it for all ops or for none"));
+  }
+  for (std::size_t op = 0; op < workspace_bytes_.size(); ++op) {
+    if (workspace_bytes_[op] < 0) {
+      refuse(cat("op ", op, " has a workspace of ", workspace_bytes_[op],
+                 " bytes; it must be 0 or more"));
+    }
+  }
+}
+
+std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cluster) {
+  auto us = empty_table(graph, cluster);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const auto stated = graph.stated_costs(op);
+    if (stated.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("op '", graph.op_name(op), "' of graph '", graph.name(),
+                      "' states no cost: add one (cost_us) or use roofline costs"));
+    }
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] =
+          stated_us(stated, cluster.kind_name(kind));
+    }
+  }
+  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), "stated");
+}
+
+std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster) {
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const Device& device = cluster.kind_device(kind);
+    if (device.flops > 0 && device.memory_bandwidth > 0) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat("device '", device.name, "' of cluster '", cluster.name(), "' states no ",
+                    device.flops > 0 ? "memory bandwidth" : "peak FLOP/s",
+                    ", which roofline costs need: add it to the cluster, or use stated costs or a "
+                    "costs file"));
+  }
+  auto us = empty_table(graph, cluster);
+  std::vector<std::int64_t> workspace(static_cast<std::size_t>(graph.op_count()), 0);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const costs::Estimate estimate = costs::estimate_work(graph, op);
+    const bool needs_host = host_only(graph, op);
+    const auto index = static_cast<std::size_t>(op);
+    workspace[index] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      const Device& device = cluster.kind_device(kind);
+      if (needs_host && !device.host) continue;
+      us[static_cast<std::size_t>(kind)][index] = op_cost_us(estimate.work, device);
+    }
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), "roofline");
+}
+
+}  // namespace berth

@@ -1,0 +1,42 @@
+// The registry of work rules: what an op of a given (dialect, type) has to do.
+//
+// A new op type is a row in its dialect's table (onnx_work.cpp); a new dialect is a table of its
+// own and a line in find_rule. Rules share the counts of formulas.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "berth/graph.h"
+#include "costs/op_view.h"
+
+namespace berth::costs {
+
+/// What a rule finds. NaN in `work.flops` or `work.bytes` = the shapes do not say.
+struct Estimate {
+  Work work;
+  /// Memory held while the op runs, beside its inputs and outputs.
+  double workspace_bytes = 0;
+};
+
+struct WorkRule {
+  Estimate (*estimate)(const OpView& op, const WorkRule& rule);
+  OpClass op_class;
+  /// Per element, where the rule is of that kind; else unused.
+  double flops = 0;
+};
+
+using RuleTable = std::unordered_map<std::string, WorkRule>;
+
+/// Types as the ONNX frontend writes them: "Conv" in the default domain, else domain, dot, type.
+[[nodiscard]] const RuleTable& onnx_rules();
+
+/// Null where the type has none.
+[[nodiscard]] const WorkRule* find_rule(std::string_view dialect, const std::string& type);
+
+/// The op's work by its rule (or as stated), finite whatever the graph says: an op without a rule
+/// or with unknown shapes gets OpClass::other and the bytes that are known.
+[[nodiscard]] Estimate estimate_work(const Graph& graph, OpId op);
+
+}  // namespace berth::costs

@@ -1,0 +1,178 @@
+#include "berth/costs.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "one_op.h"
+#include "support/expect_error.h"
+
+namespace berth {
+namespace {
+
+using test::expect_error;
+using test::OneOp;
+using test::tensor;
+
+Device device(const std::string& name, const std::string& kind, bool host) {
+  Device made;
+  made.name = name;
+  made.kind = kind;
+  made.host = host;
+  made.flops = host ? 1e12 : 10e12;
+  made.flops_16 = host ? 0 : 40e12;
+  made.memory_bandwidth = host ? 100e9 : 1000e9;
+  made.op_overhead_us = host ? 2 : 5;
+  return made;
+}
+
+Cluster machine() {
+  return {
+      "m", {device("cpu:0", "cpu", true), device("gpu:0", "gpu", false)}, {{"*", "*", 1e9, 1, {}}}};
+}
+
+KindId kind_of(const Cluster& cluster, const char* name) {
+  return cluster.kind_of(*cluster.find_device(name));
+}
+
+TEST_CASE("Costs refuses what is no table of costs") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto refuse = [](const std::vector<std::vector<double>>& us,
+                         const std::vector<std::int64_t>& workspace,
+                         std::initializer_list<std::string_view> parts) {
+    expect_error(ErrorCode::invalid_argument, parts, [&] { Costs(us, workspace, "mine"); });
+  };
+  refuse({}, {}, {"mine", "no device kind"});
+  refuse({{1, 2}, {1}}, {}, {"kind 1", "1 ops", "2"});
+  refuse({{1, nan}}, {}, {"op 1", "kind 0"});
+  refuse({{-1}}, {}, {"op 0", "-1"});
+  refuse({{1, 2}}, {5}, {"workspace", "1 ops"});
+  refuse({{1, 2}}, {5, -5}, {"op 1", "-5"});
+  const Costs good({{1, kCannotRun}}, {5, 0}, "mine");
+  CHECK(good.op_us(0, 0) == 1);
+  CHECK_FALSE(good.can_run(1, 0));
+  CHECK(good.workspace_bytes(0) == 5);
+  CHECK(good.source() == "mine");
+  CHECK(Costs({{1, 2}}, {}, "mine").workspace_bytes(1) == 0);
+}
+
+TEST_CASE("stated costs: a kind's own entry, else the one for any kind, else it cannot run") {
+  GraphBuilder builder("g");
+  const OpId any = builder.add_op("any", "A");
+  const OpId both = builder.add_op("both", "A");
+  const OpId gpu = builder.add_op("gpu", "A");
+  builder.set_cost(any, "", 3);
+  builder.set_cost(both, "gpu", 4);
+  builder.set_cost(both, "", 5);
+  builder.set_cost(gpu, "gpu", 6);
+  const auto graph = builder.build();
+  const Cluster cluster = machine();
+  const auto costs = Costs::stated(*graph, cluster);
+  const KindId on_cpu = kind_of(cluster, "cpu:0"), on_gpu = kind_of(cluster, "gpu:0");
+  CHECK(costs->op_us(any, on_cpu) == 3);
+  CHECK(costs->op_us(any, on_gpu) == 3);
+  CHECK(costs->op_us(both, on_cpu) == 5);
+  CHECK(costs->op_us(both, on_gpu) == 4);
+  CHECK(costs->op_us(gpu, on_gpu) == 6);
+  CHECK_FALSE(costs->can_run(gpu, on_cpu));
+  CHECK(costs->source() == "stated");
+
+  GraphBuilder without("h");
+  without.add_op("bare", "A");
+  const auto bare = without.build();
+  expect_error(ErrorCode::invalid_argument, {"'bare'", "'h'", "roofline"},
+               [&] { (void)Costs::stated(*bare, cluster); });
+}
+
+TEST_CASE("roofline_us is the larger of compute and memory time") {
+  const Device gpu = device("g", "gpu", false);
+  CHECK(roofline_us({5e9, 0, OpClass::convolution, DType::f32, 1}, gpu) ==
+        doctest::Approx(5e9 / (10e12 * 0.5) * 1e6));
+  CHECK(roofline_us({1, 750e6, OpClass::elementwise, DType::f32, 1}, gpu) == doctest::Approx(1000));
+  CHECK(roofline_us({0, 0, OpClass::other, DType::f32, 1}, gpu) == 0);
+
+  SUBCASE("narrow types are faster in matrix products only") {
+    const auto us = [&](OpClass op_class, DType dtype) {
+      return roofline_us({1e12, 0, op_class, dtype, 1}, gpu);
+    };
+    CHECK(us(OpClass::matmul, DType::f16) == doctest::Approx(us(OpClass::matmul, DType::f32) / 4));
+    CHECK(us(OpClass::matmul, DType::i8) == us(OpClass::matmul, DType::f32));  // none stated
+    CHECK(us(OpClass::matmul, DType::f64) == doctest::Approx(us(OpClass::matmul, DType::f32) * 2));
+    CHECK(us(OpClass::elementwise, DType::f16) == us(OpClass::elementwise, DType::f32));
+  }
+}
+
+TEST_CASE("roofline_us: more work never costs less") {
+  for (const Cluster::PresetInfo& info : Cluster::presets()) {
+    const auto cluster = Cluster::preset(info.name);
+    for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
+      const Device& on = cluster->kind_device(kind);
+      for (int c = 0; c < kOpClassCount; ++c) {
+        const auto op_class = static_cast<OpClass>(c);
+        for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::f64, DType::i64}) {
+          double last_by_flops = 0, last_by_bytes = 0;
+          for (double amount = 1; amount < 1e16; amount *= 7) {
+            const double by_flops = roofline_us({amount, 1e6, op_class, dtype, 1}, on);
+            const double by_bytes = roofline_us({1e6, amount, op_class, dtype, 1}, on);
+            REQUIRE(std::isfinite(by_flops));
+            REQUIRE(by_flops >= last_by_flops);
+            REQUIRE(by_bytes >= last_by_bytes);
+            last_by_flops = by_flops;
+            last_by_bytes = by_bytes;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("roofline costs") {
+  const Cluster cluster = machine();
+  const KindId on_cpu = kind_of(cluster, "cpu:0"), on_gpu = kind_of(cluster, "gpu:0");
+  SUBCASE("a body pays the overhead of its launches beyond the first") {
+    GraphBuilder builder("g");
+    const OpId once = builder.add_op("once", "If");
+    const OpId often = builder.add_op("often", "Loop");
+    const OpId never = builder.add_op("never", "View");
+    builder.set_work(once, {1e9, 1e6, OpClass::matmul, DType::f32, 1});
+    builder.set_work(often, {1e9, 1e6, OpClass::matmul, DType::f32, 11});
+    builder.set_work(never, {0, 0, OpClass::none, DType::f32, 0});
+    const auto costs = Costs::roofline(*builder.build(), cluster);
+    CHECK(costs->op_us(often, on_gpu) == doctest::Approx(costs->op_us(once, on_gpu) + 10 * 5));
+    CHECK(costs->op_us(often, on_cpu) == doctest::Approx(costs->op_us(once, on_cpu) + 10 * 2));
+    CHECK(costs->op_us(never, on_gpu) == 0);
+    CHECK(costs->source() == "roofline");
+  }
+  SUBCASE("ops on text or opaque values run on the host only") {
+    for (const DType dtype : {DType::string, DType::opaque}) {
+      const auto graph = OneOp{"LabelEncoder", {tensor({5}, dtype)}, {tensor({5})}}.graph();
+      const auto costs = Costs::roofline(*graph, cluster);
+      CHECK(costs->can_run(1, on_cpu));
+      CHECK_FALSE(costs->can_run(1, on_gpu));
+      CHECK_FALSE(costs->can_run(0, on_gpu));  // the op that makes them
+    }
+  }
+  SUBCASE("an attention holds its scores while it runs, a convolution nothing") {
+    const TensorInfo split = tensor({2, 12, 128, 64});
+    const auto attention = OneOp{"Attention", {split, split, split}, {split}}.graph();
+    CHECK(Costs::roofline(*attention, cluster)->workspace_bytes(3) == 2 * 12 * 128 * 128 * 4);
+    const OneOp conv{"Conv", {tensor({1, 3, 8, 8}), tensor({4, 3, 3, 3})}, {tensor({1, 4, 6, 6})}};
+    CHECK(Costs::roofline(*conv.graph(), cluster)->workspace_bytes(2) == 0);
+  }
+  SUBCASE("a device without its figures is named") {
+    Device bare = device("gpu:7", "gpu", false);
+    bare.memory_bandwidth = 0;
+    const Cluster lacking("c", {bare}, {});
+    const auto graph = OneOp{"Relu", {tensor({5})}, {tensor({5})}}.graph();
+    expect_error(ErrorCode::invalid_argument, {"'gpu:7'", "memory bandwidth"},
+                 [&] { (void)Costs::roofline(*graph, lacking); });
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,267 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "one_op.h"
+
+namespace berth {
+namespace {
+
+using test::OneOp;
+using test::Shape;
+using test::tensor;
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr std::int64_t kOne = 1;
+
+std::string class_of(const Work& work) {
+  return std::string(op_class_name(work.op_class));
+}
+
+TEST_CASE("work of convolutions") {
+  SUBCASE("the first layer of ResNet-50") {
+    const Work work = OneOp{
+        "Conv",
+        {tensor({1, 3, 224, 224}), tensor({64, 3, 7, 7})},
+        {tensor({1, 64, 112,
+                 112})}}.work();
+    CHECK(work.flops == 2.0 * 64 * 112 * 112 * 3 * 49);
+    CHECK(work.bytes == 4.0 * (3 * 224 * 224 + 64 * 3 * 49 + 64 * 112 * 112));
+    CHECK(class_of(work) == "convolution");
+    CHECK(work.launches == 1);
+  }
+  SUBCASE("a bias is one addition per output, a group divides the channels") {
+    const Work work =
+        OneOp{"Conv", {tensor({2, 8, 10}), tensor({16, 2, 3}), tensor({16})}, {tensor({2, 16, 8})}}
+            .work();
+    CHECK(work.flops == (2.0 * 2 * 3 + 1) * 2 * 16 * 8);
+  }
+  SUBCASE("transposed: every input element spreads over its taps") {
+    const Work work = OneOp{
+        "ConvTranspose",
+        {tensor({1, 4, 5, 5}), tensor({4, 8, 3, 3})},
+        {tensor({1, 8, 11,
+                 11})}}.work();
+    CHECK(work.flops == 2.0 * 4 * 25 * 8 * 9);
+  }
+  SUBCASE("quantized: the weights are the fourth input, the arithmetic is 8-bit") {
+    const auto scale = tensor({});
+    const Work work = OneOp{"QLinearConv",
+                            {tensor({1, 3, 8, 8}, DType::u8), scale, scale,
+                             tensor({4, 3, 3, 3}, DType::i8), scale, scale, scale, scale},
+                            {tensor({1, 4, 6, 6}, DType::u8)}}
+                          .work();
+    CHECK(work.flops == 2.0 * 4 * 36 * 27);
+    CHECK(dtype_name(work.dtype) == "u8");
+  }
+  SUBCASE("deformable: the same products, and a bilinear sample per channel and tap") {
+    const Work work = OneOp{
+        "DeformConv",
+        {tensor({1, 3, 8, 8}), tensor({4, 3, 3, 3}), tensor({1, 18, 6, 6})},
+        {tensor({1, 4, 6,
+                 6})}}.work();
+    CHECK(work.flops == 2.0 * 4 * 36 * 27 + 8.0 * 36 * 27);
+  }
+}
+
+TEST_CASE("work of matrix products") {
+  SUBCASE("batched, with broadcast") {
+    const Work work =
+        OneOp{"MatMul", {tensor({8, 12, 128, 64}), tensor({64, 256})}, {tensor({8, 12, 128, 256})}}
+            .work();
+    CHECK(work.flops == 2.0 * 8 * 12 * 128 * 256 * 64);
+    CHECK(class_of(work) == "matmul");
+  }
+  SUBCASE("vectors") {
+    CHECK(OneOp{"MatMul", {tensor({7}), tensor({7})}, {tensor({})}}.work().flops == 14);
+    CHECK(OneOp{"MatMul", {tensor({7}), tensor({7, 3})}, {tensor({3})}}.work().flops == 42);
+  }
+  SUBCASE("Gemm with transposed operands and a bias") {
+    const OneOp op{"Gemm",
+                   {tensor({2048, 32}), tensor({1000, 2048}), tensor({1000})},
+                   {tensor({32, 1000})},
+                   {{"transA", kOne}, {"transB", kOne}}};
+    CHECK(op.work().flops == 32.0 * 1000 * (2 * 2048 + 1));
+  }
+  SUBCASE("the inner dimension from B where A does not know it") {
+    const OneOp op{"MatMul", {tensor({4, -1}), tensor({6, 5})}, {tensor({4, 5})}};
+    CHECK(op.work().flops == 2.0 * 4 * 5 * 6);
+  }
+  SUBCASE("packed four-bit weights") {
+    const Work work = OneOp{
+        "com.microsoft.MatMulNBits",
+        {tensor({1, 16, 4096}), tensor({11008, 32, 64}, DType::u8)},
+        {tensor({1, 16,
+                 11008})}}.work();
+    CHECK(work.flops == 2.0 * 16 * 11008 * 4096);
+  }
+  SUBCASE("a mixture of experts passes each token through k of them") {
+    const Work work = OneOp{"com.microsoft.MoE",
+                            {tensor({10, 64}), tensor({10, 8}), tensor({8, 64, 256}), std::nullopt,
+                             tensor({8, 256, 64})},
+                            {tensor({10, 64})},
+                            {{"k", std::int64_t{2}}}}
+                          .work();
+    CHECK(work.flops == 2.0 * 10 * 2 * (64 * 256 + 256 * 64));
+  }
+}
+
+TEST_CASE("work of Einsum follows its equation") {
+  const auto einsum = [](const std::string& equation, const std::vector<Shape>& shapes,
+                         const Shape& result) {
+    OneOp op{"Einsum", {}, {tensor(result)}, {{"equation", equation}}};
+    for (const Shape& shape : shapes) op.inputs.emplace_back(tensor(shape));
+    return op.work();
+  };
+  CHECK(einsum("ab,bc->ac", {{3, 4}, {4, 5}}, {3, 5}).flops == 2.0 * 3 * 4 * 5);
+  CHECK(einsum("ab,bc", {{3, 4}, {4, 5}}, {3, 5}).flops == 2.0 * 3 * 4 * 5);
+  CHECK(class_of(einsum("ab,bc", {{3, 4}, {4, 5}}, {3, 5})) == "matmul");
+  CHECK(einsum("...ij, ...jk -> ...ik", {{7, 2, 3, 4}, {2, 4, 5}}, {7, 2, 3, 5}).flops ==
+        2.0 * 14 * 3 * 4 * 5);
+  CHECK(class_of(einsum("i,j->ij", {{3}, {4}}, {3, 4})) == "elementwise");
+  CHECK(class_of(einsum("ij->ji", {{3, 4}}, {4, 3})) == "data_movement");
+  CHECK(class_of(einsum("abc,cd->ad", {{3, 4}, {4, 5}}, {3, 5})) == "other");
+  CHECK(class_of(einsum("ab", {{3, 4}, {4, 5}}, {3, 5})) == "other");
+  CHECK(class_of(einsum("", {{3, 4}}, {3, 5})) == "other");
+}
+
+TEST_CASE("work of attention") {
+  // Each score: a product over the head, its use over the head, and 15 for softmax.
+  const double batch = 2, heads = 12, queries = 128, head = 64;
+  const double hidden = heads * head;
+  const double product = batch * heads * queries * queries * (4 * head + 15);
+  const std::pair<std::string, AttributeValue> num_heads{"num_heads", std::int64_t{12}};
+  const TensorInfo joined = tensor({2, 128, 768}), split = tensor({2, 12, 128, 64});
+  const TensorInfo weights = tensor({768, 2304}), bias = tensor({2304});
+
+  SUBCASE("com.microsoft.Attention makes its own queries, keys and values") {
+    const Work work =
+        OneOp{"com.microsoft.Attention", {joined, weights, bias}, {joined}, {num_heads}}.work();
+    CHECK(work.flops == batch * queries * 3 * hidden * (2 * hidden + 1) + product);
+    CHECK(class_of(work) == "attention");
+  }
+  SUBCASE("past keys lengthen the scores") {
+    const Work work = OneOp{
+        "com.microsoft.Attention",
+        {tensor({2, 1, 768}), weights, bias, std::nullopt, tensor({2, 2, 12, 127, 64})},
+        {tensor({2, 1, 768})},
+        {num_heads}}.work();
+    CHECK(work.flops == batch * 3 * hidden * (2 * hidden + 1) + product / queries);
+  }
+  SUBCASE("com.microsoft.MultiHeadAttention, separate and packed") {
+    const std::string type = "com.microsoft.MultiHeadAttention";
+    CHECK(OneOp{type, {joined, joined, joined}, {joined}, {num_heads}}.work().flops == product);
+    CHECK(OneOp{type, {joined, split, split}, {joined}, {num_heads}}.work().flops == product);
+    CHECK(OneOp{type, {tensor({2, 128, 12, 3, 64})}, {joined}, {num_heads}}.work().flops ==
+          product);
+  }
+  SUBCASE("grouped: as many scores as query heads") {
+    const TensorInfo few = tensor({2, 128, 128});
+    CHECK(OneOp{"com.microsoft.GroupQueryAttention", {joined, few, few}, {joined}, {num_heads}}
+              .work()
+              .flops == product);
+  }
+  SUBCASE("the standard's, with split heads and with heads in attributes") {
+    CHECK(OneOp{"Attention", {split, split, split}, {split}}.work().flops == product);
+    CHECK(OneOp{"Attention",
+                {joined, joined, joined},
+                {joined},
+                {{"q_num_heads", std::int64_t{12}}, {"kv_num_heads", std::int64_t{12}}}}
+              .work()
+              .flops == product);
+  }
+}
+
+TEST_CASE("work of recurrent layers") {
+  SUBCASE("LSTM: four gates, both directions, a launch per step and direction") {
+    const Work work =
+        OneOp{"LSTM",
+              {tensor({20, 8, 100}), tensor({2, 1024, 100}), tensor({2, 1024, 256})},
+              {tensor({20, 2, 8, 256})},
+              {{"hidden_size", std::int64_t{256}}, {"direction", std::string("bidirectional")}}}
+            .work();
+    CHECK(work.flops == 20.0 * 2 * 8 * 4 * 256 * (2 * (100 + 256) + 12));
+    CHECK(work.launches == 40);
+    CHECK(class_of(work) == "recurrent");
+  }
+  SUBCASE("GRU: three gates; the size is R's where no attribute gives it") {
+    CHECK(OneOp{"GRU",
+                {tensor({20, 8, 100}), tensor({1, 768, 100}), tensor({1, 768, 256})},
+                {tensor({20, 1, 8, 256})}}
+              .work()
+              .flops == 20.0 * 8 * 3 * 256 * (2 * (100 + 256) + 12));
+  }
+}
+
+TEST_CASE("work of other ops") {
+  SUBCASE("pooling counts its windows") {
+    CHECK(OneOp{"MaxPool",
+                {tensor({1, 64, 112, 112})},
+                {tensor({1, 64, 56, 56})},
+                {{"kernel_shape", Ints{3, 3}}}}
+              .work()
+              .flops == 9.0 * 64 * 56 * 56);
+    CHECK(OneOp{"GlobalAveragePool", {tensor({1, 2048, 7, 7})}, {tensor({1, 2048, 1, 1})}}
+              .work()
+              .flops == 2048.0 * 49);
+  }
+  SUBCASE("a gather reads the rows it takes, not the table") {
+    const Work work = OneOp{
+        "Gather",
+        {tensor({30522, 768}), tensor({1, 128}, DType::i64)},
+        {tensor({1, 128,
+                 768})}}.work();
+    CHECK(work.bytes == 2.0 * 128 * 768 * 4 + 128 * 8);
+    CHECK(class_of(work) == "data_movement");
+  }
+  SUBCASE("a tensor read twice is read once from memory") {
+    GraphBuilder builder("square", "onnx");
+    const OpId in = builder.add_op("in", "Input");
+    const TensorId x = builder.add_output(in, tensor({1000}));
+    const OpId mul = builder.add_op("mul", "Mul");
+    builder.add_input(mul, x);
+    builder.add_input(mul, x);
+    builder.add_output(mul, tensor({1000}));
+    CHECK(op_work(*builder.build(), mul).bytes == 8000);
+  }
+  SUBCASE("views, shapes and constants cost nothing") {
+    for (const char* type : {"Input", "Reshape", "Shape", "Constant", "Identity", "Squeeze"}) {
+      const Work work = OneOp{type, {tensor({64, 64})}, {tensor({4096})}}.work();
+      CHECK(work.flops == 0);
+      CHECK(work.bytes == 0);
+      CHECK(work.launches == 0);
+    }
+  }
+  SUBCASE("Dropout is a view, unless a training mode is given") {
+    CHECK(OneOp{"Dropout", {tensor({64})}, {tensor({64})}}.work().launches == 0);
+    const TensorInfo flag = tensor({}, DType::boolean);
+    CHECK(OneOp{"Dropout", {tensor({64}), tensor({}), flag}, {tensor({64})}}.work().flops == 192);
+  }
+}
+
+TEST_CASE("stated work overrides the rule") {
+  GraphBuilder builder("stated", "onnx");
+  const OpId op = builder.add_op("loop", "Loop");
+  builder.set_work(op, {1e6, 2e6, OpClass::matmul, DType::f16, 7});
+  const auto graph = builder.build();
+  CHECK(has_work_rule(*graph, op));
+  CHECK(op_work(*graph, op).flops == 1e6);
+  CHECK(op_work(*graph, op).launches == 7);
+}
+
+TEST_CASE("an op without a rule is costed by its bytes") {
+  const OneOp op{"my.domain.Mystery", {tensor({10}), tensor({20})}, {tensor({30})}};
+  CHECK(class_of(op.work()) == "other");
+  CHECK(op.work().bytes == 240);
+  CHECK(op.work().flops == 0);
+  CHECK_FALSE(has_work_rule(*op.graph(), 2));
+  CHECK_FALSE(has_work_rule(*OneOp{"Loop", {}, {}}.graph(), 0));
+  CHECK(has_work_rule(*OneOp{"Conv", {}, {}}.graph(), 0));
+  CHECK_FALSE(has_work_rule(*OneOp{"Conv", {}, {}, {}, "berth"}.graph(), 0));
+}
+
+}  // namespace
+}  // namespace berth
