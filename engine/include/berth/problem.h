@@ -60,6 +60,9 @@ class BERTH_EXPORT Problem {
     return cluster_;
   }
   [[nodiscard]] const std::shared_ptr<const Costs>& shared_costs() const noexcept { return costs_; }
+  [[nodiscard]] const std::shared_ptr<const Groups>& shared_groups() const noexcept {
+    return groups_;
+  }
   [[nodiscard]] const ProblemOptions& options() const noexcept { return options_; }
 
   /// Compute time of `op` on `device`, without the per-op overhead; kCannotRun if it cannot.

@@ -1,0 +1,200 @@
+// berth.cluster: presets, files, and clusters made in Lua.
+#include "berth/cluster.h"
+#include "berth/files.h"
+#include "call.h"
+#include "objects.h"
+#include "state.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+namespace {
+
+double number_or(const Value& value, double missing) {
+  return value.present() ? value.number() : missing;
+}
+
+/// Reads one table per entry of the list; `read(fields)` takes its fields.
+template <typename Read>
+void each_table(lua_State* L, const Value& list, const char* name, Read&& read) {
+  if (!list.present()) return;
+  list.require_table();
+  const int count = static_cast<int>(lua_objlen(L, list.index()));
+  for (int i = 1; i <= count; ++i) {
+    const StackGuard guard(L);
+    reserve_stack(L, 16);
+    lua_rawgeti(L, list.index(), i);
+    const std::string entry = cat(name, "[", i, "]");
+    const Value table(L, lua_gettop(L), entry.c_str(), /*argument=*/0);
+    table.require_table();
+    Fields fields(L, table);
+    try {
+      read(fields);
+      fields.finish();
+    } catch (const Error& error) {
+      throw Error(error.code(), cat(entry, ": ", error.what()));
+    }
+  }
+}
+
+Device read_device(Fields& fields) {
+  Device device;
+  device.name = fields.get("name").text();
+  device.kind = fields.get("kind").text();
+  if (const Value memory = fields.get("memory_bytes"); memory.present()) {
+    const bool unlimited = memory.number() == std::numeric_limits<double>::infinity();
+    device.memory_bytes = unlimited ? kNoLimit : memory.integer(0);
+  }
+  device.flops = number_or(fields.get("flops"), 0);
+  device.flops_16 = number_or(fields.get("flops_16"), 0);
+  device.flops_8 = number_or(fields.get("flops_8"), 0);
+  device.flops_64 = number_or(fields.get("flops_64"), 0);
+  device.memory_bandwidth = number_or(fields.get("memory_bandwidth"), 0);
+  device.op_overhead_us = number_or(fields.get("op_overhead_us"), 0);
+  if (const Value host = fields.get("host"); host.present()) device.host = host.boolean();
+  return device;
+}
+
+LinkSpec read_link(Fields& fields) {
+  LinkSpec link;
+  link.src = fields.get("src").text();
+  link.dst = fields.get("dst").text();
+  link.bandwidth_bytes_per_s = fields.get("bandwidth_bytes_per_s").number();
+  link.latency_us = number_or(fields.get("latency_us"), 0);
+  if (const Value shares = fields.get("shares"); shares.present()) link.shares = shares.texts();
+  return link;
+}
+
+int make(Call& call) {
+  const Value what = call.argument(1, "cluster");
+  if (what.is_text()) return call.object(load_cluster(what.text()));
+  if (!what.is_table()) what.fail("a preset's name, a file's path or a table");
+  Fields fields(call.L, what);
+  const std::string name = fields.get("name").text();
+  const Value devices = fields.get("devices");
+  const Value links = fields.get("links");
+  fields.finish();
+  std::vector<Device> device_list;
+  std::vector<LinkSpec> link_list;
+  each_table(call.L, devices, "devices",
+             [&](Fields& entry) { device_list.push_back(read_device(entry)); });
+  each_table(call.L, links, "links", [&](Fields& entry) { link_list.push_back(read_link(entry)); });
+  return call.object(
+      std::make_shared<const Cluster>(name, std::move(device_list), std::move(link_list)));
+}
+
+int presets(Call& call) {
+  lua_newtable(call.L);
+  int i = 0;
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    lua_newtable(call.L);
+    set_text(call.L, "name", preset.name);
+    set_text(call.L, "description", preset.description);
+    set_text(call.L, "source", preset.source);
+    lua_rawseti(call.L, -2, ++i);
+  }
+  return 1;
+}
+
+DeviceId device_of(const Call& call, const Cluster& cluster, int argument, const char* name) {
+  return call.argument(argument, name).id(cluster.device_count());
+}
+
+int name(Call& call) {
+  return call.text(call.self<const Cluster>()->name());
+}
+int device_count(Call& call) {
+  return call.integer(call.self<const Cluster>()->device_count());
+}
+
+int device(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  const Device& device = cluster->device(device_of(call, *cluster, 1, "device"));
+  lua_newtable(call.L);
+  set_text(call.L, "name", device.name);
+  set_text(call.L, "kind", device.kind);
+  set_bytes(call.L, "memory_bytes", device.memory_bytes);
+  set_number(call.L, "flops", device.flops);
+  set_number(call.L, "flops_16", device.flops_16);
+  set_number(call.L, "flops_8", device.flops_8);
+  set_number(call.L, "flops_64", device.flops_64);
+  set_number(call.L, "memory_bandwidth", device.memory_bandwidth);
+  set_number(call.L, "op_overhead_us", device.op_overhead_us);
+  set_boolean(call.L, "host", device.host);
+  return 1;
+}
+
+int find(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  const auto device = cluster->find_device(call.argument(1, "name").text());
+  return device ? call.id(*device) : call.nil();
+}
+
+int kinds(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  std::vector<std::string> names;
+  for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
+    names.push_back(cluster->kind_name(kind));
+  }
+  push_texts(call.L, names);
+  return 1;
+}
+
+const Route& route_of(const Call& call, const Cluster& cluster) {
+  const DeviceId src = device_of(call, cluster, 1, "src");
+  const DeviceId dst = device_of(call, cluster, 2, "dst");
+  if (src == dst) call.argument(2, "dst").refuse("a device has no route to itself");
+  return cluster.route(src, dst);
+}
+
+int route(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  const Route& route = route_of(call, *cluster);
+  std::vector<std::string> channels;
+  for (const ChannelId channel : route.channels) channels.push_back(cluster->channel_name(channel));
+  lua_newtable(call.L);
+  set_number(call.L, "bandwidth_bytes_per_s", route.bandwidth_bytes_per_s);
+  set_number(call.L, "latency_us", route.latency_us);
+  push_texts(call.L, channels);
+  lua_setfield(call.L, -2, "channels");
+  return 1;
+}
+
+int transfer_us(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  const Route& route = route_of(call, *cluster);
+  return call.number(route.transfer_us(call.argument(3, "bytes").integer(0)));
+}
+
+int save(Call& call) {
+  const auto cluster = call.self<const Cluster>();
+  write_file(call.argument(1, "path").text(), cluster_json(*cluster));
+  return 0;
+}
+
+constexpr Binding kFunctions[] = {{"berth.cluster", &make}, {"berth.cluster_presets", &presets}};
+constexpr Binding kMethods[] = {
+    {"cluster:name", &name},
+    {"cluster:device_count", &device_count},
+    {"cluster:device", &device},
+    {"cluster:find", &find},
+    {"cluster:kinds", &kinds},
+    {"cluster:route", &route},
+    {"cluster:transfer_us", &transfer_us},
+    {"cluster:save", &save},
+};
+
+std::string describe(const void* object) {
+  const Cluster& cluster = *static_cast<const Cluster*>(object);
+  return cat("'", cluster.name(), "' (", cluster.device_names(), ")");
+}
+
+}  // namespace
+
+template <>
+const Type& type_of<Cluster>() {
+  static constexpr Type type{"cluster", kFunctions, kMethods, &describe};
+  return type;
+}
+
+}  // namespace berth::lua

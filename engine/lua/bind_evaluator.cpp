@@ -1,0 +1,120 @@
+// berth.evaluator: many evaluations of one problem.
+#include "berth/evaluator.h"
+#include "call.h"
+#include "objects.h"
+#include "state.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+
+Evaluator& EvaluatorObject::get() const {
+  if (evaluator == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "this evaluator was lent to a policy for one call, which has ended; make one with "
+                "berth.evaluator(problem)");
+  }
+  return *evaluator;
+}
+
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+int make(Call& call) {
+  const auto problem = call.argument(1, "problem").object<ProblemObject>();
+  Fields fields = call.options(2);
+  int threads = 0;
+  if (const Value value = fields.get("threads"); value.present()) {
+    threads = static_cast<int>(value.integer(0, kMaxThreads));
+  }
+  fields.finish();
+  auto object = std::make_shared<EvaluatorObject>();
+  object->problem = problem;
+  object->owned = make_simulation_evaluator(problem->shared(), threads);
+  object->evaluator = object->owned.get();
+  return call.object(std::move(object));
+}
+
+int problem(Call& call) {
+  return call.object(call.self<EvaluatorObject>()->problem);
+}
+
+int evaluations(Call& call) {
+  return call.integer(call.self<EvaluatorObject>()->get().evaluations());
+}
+
+/// Evaluates the placement of an argument into self.results[0].
+const Evaluation& evaluate_argument(const Call& call, EvaluatorObject& self, int argument) {
+  Evaluator& evaluator = self.get();
+  if (self.placements.empty()) self.placements.resize(1);
+  if (self.results.empty()) self.results.resize(1);
+  read_placement(call.argument(argument, "placement"), self.problem->problem(), self.placements[0]);
+  evaluator.evaluate(std::span<const Placement>(self.placements.data(), 1),
+                     std::span(self.results.data(), 1));
+  return self.results[0];
+}
+
+int evaluate(Call& call) {
+  const auto self = call.self<EvaluatorObject>();
+  push_evaluation(call.L, evaluate_argument(call, *self, 1));
+  return 1;
+}
+
+int evaluate_into(Call& call) {
+  const auto self = call.self<EvaluatorObject>();
+  const Value result = call.argument(1, "result");
+  result.require_table();
+  fill_evaluation(call.L, result.index(), evaluate_argument(call, *self, 2));
+  lua_pushvalue(call.L, result.index());
+  return 1;
+}
+
+int batch(Call& call) {
+  const auto self = call.self<EvaluatorObject>();
+  Evaluator& evaluator = self->get();
+  const Value list = call.argument(1, "placements");
+  list.require_table();
+  const std::size_t count = lua_objlen(call.L, list.index());
+  self->placements.resize(std::max(count, self->placements.size()));
+  self->results.resize(std::max(count, self->results.size()));
+  reserve_stack(call.L, 8);
+  for (std::size_t i = 0; i < count; ++i) {
+    const StackGuard guard(call.L);
+    lua_rawgeti(call.L, list.index(), static_cast<int>(i) + 1);
+    const std::string entry = cat("placements[", i + 1, "]");
+    read_placement(Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0),
+                   self->problem->problem(), self->placements[i]);
+  }
+  evaluator.evaluate(std::span<const Placement>(self->placements.data(), count),
+                     std::span(self->results.data(), count));
+  lua_createtable(call.L, static_cast<int>(count), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    push_evaluation(call.L, self->results[i]);
+    lua_rawseti(call.L, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+constexpr Binding kFunctions[] = {{"berth.evaluator", &make}};
+constexpr Binding kMethods[] = {
+    {"evaluator:problem", &problem},   {"evaluator:evaluations", &evaluations},
+    {"evaluator:evaluate", &evaluate}, {"evaluator:evaluate_into", &evaluate_into},
+    {"evaluator:batch", &batch},
+};
+
+std::string describe(const void* object) {
+  const auto& self = *static_cast<const EvaluatorObject*>(object);
+  return cat("of ", self.problem->problem().graph().name(), " on ",
+             self.problem->problem().cluster().name());
+}
+
+}  // namespace
+
+template <>
+const Type& type_of<EvaluatorObject>() {
+  static constexpr Type type{"evaluator", kFunctions, kMethods, &describe};
+  return type;
+}
+
+}  // namespace berth::lua

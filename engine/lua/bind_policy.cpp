@@ -1,0 +1,186 @@
+// berth.policy, berth.register_policy, and what a Lua policy is told while it places.
+#include "berth/policy.h"
+#include "call.h"
+#include "lua_policy.h"
+#include "objects.h"
+#include "state.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+
+PlaceContext& ContextObject::get() const {
+  if (context == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "this context belongs to a call of a policy that has ended");
+  }
+  return *context;
+}
+
+namespace {
+
+int make(Call& call) {
+  auto object = std::make_shared<PolicyObject>();
+  object->name = call.argument(1, "name").text();
+  if (const Value options = call.argument(2, "options"); options.present()) {
+    object->options = options.options();
+    if (const auto seed = object->options.find("seed"); seed != object->options.end()) {
+      const auto* value = std::get_if<std::int64_t>(&seed->second);
+      if (value == nullptr || *value < 0) {
+        throw Error(ErrorCode::invalid_argument, "field 'seed': integer >= 0 expected");
+      }
+      object->seed = static_cast<std::uint64_t>(*value);
+      object->options.erase(seed);
+    }
+  }
+  object->policy = make_policy(call.state, object->name, object->options);
+  return call.object(std::move(object));
+}
+
+int register_policy(Call& call) {
+  const Value table = call.argument(1, "policy");
+  table.require_table();
+  auto definition = std::make_shared<const PolicyDefinition>(call.state, call.L, table);
+  call.text(definition->name());
+  call.state.policies[definition->name()] = std::move(definition);
+  return 1;
+}
+
+/// Wraps a Lua function for PlaceContext::progress. A policy may report from threads of its own;
+/// Lua runs on one, so those reports are dropped.
+std::function<void(double, const std::string&)> progress_of(Call& call, const Value& function) {
+  function.require_function();
+  const auto reference = std::make_shared<const Reference>(call.state, call.L, function.index());
+  return [&state = call.state, reference](double best_us, const std::string& text) {
+    if (std::this_thread::get_id() != state.thread) return;
+    lua_State* L = running_thread(state);
+    const StackGuard guard(L);
+    reserve_stack(L, 6);
+    reference->push(L);
+    lua_pushnumber(L, best_us);
+    lua_pushlstring(L, text.data(), text.size());
+    call_protected(state, L, 2, 0, Traceback::no);
+  };
+}
+
+void push_outcome(const Call& call, const PlaceResult& result, const PolicyObject& self,
+                  std::uint64_t seed) {
+  push_evaluation(call.L, result.evaluation);
+  set_text(call.L, "policy", self.name);
+  set_number(call.L, "seed", static_cast<double>(seed));
+  set_number(call.L, "evaluations", static_cast<double>(result.evaluations));
+  set_number(call.L, "wall_s", result.wall_s);
+  set_number(call.L, "bound_us", result.bound.us);
+  set_text(call.L, "bound_source", result.bound.source);
+  set_number(call.L, "gap", result.gap());
+  if (result.best_single.device != kNoDevice) {
+    push_single_device(call.L, result.best_single);
+    lua_setfield(call.L, -2, "single");
+  }
+}
+
+int place_problem(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  const auto problem = call.argument(1, "problem").object<ProblemObject>();
+  Fields fields = call.options(2);
+  PlaceContext context;
+  context.seed = self->seed;
+  context.should_stop = call.state.should_stop;
+  double budget_s = std::numeric_limits<double>::infinity();
+  if (const Value seed = fields.get("seed"); seed.present()) {
+    context.seed = static_cast<std::uint64_t>(seed.integer(0));
+  }
+  if (const Value budget = fields.get("budget_s"); budget.present()) {
+    budget_s = budget.number();
+    if (budget_s < 0) budget.fail("seconds >= 0");
+  }
+  Evaluator* evaluator = nullptr;
+  std::shared_ptr<EvaluatorObject> given;
+  if (const Value value = fields.get("evaluator"); value.present()) {
+    given = value.object<EvaluatorObject>();
+    if (given->problem != problem) value.refuse("an evaluator of this problem expected");
+    evaluator = &given->get();
+  }
+  if (const Value progress = fields.get("progress"); progress.present()) {
+    context.progress = progress_of(call, progress);
+  }
+  fields.finish();
+  if (evaluator == nullptr) evaluator = &problem->evaluator();
+  const std::uint64_t seed = context.seed;
+  const PlaceResult result = place(*self->policy, *evaluator, std::move(context), budget_s);
+  push_ids(call.L, result.placement);
+  push_outcome(call, result, *self, seed);
+  return 2;
+}
+
+int policy_name(Call& call) {
+  return call.text(call.self<PolicyObject>()->name);
+}
+
+int policy_options(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  push_options(call.L, {self->options.begin(), self->options.end()});
+  return 1;
+}
+
+constexpr Binding kFunctions[] = {{"berth.policy", &make},
+                                  {"berth.register_policy", &register_policy}};
+constexpr Binding kMethods[] = {{"policy:name", &policy_name},
+                                {"policy:options", &policy_options},
+                                {"policy:place", &place_problem}};
+
+int seed(Call& call) {
+  return call.number(static_cast<double>(call.self<ContextObject>()->get().seed));
+}
+
+int random(Call& call) {
+  return call.object(std::make_shared<Random>(call.self<ContextObject>()->get().seed));
+}
+
+int options(Call& call) {
+  const auto self = call.self<ContextObject>();
+  static_cast<void>(self->get());
+  push_options(call.L, self->options->values());
+  return 1;
+}
+
+int should_stop(Call& call) {
+  const PlaceContext& context = call.self<ContextObject>()->get();
+  return call.boolean(context.should_stop && context.should_stop());
+}
+
+int progress(Call& call) {
+  const PlaceContext& context = call.self<ContextObject>()->get();
+  const double best_us = call.argument(1, "best_us").number();
+  const Value text = call.argument(2, "text");
+  const std::string what = text.present() ? text.text() : "";
+  if (context.progress) context.progress(best_us, what);
+  return 0;
+}
+
+constexpr Binding kContextMethods[] = {{"context:seed", &seed},
+                                       {"context:random", &random},
+                                       {"context:options", &options},
+                                       {"context:should_stop", &should_stop},
+                                       {"context:progress", &progress}};
+
+std::string describe(const void* object) {
+  return cat("'", static_cast<const PolicyObject*>(object)->name, "'");
+}
+
+}  // namespace
+
+template <>
+const Type& type_of<PolicyObject>() {
+  static constexpr Type type{"policy", kFunctions, kMethods, &describe};
+  return type;
+}
+
+template <>
+const Type& type_of<ContextObject>() {
+  static constexpr Type type{
+      "context", {}, kContextMethods, [](const void*) { return std::string("of one call"); }};
+  return type;
+}
+
+}  // namespace berth::lua

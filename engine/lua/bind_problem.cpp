@@ -1,0 +1,271 @@
+// berth.problem: what is to be solved, and what is known of any placement of it.
+#include "berth/files.h"
+#include "berth/problem.h"
+#include "call.h"
+#include "objects.h"
+#include "state.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+
+ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem)
+    : problem_(std::move(problem)) {}
+
+Evaluator& ProblemObject::evaluator() {
+  if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_);
+  return *evaluator_;
+}
+
+const Simulator& ProblemObject::simulator() {
+  if (simulator_ == nullptr) simulator_ = std::make_unique<const Simulator>(problem_);
+  return *simulator_;
+}
+
+namespace {
+
+std::shared_ptr<const Cluster> cluster_of(const Value& value) {
+  return value.is_text() ? load_cluster(value.text()) : value.object<const Cluster>();
+}
+
+/// Without a word about costs: those stated with the graph where it states any, else the roofline.
+std::shared_ptr<const Costs> costs_of(const Value& value, const Graph& graph,
+                                      const Cluster& cluster) {
+  if (value.is_text()) return costs_by_name(value, graph, cluster);
+  if (value.present()) return value.object<const Costs>();
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.stated_costs(op).empty()) return Costs::stated(graph, cluster);
+  }
+  return Costs::roofline(graph, cluster);
+}
+
+/// Without a word about groups: the finest.
+std::shared_ptr<const Groups> groups_of(const Value& value, const Graph& graph,
+                                        const Costs& costs) {
+  if (!value.present()) return nullptr;
+  if (!value.is_number()) return value.object<const Groups>();
+  require_costs_of(graph, costs);
+  const auto count = static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
+  return coarsen(graph, costs, count);
+}
+
+int make(Call& call) {
+  const Value table = call.argument(1, "problem");
+  table.require_table();
+  Fields fields(call.L, table);
+  const auto graph = fields.get("graph").object<const Graph>();
+  const auto cluster = cluster_of(fields.get("cluster"));
+  const Value costs_value = fields.get("costs");
+  const Value groups_value = fields.get("groups");
+  ProblemOptions options;
+  if (const Value objective = fields.get("objective"); objective.present()) {
+    options.objective = objective_from_name(objective.text());
+  }
+  if (const Value semantics = fields.get("semantics"); semantics.present()) {
+    options.semantics = semantics_from_name(semantics.text());
+  }
+  if (const Value gap = fields.get("device_gap_us"); gap.present()) {
+    options.device_gap_us = gap.number();
+  }
+  if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
+    options.transfer_gap_us = gap.number();
+  }
+  fields.finish();
+  const auto costs = costs_of(costs_value, *graph, *cluster);
+  const auto groups = groups_of(groups_value, *graph, *costs);
+  return call.object(std::make_shared<ProblemObject>(
+      std::make_shared<const Problem>(graph, cluster, costs, groups, options)));
+}
+
+int graph(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_graph());
+}
+int cluster(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_cluster());
+}
+int costs(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_costs());
+}
+int groups(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_groups());
+}
+
+int objective(Call& call) {
+  return call.text(objective_name(call.self<ProblemObject>()->problem().options().objective));
+}
+
+int semantics(Call& call) {
+  return call.text(semantics_name(call.self<ProblemObject>()->problem().options().semantics));
+}
+
+DeviceId device_of(const Call& call, const Problem& problem) {
+  return call.argument(2, "device").id(problem.cluster().device_count());
+}
+
+GroupId group_of(const Call& call, const Problem& problem) {
+  return call.argument(1, "group").id(problem.groups().count());
+}
+
+int cost_us(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const OpId op = call.argument(1, "op").id(problem.graph().op_count());
+  return call.number(problem.cost_us(op, device_of(call, problem)));
+}
+
+int group_cost_us(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const GroupId group = group_of(call, problem);
+  return call.number(problem.group_cost_us(group, device_of(call, problem)));
+}
+
+int can_run(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const GroupId group = group_of(call, problem);
+  return call.boolean(problem.can_run(group, device_of(call, problem)));
+}
+
+int group_param_bytes(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  return call.integer(self->problem().group_param_bytes(group_of(call, self->problem())));
+}
+
+/// A placement that Problem::validate accepts.
+Placement placement_of(const Value& value, const Problem& problem) {
+  Placement placement;
+  read_placement(value, problem, placement);
+  problem.validate(placement);
+  return placement;
+}
+
+int validate(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  static_cast<void>(placement_of(call.argument(1, "placement"), self->problem()));
+  return call.self_again();
+}
+
+int evaluate(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  Placement placement;
+  read_placement(call.argument(1, "placement"), self->problem(), placement);
+  push_evaluation(call.L, self->evaluator().evaluate(placement));
+  return 1;
+}
+
+int single(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const SingleDevice best = best_single_device(self->evaluator());
+  if (best.device == kNoDevice) return call.nil();
+  push_single_device(call.L, best);
+  return 1;
+}
+
+int bound(Call& call) {
+  const LowerBound bound = lower_bound(call.self<ProblemObject>()->problem());
+  call.number(bound.us);
+  call.text(bound.source);
+  return 2;
+}
+
+int bounds(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  lua_newtable(call.L);
+  int i = 0;
+  for (const LowerBound& bound : lower_bounds(self->problem())) {
+    lua_newtable(call.L);
+    set_number(call.L, "us", bound.us);
+    set_text(call.L, "source", bound.source);
+    lua_rawseti(call.L, -2, ++i);
+  }
+  return 1;
+}
+
+int trace(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Placement placement = placement_of(call.argument(1, "placement"), self->problem());
+  push_trace(call.L, self->simulator().trace(placement));
+  return 1;
+}
+
+int save_trace(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), self->problem());
+  const StepTrace step = self->simulator().trace(placement);
+  write_file(path, trace_json(self->problem(), placement, step));
+  return 0;
+}
+
+int save_placement(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), problem);
+  const Value table = call.argument(3, "provenance");
+  Provenance provenance;
+  if (table.present()) {
+    Fields fields(call.L, table);
+    provenance.policy = fields.get("policy").text();
+    if (const Value options = fields.get("options"); options.present()) {
+      for (auto& [key, value] : options.options()) provenance.options[key] = std::move(value);
+    }
+    if (const Value seed = fields.get("seed"); seed.present()) {
+      provenance.seed = static_cast<std::uint64_t>(seed.integer(0));
+    }
+    fields.finish();
+  }
+  const Evaluation evaluation = self->evaluator().evaluate(placement);
+  write_file(path, placement_json(problem.graph(), problem.cluster(), placement, &evaluation,
+                                  table.present() ? &provenance : nullptr));
+  return 0;
+}
+
+int load_a_placement(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  push_ids(call.L,
+           load_placement(call.argument(1, "path").text(), problem.graph(), problem.cluster()));
+  return 1;
+}
+
+constexpr Binding kFunctions[] = {{"berth.problem", &make}};
+constexpr Binding kMethods[] = {
+    {"problem:graph", &graph},
+    {"problem:cluster", &cluster},
+    {"problem:costs", &costs},
+    {"problem:groups", &groups},
+    {"problem:objective", &objective},
+    {"problem:semantics", &semantics},
+    {"problem:cost_us", &cost_us},
+    {"problem:group_cost_us", &group_cost_us},
+    {"problem:can_run", &can_run},
+    {"problem:group_param_bytes", &group_param_bytes},
+    {"problem:validate", &validate},
+    {"problem:evaluate", &evaluate},
+    {"problem:single", &single},
+    {"problem:bound", &bound},
+    {"problem:bounds", &bounds},
+    {"problem:trace", &trace},
+    {"problem:save_trace", &save_trace},
+    {"problem:save_placement", &save_placement},
+    {"problem:load_placement", &load_a_placement},
+};
+
+std::string describe(const void* object) {
+  const Problem& problem = static_cast<const ProblemObject*>(object)->problem();
+  return cat("(", problem.graph().name(), " on ", problem.cluster().name(), ", ",
+             problem.groups().count(), " groups, ", objective_name(problem.options().objective),
+             ", ", semantics_name(problem.options().semantics), ")");
+}
+
+}  // namespace
+
+template <>
+const Type& type_of<ProblemObject>() {
+  static constexpr Type type{"problem", kFunctions, kMethods, &describe};
+  return type;
+}
+
+}  // namespace berth::lua

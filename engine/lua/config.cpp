@@ -1,0 +1,127 @@
+// `--config FILE.lua`: a chunk that returns a table of settings.
+#include "berth/error.h"
+#include "host.h"
+#include "state.h"
+#include "support/text.h"
+#include "value.h"
+
+namespace berth::lua {
+namespace {
+
+/// A config computes a few values; one that goes on for this many instructions does not end.
+constexpr int kMaxInstructions = 10'000'000;
+
+enum class Kind { text, count, names, duration };
+
+struct Setting {
+  const char* key;
+  Kind kind;
+};
+constexpr Setting kSettings[] = {
+    {"cluster", Kind::text},    {"policy", Kind::text},    {"policies", Kind::names},
+    {"objective", Kind::text},  {"semantics", Kind::text}, {"costs", Kind::text},
+    {"groups", Kind::count},    {"seed", Kind::count},     {"threads", Kind::count},
+    {"budget", Kind::duration},
+};
+
+OptionValue read_setting(const Value& value, Kind kind) {
+  switch (kind) {
+    case Kind::text:
+      return value.text();
+    case Kind::count:
+      return value.integer(0);
+    case Kind::names: {
+      if (value.is_text()) return value.text();
+      std::string joined;
+      for (const std::string& name : value.texts()) {
+        joined += (joined.empty() ? "" : ",") + name;
+      }
+      return joined;
+    }
+    case Kind::duration:
+      if (value.is_text()) return value.text();
+      if (!value.is_number() || !(value.number() >= 0)) {
+        value.fail("a duration as text (\"30s\") or seconds >= 0");
+      }
+      return value.option();
+  }
+  throw Error(ErrorCode::invalid_argument, "unknown kind of setting");
+}
+
+/// A Lua state that has `math` and what the language itself gives, so that a config can compute
+/// but reach nothing.
+class Sandbox {
+ public:
+  Sandbox() : L_(luaL_newstate()) {
+    if (L_ == nullptr) throw std::bad_alloc();
+  }
+  ~Sandbox() { lua_close(L_); }
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+  [[nodiscard]] lua_State* get() const { return L_; }
+
+ private:
+  lua_State* L_;
+};
+
+/// Runs in a protected call: opens `math`, then calls the chunk, its argument.
+int evaluate_config(lua_State* L) {
+  lua_pushcfunction(L, &luaopen_math);
+  lua_pushliteral(L, LUA_MATHLIBNAME);
+  lua_call(L, 1, 0);
+  luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);  // hooks do not run in compiled code
+  const auto stop = [](lua_State* thread, lua_Debug* /*info*/) {
+    luaL_error(thread, "the config does not end");
+  };
+  lua_sethook(L, stop, LUA_MASKCOUNT, kMaxInstructions);
+  lua_call(L, 0, 1);
+  lua_sethook(L, nullptr, 0, 0);
+  return 1;
+}
+
+Config config_from(lua_State* L) {
+  const Value table(L, lua_gettop(L), "config", /*argument=*/0);
+  if (!table.is_table()) {
+    throw Error(ErrorCode::invalid_file,
+                cat("a table expected: return { cluster = \"k80x4\", ... }, got ",
+                    type_name_at(L, table.index())));
+  }
+  Fields fields(L, table);
+  Config config;
+  for (const Setting& setting : kSettings) {
+    const Value value = fields.get(setting.key);
+    if (value.present()) config.settings[setting.key] = read_setting(value, setting.kind);
+  }
+  if (const Value options = fields.get("options"); options.present()) {
+    config.options = options.options();
+  }
+  if (const Value dims = fields.get("dims"); dims.present()) {
+    config.dims = dims.integers_by_name(/*least=*/0);
+  }
+  fields.finish();
+  return config;
+}
+
+}  // namespace
+
+Config Host::read_config(const std::filesystem::path& file) {
+  const Sandbox sandbox;
+  lua_State* L = sandbox.get();
+  load_source(L, file);
+  lua_pushcfunction(L, &evaluate_config);
+  lua_insert(L, 1);
+  if (lua_pcall(L, 1, 1, 0) != 0) {
+    const char* text = lua_tostring(L, -1);
+    throw Error(ErrorCode::invalid_file,
+                cat(text != nullptr ? text : "out of memory",
+                    "; a config returns a table of settings and can use only `math` (",
+                    file.string(), ")"));
+  }
+  try {
+    return config_from(L);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what()));
+  }
+}
+
+}  // namespace berth::lua

@@ -1,0 +1,79 @@
+// The Lua host: runs scripts and configs on top of the engine (DESIGN §7).
+//
+// What scripts see is documented in scripts/berth/meta.lua, the types that editors read; a test
+// holds it equal to what is bound here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/options.h"
+#include "berth/policy.h"
+
+namespace berth::lua {
+
+/// What a config file returns. Every value is of its key's type; whether a policy or a cluster of
+/// that name exists is for the caller to find.
+struct Config {
+  /// By key; only those the file gives. text: cluster, policy, policies (a list of names arrives as
+  /// "a,b,c"), objective, semantics, costs; integer >= 0: groups, seed, threads; text or a number
+  /// of seconds: budget.
+  std::map<std::string, OptionValue> settings;
+  std::map<std::string, OptionValue> options;  ///< options = { ... } of the policy
+  std::map<std::string, std::int64_t> dims;    ///< dims = { batch = 8 } of the model
+};
+
+/// One Lua state with the `berth` module. Everything it holds of the engine is freed with it.
+/// [one thread: the one that made it]
+class Host {
+ public:
+  /// `engine` must outlive the host. `library_folder` holds `berth/*.lua`: `scripts/` of the source
+  /// tree, `<prefix>/share/berth/scripts` when installed.
+  Host(Engine& engine, std::filesystem::path library_folder);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  /// Runs a script; it finds `args` in `...` and in the global `arg`, and `require` looks in the
+  /// library folder and beside the script. Throws Error: not_found or io for the file; for a Lua
+  /// error the code of the engine's Error behind it (else invalid_argument), with the script's line
+  /// and a traceback.
+  void run_script(const std::filesystem::path& script, const std::vector<std::string>& args);
+
+  /// Evaluates a config in a Lua state of its own, which has `math` and nothing else, and stops one
+  /// that does not end. Throws Error naming the file, the key and the fix.
+  [[nodiscard]] Config read_config(const std::filesystem::path& file);
+
+  /// A policy by name: one that a script registered here, else a plugin of the engine; or, where
+  /// `name` ends in ".lua", the policy that this script registers. A Lua policy must not outlive
+  /// the host and places only on the host's thread. Errors as Engine::make_policy, and as
+  /// run_script for a script.
+  [[nodiscard]] std::unique_ptr<Policy> make_policy(const std::string& name,
+                                                    const OptionTexts& options = {});
+
+  /// Engine::plugins() and the policies registered by scripts.
+  [[nodiscard]] std::vector<PluginInfo> plugins();
+
+  /// Asked by policies that scripts run, and by `berth.should_stop()`: true = end now with the best
+  /// so far (Ctrl-C). Empty = never.
+  void set_should_stop(std::function<bool()> should_stop);
+
+  /// C++ objects that Lua values hold now. Falls to 0 when a script's values have been collected.
+  [[nodiscard]] std::int64_t live_objects() const noexcept;
+  /// Collects all garbage, so that live_objects() counts only what is reachable.
+  void collect_garbage();
+
+  /// Every bound function as meta.lua documents it, sorted: "berth.load", "graph:op_name".
+  [[nodiscard]] static std::vector<std::string> bound_functions();
+
+ private:
+  std::unique_ptr<struct State> state_;
+};
+
+}  // namespace berth::lua

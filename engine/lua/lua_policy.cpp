@@ -1,0 +1,199 @@
+#include "lua_policy.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "call.h"
+#include "objects.h"
+#include "state.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+namespace {
+
+/// A Lua policy may place with other policies; one that places with itself without an end must not
+/// exhaust the C++ stack.
+constexpr int kMaxNestedPolicies = 32;
+
+class NestedCallback {
+ public:
+  explicit NestedCallback(State& state) : state_(state) {
+    if (state.callback_depth >= kMaxNestedPolicies) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("more than ", kMaxNestedPolicies,
+                      " policies call each other; does one place with itself?"));
+    }
+    ++state_.callback_depth;
+  }
+  ~NestedCallback() { --state_.callback_depth; }
+  NestedCallback(const NestedCallback&) = delete;
+  NestedCallback& operator=(const NestedCallback&) = delete;
+
+ private:
+  State& state_;
+};
+
+class LuaPolicy : public Policy {
+ public:
+  LuaPolicy(State& state, std::shared_ptr<const PolicyDefinition> definition,
+            const OptionTexts& options)
+      : state_(state), definition_(std::move(definition)), options_(definition_->specs()) {
+    for (const auto& [key, value] : options) {
+      options_.set(cat("the policy '", definition_->name(), "'"), key, value);
+    }
+  }
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    if (std::this_thread::get_id() != state_.thread) {
+      throw Error(ErrorCode::unsupported,
+                  cat("the policy '", definition_->name(),
+                      "' is written in Lua and places only on the thread of its host"));
+    }
+    const NestedCallback nested(state_);
+    lua_State* L = running_thread(state_);
+    const StackGuard guard(L);
+    reserve_stack(L, 8);
+
+    // Copies of a Problem are cheap (its parts are shared), and Lua may keep this one. The
+    // evaluator and the context are lent for this call.
+    auto problem_object = std::make_shared<ProblemObject>(std::make_shared<const Problem>(problem));
+    auto evaluator_object = std::make_shared<EvaluatorObject>();
+    evaluator_object->problem = problem_object;
+    auto context_object = std::make_shared<ContextObject>();
+    const struct Loan {
+      EvaluatorObject& evaluator;
+      ContextObject& context;
+      ~Loan() {
+        evaluator.evaluator = nullptr;
+        context = {};
+      }
+    } loan{*evaluator_object, *context_object};
+    evaluator_object->evaluator = &evaluator;
+    *context_object = {&context, &options_};
+
+    definition_->place().push(L);
+    push(state_, L, problem_object);
+    push(state_, L, evaluator_object);
+    push(state_, L, context_object);
+    try {
+      call_protected(state_, L, 3, 1, Traceback::no);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("the policy '", definition_->name(), "': ", error.what()));
+    }
+    Placement placement;
+    try {
+      read_placement(Value(L, lua_gettop(L), "placement", /*argument=*/0), problem, placement);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("the policy '", definition_->name(),
+                                    "' did not return a placement: ", error.what()));
+    }
+    return placement;
+  }
+
+ private:
+  State& state_;
+  std::shared_ptr<const PolicyDefinition> definition_;
+  Options options_;
+};
+
+OptionType type_of_default(const Value& type, const Value& default_value) {
+  if (type.present()) {
+    const std::string name = type.text();
+    if (name == "boolean") return OptionType::boolean;
+    if (name == "integer") return OptionType::integer;
+    if (name == "real") return OptionType::real;
+    if (name == "text") return OptionType::text;
+    type.refuse(cat("'", name, "' is no type; known: boolean, integer, real, text"));
+  }
+  return static_cast<OptionType>(default_value.option().index());
+}
+static_assert(static_cast<int>(OptionType::text) == 3 && std::variant_size_v<OptionValue> == 4,
+              "the order of OptionValue's types is that of OptionType");
+
+}  // namespace
+
+PolicyDefinition::PolicyDefinition(State& state, lua_State* L, const Value& table) : info_{} {
+  Fields fields(L, table);
+  info_.kind = PluginKind::policy;
+  info_.name = fields.get("name").text();
+  const Value description = fields.get("description");
+  if (description.present()) info_.description = description.text();
+  const Value version = fields.get("version");
+  info_.version = version.present() ? version.text() : "script";
+  const Value options = fields.get("options");
+  const Value place = fields.get("place");
+  fields.finish();
+  if (info_.name.empty() ||
+      info_.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("field 'name': lower-case letters, digits, '-' and '_' expected, got '",
+                    info_.name, "'"));
+  }
+  place.require_function();
+  if (options.present()) read_options(L, options);
+  place_ = std::make_unique<const Reference>(state, L, place.index());
+}
+
+void PolicyDefinition::read_options(lua_State* L, const Value& list) {
+  list.require_table();
+  const int count = static_cast<int>(lua_objlen(L, list.index()));
+  for (int i = 1; i <= count; ++i) {
+    const StackGuard guard(L);
+    reserve_stack(L, 6);
+    lua_rawgeti(L, list.index(), i);
+    const std::string entry = cat("options[", i, "]");
+    Fields fields(L, Value(L, lua_gettop(L), entry.c_str(), /*argument=*/0));
+    PluginInfo::Option option;
+    option.name = fields.get("name").text();
+    const Value default_value = fields.get("default");
+    option.type = type_of_default(fields.get("type"), default_value);
+    option.default_value = to_text(default_value.option());
+    option.meaning = fields.get("meaning").text();
+    fields.finish();
+    specs_.push_back({texts_.emplace_back(option.name).c_str(), option.type,
+                      texts_.emplace_back(option.default_value).c_str(),
+                      texts_.emplace_back(option.meaning).c_str()});
+    info_.options.push_back(std::move(option));
+  }
+  static_cast<void>(Options(specs_));  // throws where a default is not of its type
+}
+
+std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
+                                    const OptionTexts& options) {
+  if (const auto found = state.policies.find(name); found != state.policies.end()) {
+    return std::make_unique<LuaPolicy>(state, found->second, options);
+  }
+  if (!name.ends_with(".lua")) return state.engine.make_policy(name, options);
+
+  // The script registers its policy; one that was registered by an earlier run is still there.
+  const auto before = state.policies;
+  run_script(state, name, {});
+  std::shared_ptr<const PolicyDefinition> registered;
+  for (const auto& [key, definition] : state.policies) {
+    const auto known = before.find(key);
+    if (known != before.end() && known->second == definition) continue;
+    if (registered != nullptr) {
+      throw Error(ErrorCode::invalid_file,
+                  cat(name, ": registers more than one policy ('", registered->name(), "', '", key,
+                      "'); run it as a script and name the policy, or keep one"));
+    }
+    registered = definition;
+  }
+  if (registered == nullptr) {
+    throw Error(ErrorCode::invalid_file,
+                cat(name, ": registers no policy; it should call berth.register_policy"));
+  }
+  return std::make_unique<LuaPolicy>(state, registered, options);
+}
+
+std::vector<PluginInfo> all_plugins(State& state) {
+  std::vector<PluginInfo> plugins = state.engine.plugins();
+  for (const auto& [name, definition] : state.policies) plugins.push_back(definition->info());
+  std::stable_sort(plugins.begin(), plugins.end(), [](const PluginInfo& a, const PluginInfo& b) {
+    return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
+  });
+  return plugins;
+}
+
+}  // namespace berth::lua

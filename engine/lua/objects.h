@@ -1,0 +1,97 @@
+// The bound classes: the engine's own, and those below that tie together what Lua sees as one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "berth/costs.h"
+#include "berth/engine.h"
+#include "berth/evaluator.h"
+#include "berth/graph.h"
+#include "berth/groups.h"
+#include "berth/policy.h"
+#include "berth/problem.h"
+#include "berth/random.h"
+#include "berth/simulator.h"
+#include "object.h"
+#include "value.h"
+
+namespace berth::lua {
+
+/// A problem with what its methods need again and again, made when first needed.
+class ProblemObject {
+ public:
+  explicit ProblemObject(std::shared_ptr<const Problem> problem);
+
+  [[nodiscard]] const Problem& problem() const noexcept { return *problem_; }
+  [[nodiscard]] const std::shared_ptr<const Problem>& shared() const noexcept { return problem_; }
+  Evaluator& evaluator();
+  const Simulator& simulator();
+
+ private:
+  std::shared_ptr<const Problem> problem_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<const Simulator> simulator_;
+};
+
+/// An evaluator of Lua's own, or one that a policy was lent for one call.
+struct EvaluatorObject {
+  std::shared_ptr<ProblemObject> problem;
+  std::unique_ptr<Evaluator> owned;
+  Evaluator* evaluator = nullptr;  ///< null: the call it was lent for has ended
+  // Reused from call to call, so that an evaluation allocates nothing.
+  std::vector<Placement> placements;
+  std::vector<Evaluation> results;
+
+  /// Throws Error where the loan has ended.
+  Evaluator& get() const;
+};
+
+struct PolicyObject {
+  std::string name;
+  OptionTexts options;  ///< as given
+  std::uint64_t seed = 0;
+  std::unique_ptr<Policy> policy;
+};
+
+/// What a Lua policy is told of one call of `place`.
+struct ContextObject {
+  PlaceContext* context = nullptr;  ///< null: the call has ended
+  const Options* options = nullptr;
+
+  /// Throws Error where the call has ended.
+  PlaceContext& get() const;
+};
+
+/// "roofline" or "stated"; throws Error for any other value.
+std::shared_ptr<const Costs> costs_by_name(const Value& source, const Graph& graph,
+                                           const Cluster& cluster);
+
+/// Throws Error where the costs are not those of this graph.
+void require_costs_of(const Graph& graph, const Costs& costs);
+
+template <>
+const Type& type_of<Graph>();
+template <>
+const Type& type_of<GraphBuilder>();
+template <>
+const Type& type_of<Cluster>();
+template <>
+const Type& type_of<Costs>();
+template <>
+const Type& type_of<Groups>();
+template <>
+const Type& type_of<ProblemObject>();
+template <>
+const Type& type_of<EvaluatorObject>();
+template <>
+const Type& type_of<PolicyObject>();
+template <>
+const Type& type_of<ContextObject>();
+template <>
+const Type& type_of<Random>();
+
+}  // namespace berth::lua

@@ -1,0 +1,48 @@
+// C++ values that become plain Lua tables.
+#pragma once
+
+#include <lua.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/evaluator.h"
+#include "berth/problem.h"
+#include "berth/simulator.h"
+#include "value.h"
+
+namespace berth::lua {
+
+struct State;
+
+// Each pushes one table.
+void push_numbers(lua_State* L, std::span<const double> values);
+void push_integers(lua_State* L, std::span<const std::int64_t> values);
+void push_ids(lua_State* L, std::span<const std::int32_t> values);  ///< 1.. from 0..
+void push_texts(lua_State* L, std::span<const std::string> values);
+
+// Each sets a field of the table on the top of the stack.
+void set_number(lua_State* L, const char* key, double value);
+void set_bytes(lua_State* L, const char* key, std::int64_t value);  ///< math.huge for kNoLimit
+void set_id(lua_State* L, const char* key, std::int32_t value);     ///< nil for none
+void set_boolean(lua_State* L, const char* key, bool value);
+void set_text(lua_State* L, const char* key, std::string_view value);
+
+/// Prepares the metatable of evaluations, which gives them a text; once per state.
+void register_evaluation(State& state, lua_State* L);
+void push_evaluation(lua_State* L, const Evaluation& evaluation);
+/// The same into the table at `index`, which keeps its arrays: nothing is allocated.
+void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation);
+
+/// { device =, placement =, evaluation = }
+void push_single_device(lua_State* L, const SingleDevice& single);
+
+/// A placement is an array: the device (1..) of every op.
+void read_placement(const Value& value, const Problem& problem, Placement& out);
+
+void push_trace(lua_State* L, const StepTrace& trace);
+void push_plugin(lua_State* L, const PluginInfo& info);
+void push_options(lua_State* L, const std::map<std::string, OptionValue, std::less<>>& options);
+
+}  // namespace berth::lua
