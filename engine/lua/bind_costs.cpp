@@ -1,5 +1,6 @@
 // berth.costs: how long each op takes on each kind of device.
 #include "berth/costs.h"
+#include "berth/files.h"
 #include "call.h"
 #include "objects.h"
 #include "support/text.h"
@@ -78,14 +79,8 @@ std::shared_ptr<const Costs> costs_by_name(const Value& source, const Graph& gra
   const std::string name = source.is_text() ? source.text() : "";
   if (name == "roofline") return Costs::roofline(graph, cluster);
   if (name == "stated") return Costs::stated(graph, cluster);
-  source.fail("\"roofline\", \"stated\" or a table of costs");
-}
-
-void require_costs_of(const Graph& graph, const Costs& costs) {
-  if (op_count(costs) == graph.op_count()) return;
-  throw Error(ErrorCode::invalid_argument,
-              cat("costs of ", op_count(costs), " ops do not belong to the graph '", graph.name(),
-                  "' of ", graph.op_count(), " ops"));
+  if (name.find_first_of("./") != std::string::npos) return load_costs(name, graph, cluster);
+  source.fail("\"roofline\", \"stated\", a costs file's path or a table of costs");
 }
 
 template <>

@@ -226,9 +226,9 @@ int save(Call& call) {
   const std::string path = call.argument(1, "path").text();
   const auto costs = call.argument(2, "costs").object<const Costs>();
   const auto cluster = call.argument(3, "cluster").object<const Cluster>();
-  require_costs_of(*graph, *costs);
-  if (costs->kind_count() != cluster->kind_count()) {
-    call.argument(3, "cluster").refuse("not the cluster that the costs were made for");
+  if (costs->of_kind(0).size() != static_cast<std::size_t>(graph->op_count()) ||
+      costs->kind_count() != cluster->kind_count()) {
+    call.argument(2, "costs").refuse("not of this graph and this cluster");
   }
   write_file(path, graph_json(*graph, *costs, *cluster));
   return 0;

@@ -27,7 +27,6 @@ int make_colocation(Call& call) {
 int make_coarse(Call& call) {
   const auto graph = call.argument(1, "graph").object<const Graph>();
   const auto costs = call.argument(2, "costs").object<const Costs>();
-  require_costs_of(*graph, *costs);
   const auto count = static_cast<GroupId>(call.argument(3, "count").integer(1, kMaxLabel));
   return call.object(coarsen(*graph, *costs, count));
 }

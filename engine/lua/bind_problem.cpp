@@ -44,7 +44,6 @@ std::shared_ptr<const Groups> groups_of(const Value& value, const Graph& graph,
                                         const Costs& costs) {
   if (!value.present()) return nullptr;
   if (!value.is_number()) return value.object<const Groups>();
-  require_costs_of(graph, costs);
   const auto count = static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
   return coarsen(graph, costs, count);
 }

@@ -66,12 +66,10 @@ struct ContextObject {
   PlaceContext& get() const;
 };
 
-/// "roofline" or "stated"; throws Error for any other value.
+/// "roofline", "stated" or the path of a file (anything with a '/' or a '.'); throws Error for any
+/// other value.
 std::shared_ptr<const Costs> costs_by_name(const Value& source, const Graph& graph,
                                            const Cluster& cluster);
-
-/// Throws Error where the costs are not those of this graph.
-void require_costs_of(const Graph& graph, const Costs& costs);
 
 template <>
 const Type& type_of<Graph>();
