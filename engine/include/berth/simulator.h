@@ -21,6 +21,12 @@
 
 namespace berth {
 
+/// The scheduling policy of a device's compute queue in `dataflow` semantics, which an executor can
+/// follow too: among the ready ops the one with the largest value runs first; among equals the one
+/// that was ready first. The value is the longest path from the op to a sink, both included: each
+/// op at its cost on the fastest kind, per-op overhead included, transfers left out. By op.
+[[nodiscard]] BERTH_EXPORT std::vector<double> priorities_us(const Problem& problem);
+
 /// What one evaluation of a placement gives.
 struct Evaluation {
   /// What the problem asks to minimise: runtime_us (latency) or max_load_us (throughput).
@@ -83,6 +89,13 @@ struct LinkUsage {
   double busy_us = 0;
 };
 
+/// What a device holds from `us` on, until the device's next sample.
+struct MemorySample {
+  DeviceId device;
+  double us;
+  std::int64_t bytes;
+};
+
 /// Everything about one simulated step.
 struct StepTrace {
   double runtime_us = 0;
@@ -90,7 +103,8 @@ struct StepTrace {
   std::vector<double> op_end_us;    ///< by op
   std::vector<Transfer> transfers;  ///< by start time, then src
   std::vector<DeviceUsage> devices;
-  std::vector<LinkUsage> links;  ///< only those used; by (src, dst)
+  std::vector<LinkUsage> links;      ///< only those used; by (src, dst)
+  std::vector<MemorySample> memory;  ///< every change, by time
   std::vector<CriticalStep> critical_path;
 };
 

@@ -1,0 +1,113 @@
+// Who transfers next, where transfers contend for engines and channels (dataflow semantics).
+//
+// A transfer needs three sorts of resource at once: its sender's outgoing engine, its receiver's
+// incoming engine, and every channel of the route. It takes all of them in one go when it starts
+// and gives all of them back when it ends, so none is held while waiting for another and nothing
+// can deadlock. A sender's transfers leave in the order in which they were queued (one copy stream
+// per device): only the first of its queue, the head, may start. Heads are served in the order in
+// which they were queued, over all senders: a head starts if all it needs is free and no older head
+// waits for any of it. So the oldest head gets each of its resources as soon as that is free, and
+// nothing starves.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+class Contention {
+ public:
+  void reset(const Plan& plan) {
+    heads_.clear();
+    heads_.reserve(plan.device_count);
+    receiver_busy_.assign(plan.device_count, false);
+    channel_busy_.assign(static_cast<std::size_t>(plan.cluster().channel_count()), false);
+    receiver_claimed_.assign(plan.device_count, 0);
+    channel_claimed_.assign(channel_busy_.size(), 0);
+    round_ = 0;
+  }
+
+  /// `sender` is idle and its head, the transfer `number`, wants to start.
+  void wait(std::uint32_t number, std::uint32_t sender, std::uint32_t receiver) {
+    auto place = heads_.end();
+    while (place != heads_.begin() && (place - 1)->number > number) --place;
+    heads_.insert(place, {number, sender, receiver});
+    changed_ = true;
+  }
+
+  void release(const Plan& plan, std::uint32_t sender, std::uint32_t receiver) {
+    occupy(plan, sender, receiver, false);
+    changed_ = true;
+  }
+
+  /// Calls start(sender) for every head that may start now, oldest first.
+  template <typename Start>
+  void start_heads(const Plan& plan, Start&& start) {
+    if (!changed_) return;
+    changed_ = false;
+    ++round_;
+    auto kept = heads_.begin();
+    for (const Head& head : heads_) {
+      if (may_start(plan, head)) {
+        occupy(plan, head.sender, head.receiver, true);
+        start(head.sender);
+      } else {
+        *kept++ = head;
+      }
+    }
+    heads_.erase(kept, heads_.end());
+  }
+
+ private:
+  struct Head {
+    std::uint32_t number;
+    std::uint32_t sender;
+    std::uint32_t receiver;
+  };
+
+  static const std::vector<ChannelId>& channels(const Plan& plan, std::uint32_t sender,
+                                                std::uint32_t receiver) {
+    return plan.cluster()
+        .route(static_cast<DeviceId>(sender), static_cast<DeviceId>(receiver))
+        .channels;
+  }
+
+  void occupy(const Plan& plan, std::uint32_t sender, std::uint32_t receiver, bool busy) {
+    receiver_busy_[receiver] = busy;
+    if (plan.uniform_routes) return;
+    for (const ChannelId channel : channels(plan, sender, receiver)) {
+      channel_busy_[static_cast<std::size_t>(channel)] = busy;
+    }
+  }
+
+  /// Where it may not, all that `head` needs is claimed for the rest of this round.
+  bool may_start(const Plan& plan, const Head& head) {
+    bool free = !receiver_busy_[head.receiver] && receiver_claimed_[head.receiver] != round_;
+    if (plan.uniform_routes) {
+      if (!free) receiver_claimed_[head.receiver] = round_;
+      return free;
+    }
+    const auto& route = channels(plan, head.sender, head.receiver);
+    for (const ChannelId channel : route) {
+      const auto c = static_cast<std::size_t>(channel);
+      free = free && !channel_busy_[c] && channel_claimed_[c] != round_;
+    }
+    if (free) return true;
+    receiver_claimed_[head.receiver] = round_;
+    for (const ChannelId channel : route) {
+      channel_claimed_[static_cast<std::size_t>(channel)] = round_;
+    }
+    return false;
+  }
+
+  std::vector<Head> heads_;  ///< by number
+  std::vector<std::uint8_t> receiver_busy_, channel_busy_;
+  std::vector<std::uint32_t> receiver_claimed_, channel_claimed_;  ///< the round of the claim
+  std::uint32_t round_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace berth::simulator

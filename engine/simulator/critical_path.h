@@ -1,0 +1,45 @@
+// What a recorded step actually waited for.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "simulator/observer.h"
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// What happened in one step, and why then.
+struct StepRecord {
+  struct Op {
+    double ready_us = 0;
+    double start_us = 0;
+    double end_us = 0;
+    std::uint32_t device = 0;
+    Index previous = kNone;  ///< the op that ran before it on its device
+    Cause cause;             ///< what released it
+  };
+  struct Sent {
+    std::uint32_t message = kNone;
+    std::uint32_t sender = 0;
+    DeviceId receiver = kNoDevice;
+    double queued_us = 0;
+    double start_us = 0;
+    double end_us = 0;
+    /// Of the transfers that held one of its engines or channels before it, the last to end.
+    std::uint32_t blocked_by = kNone;
+  };
+  std::vector<Op> ops;          ///< by Index
+  std::vector<Sent> transfers;  ///< by number; the unused ones have no message
+};
+
+/// Walks back from the event that ended the step, at each op or transfer to what it waited for
+/// last. `place` maps transfer numbers to StepTrace::transfers.
+[[nodiscard]] std::vector<CriticalStep> critical_path(const Plan& plan, const StepRecord& record,
+                                                      const std::vector<std::int32_t>& place,
+                                                      double runtime_us);
+
+}  // namespace berth::simulator

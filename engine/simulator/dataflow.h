@@ -1,0 +1,254 @@
+// One step of an asynchronous executor. The rules, in the order in which they apply:
+//
+// Time. A step is a sequence of instants. At each, first everything that ends, ends: ops by device,
+// then transfers by sender, then control signals by the order of sending. Then transfers start
+// (contention.h), then every idle device with ready ops starts one. What was started and takes no
+// time ends at the same instant, in a further round of ends and starts.
+//
+// Ops. A device runs one op at a time, for its cost plus the device's per-op overhead (an op that
+// costs 0 pays none). It takes the ready op with the longest path to a sink (priorities_us); among
+// equals the one that was ready first, which includes the order of releases within an instant. At
+// time 0 the ops without inputs are ready, in the graph's order.
+//
+// The end of an op releases its consumers on its own device, tensor by tensor in port order and
+// the most urgent consumer first (among equals the first in the graph), control edges last; in the
+// same order it queues one transfer per tensor and receiving device, and sends one signal per
+// receiving device over its control edges. A transfer of 0 bytes is a transfer.
+//
+// Transfers take latency + bytes / bandwidth and hold the sender's outgoing engine, the receiver's
+// incoming engine and the route's channels for all of it; their end releases the tensor's consumers
+// on the receiver, the most urgent first. A control signal arrives after the route's latency (where
+// that is 0: among the ends of the same round) and holds nothing.
+//
+// Memory: memory.h.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "simulator/observer.h"
+#include "simulator/plan.h"
+#include "simulator/workspace.h"
+
+namespace berth::simulator {
+
+template <typename Events, typename Observer>
+class DataflowStep {
+ public:
+  /// `workspace` has been prepared with the placement.
+  DataflowStep(const Plan& plan, Workspace& workspace, Events& events, Observer& observer)
+      : plan_(plan),
+        workspace_(workspace),
+        events_(events),
+        observer_(observer),
+        state_(workspace.state.data()),
+        consumers_(plan.consumers.data()) {}
+
+  /// The runtime of the step.
+  double run() {
+    set_up();
+    double now_us = 0;
+    start(now_us);
+    for (;;) {
+      NextEvent event = events_.next();
+      TimeKey instant = event.key;
+      if (!signals_.empty()) instant = std::min(instant, signals_.front().arrival);
+      if (is_idle(instant)) return now_us;
+      now_us = time_of(instant);
+      while (event.key == instant) {
+        if (event.source < plan_.device_count) {
+          end_op(event.source, now_us);
+        } else {
+          end_transfer(event.source - plan_.device_count, now_us);
+        }
+        if (!event.tie) break;
+        event = events_.next();
+      }
+      while (!signals_.empty() && signals_.front().arrival == instant) end_signal(now_us);
+      start(now_us);
+    }
+  }
+
+ private:
+  void set_up() {
+    const std::uint32_t devices = plan_.device_count;
+    workspace_.ready.reset(devices, plan_.op_count);
+    workspace_.next_slot = plan_.first_slot;
+    workspace_.op_of_slot.resize(plan_.op_count);
+    workspace_.sends.resize(workspace_.row_total);
+    workspace_.dataflow_devices.resize(devices);
+    workspace_.contention.reset(plan_);
+    workspace_.sent_to.assign(devices, 0);
+    workspace_.touched.clear();
+    workspace_.touched.reserve(2 * static_cast<std::size_t>(devices) + plan_.op_count);
+    signals_.clear();
+    if (plan_.has_signals) signals_.reserve(plan_.consumers.size());
+    sends_ = workspace_.sends.data();
+    devices_ = workspace_.dataflow_devices.data();
+    events_.reset(2 * devices);
+    for (std::uint32_t d = 0; d < devices; ++d) {
+      const std::uint32_t begin = workspace_.begin[d];
+      devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)), 0, begin, begin, false, false};
+    }
+    idle_ = Events::kFewDevices ? (1ULL << devices) - 1 : 0;
+    for (const Index op : plan_.sources) make_ready(op, state_[op] & kDeviceMask, 0, {});
+  }
+
+  void make_ready(Index op, std::uint32_t d, double now_us, Cause cause) {
+    const std::uint32_t slot = workspace_.next_slot[plan_.priority_class[op]]++;
+    workspace_.op_of_slot[slot] = op;
+    workspace_.ready.insert(d, slot);
+    if constexpr (Events::kFewDevices) {
+      filled_ |= 1ULL << d;
+    } else {
+      if (!devices_[d].busy) workspace_.touched.push_back(d);
+    }
+    if constexpr (Observer::kWatchesReleases) observer_.released(op, now_us, cause);
+  }
+
+  /// One of `op`'s inputs is there.
+  void release(Index op, std::uint32_t d, double now_us, Cause cause) {
+    const std::uint32_t word = state_[op] - kOneInput;
+    state_[op] = word;
+    if (word < kOneInput) make_ready(op, d, now_us, cause);
+  }
+
+  void end_op(std::uint32_t d, double now_us) {
+    DataflowDevice& device = devices_[d];
+    const Index op = device.running;
+    device.busy = false;
+    events_.set(d, idle_key(d));
+    if constexpr (Events::kFewDevices) {
+      idle_ |= 1ULL << d;
+    } else {
+      workspace_.touched.push_back(d);
+    }
+    const OpRow row = plan_.rows[op];
+    const std::uint32_t had = device.send_tail;
+    for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
+      const Message message = plan_.messages[m];
+      for (std::uint32_t e = message.begin; e < message.end; ++e) {
+        const Index consumer = consumers_[e];
+        const std::uint32_t receiver = state_[consumer] & kDeviceMask;
+        if (receiver == d) {
+          release(consumer, d, now_us, {Cause::Kind::op_end, op});
+        } else if (workspace_.sent_to[receiver] != m + 1) {
+          workspace_.sent_to[receiver] = m + 1;
+          send(m, d, receiver, now_us);
+        }
+      }
+    }
+    observer_.op_ended(op, d, now_us);
+    if (!device.sending && device.send_head == had && device.send_tail != had) wait_for_engine(d);
+  }
+
+  void send(std::uint32_t message, std::uint32_t d, std::uint32_t receiver, double now_us) {
+    const std::uint32_t number = send_count_++;
+    const auto dst = static_cast<DeviceId>(receiver);
+    observer_.transfer_queued(number, message, d, dst, now_us);
+    if (plan_.message_tensor[message] != kNoTensor) {
+      sends_[devices_[d].send_tail++] = {message, receiver, number};
+      return;
+    }
+    const double arrival_us =
+        now_us + plan_.cluster().route(static_cast<DeviceId>(d), dst).latency_us;
+    signals_.push_back({time_key(arrival_us), number, message, receiver});
+    std::push_heap(signals_.begin(), signals_.end(), later);
+    observer_.transfer_started(number, message, d, dst, now_us, arrival_us);
+  }
+
+  static bool later(const Signal& a, const Signal& b) {
+    return a.arrival != b.arrival ? a.arrival > b.arrival : a.number > b.number;
+  }
+
+  void wait_for_engine(std::uint32_t d) {
+    const SendEntry& head = sends_[devices_[d].send_head];
+    workspace_.contention.wait(head.number, d, head.receiver);
+  }
+
+  void end_transfer(std::uint32_t d, double now_us) {
+    DataflowDevice& device = devices_[d];
+    const SendEntry sent = sends_[device.send_head++];
+    device.sending = false;
+    events_.set(plan_.device_count + d, idle_key(plan_.device_count + d));
+    workspace_.contention.release(plan_, d, sent.receiver);
+    arrive(sent.message, sent.receiver, now_us, {Cause::Kind::transfer, sent.number});
+    observer_.transfer_ended(sent.number, sent.message, d, static_cast<DeviceId>(sent.receiver),
+                             now_us);
+    if (device.send_head != device.send_tail) wait_for_engine(d);
+  }
+
+  void end_signal(double now_us) {
+    std::pop_heap(signals_.begin(), signals_.end(), later);
+    const Signal signal = signals_.back();
+    signals_.pop_back();
+    arrive(signal.message, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
+    const std::uint32_t sender = state_[plan_.message_producer[signal.message]] & kDeviceMask;
+    observer_.transfer_ended(signal.number, signal.message, sender,
+                             static_cast<DeviceId>(signal.receiver), now_us);
+  }
+
+  void arrive(std::uint32_t m, std::uint32_t receiver, double now_us, Cause cause) {
+    const Message message = plan_.messages[m];
+    for (std::uint32_t e = message.begin; e < message.end; ++e) {
+      const Index consumer = consumers_[e];
+      if ((state_[consumer] & kDeviceMask) == receiver) release(consumer, receiver, now_us, cause);
+    }
+  }
+
+  void start(double now_us) {
+    workspace_.contention.start_heads(
+        plan_, [&](std::uint32_t sender) { start_transfer(sender, now_us); });
+    if constexpr (Events::kFewDevices) {
+      for (std::uint64_t d = idle_ & filled_; d != 0; d &= d - 1) {
+        start_op(static_cast<std::uint32_t>(std::countr_zero(d)), now_us);
+      }
+    } else {
+      for (const std::uint32_t d : workspace_.touched) {
+        if (!devices_[d].busy && !workspace_.ready.empty(d)) start_op(d, now_us);
+      }
+      workspace_.touched.clear();
+    }
+  }
+
+  void start_transfer(std::uint32_t d, double now_us) {
+    const SendEntry& sent = sends_[devices_[d].send_head];
+    const double end_us = now_us + plan_.transfer_us(sent.message, static_cast<DeviceId>(d),
+                                                     static_cast<DeviceId>(sent.receiver));
+    devices_[d].sending = true;
+    events_.set(plan_.device_count + d, time_key(end_us));
+    observer_.transfer_started(sent.number, sent.message, d, static_cast<DeviceId>(sent.receiver),
+                               now_us, end_us);
+  }
+
+  void start_op(std::uint32_t d, double now_us) {
+    const Index op = workspace_.op_of_slot[workspace_.ready.take_lowest(d)];
+    if constexpr (Events::kFewDevices) {
+      idle_ &= ~(1ULL << d);
+      if (workspace_.ready.empty(d)) filled_ &= ~(1ULL << d);
+    }
+    DataflowDevice& device = devices_[d];
+    const double end_us = now_us + device.duration_us[op];
+    device.running = op;
+    device.busy = true;
+    events_.set(d, time_key(end_us));
+    observer_.op_started(op, d, now_us, end_us);
+  }
+
+  const Plan& plan_;
+  Workspace& workspace_;
+  Events& events_;
+  Observer& observer_;
+  std::uint32_t* const state_;
+  const Index* const consumers_;
+  SendEntry* sends_ = nullptr;
+  DataflowDevice* devices_ = nullptr;
+  std::vector<Signal>& signals_ = workspace_.signals;
+  std::uint32_t send_count_ = 0;  ///< transfers and signals
+  std::uint64_t idle_ = 0;        ///< by bit, where devices are few: runs nothing
+  std::uint64_t filled_ = 0;      ///< by bit, where devices are few: has ready ops
+};
+
+}  // namespace berth::simulator

@@ -1,0 +1,38 @@
+#include "simulator/load.h"
+
+#include <algorithm>
+
+namespace berth::simulator {
+
+void device_compute(const Plan& plan, std::span<const DeviceId> placement,
+                    std::vector<double>& busy_us) {
+  busy_us.assign(plan.device_count, 0.0);
+  for (Index i = 0; i < plan.op_count; ++i) {
+    const DeviceId device = placement[static_cast<std::size_t>(plan.ids[i])];
+    busy_us[static_cast<std::size_t>(device)] += plan.durations_on(device)[i];
+  }
+}
+
+void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
+                  std::vector<double>& load_us) {
+  device_compute(plan, placement, load_us);
+  const Cluster& cluster = plan.cluster();
+  workspace.sent_to.assign(plan.device_count, 0);
+  for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
+    if (plan.message_tensor[m] == kNoTensor) continue;
+    const DeviceId src = placement[static_cast<std::size_t>(plan.ids[plan.message_producer[m]])];
+    double slowest_us = 0;
+    for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
+      const DeviceId dst = placement[static_cast<std::size_t>(plan.ids[plan.consumers[e]])];
+      const auto receiver = static_cast<std::size_t>(dst);
+      if (dst == src || workspace.sent_to[receiver] == m + 1) continue;
+      workspace.sent_to[receiver] = m + 1;
+      const double us = plan.transfer_us(m, src, dst);
+      slowest_us = std::max(slowest_us, us);
+      if (!cluster.device(dst).host) load_us[receiver] += us;
+    }
+    if (!cluster.device(src).host) load_us[static_cast<std::size_t>(src)] += slowest_us;
+  }
+}
+
+}  // namespace berth::simulator

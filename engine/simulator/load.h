@@ -1,0 +1,22 @@
+// The objective `throughput`: steps follow one another through the devices as through a pipeline,
+// and the device with the largest load sets the pace.
+#pragma once
+
+#include <span>
+
+#include "simulator/plan.h"
+#include "simulator/workspace.h"
+
+namespace berth::simulator {
+
+/// Load per device, into `load_us`: the time its ops hold it, the time of every distinct tensor it
+/// receives, and that of every output it sends, once, over the slowest of its receivers' routes.
+/// A host device pays no transfers, and control edges cost nothing.
+void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
+                  std::vector<double>& load_us);
+
+/// The compute part alone.
+void device_compute(const Plan& plan, std::span<const DeviceId> placement,
+                    std::vector<double>& busy_us);
+
+}  // namespace berth::simulator

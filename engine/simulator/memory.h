@@ -1,0 +1,164 @@
+// Memory of one simulated step, by the rules of both semantics.
+//
+// dataflow, at every instant what ends is given back before what starts is taken:
+//   parameters   resident on the devices of the ops that read them; a shared one once per device;
+//   outputs      from the op's start until its last consumer on the device has ended and its last
+//                transfer is done; an output nobody reads until the op's end;
+//   copies       on a receiving device, from the transfer's start until the tensor's last consumer
+//                there has ended;
+//   workspace    while the op runs.
+//
+// placeto, as published: only outputs count, on the op's own device, from its start until the
+// latest (consumer's start + consumer's cost - 1, each rounded towards zero) of all its consumers,
+// or its own start if that is later. What is taken at an instant is counted before what is given
+// back at it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/observer.h"
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+/// The highest use of one device's memory.
+struct Peak {
+  std::int64_t bytes = 0;
+  double us = 0;    ///< when it is first reached
+  OpId op = kNoOp;  ///< the op that started then, or whose input began to arrive; kNoOp: parameters
+};
+
+struct MemoryScratch {
+  std::vector<std::int64_t> usage_bytes;  ///< by device
+  std::vector<Peak> peaks;                ///< by device
+  // dataflow
+  /// Ops and transfers that still need a tensor: by message for the tensor at home, then by
+  /// transfer number for its copies.
+  std::vector<std::uint32_t> holders;
+  std::vector<std::uint32_t> held_message;    ///< by transfer number
+  std::vector<std::uint32_t> holder_of_edge;  ///< by position in Plan::consumers
+  // placeto
+  std::vector<double> row_start_us;
+  std::vector<std::int64_t> row_bytes;
+  std::vector<std::uint32_t> marks;  ///< by device
+};
+
+/// Parameters resident on each device, into `scratch.usage_bytes`.
+void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
+                         MemoryScratch& scratch);
+
+/// Observes a dataflow step; fills scratch.peaks. `log(device, us, bytes)` is told every change.
+template <typename Log>
+class DataflowMemory : public NoObserver {
+ public:
+  DataflowMemory(const Plan& plan, std::span<const DeviceId> placement,
+                 const std::vector<std::uint32_t>& state, MemoryScratch& scratch, Log log)
+      : plan_(plan), state_(state), scratch_(scratch), log_(log) {
+    resident_parameters(plan, placement, scratch);
+    scratch.peaks.assign(plan.device_count, {});
+    for (std::uint32_t d = 0; d < plan.device_count; ++d) {
+      scratch.peaks[d].bytes = scratch.usage_bytes[d];
+      log_(d, 0.0, scratch.usage_bytes[d]);
+    }
+    const std::size_t edges = plan.consumers.size();
+    scratch.holders.assign(plan.messages.size() + edges, 0);
+    scratch.held_message.resize(edges);
+    scratch.holder_of_edge.resize(edges);
+  }
+
+  void op_started(Index op, std::uint32_t d, double start_us, double /*end_us*/) {
+    take(d, plan_.output_bytes[op] + plan_.workspace_bytes[op], start_us, op);
+  }
+
+  void op_ended(Index op, std::uint32_t d, double now_us) {
+    std::int64_t freed = plan_.workspace_bytes[op] + plan_.unread_bytes[op];
+    const OpRow& row = plan_.rows[op];
+    for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
+      if (plan_.message_bytes[m] != 0) scratch_.holders[m] += hold(m, d, m);
+    }
+    for (std::uint32_t i = plan_.input_begin[op]; i < plan_.input_begin[op + 1]; ++i) {
+      const std::uint32_t holder = scratch_.holder_of_edge[plan_.input_edges[i]];
+      if (--scratch_.holders[holder] == 0) freed += plan_.message_bytes[message_of(holder)];
+    }
+    give(d, freed, now_us);
+  }
+
+  void transfer_queued(std::uint32_t, std::uint32_t message, std::uint32_t, DeviceId, double) {
+    ++scratch_.holders[message];
+  }
+
+  void transfer_started(std::uint32_t number, std::uint32_t message, std::uint32_t,
+                        DeviceId receiver, double start_us, double) {
+    if (plan_.message_bytes[message] == 0) return;
+    const auto holder = static_cast<std::uint32_t>(plan_.messages.size()) + number;
+    const auto d = static_cast<std::uint32_t>(receiver);
+    scratch_.held_message[number] = message;
+    scratch_.holders[holder] = hold(message, d, holder);
+    take(d, plan_.message_bytes[message], start_us, first_consumer(message, d));
+  }
+
+  void transfer_ended(std::uint32_t, std::uint32_t message, std::uint32_t sender, DeviceId,
+                      double now_us) {
+    if (--scratch_.holders[message] == 0) give(sender, plan_.message_bytes[message], now_us);
+  }
+
+ private:
+  /// Lets the consumers of `message` on `d` hold it as `holder`; how many they are.
+  std::uint32_t hold(std::uint32_t message, std::uint32_t d, std::uint32_t holder) {
+    std::uint32_t count = 0;
+    const Message& held = plan_.messages[message];
+    for (std::uint32_t e = held.begin; e < held.end; ++e) {
+      if ((state_[plan_.consumers[e]] & kDeviceMask) != d) continue;
+      scratch_.holder_of_edge[e] = holder;
+      ++count;
+    }
+    return count;
+  }
+
+  [[nodiscard]] Index first_consumer(std::uint32_t message, std::uint32_t d) const {
+    std::uint32_t e = plan_.messages[message].begin;
+    while ((state_[plan_.consumers[e]] & kDeviceMask) != d) ++e;
+    return plan_.consumers[e];
+  }
+
+  [[nodiscard]] std::uint32_t message_of(std::uint32_t holder) const {
+    const auto messages = static_cast<std::uint32_t>(plan_.messages.size());
+    return holder < messages ? holder : scratch_.held_message[holder - messages];
+  }
+
+  void take(std::uint32_t d, std::int64_t bytes, double now_us, Index op) {
+    if (bytes == 0) return;
+    const std::int64_t usage = scratch_.usage_bytes[d] += bytes;
+    if (usage > scratch_.peaks[d].bytes) scratch_.peaks[d] = {usage, now_us, plan_.ids[op]};
+    log_(d, now_us, usage);
+  }
+
+  void give(std::uint32_t d, std::int64_t bytes, double now_us) {
+    if (bytes == 0) return;
+    scratch_.usage_bytes[d] -= bytes;
+    log_(d, now_us, scratch_.usage_bytes[d]);
+  }
+
+  const Plan& plan_;
+  const std::vector<std::uint32_t>& state_;
+  MemoryScratch& scratch_;
+  Log log_;
+};
+
+struct Workspace;
+
+/// After a placeto step that filled workspace.op_start_us: fills workspace.memory.peaks.
+void placeto_peaks(const Plan& plan, Workspace& workspace);
+
+/// One stay of an op's outputs in memory (placeto).
+struct Stay {
+  std::uint32_t device;
+  double begin_us;
+  double end_us;
+  std::int64_t bytes;
+};
+[[nodiscard]] Stay placeto_stay(const Plan& plan, const Workspace& workspace, Index op);
+
+}  // namespace berth::simulator

@@ -1,0 +1,36 @@
+// What a simulated step tells those who watch it. The simulators are templates over the observer,
+// so that the fastest call and the full trace are one piece of code and agree to the last bit.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+/// What released an op: the end of an op, an arrival, or a control signal of an op.
+struct Cause {
+  enum class Kind : std::uint8_t { nothing, op_end, transfer } kind = Kind::nothing;
+  std::uint32_t number = 0;  ///< the op's Index, or the transfer's number
+};
+
+/// Sees nothing and costs nothing; also the list of what there is to see.
+struct NoObserver {
+  static constexpr bool kWatchesReleases = false;
+
+  void op_started(Index, std::uint32_t /*device*/, double /*start_us*/, double /*end_us*/) {}
+  /// After the op's end has released consumers and queued transfers.
+  void op_ended(Index, std::uint32_t /*device*/, double /*now_us*/) {}
+  /// The op's last input is there. Only where kWatchesReleases.
+  void released(Index, double /*now_us*/, Cause) {}
+  /// Transfers have distinct numbers; a receiver is a device, or -1 for all of them (placeto).
+  void transfer_queued(std::uint32_t /*number*/, std::uint32_t /*message*/,
+                       std::uint32_t /*sender*/, DeviceId /*receiver*/, double /*now_us*/) {}
+  void transfer_started(std::uint32_t /*number*/, std::uint32_t /*message*/,
+                        std::uint32_t /*sender*/, DeviceId /*receiver*/, double /*start_us*/,
+                        double /*end_us*/) {}
+  void transfer_ended(std::uint32_t /*number*/, std::uint32_t /*message*/, std::uint32_t /*sender*/,
+                      DeviceId /*receiver*/, double /*now_us*/) {}
+};
+
+}  // namespace berth::simulator

@@ -1,0 +1,214 @@
+#include "simulator/plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth::simulator {
+namespace {
+
+/// Rank of each name in alphabetical order.
+std::vector<std::uint32_t> ranks(const std::vector<std::string_view>& names) {
+  std::vector<std::uint32_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return names[a] < names[b]; });
+  std::vector<std::uint32_t> rank(names.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
+  return rank;
+}
+
+}  // namespace
+
+Plan::Plan(std::shared_ptr<const Problem> the_problem)
+    : problem(std::move(the_problem)),
+      op_count(static_cast<std::uint32_t>(graph().op_count())),
+      device_count(static_cast<std::uint32_t>(cluster().device_count())),
+      placeto(problem->options().semantics == Semantics::placeto) {
+  number_ops();
+  compile_durations();
+  if (placeto) {
+    compile_names();
+  } else {
+    compile_priorities();
+  }
+  compile_messages();
+  compile_routes();
+  compile_memory();
+}
+
+void Plan::number_ops() {
+  const auto order = graph().topological_order();
+  ids.assign(order.begin(), order.end());
+  indices.resize(op_count);
+  for (Index i = 0; i < op_count; ++i) indices[static_cast<std::size_t>(ids[i])] = i;
+  waiting.resize(op_count);
+  for (OpId op = 0; op < graph().op_count(); ++op) {
+    const Index i = index_of(op);
+    const std::size_t inputs = graph().in_edges(op).size();
+    if (inputs > kMaxInputs) {
+      throw Error(ErrorCode::unsupported, cat("op '", graph().op_name(op), "' waits for ", inputs,
+                                              " tensors and ops; the simulator counts up to ",
+                                              kMaxInputs, " of them: split the op"));
+    }
+    waiting[i] = static_cast<std::uint32_t>(inputs) << kDeviceBits;
+    if (inputs == 0) sources.push_back(i);
+  }
+}
+
+void Plan::compile_durations() {
+  const auto kinds = static_cast<std::size_t>(cluster().kind_count());
+  duration_us.resize(kinds * op_count);
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    const auto kind_id = static_cast<KindId>(kind);
+    const double overhead_us = placeto ? 0 : cluster().kind_device(kind_id).op_overhead_us;
+    for (Index i = 0; i < op_count; ++i) {
+      const double cost_us = problem->costs().op_us(ids[i], kind_id);
+      duration_us[kind * op_count + i] = cost_us == 0 ? 0 : cost_us + overhead_us;
+    }
+  }
+}
+
+void Plan::compile_names() {
+  std::vector<std::string_view> names;
+  for (Index i = 0; i < op_count; ++i) names.emplace_back(graph().op_name(ids[i]));
+  name_rank = ranks(names);
+  names.clear();
+  for (DeviceId d = 0; d < cluster().device_count(); ++d) {
+    names.emplace_back(cluster().device(d).name);
+  }
+  device_name_rank = ranks(names);
+}
+
+void Plan::compile_priorities() {
+  const std::vector<double> priority = priorities_us(*problem);
+  const auto of = [&](Index i) { return priority[static_cast<std::size_t>(ids[i])]; };
+  std::vector<Index> order(op_count);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return of(a) > of(b); });
+  priority_class.resize(op_count);
+  for (std::uint32_t slot = 0; slot < op_count; ++slot) {
+    if (slot == 0 || of(order[slot]) != of(order[slot - 1])) first_slot.push_back(slot);
+    priority_class[order[slot]] = static_cast<std::uint32_t>(first_slot.size()) - 1;
+  }
+}
+
+void Plan::compile_messages() {
+  // The order in which the consumers of one message are released: by name in placeto semantics,
+  // the most urgent first in dataflow.
+  const auto release_order = [&](Index a, Index b) {
+    if (placeto) return name_rank[a] < name_rank[b];
+    return std::pair(priority_class[a], ids[a]) < std::pair(priority_class[b], ids[b]);
+  };
+  rows.resize(op_count);
+  sends.resize(op_count);
+  std::vector<Edge> edges;
+  for (Index i = 0; i < op_count; ++i) {
+    const auto out_edges = graph().out_edges(ids[i]);
+    edges.assign(out_edges.begin(), out_edges.end());
+    // By message: an op's tensors are numbered as its ports are, and kNoTensor comes last.
+    std::sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
+      if (a.tensor != b.tensor) {
+        return static_cast<std::uint32_t>(a.tensor) < static_cast<std::uint32_t>(b.tensor);
+      }
+      return release_order(index_of(a.dst), index_of(b.dst));
+    });
+    OpRow& row = rows[i];
+    row.first_message = static_cast<std::uint32_t>(messages.size());
+    row.begin = static_cast<std::uint32_t>(consumers.size());
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      if (e == 0 || edges[e].tensor != edges[e - 1].tensor) {
+        add_message(i, edges[e].tensor);
+      }
+      consumers.push_back(index_of(edges[e].dst));
+      messages.back().end = static_cast<std::uint32_t>(consumers.size());
+    }
+    row.end = static_cast<std::uint32_t>(consumers.size());
+    row.message_count = static_cast<std::uint32_t>(messages.size()) - row.first_message;
+    if (placeto && row.message_count > 1) {
+      // The op's end releases by consumer whatever the output, so that takes a list of its own.
+      for (const Edge& edge : edges) consumers.push_back(index_of(edge.dst));
+      row.begin = row.end;
+      row.end = static_cast<std::uint32_t>(consumers.size());
+      std::sort(consumers.begin() + row.begin, consumers.end(), release_order);
+    }
+    sends[i] = std::max<std::uint32_t>(
+        1, placeto ? row.message_count : static_cast<std::uint32_t>(edges.size()));
+    total_sends += sends[i];
+  }
+}
+
+void Plan::add_message(Index producer, TensorId tensor) {
+  const auto begin = static_cast<std::uint32_t>(consumers.size());
+  messages.push_back({0, begin, begin});
+  message_producer.push_back(producer);
+  message_tensor.push_back(tensor);
+  message_bytes.push_back(tensor == kNoTensor ? 0 : graph().bytes(tensor));
+  has_signals = has_signals || tensor == kNoTensor;
+}
+
+void Plan::compile_routes() {
+  if (device_count < 2) return;
+  const Route& first = cluster().route(0, 1);
+  for (DeviceId src = 0; src < cluster().device_count(); ++src) {
+    for (DeviceId dst = 0; dst < cluster().device_count(); ++dst) {
+      if (src == dst) continue;
+      const Route& route = cluster().route(src, dst);
+      uniform_routes = uniform_routes && route.channels.empty() &&
+                       route.latency_us == first.latency_us &&
+                       route.bandwidth_bytes_per_s == first.bandwidth_bytes_per_s;
+    }
+  }
+  for (std::size_t m = 0; m < messages.size(); ++m) {
+    messages[m].alone_us = route_us(first, message_bytes[m]);
+  }
+}
+
+void Plan::compile_memory() {
+  std::int64_t all = 0;
+  bool fits = true;
+  for (const auto& shared : graph().shared_parameters()) {
+    fits = fits && add_bytes(all, shared.bytes);
+  }
+  output_bytes.resize(op_count);
+  param_bytes.resize(op_count);
+  workspace_bytes.resize(op_count);
+  unread_bytes.resize(op_count);
+  std::int64_t largest_workspace = 0;
+  for (Index i = 0; i < op_count; ++i) {
+    output_bytes[i] = graph().output_bytes(ids[i]);
+    workspace_bytes[i] = problem->costs().workspace_bytes(ids[i]);
+    largest_workspace = std::max(largest_workspace, workspace_bytes[i]);
+    param_bytes[i] = graph().own_param_bytes(ids[i]);
+    fits = fits && add_bytes(all, output_bytes[i]) && add_bytes(all, param_bytes[i]);
+    unread_bytes[i] = output_bytes[i];
+    for (std::uint32_t m = 0; m < rows[i].message_count; ++m) {
+      unread_bytes[i] -= message_bytes[rows[i].first_message + m];
+    }
+  }
+  if (!fits || !add_bytes(all, largest_workspace)) {
+    throw Error(ErrorCode::invalid_graph,
+                cat("the tensors and parameters of graph '", graph().name(),
+                    "' add up to more than 2^63 bytes; correct its sizes"));
+  }
+  if (placeto) return;
+
+  input_begin.assign(op_count + 1, 0);
+  const auto for_each_edge = [&](auto&& visit) {
+    for (std::size_t m = 0; m < messages.size(); ++m) {
+      if (message_bytes[m] == 0) continue;
+      for (std::uint32_t e = messages[m].begin; e < messages[m].end; ++e) visit(e);
+    }
+  };
+  for_each_edge([&](std::uint32_t e) { ++input_begin[consumers[e] + 1]; });
+  std::partial_sum(input_begin.begin(), input_begin.end(), input_begin.begin());
+  input_edges.resize(input_begin.back());
+  std::vector<std::uint32_t> next(input_begin.begin(), input_begin.end() - 1);
+  for_each_edge([&](std::uint32_t e) { input_edges[next[consumers[e]]++] = e; });
+}
+
+}  // namespace berth::simulator

@@ -1,0 +1,131 @@
+// A problem compiled for simulation: what one step needs, packed in the order it is read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/problem.h"
+#include "berth/simulator.h"
+
+namespace berth::simulator {
+
+/// An op by its position in the graph's topological order, so that neighbours in the graph are
+/// neighbours in memory.
+using Index = std::uint32_t;
+
+/// What one op sends in one go: a tensor, or the signal of its control edges.
+/// `consumers[begin, end)` are waiting for it.
+struct Message {
+  double alone_us;  ///< duration of its transfer where all routes are alike
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+struct OpRow {
+  /// All edges that leave the op, in the order in which its end releases consumers on its device.
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t first_message;  ///< by output port, the control signal last
+  std::uint32_t message_count;
+};
+
+/// The part of an op's state word that holds its device; the rest counts the inputs it waits for.
+inline constexpr std::uint32_t kDeviceBits = 12;
+inline constexpr std::uint32_t kDeviceMask = (1U << kDeviceBits) - 1;
+inline constexpr std::uint32_t kOneInput = 1U << kDeviceBits;
+inline constexpr std::uint32_t kMaxInputs = (1U << (32 - kDeviceBits)) - 1;
+
+/// Immutable.
+struct Plan {
+  /// Throws Error where an op has more inputs than a state word counts, or where the sizes
+  /// together overflow.
+  explicit Plan(std::shared_ptr<const Problem> problem);
+
+  [[nodiscard]] const Graph& graph() const noexcept { return problem->graph(); }
+  [[nodiscard]] const Cluster& cluster() const noexcept { return problem->cluster(); }
+  [[nodiscard]] Index index_of(OpId op) const noexcept {
+    return indices[static_cast<std::size_t>(op)];
+  }
+  /// Run durations by Index on `device`.
+  [[nodiscard]] const double* durations_on(DeviceId device) const noexcept {
+    return duration_us.data() + static_cast<std::size_t>(cluster().kind_of(device)) * ids.size();
+  }
+  /// Time of one transfer of `message`, alone, between two devices.
+  [[nodiscard]] double transfer_us(std::uint32_t message, DeviceId src,
+                                   DeviceId dst) const noexcept {
+    return uniform_routes ? messages[message].alone_us
+                          : route_us(cluster().route(src, dst), message_bytes[message]);
+  }
+  [[nodiscard]] double route_us(const Route& route, std::int64_t bytes) const noexcept {
+    // The published simulator knows no latency and divides by bytes per microsecond: another
+    // rounding would break its ties.
+    return placeto ? static_cast<double>(bytes) / (route.bandwidth_bytes_per_s / 1e6)
+                   : route.transfer_us(bytes);
+  }
+
+  std::shared_ptr<const Problem> problem;
+  std::uint32_t op_count = 0;
+  std::uint32_t device_count = 0;
+  bool placeto = false;
+  /// Every pair of devices is connected alike and there are no channels.
+  bool uniform_routes = true;
+
+  std::vector<OpId> ids;         ///< Index -> op
+  std::vector<Index> indices;    ///< op -> Index
+  std::vector<OpRow> rows;       ///< by Index
+  std::vector<Index> consumers;  ///< rows and messages point into it
+  std::vector<Message> messages;
+  /// Time an op holds its device, kind-major: its cost, with the device's per-op overhead in
+  /// dataflow semantics (an op of cost 0 pays none).
+  std::vector<double> duration_us;
+  std::vector<std::uint32_t> waiting;  ///< state word at the start of a step, without the device
+  std::vector<std::uint32_t> sends;    ///< transfers an op makes at most, at least 1
+  std::uint64_t total_sends = 0;
+  std::vector<Index> sources;  ///< ops without inputs, in the graph's order
+
+  // --- less often read ---------------------------------------------------------------------
+  std::vector<Index> message_producer;
+  std::vector<TensorId> message_tensor;  ///< kNoTensor: a control signal
+  std::vector<std::int64_t> message_bytes;
+  std::vector<std::int64_t> output_bytes;  ///< by Index, all outputs
+  std::vector<std::int64_t> param_bytes;   ///< by Index, without shared parameters
+
+  // --- placeto -----------------------------------------------------------------------------
+  std::vector<std::uint32_t> name_rank;         ///< by Index
+  std::vector<std::uint32_t> device_name_rank;  ///< by device
+
+  // --- dataflow ----------------------------------------------------------------------------
+  /// Ops of equal priority form a class, 0 the most urgent. A class owns a row of slots, one per
+  /// op, handed out in the order in which its ops become ready: the lowest slot in a device's
+  /// queue is the op of the highest priority and, among equals, the one ready first.
+  std::vector<std::uint32_t> priority_class;  ///< by Index
+  std::vector<std::uint32_t> first_slot;      ///< by class
+  /// Positions in `consumers` of the data edges of positive size that an op reads.
+  std::vector<std::uint32_t> input_begin;
+  std::vector<std::uint32_t> input_edges;
+  std::vector<std::int64_t> workspace_bytes;  ///< by Index
+  std::vector<std::int64_t> unread_bytes;     ///< by Index: outputs without consumers
+  bool has_signals = false;                   ///< some edge is a control edge
+
+ private:
+  void number_ops();
+  void compile_durations();
+  void compile_names();
+  void compile_priorities();
+  void compile_messages();
+  void add_message(Index producer, TensorId tensor);
+  void compile_routes();
+  void compile_memory();
+};
+
+}  // namespace berth::simulator
+
+namespace berth {
+
+struct Simulator::Plan : simulator::Plan {
+  using simulator::Plan::Plan;
+};
+
+}  // namespace berth

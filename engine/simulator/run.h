@@ -1,0 +1,43 @@
+// One step by the problem's semantics, with the event set that suits the number of devices.
+#pragma once
+
+#include <span>
+
+#include "simulator/dataflow.h"
+#include "simulator/placeto.h"
+#include "simulator/workspace.h"
+
+namespace berth::simulator {
+
+/// Calls run(events) with the set of `workspace` for `plan`'s devices.
+template <typename Run>
+double with_events(const Plan& plan, Workspace& workspace, Run&& run) {
+  if (plan.device_count <= 4) return run(workspace.events_4);
+  if (plan.device_count <= 8) return run(workspace.events_8);
+  if (plan.device_count <= 16) return run(workspace.events_16);
+  return run(workspace.events_many);
+}
+
+/// The runtime. `workspace` has been prepared with the placement.
+template <typename Observer>
+double run_placeto(const Plan& plan, Workspace& workspace, Observer& observer) {
+  return with_events(plan, workspace, [&](auto& events) {
+    return PlacetoStep(plan, workspace, events, observer).run();
+  });
+}
+
+template <typename Observer>
+double run_dataflow(const Plan& plan, Workspace& workspace, Observer& observer) {
+  return with_events(plan, workspace, [&](auto& events) {
+    return DataflowStep(plan, workspace, events, observer).run();
+  });
+}
+
+/// Notes when each op starts, for placeto_peaks.
+struct StartObserver : NoObserver {
+  explicit StartObserver(Workspace& workspace) : starts_us(workspace.op_start_us) {}
+  void op_started(Index op, std::uint32_t, double start_us, double) { starts_us[op] = start_us; }
+  std::vector<double>& starts_us;
+};
+
+}  // namespace berth::simulator

@@ -1,0 +1,96 @@
+#include "berth/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/load.h"
+#include "simulator/memory.h"
+#include "simulator/plan.h"
+#include "simulator/run.h"
+#include "simulator/trace.h"
+#include "simulator/workspace.h"
+
+namespace berth {
+namespace {
+
+using simulator::NoObserver;
+using simulator::StartObserver;
+
+/// Feasibility of out.peak_bytes against the devices' memory.
+void judge(const Cluster& cluster, Evaluation& out) {
+  out.feasible = true;
+  out.worst_device = kNoDevice;
+  out.excess_bytes = 0;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const std::int64_t peak = out.peak_bytes[static_cast<std::size_t>(d)];
+    const std::int64_t memory = cluster.device(d).memory_bytes;
+    if (peak <= memory || peak - memory <= out.excess_bytes) continue;
+    out.feasible = false;
+    out.worst_device = d;
+    out.excess_bytes = peak - memory;
+  }
+}
+
+}  // namespace
+
+Simulator::Simulator(std::shared_ptr<const Problem> problem)
+    : plan_(std::make_unique<const Plan>(std::move(problem))) {}
+Simulator::~Simulator() = default;
+
+const Problem& Simulator::problem() const noexcept {
+  return *plan_->problem;
+}
+
+Simulator::Workspace::Workspace() : state_(std::make_unique<State>()) {}
+Simulator::Workspace::~Workspace() = default;
+Simulator::Workspace::Workspace(Workspace&&) noexcept = default;
+Simulator::Workspace& Simulator::Workspace::operator=(Workspace&&) noexcept = default;
+
+double Simulator::runtime_us(std::span<const DeviceId> placement, Workspace& workspace) const {
+  simulator::Workspace& scratch = *workspace.state_;
+  scratch.prepare(*plan_, placement);
+  NoObserver observer;
+  return plan_->placeto ? simulator::run_placeto(*plan_, scratch, observer)
+                        : simulator::run_dataflow(*plan_, scratch, observer);
+}
+
+void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspace,
+                         Evaluation& out) const {
+  simulator::Workspace& scratch = *workspace.state_;
+  const simulator::Plan& plan = *plan_;
+  out.runtime_us = 0;
+  out.max_load_us = 0;
+  out.peak_bytes.resize(plan.device_count);
+  if (plan.problem->options().objective == Objective::throughput) {
+    simulator::device_loads(plan, placement, scratch, out.busy_us);
+    simulator::resident_parameters(plan, placement, scratch.memory);
+    std::copy(scratch.memory.usage_bytes.begin(), scratch.memory.usage_bytes.end(),
+              out.peak_bytes.begin());
+    out.max_load_us = *std::max_element(out.busy_us.begin(), out.busy_us.end());
+    out.objective_us = out.max_load_us;
+    judge(plan.cluster(), out);
+    return;
+  }
+  scratch.prepare(plan, placement);
+  if (plan.placeto) {
+    scratch.op_start_us.resize(plan.op_count);
+    StartObserver observer(scratch);
+    out.runtime_us = simulator::run_placeto(plan, scratch, observer);
+    simulator::placeto_peaks(plan, scratch);
+  } else {
+    simulator::DataflowMemory observer(plan, placement, scratch.state, scratch.memory,
+                                       [](std::uint32_t, double, std::int64_t) {});
+    out.runtime_us = simulator::run_dataflow(plan, scratch, observer);
+  }
+  simulator::device_compute(plan, placement, out.busy_us);
+  std::transform(scratch.memory.peaks.begin(), scratch.memory.peaks.end(), out.peak_bytes.begin(),
+                 [](const simulator::Peak& peak) { return peak.bytes; });
+  out.objective_us = out.runtime_us;
+  judge(plan.cluster(), out);
+}
+
+StepTrace Simulator::trace(std::span<const DeviceId> placement) const {
+  return simulator::trace_step(*plan_, placement);
+}
+
+}  // namespace berth

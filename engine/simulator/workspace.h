@@ -1,0 +1,101 @@
+// Scratch memory of one simulated step. Everything is set anew for every step, so that a workspace
+// may go from one plan to another; capacity only grows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "berth/simulator.h"
+#include "simulator/contention.h"
+#include "simulator/event_set.h"
+#include "simulator/memory.h"
+#include "simulator/plan.h"
+#include "simulator/ready_set.h"
+
+namespace berth::simulator {
+
+/// One transfer of a device's bus (placeto), in the order in which they leave.
+struct BusEntry {
+  TimeKey arrival;
+  std::uint32_t message;
+  bool immediate;  ///< takes no time
+};
+
+/// One transfer in a device's outgoing queue (dataflow).
+struct SendEntry {
+  std::uint32_t message;
+  std::uint32_t receiver;
+  std::uint32_t number;  ///< counts the transfers in the order in which they were queued
+};
+
+/// A control signal on its way between devices (dataflow).
+struct Signal {
+  TimeKey arrival;
+  std::uint32_t number;
+  std::uint32_t message;
+  std::uint32_t receiver;
+};
+
+struct PlacetoDevice {
+  double free_us;      ///< when it may start the next op
+  double bus_free_us;  ///< when its bus may start the next transfer
+  double start_us;     ///< of the running op
+  const double* duration_us;
+  std::uint32_t head, tail;  ///< its part of `queue`: waiting ops; those before have run
+  std::uint32_t running;
+  std::uint32_t bus_head, bus_tail;  ///< its part of `bus`
+};
+
+struct DataflowDevice {
+  const double* duration_us;
+  std::uint32_t running;
+  std::uint32_t send_head, send_tail;  ///< its part of `sends`
+  bool busy;                           ///< runs an op
+  bool sending;                        ///< the transfer at send_head is on its way
+};
+
+struct Workspace {
+  /// Fills `state` and gives every device its row of `begin`.
+  void prepare(const Plan& plan, std::span<const DeviceId> placement);
+
+  std::vector<std::uint32_t> state;  ///< by Index: inputs still missing, and the device
+  /// By device: where its row starts in the arrays below; a row has room for every op or transfer
+  /// of the device and one more.
+  std::vector<std::uint32_t> begin;
+  std::uint32_t row_total = 0;
+
+  ScanEvents<8> events_4;    ///< up to 4 devices
+  ScanEvents<16> events_8;   ///< up to 8
+  ScanEvents<32> events_16;  ///< up to 16
+  TreeEvents events_many;
+  std::vector<std::uint32_t> touched;  ///< devices to look at, where they are many
+
+  std::vector<Index> queue;
+  std::vector<BusEntry> bus;
+  std::vector<PlacetoDevice> placeto_devices;
+  std::vector<std::uint32_t> place_of_message;
+
+  ReadySets ready;
+  std::vector<std::uint32_t> next_slot;  ///< by priority class
+  std::vector<Index> op_of_slot;
+  std::vector<SendEntry> sends;
+  std::vector<DataflowDevice> dataflow_devices;
+  Contention contention;
+  std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
+  std::vector<Signal> signals;
+
+  std::vector<double> op_start_us;  ///< by Index (placeto)
+  MemoryScratch memory;
+
+ private:
+  std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace berth::simulator
+
+namespace berth {
+
+struct Simulator::Workspace::State : simulator::Workspace {};
+
+}  // namespace berth
