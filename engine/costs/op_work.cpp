@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
 #include "berth/costs.h"
 #include "costs/work_rules.h"
@@ -21,22 +21,41 @@ const WorkRule* find_rule(std::string_view dialect, const std::string& type) {
   return found == rules.end() ? nullptr : &found->second;
 }
 
-Estimate estimate_work(const Graph& graph, OpId op) {
-  if (const auto& stated = graph.stated_work(op)) return {*stated, 0};
+namespace {
+
+/// By the rule of the op's type; empty where there is none or the shapes do not say.
+std::optional<Estimate> by_rule(const Graph& graph, OpId op) {
+  const WorkRule* rule = find_rule(graph.dialect(), graph.op_type(op));
+  if (rule == nullptr) return std::nullopt;
+  const Estimate estimate = rule->estimate(OpView(graph, op), *rule);
+  // Neither unknown (NaN) nor the product of a broken attribute (negative).
+  if (!(estimate.work.flops >= 0 && estimate.work.bytes >= 0)) return std::nullopt;
+  return estimate;
+}
+
+Estimate by_bytes(const Graph& graph, OpId op) {
   const OpView view(graph, op);
-  if (const WorkRule* rule = find_rule(graph.dialect(), graph.op_type(op))) {
-    Estimate estimate = rule->estimate(view, *rule);
-    if (!std::isnan(estimate.work.flops) && !std::isnan(estimate.work.bytes)) {
-      estimate.work.flops = std::min(estimate.work.flops, kMostWork);
-      estimate.work.bytes = std::min(estimate.work.bytes, kMostWork);
-      if (std::isnan(estimate.workspace_bytes)) estimate.workspace_bytes = 0;
-      return estimate;
-    }
+  Estimate estimate;
+  estimate.work.bytes = view.bytes_read() + view.bytes_written();
+  estimate.work.dtype = view.dtype();
+  return estimate;
+}
+
+}  // namespace
+
+Estimate estimate_work(const Graph& graph, OpId op) {
+  Estimate estimate;
+  if (const auto& stated = graph.stated_work(op)) {
+    estimate.work = *stated;
+  } else if (const auto ruled = by_rule(graph, op)) {
+    estimate = *ruled;
+  } else {
+    estimate = by_bytes(graph, op);
   }
-  Estimate unknown;
-  unknown.work.bytes = std::min(view.bytes_read() + view.bytes_written(), kMostWork);
-  unknown.work.dtype = view.dtype();
-  return unknown;
+  estimate.work.flops = std::min(estimate.work.flops, kMostWork);
+  estimate.work.bytes = std::min(estimate.work.bytes, kMostWork);
+  if (!(estimate.workspace_bytes >= 0)) estimate.workspace_bytes = 0;
+  return estimate;
 }
 
 }  // namespace costs

@@ -1,27 +1,159 @@
+#include <algorithm>
+
 #include "berth/error.h"
 #include "berth/files.h"
+#include "files/json_reader.h"
 #include "support/text.h"
 
 namespace berth {
+namespace {
 
-std::shared_ptr<const Costs> load_costs(const std::filesystem::path& path, const Graph& graph,
-                                        const Cluster& cluster) {
-  const std::shared_ptr<const Graph> carrier = load_graph(path);
-  const std::shared_ptr<const Costs> carried = Costs::stated(*carrier, cluster);
-  std::vector<std::vector<double>> us(static_cast<std::size_t>(cluster.kind_count()));
+constexpr std::string_view kFormat = "berth.costs/1";
+constexpr std::string_view kGraphFormat = "berth.graph/1";
+
+/// `us[kind][op]`.
+using CostTable = std::vector<std::vector<double>>;
+
+CostTable empty_table(const Graph& graph, const Cluster& cluster) {
+  return CostTable(static_cast<std::size_t>(cluster.kind_count()),
+                   std::vector<double>(static_cast<std::size_t>(graph.op_count()), kCannotRun));
+}
+
+/// The kinds the file speaks of; every kind of the cluster must be among them, so that a kind
+/// missing from an op means that the kind cannot run it, and a misspelt kind means an error.
+std::vector<std::string> read_kinds(const JsonReader& json, const Cluster& cluster) {
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < json.size(); ++i) kinds.push_back(json.at(i).text());
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const std::string& name = cluster.kind_name(kind);
+    if (std::find(kinds.begin(), kinds.end(), name) != kinds.end()) continue;
+    json.fail(cat("there are no costs for kind '", name, "' of cluster '", cluster.name(),
+                  "', only for: ", join(kinds), "; measure that kind too, or choose a cluster of ",
+                  "these kinds"));
+  }
+  return kinds;
+}
+
+OpId find_op(const JsonReader& entry, const std::string& name, const Graph& graph,
+             const std::string& costs_of) {
+  if (const auto op = graph.find_op(name)) return *op;
+  entry.fail(cat("graph '", graph.name(), "' has no such op; these costs (of graph '", costs_of,
+                 "') are for another graph"));
+}
+
+std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,
+                                        const Cluster& cluster, const std::string& origin) {
+  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes"}, kFormat);
+  const std::string& costs_of = root.at("graph").text();
+  const std::vector<std::string> kinds = read_kinds(root.at("kinds"), cluster);
+  const JsonReader ops = root.at("ops");
+  if (!ops.json().is_object()) ops.fail("expected an object { \"op\": { \"kind\": us } }");
+  CostTable us = empty_table(graph, cluster);
+  std::vector<bool> seen(static_cast<std::size_t>(graph.op_count()), false);
+  for (const auto& [name, costs] : ops.json().items()) {
+    const JsonReader entry = ops.at(name);
+    const auto op = static_cast<std::size_t>(find_op(entry, name, graph, costs_of));
+    seen[op] = true;
+    if (!costs.is_object()) entry.fail("expected an object { \"kind\": us }");
+    for (const auto& [kind_name, value] : costs.items()) {
+      if (std::find(kinds.begin(), kinds.end(), kind_name) == kinds.end()) {
+        entry.fail(cat("kind '", kind_name, "' is not listed in \"kinds\"",
+                       known_names(kind_name, kinds)));
+      }
+      const double cost = entry.at(kind_name).amount();
+      for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+        if (cluster.kind_name(kind) == kind_name) us[static_cast<std::size_t>(kind)][op] = cost;
+      }
+    }
+  }
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (seen[static_cast<std::size_t>(op)]) continue;
+    ops.fail(cat("op '", graph.op_name(op), "' of graph '", graph.name(),
+                 "' is missing; add it, or these costs (of graph '", costs_of,
+                 "') are for another graph"));
+  }
+
+  std::vector<std::int64_t> workspace;
+  if (root.has("workspace_bytes")) {
+    const JsonReader json = root.at("workspace_bytes");
+    if (!json.json().is_object()) json.fail("expected an object { \"op\": bytes }");
+    workspace.resize(static_cast<std::size_t>(graph.op_count()), 0);
+    for (const auto& [name, value] : json.json().items()) {
+      const JsonReader entry = json.at(name);
+      workspace[static_cast<std::size_t>(find_op(entry, name, graph, costs_of))] = entry.bytes();
+    }
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), origin);
+}
+
+/// The costs stated in a graph file whose ops have the same names.
+std::shared_ptr<const Costs> carried_costs(std::string_view json, const Graph& graph,
+                                           const Cluster& cluster, const std::string& origin) {
+  const std::shared_ptr<const Graph> carrier = parse_graph(json, origin);
+  const std::shared_ptr<const Costs> carried = [&] {
+    try {
+      return Costs::stated(*carrier, cluster);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::invalid_file, cat(origin, ": ", error.what()));
+    }
+  }();
+  CostTable us = empty_table(graph, cluster);
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const auto source = carrier->find_op(graph.op_name(op));
     if (!source) {
       throw Error(ErrorCode::invalid_file,
-                  cat(path.string(), ": no cost for op '", graph.op_name(op), "' of graph '",
-                      graph.name(), "'; add it to \"ops\", or these costs (of graph '",
-                      carrier->name(), "') are for another graph"));
+                  cat(origin, ": no cost for op '", graph.op_name(op), "' of graph '", graph.name(),
+                      "'; add it to \"ops\", or these costs (of graph '", carrier->name(),
+                      "') are for another graph"));
     }
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-      us[static_cast<std::size_t>(kind)].push_back(carried->op_us(*source, kind));
+      us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] =
+          carried->op_us(*source, kind);
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), path.string());
+  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), origin);
+}
+
+}  // namespace
+
+std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::string& origin,
+                                         const Graph& graph, const Cluster& cluster) {
+  const Json document = parse_json(json, origin);
+  const JsonReader root(document, origin);
+  if (document.is_object() && document.value("format", Json()) == kGraphFormat) {
+    return carried_costs(json, graph, cluster, origin);
+  }
+  return read_costs(root, graph, cluster, origin);
+}
+
+std::shared_ptr<const Costs> load_costs(const std::filesystem::path& path, const Graph& graph,
+                                        const Cluster& cluster) {
+  return parse_costs(read_file(path), path.string(), graph, cluster);
+}
+
+std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cluster) {
+  Json kinds = Json::array();
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    kinds.push_back(cluster.kind_name(kind));
+  }
+  Json ops = Json::object();
+  Json workspace = Json::object();
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    Json entry = Json::object();
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      if (costs.can_run(op, kind)) entry[cluster.kind_name(kind)] = costs.op_us(op, kind);
+    }
+    ops[graph.op_name(op)] = std::move(entry);
+    if (const std::int64_t bytes = costs.workspace_bytes(op); bytes > 0) {
+      workspace[graph.op_name(op)] = bytes;
+    }
+  }
+  Json document = {{"format", kFormat},
+                   {"graph", graph.name()},
+                   {"kinds", std::move(kinds)},
+                   {"ops", std::move(ops)}};
+  if (!workspace.empty()) document["workspace_bytes"] = std::move(workspace);
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace berth

@@ -35,11 +35,19 @@ BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view
 [[nodiscard]] BERTH_EXPORT std::string graph_json(const Graph& graph, const Costs& costs,
                                                   const Cluster& cluster);
 
-/// Costs for `graph` out of a berth.graph/1 file whose ops have the same names, such as graph_json
-/// writes: their "cost_us" is taken, the rest of the file is not. Ops of the file that `graph` lacks
-/// do not matter. Throws Error(invalid_file) naming an op of `graph` without a cost.
+/// berth.costs/1: {"format", "graph", "kinds": [..], "ops": {"op name": {"kind": us}},
+/// "workspace_bytes"?: {"op name": bytes}}. Every op of `graph` and no other; every kind of the
+/// cluster is among "kinds", and a kind of those that an op lacks cannot run it.
+/// A berth.graph/1 file is read too: the "cost_us" of its ops of the same names; ops of the file
+/// that `graph` lacks do not matter there.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Costs> parse_costs(std::string_view json,
+                                                                    const std::string& origin,
+                                                                    const Graph& graph,
+                                                                    const Cluster& cluster);
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Costs> load_costs(
     const std::filesystem::path& path, const Graph& graph, const Cluster& cluster);
+[[nodiscard]] BERTH_EXPORT std::string costs_json(const Graph& graph, const Costs& costs,
+                                                  const Cluster& cluster);
 
 /// berth.cluster/1.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> parse_cluster(std::string_view json,
