@@ -4,9 +4,15 @@
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/options.h"
+#include "berth/policy.h"
 #include "berth/problem.h"
 
 namespace berth::policies {
+
+inline constexpr OptionSpec kRepairOption = {
+    "repair", OptionType::boolean, "true",
+    "move groups from devices whose memory they exceed; false leaves them there"};
 
 /// Device per group, by the problem's groups.
 using GroupPlacement = std::vector<DeviceId>;
@@ -14,6 +20,11 @@ using GroupPlacement = std::vector<DeviceId>;
 /// Devices that a baseline spreads a graph over, in the cluster's order: all of them, or without
 /// the hosts (where there is nothing but hosts: all of them). Never empty.
 [[nodiscard]] std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts);
+
+/// Whether to return the best so far now.
+[[nodiscard]] inline bool stopped(const PlaceContext& context) {
+  return context.should_stop && context.should_stop();
+}
 
 /// Moves every group that its device cannot run to the able device where it adds least: compute
 /// time plus the transfers from and to its neighbours.

@@ -19,7 +19,7 @@ class SinglePolicy final : public Policy {
     Best best;
     std::string refused;
     for (const DeviceId device : candidates(cluster)) {
-      if (best.found() && context.should_stop()) break;
+      if (best.found() && stopped(context)) break;
       // Ops that the device cannot run go elsewhere, as in the "1 GPU" rows of the papers.
       GroupPlacement on_one(static_cast<std::size_t>(problem.groups().count()), device);
       const Placement placement =

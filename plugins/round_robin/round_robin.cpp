@@ -1,0 +1,50 @@
+// Group i on device i mod n, groups in topological order: the layer-by-layer placement of public
+// translation models (PAPERS B6).
+#include "berth/plugin.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+namespace {
+
+class RoundRobinPolicy final : public Policy {
+ public:
+  explicit RoundRobinPolicy(const Options& options)
+      : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
+    GroupPlacement placement;
+    placement.reserve(static_cast<std::size_t>(problem.groups().count()));
+    for (GroupId group = 0; group < problem.groups().count(); ++group) {
+      placement.push_back(device_of(problem, group, devices));
+    }
+    return finish(problem, evaluator, std::move(placement), repair_);
+  }
+
+ private:
+  /// Its turn's device, or the next one in turn that can run the group; where none can, its turn's
+  /// all the same, which `finish` puts right.
+  static DeviceId device_of(const Problem& problem, GroupId group,
+                            const std::vector<DeviceId>& devices) {
+    const auto turn = static_cast<std::size_t>(group);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const DeviceId device = devices[(turn + i) % devices.size()];
+      if (problem.can_run(group, device)) return device;
+    }
+    return devices[turn % devices.size()];
+  }
+
+  bool hosts_;
+  bool repair_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"hosts", OptionType::boolean, "false",
+     "give host devices a turn too; false keeps them for what nothing else can run"},
+    kRepairOption};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::RoundRobinPolicy, "round_robin", "1.0",
+                    "group i on device i mod n, in topological order", berth::policies::kOptions)

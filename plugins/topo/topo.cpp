@@ -1,0 +1,45 @@
+// Contiguous parts of the graph in topological order, one per device, with the compute balanced
+// (the "contiguous parts" of PAPERS B6).
+#include "berth/plugin.h"
+#include "common/repair.h"
+#include "topo/contiguous.h"
+
+namespace berth::policies {
+namespace {
+
+class TopoPolicy final : public Policy {
+ public:
+  explicit TopoPolicy(const Options& options)
+      : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
+    // Kinds that alternate along the order, or memory that contiguous parts cannot share out, are
+    // left to `finish`; without rules there is always a cut.
+    for (const ContiguousRules rules :
+         {ContiguousRules{.memory = true, .kinds = true}, {.memory = false, .kinds = true}}) {
+      if (auto placement = cut_contiguously(problem, devices, rules)) {
+        return finish(problem, evaluator, std::move(*placement), repair_);
+      }
+    }
+    return finish(problem, evaluator,
+                  cut_contiguously(problem, devices, {.memory = false, .kinds = false}).value(),
+                  repair_);
+  }
+
+ private:
+  bool hosts_;
+  bool repair_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"hosts", OptionType::boolean, "false",
+     "give host devices a part too; false keeps them for what nothing else can run"},
+    kRepairOption};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::TopoPolicy, "topo", "1.0",
+                    "contiguous parts in topological order, compute balanced within memory",
+                    berth::policies::kOptions)
