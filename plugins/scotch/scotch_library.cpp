@@ -1,0 +1,253 @@
+#include "scotch/scotch_library.h"
+
+// Scotch's header needs these two before it.
+#include <scotch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/export.h"
+
+namespace berth::policies {
+namespace {
+
+/// Scotch keeps global state (its generator, its error printer).
+std::mutex scotch_mutex;
+/// What Scotch complained of last; guarded by scotch_mutex.
+std::string complaint;
+
+void record(const char* format, std::va_list arguments) {
+  char text[512];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  complaint = text;
+}
+
+}  // namespace
+}  // namespace berth::policies
+
+// Scotch reports errors through these two functions and expects the program to define them; its own
+// versions print. This library comes before libscotcherr in the search order of its users.
+extern "C" {
+BERTH_EXPORT void SCOTCH_errorPrint(const char* const format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  berth::policies::record(format, arguments);
+  va_end(arguments);
+}
+BERTH_EXPORT void SCOTCH_errorPrintW(const char* const, ...) {}
+}
+
+namespace berth::policies {
+namespace {
+
+/// Scotch adds weights, and products of edge weights and distances, in integers of 32 bits: these
+/// limits keep every such sum below 2^30.
+constexpr double kLargestWeightSum = 1 << 24;
+constexpr double kLargestDistance = 64;
+/// A distance's unit: a quarter of the shortest, so that 1.25 times as far is told apart.
+constexpr double kDistanceUnits = 4;
+constexpr double kLargestSpeed = 1000;
+/// A target of more processors is taken to be equally far apart: its graph has all pairs as edges.
+constexpr std::size_t kMaxProcessorsWithDistances = 512;
+
+void check(int status, const char* what) {
+  if (status == 0) return;
+  throw Error(ErrorCode::unsupported, std::string("Scotch failed in ") + what + ": " +
+                                          (complaint.empty() ? "no reason given" : complaint) +
+                                          "; use another policy or coarser groups");
+}
+
+template <typename Object, int (*init)(Object*), void (*exit)(Object*)>
+class Owned {
+ public:
+  explicit Owned(const char* what) { check(init(&object_), what); }
+  ~Owned() { exit(&object_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Object* get() { return &object_; }
+
+ private:
+  Object object_;
+};
+using OwnedGraph = Owned<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
+using OwnedArch = Owned<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
+using OwnedStrategy = Owned<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
+using OwnedContext = Owned<SCOTCH_Context, SCOTCH_contextInit, SCOTCH_contextExit>;
+
+/// A graph in Scotch's arrays, which must outlive the SCOTCH_Graph built on them.
+struct Arrays {
+  std::vector<SCOTCH_Num> begin, neighbours, edge_weights, vertex_weights;
+
+  void build(SCOTCH_Graph* graph) {
+    const auto vertices = static_cast<SCOTCH_Num>(vertex_weights.size());
+    const auto arcs = static_cast<SCOTCH_Num>(neighbours.size());
+    check(
+        SCOTCH_graphBuild(graph, 0, vertices, begin.data(), begin.data() + 1, vertex_weights.data(),
+                          nullptr, arcs, neighbours.data(), edge_weights.data()),
+        "building the graph");
+  }
+};
+
+struct IntegerEdge {
+  std::int32_t a;
+  std::int32_t b;
+  SCOTCH_Num weight;
+};
+
+Arrays adjacency(std::vector<SCOTCH_Num> vertex_weights, const std::vector<IntegerEdge>& edges) {
+  Arrays arrays;
+  arrays.vertex_weights = std::move(vertex_weights);
+  arrays.begin.assign(arrays.vertex_weights.size() + 1, 0);
+  for (const IntegerEdge& edge : edges) {
+    ++arrays.begin[static_cast<std::size_t>(edge.a) + 1];
+    ++arrays.begin[static_cast<std::size_t>(edge.b) + 1];
+  }
+  std::partial_sum(arrays.begin.begin(), arrays.begin.end(), arrays.begin.begin());
+  // One spare element: Scotch wants arrays even where there are no edges.
+  arrays.neighbours.reserve(2 * edges.size() + 1);
+  arrays.neighbours.resize(2 * edges.size());
+  arrays.edge_weights.reserve(2 * edges.size() + 1);
+  arrays.edge_weights.resize(2 * edges.size());
+  std::vector<SCOTCH_Num> next(arrays.begin.begin(), arrays.begin.end() - 1);
+  for (const IntegerEdge& edge : edges) {
+    for (const auto& [from, to] : {std::pair(edge.a, edge.b), std::pair(edge.b, edge.a)}) {
+      const auto slot = static_cast<std::size_t>(next[static_cast<std::size_t>(from)]++);
+      arrays.neighbours[slot] = to;
+      arrays.edge_weights[slot] = edge.weight;
+    }
+  }
+  return arrays;
+}
+
+/// Factor that brings a sum of weights to Scotch's integers; 0 where all weights are 0.
+double scale_of(double sum) {
+  return sum > 0 ? kLargestWeightSum / sum : 0;
+}
+
+SCOTCH_Num rounded(double value, double smallest, double largest) {
+  return static_cast<SCOTCH_Num>(std::lround(std::clamp(value, smallest, largest)));
+}
+
+Arrays source_arrays(const MappingGraph& graph) {
+  const double compute =
+      std::accumulate(graph.vertex_weights.begin(), graph.vertex_weights.end(), 0.0);
+  std::vector<SCOTCH_Num> weights;
+  for (const double weight : graph.vertex_weights) {
+    // Where nothing costs anything, the number of vertices is balanced.
+    weights.push_back(compute > 0 ? rounded(weight * scale_of(compute), 0, kLargestWeightSum) : 1);
+  }
+  double data = 0;
+  for (const MappingGraph::Edge& edge : graph.edges) data += edge.weight;
+  std::vector<IntegerEdge> edges;
+  for (const MappingGraph::Edge& edge : graph.edges) {
+    // Scotch's edges weigh at least 1.
+    edges.push_back({edge.a, edge.b, rounded(edge.weight * scale_of(data), 1, kLargestWeightSum)});
+  }
+  return adjacency(std::move(weights), edges);
+}
+
+/// Whether every two processors are as far apart as every other two.
+bool equally_far(const MappingTarget& target) {
+  const std::size_t n = target.speeds.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      if (i != j && target.distances[i * n + j] != target.distances[1]) return false;
+    }
+  }
+  return true;
+}
+
+void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* arch) {
+  const std::size_t n = target.speeds.size();
+  const double fastest = *std::max_element(target.speeds.begin(), target.speeds.end());
+  std::vector<SCOTCH_Num> speeds;
+  for (const double speed : target.speeds) {
+    speeds.push_back(rounded(speed / fastest * kLargestSpeed, 1, kLargestSpeed));
+  }
+  if (n > kMaxProcessorsWithDistances || equally_far(target)) {
+    check(SCOTCH_archCmpltw(arch, static_cast<SCOTCH_Num>(n), speeds.data()),
+          "building the architecture");
+    return;
+  }
+  double shortest = kLargestDistance * target.distances[1];
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      shortest = std::min(shortest, target.distances[i * n + j]);
+    }
+  }
+  std::vector<IntegerEdge> edges;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double units = target.distances[i * n + j] / shortest * kDistanceUnits;
+      edges.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j),
+                       rounded(units, 1, kLargestDistance)});
+    }
+  }
+  Arrays arrays = adjacency(std::move(speeds), edges);
+  OwnedGraph graph("making a graph");
+  arrays.build(graph.get());
+  OwnedStrategy strategy("making a strategy");
+  SCOTCH_randomSeed(static_cast<SCOTCH_Num>(seed));
+  SCOTCH_randomReset();
+  check(SCOTCH_archBuild(arch, graph.get(), static_cast<SCOTCH_Num>(n), nullptr, strategy.get()),
+        "building the architecture");
+}
+
+SCOTCH_Num flags_of(MappingStrategy strategy) {
+  switch (strategy) {
+    case MappingStrategy::standard:
+      return SCOTCH_STRATDEFAULT;
+    case MappingStrategy::quality:
+      return SCOTCH_STRATQUALITY;
+    case MappingStrategy::speed:
+      return SCOTCH_STRATSPEED;
+    case MappingStrategy::balance:
+      return SCOTCH_STRATBALANCE;
+  }
+  return SCOTCH_STRATDEFAULT;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> map_statically(const MappingGraph& graph, const MappingTarget& target,
+                                         MappingStrategy strategy, double imbalance,
+                                         std::uint64_t seed) {
+  const std::lock_guard lock(scotch_mutex);
+  complaint.clear();
+  Arrays arrays = source_arrays(graph);
+  OwnedArch arch("making an architecture");
+  build_target(target, seed, arch.get());
+  OwnedStrategy how("making a strategy");
+  check(SCOTCH_stratGraphMapBuild(how.get(), flags_of(strategy),
+                                  static_cast<SCOTCH_Num>(target.speeds.size()), imbalance),
+        "building the strategy");
+
+  OwnedGraph source("making a graph");
+  arrays.build(source.get());
+  OwnedContext context("making a context");
+  check(SCOTCH_contextRandomClone(context.get()), "making a generator");
+  SCOTCH_contextRandomSeed(context.get(), static_cast<SCOTCH_Num>(seed));
+  SCOTCH_contextRandomReset(context.get());
+  check(SCOTCH_contextThreadSpawn(context.get(), 1, nullptr), "starting one thread");
+  OwnedGraph bound("making a graph");
+  check(SCOTCH_contextBindGraph(context.get(), source.get(), bound.get()), "binding the graph");
+
+  std::vector<SCOTCH_Num> part(graph.fixed.begin(), graph.fixed.end());
+  const bool any_fixed =
+      std::any_of(part.begin(), part.end(), [](SCOTCH_Num processor) { return processor >= 0; });
+  check(any_fixed ? SCOTCH_graphMapFixed(bound.get(), arch.get(), how.get(), part.data())
+                  : SCOTCH_graphMap(bound.get(), arch.get(), how.get(), part.data()),
+        "mapping the graph");
+  return {part.begin(), part.end()};
+}
+
+}  // namespace berth::policies

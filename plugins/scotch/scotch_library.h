@@ -1,0 +1,44 @@
+// Scotch behind a C++ interface: one call, exceptions for errors, nothing printed.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace berth::policies {
+
+/// An undirected graph without loops or parallel edges.
+struct MappingGraph {
+  struct Edge {
+    std::int32_t a;
+    std::int32_t b;
+    double weight;  ///< >= 0: data that flows between them
+  };
+  std::vector<double> vertex_weights;  ///< >= 0: compute
+  std::vector<Edge> edges;
+  /// Processor of each vertex that has no choice, -1 for the others.
+  std::vector<std::int32_t> fixed;
+};
+
+/// Processors and how far apart they are.
+struct MappingTarget {
+  std::vector<double> speeds;  ///< > 0
+  /// Time to move a unit of data between two processors, symmetric, row-major, > 0 off the
+  /// diagonal.
+  std::vector<double> distances;
+};
+
+enum class MappingStrategy { standard, quality, speed, balance };
+
+/// Static mapping by dual recursive bipartitioning (Pellegrini and Roman, "Scotch: a software
+/// package for static mapping by dual recursive bipartitioning of process and architecture graphs",
+/// HPCN 1996): processor of each vertex, so that loads follow speeds within `imbalance` and the sum
+/// of edge weight times distance is small. One thread, so that the answer depends on the seed
+/// alone. At least one vertex and one processor. Throws Error(unsupported) with Scotch's own words
+/// where it fails. [thread-safe: calls wait for each other]
+[[nodiscard]] std::vector<std::int32_t> map_statically(const MappingGraph& graph,
+                                                       const MappingTarget& target,
+                                                       MappingStrategy strategy, double imbalance,
+                                                       std::uint64_t seed);
+
+}  // namespace berth::policies

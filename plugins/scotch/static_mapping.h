@@ -1,0 +1,37 @@
+// The policy behind `scotch` and `mincut`.
+#pragma once
+
+#include <string>
+
+#include "berth/policy.h"
+#include "common/repair.h"
+#include "scotch/scotch_library.h"
+
+namespace berth::policies {
+
+inline constexpr OptionSpec kScotchOptions[] = {
+    {"strategy", OptionType::text, "default",
+     "what Scotch's strategy favours: default, quality, speed, balance"},
+    {"imbalance", OptionType::real, "0.01",
+     "by how much a load may pass its share, relative, in (0, 10]"},
+    kRepairOption};
+
+/// Maps the graph of groups onto the graph of devices with Scotch, as M17 and Placeto did for their
+/// baselines (PAPERS B6, A9): a group weighs its compute time, an edge its bytes in both
+/// directions; a device weighs its speed, and two are as far apart as a tensor of the graph's mean
+/// size takes from one to the other. A group that a single device can run is fixed there.
+class ScotchPolicy : public Policy {
+ public:
+  /// `hosts`: host devices take part; otherwise they get only what nothing else can run.
+  ScotchPolicy(const Options& options, bool hosts);
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override;
+
+ private:
+  MappingStrategy strategy_;
+  double imbalance_;
+  bool repair_;
+  bool hosts_;
+};
+
+}  // namespace berth::policies
