@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "berth/export.h"
 #include "berth/policy.h"
 #include "common/repair.h"
 #include "scotch/scotch_library.h"
@@ -20,7 +21,7 @@ inline constexpr OptionSpec kScotchOptions[] = {
 /// baselines (PAPERS B6, A9): a group weighs its compute time, an edge its bytes in both
 /// directions; a device weighs its speed, and two are as far apart as a tensor of the graph's mean
 /// size takes from one to the other. A group that a single device can run is fixed there.
-class ScotchPolicy : public Policy {
+class BERTH_EXPORT ScotchPolicy : public Policy {
  public:
   /// `hosts`: host devices take part; otherwise they get only what nothing else can run.
   ScotchPolicy(const Options& options, bool hosts);
