@@ -14,7 +14,7 @@ namespace berth::test {
 struct RandomClusterShape {
   int devices = 3;
   int kinds = 1;
-  bool host = false;  ///< device 0 is one
+  bool host = false;  ///< device 0 is one, of a kind of its own
   std::int64_t memory_bytes = kNoLimit;
   double op_overhead_us = 0;
 };
@@ -26,10 +26,10 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
   for (int d = 0; d < shape.devices; ++d) {
     Device device;
     device.name = "d" + std::to_string(d);
-    device.kind = "k" + std::to_string(d % shape.kinds);
+    device.host = shape.host && d == 0;
+    device.kind = device.host ? "host" : "k" + std::to_string(d % shape.kinds);
     device.memory_bytes = shape.memory_bytes;
     device.op_overhead_us = shape.op_overhead_us;
-    device.host = shape.host && d == 0;
     devices.push_back(device);
   }
   std::vector<LinkSpec> links;

@@ -1,0 +1,239 @@
+// What every policy owes its callers: one body over all policy plugins of the build, and over one
+// that is registered in process.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+#include "berth/evaluator.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+
+/// The smallest policy: the first device that can run each group.
+class FirstFit final : public Policy {
+ public:
+  explicit FirstFit(const Options&) {}
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+    std::vector<DeviceId> devices;
+    for (GroupId group = 0; group < problem.groups().count(); ++group) {
+      DeviceId device = 0;
+      while (!problem.can_run(group, device)) ++device;
+      devices.push_back(device);
+    }
+    const Placement placement = problem.groups().expand(devices);
+    if (!evaluator.evaluate(placement).feasible) {
+      throw Error(ErrorCode::infeasible, "the first devices are too small");
+    }
+    return placement;
+  }
+};
+
+Policy* create_first_fit(const Options& options) {
+  return new FirstFit(options);
+}
+
+const PluginDescriptor kRegistered = {kPluginMagic,
+                                      BERTH_ABI_VERSION,
+                                      sizeof(PluginDescriptor),
+                                      PluginKind::policy,
+                                      BERTH_BUILD_FINGERPRINT,
+                                      BERTH_VERSION_STRING,
+                                      "first_fit",
+                                      "1",
+                                      "registered by the conformance suite",
+                                      nullptr,
+                                      0,
+                                      nullptr,
+                                      &create_first_fit};
+
+Engine& engine() {
+  static Engine instance({BERTH_PLUGIN_DIR});
+  static const bool registered = (instance.register_plugin(kRegistered), true);
+  static_cast<void>(registered);
+  return instance;
+}
+
+std::vector<PluginInfo> policies() {
+  std::vector<PluginInfo> infos = engine().plugins();
+  std::erase_if(infos, [](const PluginInfo& info) { return info.kind != PluginKind::policy; });
+  return infos;
+}
+
+struct Case {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Costs> costs;
+  GroupId groups = 0;  ///< 0: the finest
+};
+
+Case random_case(std::string name, std::uint64_t seed, const RandomGraphShape& graph_shape,
+                 const RandomClusterShape& cluster_shape, double max_us = 100,
+                 double cannot_run_chance = 0, GroupId groups = 0) {
+  Random random(seed);
+  auto graph = random_graph(random, graph_shape);
+  auto cluster = random_cluster(random, cluster_shape);
+  auto costs = random_costs(random, *graph, *cluster, max_us, cannot_run_chance);
+  return {std::move(name), std::move(graph), std::move(cluster), std::move(costs), groups};
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  all.push_back(random_case("one op", 1, {.ops = 1}, {.devices = 3}));
+  all.push_back(random_case("one device", 2, {.ops = 20}, {.devices = 1}));
+  all.push_back(random_case("one op on one device", 3, {.ops = 1}, {.devices = 1}));
+  all.push_back(random_case("more devices than ops", 4, {.ops = 3}, {.devices = 9}));
+  all.push_back(random_case("two devices", 5, {.ops = 30, .edge_chance = 0.1}, {.devices = 2}));
+  all.push_back(random_case("no edges", 6, {.ops = 25, .edge_chance = 0}, {.devices = 4}));
+  all.push_back(random_case("several components", 7, {.ops = 40, .edge_chance = 0.3, .reach = 2},
+                            {.devices = 4}));
+  all.push_back(random_case("no compute", 8, {.ops = 20}, {.devices = 3}, /*max_us=*/0));
+  all.push_back(random_case("empty tensors", 9, {.ops = 20, .max_bytes = 0}, {.devices = 3}));
+  all.push_back(
+      random_case("control edges alone", 10, {.ops = 20, .control_chance = 1}, {.devices = 3}));
+  all.push_back(random_case("co-location", 11,
+                            {.ops = 40, .edge_chance = 0.1, .colocate_chance = 0.4, .classes = 5},
+                            {.devices = 3}));
+  all.push_back(random_case("a host among them", 12, {.ops = 30, .edge_chance = 0.1},
+                            {.devices = 4, .kinds = 2, .host = true}));
+  all.push_back(random_case("only hosts", 13, {.ops = 10}, {.devices = 1, .host = true}));
+  all.push_back(random_case("ops that kinds cannot run", 14,
+                            {.ops = 60, .edge_chance = 0.1, .colocate_chance = 0.2},
+                            {.devices = 5, .kinds = 3, .host = true}, 100,
+                            /*cannot_run_chance=*/0.5));
+  all.push_back(random_case("coarse groups", 15, {.ops = 80, .edge_chance = 0.1},
+                            {.devices = 4, .kinds = 2}, 100, 0, /*groups=*/8));
+  all.push_back(
+      random_case("parameters that no device holds alone", 16,
+                  {.ops = 40, .edge_chance = 0.1, .max_bytes = 10, .max_param_bytes = 1000},
+                  {.devices = 4, .memory_bytes = 9000}));
+  all.push_back(random_case("shared parameters", 17,
+                            {.ops = 40,
+                             .edge_chance = 0.1,
+                             .max_bytes = 10,
+                             .max_param_bytes = 1000,
+                             .shared_parameter_chance = 0.4},
+                            {.devices = 4, .memory_bytes = 9000}));
+  all.push_back(random_case("memory that nothing fits in", 18, {.ops = 20, .max_param_bytes = 1000},
+                            {.devices = 3, .memory_bytes = 10}));
+  all.push_back(random_case("outputs that crowd the memory", 19,
+                            {.ops = 40, .edge_chance = 0.2, .reach = 5, .max_bytes = 1000},
+                            {.devices = 4, .memory_bytes = 6000}));
+  return all;
+}
+
+std::shared_ptr<const Problem> problem_of(const Case& c, Objective objective, Semantics semantics) {
+  const auto groups = c.groups == 0 ? nullptr : coarsen(*c.graph, *c.costs, c.groups);
+  ProblemOptions options;
+  options.objective = objective;
+  options.semantics = semantics;
+  return std::make_shared<const Problem>(c.graph, c.cluster, c.costs, groups, options);
+}
+
+/// The placement, or empty where the policy says that it finds none that fits.
+Placement place_or_report(const std::string& name, const std::shared_ptr<const Problem>& problem,
+                          int threads, std::uint64_t seed, bool stop_at_once) {
+  const auto policy = engine().make_policy(name);
+  const auto evaluator = make_simulation_evaluator(problem, threads);
+  PlaceContext context;
+  context.seed = seed;
+  if (stop_at_once) context.should_stop = [] { return true; };
+  try {
+    const PlaceResult result = place(*policy, *evaluator, context, kNoBudget);
+    // place() has validated devices, kinds and co-location.
+    CHECK(result.evaluation.feasible);
+    CHECK(result.evaluation.objective_us >= result.bound.us * (1 - 1e-9));
+    if (result.best_single.device != kNoDevice) {
+      CHECK(result.best_single.evaluation.objective_us >= result.bound.us * (1 - 1e-9));
+    }
+    return result.placement;
+  } catch (const Error& error) {
+    CHECK_MESSAGE(error.code() == ErrorCode::infeasible, error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+TEST_CASE("policies: the plugins of this build are found") {
+  std::set<std::string> names;
+  for (const PluginInfo& info : policies()) names.insert(info.name);
+  for (const char* name : {"single", "random", "round_robin", "topo", "first_fit"}) {
+    CHECK_MESSAGE(names.contains(name), name);
+  }
+  CHECK(engine().problems().empty());
+}
+
+TEST_CASE("policies: placements are valid, feasible or reported, and depend on the seed alone") {
+  for (const PluginInfo& info : policies()) {
+    CAPTURE(info.name);
+    for (const Case& c : cases()) {
+      CAPTURE(c.name);
+      for (const Objective objective : {Objective::latency, Objective::throughput}) {
+        CAPTURE(objective_name(objective));
+        for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+          CAPTURE(semantics_name(semantics));
+          const auto problem = problem_of(c, objective, semantics);
+          const Placement first = place_or_report(info.name, problem, 1, 5, false);
+          CHECK(place_or_report(info.name, problem, 2, 5, false) == first);
+          place_or_report(info.name, problem, 1, std::numeric_limits<std::uint64_t>::max(), true);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("policies: an answer exists where memory is plenty") {
+  for (const PluginInfo& info : policies()) {
+    CAPTURE(info.name);
+    for (const Case& c : cases()) {
+      CAPTURE(c.name);
+      if (c.cluster->device(0).memory_bytes != kNoLimit) continue;
+      const auto problem = problem_of(c, Objective::latency, Semantics::dataflow);
+      CHECK_FALSE(place_or_report(info.name, problem, 1, 5, true).empty());
+    }
+  }
+}
+
+TEST_CASE("policies: options are checked against their declaration") {
+  for (const PluginInfo& info : policies()) {
+    CAPTURE(info.name);
+    OptionTexts defaults;
+    for (const PluginInfo::Option& option : info.options) {
+      CAPTURE(option.name);
+      CHECK_FALSE(option.meaning.empty());
+      defaults[option.name] = option.default_value;
+    }
+    CHECK_NOTHROW(engine().make_policy(info.name, defaults));
+
+    try {
+      static_cast<void>(engine().make_policy(info.name, {{"no_such_option", std::int64_t{1}}}));
+      FAIL("an unknown option was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::invalid_argument);
+      const std::string message = error.what();
+      CHECK(message.find("no_such_option") != std::string::npos);
+      CHECK(message.find(info.name) != std::string::npos);
+      for (const PluginInfo::Option& option : info.options) {
+        CHECK_MESSAGE(message.find(option.name) != std::string::npos, message);
+      }
+    }
+    for (const PluginInfo::Option& option : info.options) {
+      if (option.type == OptionType::text) continue;
+      CHECK_THROWS_AS(static_cast<void>(engine().make_policy(
+                          info.name, {{option.name, std::string("not a value")}})),
+                      Error);
+    }
+  }
+}
