@@ -113,7 +113,7 @@ double argmax(double low, double high, Function function) {
   double b = low + kRatio * (high - low);
   double at_a = function(a);
   double at_b = function(b);
-  for (int step = 0; step < 30; ++step) {
+  for (int step = 0; step < 40; ++step) {
     if (at_a < at_b) {
       low = a;
       a = b;

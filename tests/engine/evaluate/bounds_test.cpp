@@ -1,0 +1,215 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "berth/evaluator.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
+                                            std::shared_ptr<const Cluster> cluster,
+                                            std::shared_ptr<const Costs> costs,
+                                            Objective objective = Objective::latency,
+                                            Semantics semantics = Semantics::dataflow) {
+  ProblemOptions options;
+  options.objective = objective;
+  options.semantics = semantics;
+  return std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
+                                         nullptr, options);
+}
+
+/// The best feasible objective over all placements; infinity where there is none.
+double optimum(const std::shared_ptr<const Problem>& problem) {
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const GroupId groups = problem->groups().count();
+  const DeviceId devices = problem->cluster().device_count();
+  std::vector<DeviceId> device_of(static_cast<std::size_t>(groups), 0);
+  double best = std::numeric_limits<double>::infinity();
+  while (true) {
+    bool can_run = true;
+    for (GroupId group = 0; group < groups; ++group) {
+      can_run = can_run && problem->can_run(group, device_of[static_cast<std::size_t>(group)]);
+    }
+    if (can_run) {
+      const Evaluation evaluation = evaluator->evaluate(problem->groups().expand(device_of));
+      if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
+    }
+    std::size_t digit = 0;
+    while (digit < device_of.size() && ++device_of[digit] == devices) device_of[digit++] = 0;
+    if (digit == device_of.size()) return best;
+  }
+}
+
+double bound_named(const Problem& problem, const std::string& source) {
+  for (const LowerBound& bound : lower_bounds(problem)) {
+    if (bound.source == source) return bound.us;
+  }
+  return -1;
+}
+
+std::shared_ptr<const Cluster> cluster_of(std::vector<Device> devices, double latency_us = 10,
+                                          double bytes_per_us = 1) {
+  return std::make_shared<const Cluster>(
+      "test", std::move(devices),
+      std::vector<LinkSpec>{{"*", "*", bytes_per_us * 1e6, latency_us, {}}});
+}
+
+Device device(std::string name, std::string kind, std::int64_t memory_bytes = kNoLimit) {
+  Device d;
+  d.name = std::move(name);
+  d.kind = std::move(kind);
+  d.memory_bytes = memory_bytes;
+  return d;
+}
+
+std::shared_ptr<const Costs> costs_of(std::vector<std::vector<double>> us) {
+  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), "test");
+}
+
+/// A chain of `ops` ops with tensors of 5 bytes and `param_bytes` each.
+std::shared_ptr<const Graph> chain(int ops, std::int64_t param_bytes = 0) {
+  GraphBuilder builder("chain");
+  TensorId last = kNoTensor;
+  TensorInfo info;
+  info.bytes = 5;
+  for (OpId op = 0; op < ops; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    if (last != kNoTensor) builder.add_input(op, last);
+    last = builder.add_output(op, info);
+    builder.set_param_bytes(op, param_bytes);
+  }
+  return builder.build();
+}
+
+std::shared_ptr<const Graph> independent(int ops, std::int64_t param_bytes = 0) {
+  GraphBuilder builder("independent");
+  for (OpId op = 0; op < ops; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    builder.set_param_bytes(op, param_bytes);
+  }
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("lower_bounds: never above the optimum over all feasible placements") {
+  int with_memory = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const bool memory = seed % 2 == 0;
+    const int kinds = 1 + static_cast<int>(random.below(3));
+    const auto graph = random_graph(random, {.ops = static_cast<OpId>(1 + random.below(6)),
+                                             .edge_chance = random.uniform(),
+                                             .control_chance = 0.2,
+                                             .colocate_chance = seed % 3 == 0 ? 0.4 : 0.0,
+                                             .max_bytes = 100000,
+                                             .max_param_bytes = memory ? 1000000 : 0,
+                                             .shared_parameter_chance = memory ? 0.3 : 0.0});
+    const auto cluster = random_cluster(
+        random, {.devices = 1 + static_cast<int>(random.below(3)),
+                 .kinds = kinds,
+                 .host = seed % 5 == 0,
+                 .memory_bytes =
+                     memory ? static_cast<std::int64_t>(500000 + random.below(1500000)) : kNoLimit,
+                 .op_overhead_us = seed % 7 == 0 ? 3.0 : 0.0});
+    const auto costs = random_costs(random, *graph, *cluster, 100, seed % 4 == 0 ? 0.3 : 0.0);
+    for (const Objective objective : {Objective::latency, Objective::throughput}) {
+      for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+        CAPTURE(objective_name(objective));
+        CAPTURE(semantics_name(semantics));
+        const auto problem = make_problem(graph, cluster, costs, objective, semantics);
+        const double best = optimum(problem);
+        const auto bounds = lower_bounds(*problem);
+        REQUIRE_FALSE(bounds.empty());
+        CHECK(lower_bound(*problem).us == bounds.front().us);
+        for (const LowerBound& bound : bounds) {
+          CAPTURE(bound.source);
+          CHECK(bound.us <= best);
+          CHECK(bound.us >= 0);
+          if (bound.source.rfind("memory", 0) == 0) ++with_memory;
+        }
+      }
+    }
+  }
+  CHECK(with_memory > 100);
+}
+
+TEST_CASE("lower_bounds: critical path") {
+  SUBCASE("is met exactly by a chain on the fastest kind") {
+    const auto problem =
+        make_problem(chain(3), cluster_of({device("a", "slow"), device("b", "fast")}),
+                     costs_of({{9, 9, 9}, {0.1, 0.2, 0.3}}));
+    CHECK(bound_named(*problem, "critical path") == optimum(problem));
+  }
+  SUBCASE("counts the transfers that kinds force") {
+    // The middle op runs on the other kind only: 1 + (10 + 5) + 2 + (10 + 5) + 3.
+    const auto problem = make_problem(chain(3), cluster_of({device("a", "x"), device("b", "y")}),
+                                      costs_of({{1, kCannotRun, 3}, {kCannotRun, 2, kCannotRun}}));
+    CHECK(bound_named(*problem, "critical path") == doctest::Approx(36));
+    CHECK(optimum(problem) == doctest::Approx(36));
+  }
+  SUBCASE("counts the pauses of the placeto simulator") {
+    const auto problem = make_problem(chain(2), cluster_of({device("a", "x")}), costs_of({{1, 2}}),
+                                      Objective::latency, Semantics::placeto);
+    CHECK(bound_named(*problem, "critical path") == doctest::Approx(1 + 5.7 + 2 + 5.7));
+    CHECK(optimum(problem) == doctest::Approx(1 + 5.7 + 2 + 5.7));
+  }
+}
+
+TEST_CASE("lower_bounds: total work") {
+  SUBCASE("equal devices share it evenly") {
+    const auto problem = make_problem(
+        independent(4), cluster_of({device("a", "x"), device("b", "x")}), costs_of({{1, 1, 1, 1}}));
+    CHECK(bound_named(*problem, "total work") == doctest::Approx(2));
+  }
+  SUBCASE("kinds share it by what each does best") {
+    // Fractionally: x takes the first two (10 each on y), y the others; both are busy for 2.
+    const auto problem =
+        make_problem(independent(4), cluster_of({device("a", "x"), device("b", "y")}),
+                     costs_of({{1, 1, 10, 10}, {10, 10, 1, 1}}));
+    CHECK(bound_named(*problem, "total work") == doctest::Approx(2).epsilon(1e-6));
+  }
+  SUBCASE("one kind twice as fast as the other takes two thirds") {
+    const auto problem =
+        make_problem(independent(3), cluster_of({device("a", "x"), device("b", "y")}),
+                     costs_of({{1, 1, 1}, {2, 2, 2}}));
+    CHECK(bound_named(*problem, "total work") == doctest::Approx(2).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("lower_bounds: what memory forces") {
+  SUBCASE("work that must leave the fast device") {
+    // Two of four ops fit on the fast device; the others take 10 each on the slow one.
+    const auto problem = make_problem(independent(4, 100),
+                                      cluster_of({device("fast", "x", 200), device("slow", "y")}),
+                                      costs_of({{1, 1, 1, 1}, {10, 10, 10, 10}}));
+    CHECK(bound_named(*problem, "memory-forced spread") == doctest::Approx(20).epsilon(1e-6));
+    CHECK(optimum(problem) == doctest::Approx(20));
+    CHECK(lower_bound(*problem).source == "memory-forced spread");
+  }
+  SUBCASE("a chain that no device holds is cut once") {
+    const auto problem =
+        make_problem(chain(4, 100), cluster_of({device("a", "x", 250), device("b", "x", 250)}),
+                     costs_of({{1, 1, 1, 1}}));
+    CHECK(bound_named(*problem, "memory-forced transfer") == doctest::Approx(4 + 10 + 5));
+    CHECK(optimum(problem) == doctest::Approx(19));
+  }
+}
+
+TEST_CASE("lower_bounds: co-located ops run one after the other") {
+  GraphBuilder builder("together");
+  for (OpId op = 0; op < 4; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    if (op < 3) builder.set_colocation(op, "c");
+  }
+  const auto problem = make_problem(
+      builder.build(), cluster_of({device("a", "x"), device("b", "x")}), costs_of({{4, 4, 4, 1}}));
+  CHECK(lower_bound(*problem).us == doctest::Approx(12));
+  CHECK(optimum(problem) == doctest::Approx(12));
+}

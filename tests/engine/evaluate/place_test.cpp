@@ -1,0 +1,152 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "berth/error.h"
+#include "berth/policy.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+
+class Scripted final : public Policy {
+ public:
+  using Script = std::function<Placement(const Problem&, Evaluator&, PlaceContext&)>;
+  explicit Scripted(Script script) : script_(std::move(script)) {}
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    return script_(problem, evaluator, context);
+  }
+
+ private:
+  Script script_;
+};
+
+/// Two ops of 1 and 2 us; device "small" holds the parameters of one, "large" of both.
+std::shared_ptr<const Problem> two_ops() {
+  GraphBuilder builder("two");
+  for (OpId op = 0; op < 2; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    builder.set_param_bytes(op, 10);
+  }
+  Device small, large;
+  small.name = "small";
+  small.kind = "fast";
+  small.memory_bytes = 15;
+  large.name = "large";
+  large.kind = "slow";
+  const auto cluster = std::make_shared<const Cluster>(
+      "test", std::vector<Device>{small, large}, std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
+  const auto costs = std::make_shared<const Costs>(
+      std::vector<std::vector<double>>{{1, 2}, {10, 20}}, std::vector<std::int64_t>(), "test");
+  return std::make_shared<const Problem>(builder.build(), cluster, costs);
+}
+
+}  // namespace
+
+TEST_CASE("best_single_device: the fastest that holds everything") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const SingleDevice best = best_single_device(*evaluator);
+  CHECK(best.device == 1);
+  CHECK(best.placement == Placement{1, 1});
+  CHECK(best.evaluation.objective_us == doctest::Approx(30));
+  // Kinds cannot differ within one device: two candidates.
+  CHECK(evaluator->evaluations() == 2);
+}
+
+TEST_CASE("best_single_device: none") {
+  GraphBuilder builder("two");
+  builder.add_op("a", "Op");
+  builder.add_op("b", "Op");
+  Device x, y;
+  x.name = x.kind = "x";
+  y.name = y.kind = "y";
+  const auto cluster = std::make_shared<const Cluster>(
+      "test", std::vector<Device>{x, y}, std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
+  const auto costs = std::make_shared<const Costs>(
+      std::vector<std::vector<double>>{{1, kCannotRun}, {kCannotRun, 1}},
+      std::vector<std::int64_t>(), "test");
+  const auto evaluator = make_simulation_evaluator(
+      std::make_shared<const Problem>(builder.build(), cluster, costs), 1);
+  const SingleDevice best = best_single_device(*evaluator);
+  CHECK(best.device == kNoDevice);
+  CHECK(best.placement.empty());
+}
+
+TEST_CASE("place: measures the answer and compares it") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Scripted policy([](const Problem&, Evaluator& e, PlaceContext& context) {
+    CHECK(context.seed == 9);
+    CHECK_FALSE(context.should_stop());
+    static_cast<void>(e.evaluate(Placement{0, 0}));
+    return Placement{1, 0};
+  });
+  PlaceContext context;
+  context.seed = 9;
+  const PlaceResult result = place(policy, *evaluator, context, kNoBudget);
+  CHECK(result.placement == Placement{1, 0});
+  CHECK(result.evaluation.objective_us == doctest::Approx(10));
+  CHECK(result.evaluation.feasible);
+  CHECK(result.best_single.device == 1);
+  CHECK(result.evaluations == 1);
+  CHECK(result.wall_s >= 0);
+  CHECK(result.bound.us > 0);
+  CHECK(result.gap() >= 0);
+}
+
+TEST_CASE("place: the budget and the caller's wish both stop a policy") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Scripted until_stopped([](const Problem&, Evaluator&, PlaceContext& context) {
+    while (!context.should_stop()) continue;
+    return Placement{1, 1};
+  });
+  CHECK(place(until_stopped, *evaluator, {}, 0.0).placement == Placement{1, 1});
+  PlaceContext context;
+  int asked = 0;
+  context.should_stop = [&] { return ++asked == 3; };
+  CHECK(place(until_stopped, *evaluator, context, kNoBudget).placement == Placement{1, 1});
+  CHECK(asked == 3);
+  for (const double budget : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_AS(static_cast<void>(place(until_stopped, *evaluator, {}, budget)), Error);
+  }
+}
+
+TEST_CASE("place: a policy that breaks its contract is named") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const auto message_of = [&](Scripted::Script script) {
+    Scripted policy(std::move(script));
+    try {
+      static_cast<void>(place(policy, *evaluator, {}, kNoBudget));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto mentions = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (const Placement& wrong : {Placement{}, Placement{0}, Placement{0, 2}, Placement{0, -1}}) {
+    const std::string message =
+        message_of([&](const Problem&, Evaluator&, PlaceContext&) { return wrong; });
+    CAPTURE(message);
+    CHECK(mentions(message, "Scripted"));
+    CHECK(mentions(message, "returned an invalid placement"));
+  }
+  const std::string thrown = message_of([](const Problem&, Evaluator&, PlaceContext&) -> Placement {
+    throw std::out_of_range("oops");
+  });
+  CHECK(mentions(thrown, "Scripted"));
+  CHECK(mentions(thrown, "oops"));
+  CHECK(message_of([](const Problem&, Evaluator&, PlaceContext&) -> Placement {
+          throw Error(ErrorCode::infeasible, "too small");
+        }) == "too small");
+}
