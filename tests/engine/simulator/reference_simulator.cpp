@@ -1,0 +1,484 @@
+#include "reference_simulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "berth/simulator.h"
+
+namespace berth::test {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// A tensor, or (kNoTensor) the control edges of an op, with those of its consumers that are meant.
+struct Sending {
+  OpId producer;
+  TensorId tensor;
+  std::vector<OpId> consumers;
+};
+
+std::int64_t bytes_of(const Graph& graph, TensorId tensor) {
+  return tensor == kNoTensor ? 0 : graph.bytes(tensor);
+}
+
+std::int64_t highest(const std::vector<std::int64_t>& changes, std::int64_t start) {
+  std::int64_t usage = start;
+  std::int64_t peak = start;
+  for (const std::int64_t change : changes) peak = std::max(peak, usage += change);
+  return peak;
+}
+
+// --- placeto ---------------------------------------------------------------------------------
+
+/// The published event loop: a set of (time, kind, name, name), kinds in alphabetical order.
+class PlacetoReference {
+ public:
+  PlacetoReference(const Problem& problem, const Placement& placement)
+      : problem_(problem),
+        graph_(problem.graph()),
+        placement_(placement),
+        missing_(at(graph_.op_count())),
+        devices_(at(problem.cluster().device_count())) {
+    step_.start_us.resize(at(graph_.op_count()));
+  }
+
+  ReferenceStep run() {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      missing_[at(op)] = graph_.in_edges(op).size();
+      if (missing_[at(op)] == 0) enqueue(0, op);
+    }
+    while (!events_.empty()) {
+      const Event event = events_.begin()->first;
+      const Sending subject = events_.begin()->second;
+      events_.erase(events_.begin());
+      const auto& [time, kind, name, other, counter] = event;
+      step_.runtime_us = std::max(step_.runtime_us, time);
+      if (kind == "remove_dependency") {
+        const OpId consumer = subject.consumers.front();
+        if (--missing_[at(consumer)] == 0) enqueue(time, consumer);
+      } else if (kind == "run_bus") {
+        run_bus(time, *problem_.cluster().find_device(name));
+      } else {
+        run_device(time, *problem_.cluster().find_device(name));
+      }
+    }
+    measure_memory();
+    return step_;
+  }
+
+ private:
+  using Event = std::tuple<double, std::string, std::string, std::string, int>;
+
+  struct DeviceState {
+    std::set<std::tuple<double, int, OpId>> queue;
+    std::deque<std::pair<double, Sending>> bus;
+    double bus_free_us = 0;
+    bool awake = false;  ///< has a run_dev event to come
+  };
+
+  const std::string& device_name(DeviceId d) const { return problem_.cluster().device(d).name; }
+
+  void push(double time, const std::string& kind, const std::string& name,
+            const std::string& other = {}, Sending subject = {kNoOp, kNoTensor, {}}) {
+    events_.emplace(Event(time, kind, name, other, counter_++), std::move(subject));
+  }
+
+  void enqueue(double time, OpId op) {
+    DeviceState& device = devices_[at(placement_[at(op)])];
+    device.queue.emplace(time, counter_++, op);
+    if (!device.awake) push(time, "run_dev", device_name(placement_[at(op)]));
+    device.awake = true;
+  }
+
+  void release(double time, OpId producer, OpId consumer) {
+    push(time, "remove_dependency", graph_.op_name(producer), graph_.op_name(consumer),
+         {producer, kNoTensor, {consumer}});
+  }
+
+  void run_device(double time, DeviceId d) {
+    DeviceState& device = devices_[at(d)];
+    device.awake = !device.queue.empty();
+    if (!device.awake) return;
+    const OpId op = std::get<2>(*device.queue.begin());
+    device.queue.erase(device.queue.begin());
+    const double cost_us = problem_.cost_us(op, d);
+    const double end_us = time + cost_us;
+    step_.start_us[at(op)] = time;
+    std::vector<Sending> sendings;
+    for (const Edge& edge : graph_.out_edges(op)) {
+      if (placement_[at(edge.dst)] == d) {
+        release(end_us, op, edge.dst);
+        continue;
+      }
+      auto sending = std::find_if(sendings.begin(), sendings.end(),
+                                  [&](const Sending& one) { return one.tensor == edge.tensor; });
+      if (sending == sendings.end()) {
+        sending = sendings.insert(sending, {op, edge.tensor, {}});
+      }
+      sending->consumers.push_back(edge.dst);
+    }
+    for (Sending& sending : sendings) {
+      device.bus.emplace_back(end_us, std::move(sending));
+      push(end_us, "run_bus", device_name(d));
+    }
+    push(cost_us == 0 ? end_us : end_us + problem_.options().device_gap_us, "run_dev",
+         device_name(d));
+  }
+
+  void run_bus(double time, DeviceId d) {
+    DeviceState& device = devices_[at(d)];
+    if (device.bus.empty() || device.bus.front().first > time || device.bus_free_us > time) return;
+    const Sending sending = device.bus.front().second;
+    device.bus.pop_front();
+    double bytes_per_us = kCannotRun;
+    for (const OpId consumer : sending.consumers) {
+      const Route& route = problem_.cluster().route(d, placement_[at(consumer)]);
+      bytes_per_us = std::min(bytes_per_us, route.bandwidth_bytes_per_s / 1e6);
+    }
+    const double arrival_us =
+        time + static_cast<double>(bytes_of(graph_, sending.tensor)) / bytes_per_us;
+    for (const OpId consumer : sending.consumers) release(arrival_us, sending.producer, consumer);
+    device.bus_free_us = arrival_us + problem_.options().transfer_gap_us;
+    push(device.bus_free_us, "run_bus", device_name(d));
+  }
+
+  void measure_memory() {
+    // (time, given back, bytes), per device.
+    std::vector<std::vector<std::tuple<double, bool, std::int64_t>>> changes(devices_.size());
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const std::int64_t bytes = graph_.output_bytes(op);
+      if (bytes == 0) continue;
+      double end_us = step_.start_us[at(op)];
+      for (const Edge& edge : graph_.out_edges(op)) {
+        const double cost_us = problem_.cost_us(edge.dst, placement_[at(edge.dst)]);
+        end_us =
+            std::max(end_us, std::trunc(step_.start_us[at(edge.dst)]) + std::trunc(cost_us) - 1);
+      }
+      auto& own = changes[at(placement_[at(op)])];
+      own.emplace_back(step_.start_us[at(op)], false, bytes);
+      own.emplace_back(end_us, true, -bytes);
+    }
+    for (auto& own : changes) {
+      std::sort(own.begin(), own.end());
+      std::vector<std::int64_t> deltas;
+      for (const auto& change : own) deltas.push_back(std::get<2>(change));
+      step_.peak_bytes.push_back(highest(deltas, 0));
+    }
+  }
+
+  const Problem& problem_;
+  const Graph& graph_;
+  const Placement& placement_;
+  std::vector<std::size_t> missing_;
+  std::vector<DeviceState> devices_;
+  std::map<Event, Sending> events_;
+  int counter_ = 0;
+  ReferenceStep step_;
+};
+
+// --- dataflow --------------------------------------------------------------------------------
+
+class DataflowReference {
+ public:
+  DataflowReference(const Problem& problem, const Placement& placement)
+      : problem_(problem),
+        graph_(problem.graph()),
+        placement_(placement),
+        priority_(priorities_us(problem)),
+        missing_(at(graph_.op_count())),
+        start_at_(at(graph_.op_count())),
+        end_at_(at(graph_.op_count())),
+        devices_(at(problem.cluster().device_count())) {
+    step_.start_us.resize(at(graph_.op_count()));
+  }
+
+  ReferenceStep run() {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      missing_[at(op)] = graph_.in_edges(op).size();
+      if (missing_[at(op)] == 0) make_ready(op);
+    }
+    for (;;) {
+      start_transfers();
+      start_ops();
+      double next_us = kCannotRun;
+      for (const DeviceState& device : devices_) {
+        if (device.running != kNoOp) next_us = std::min(next_us, device.end_us);
+      }
+      for (const Moving& moving : moving_) {
+        if (moving.started) next_us = std::min(next_us, moving.end_us);
+      }
+      if (next_us == kCannotRun) break;
+      now_us_ = next_us;
+      end_ops();
+      end_transfers(/*signals=*/false);
+      end_transfers(/*signals=*/true);
+    }
+    step_.runtime_us = now_us_;
+    measure_memory();
+    return step_;
+  }
+
+ private:
+  struct DeviceState {
+    std::vector<OpId> ready;  ///< in the order in which they became so
+    OpId running = kNoOp;
+    double end_us = 0;
+  };
+
+  /// A transfer or a signal to one receiver, kept after its end.
+  struct Moving {
+    Sending sending;
+    DeviceId src = kNoDevice, dst = kNoDevice;
+    bool signal = false;
+    bool started = false, done = false;
+    double end_us = 0;
+    int start_at = 0, end_at = 0;  ///< in the order of events
+    std::set<std::string> needs;   ///< engines and channels
+  };
+
+  void make_ready(OpId op) { devices_[at(placement_[at(op)])].ready.push_back(op); }
+
+  void release(OpId op) {
+    if (--missing_[at(op)] == 0) make_ready(op);
+  }
+
+  /// Consumers by tensor in port order, control edges last; within one the most urgent first.
+  std::vector<Sending> sendings(OpId op) const {
+    std::vector<TensorId> tensors(graph_.outputs(op).begin(), graph_.outputs(op).end());
+    tensors.push_back(kNoTensor);
+    std::vector<Sending> all;
+    for (const TensorId tensor : tensors) {
+      Sending sending{op, tensor, {}};
+      for (const Edge& edge : graph_.out_edges(op)) {
+        if (edge.tensor == tensor) sending.consumers.push_back(edge.dst);
+      }
+      std::sort(sending.consumers.begin(), sending.consumers.end(), [&](OpId a, OpId b) {
+        return std::pair(-priority_[at(a)], a) < std::pair(-priority_[at(b)], b);
+      });
+      all.push_back(sending);
+    }
+    return all;
+  }
+
+  void end_ops() {
+    for (DeviceId d = 0; d < problem_.cluster().device_count(); ++d) {
+      DeviceState& device = devices_[at(d)];
+      if (device.running == kNoOp || device.end_us != now_us_) continue;
+      const OpId op = device.running;
+      device.running = kNoOp;
+      end_at_[at(op)] = ++events_;
+      for (const Sending& sending : sendings(op)) {
+        for (const OpId consumer : sending.consumers) {
+          const DeviceId dst = placement_[at(consumer)];
+          if (dst == d) {
+            release(consumer);
+          } else {
+            send(sending, consumer, d, dst);
+          }
+        }
+      }
+    }
+  }
+
+  void send(const Sending& sending, OpId consumer, DeviceId src, DeviceId dst) {
+    for (Moving& moving : moving_) {
+      if (moving.sending.producer == sending.producer && moving.sending.tensor == sending.tensor &&
+          moving.dst == dst) {
+        moving.sending.consumers.push_back(consumer);
+        return;
+      }
+    }
+    Moving moving;
+    moving.sending = {sending.producer, sending.tensor, {consumer}};
+    moving.src = src;
+    moving.dst = dst;
+    moving.signal = sending.tensor == kNoTensor;
+    const Route& route = problem_.cluster().route(src, dst);
+    if (moving.signal) {
+      moving.started = true;
+      moving.end_us = now_us_ + route.latency_us;
+    } else {
+      moving.needs = {"out of " + std::to_string(src), "into " + std::to_string(dst)};
+      for (const ChannelId channel : route.channels) {
+        moving.needs.insert("channel " + std::to_string(channel));
+      }
+    }
+    moving_.push_back(moving);
+  }
+
+  void end_transfers(bool signals) {
+    std::vector<Moving*> ending;
+    for (Moving& moving : moving_) {
+      if (moving.signal == signals && moving.started && moving.end_us == now_us_) {
+        ending.push_back(&moving);
+      }
+    }
+    // Signals in the order of sending; transfers by sender, of which each has one at a time.
+    if (!signals) {
+      std::sort(ending.begin(), ending.end(),
+                [](const Moving* a, const Moving* b) { return a->src < b->src; });
+    }
+    for (Moving* moving : ending) {
+      moving->started = false;
+      moving->done = true;
+      moving->end_at = ++events_;
+      for (const OpId consumer : moving->sending.consumers) release(consumer);
+    }
+  }
+
+  void start_transfers() {
+    std::set<std::string> taken;  // by transfers under way, and by older heads
+    std::set<DeviceId> had_head;
+    for (const Moving& moving : moving_) {
+      if (moving.started) taken.insert(moving.needs.begin(), moving.needs.end());
+      if (moving.started && !moving.signal) had_head.insert(moving.src);
+    }
+    for (Moving& moving : moving_) {
+      if (moving.started || moving.done || !had_head.insert(moving.src).second) continue;
+      const bool free = std::none_of(moving.needs.begin(), moving.needs.end(),
+                                     [&](const std::string& one) { return taken.count(one) > 0; });
+      taken.insert(moving.needs.begin(), moving.needs.end());
+      if (!free) continue;
+      moving.started = true;
+      moving.start_at = ++events_;
+      moving.end_us = now_us_ + problem_.cluster()
+                                    .route(moving.src, moving.dst)
+                                    .transfer_us(graph_.bytes(moving.sending.tensor));
+    }
+  }
+
+  void start_ops() {
+    for (DeviceId d = 0; d < problem_.cluster().device_count(); ++d) {
+      DeviceState& device = devices_[at(d)];
+      if (device.running != kNoOp || device.ready.empty()) continue;
+      const auto best =
+          std::max_element(device.ready.begin(), device.ready.end(),
+                           [&](OpId a, OpId b) { return priority_[at(a)] < priority_[at(b)]; });
+      const OpId op = *best;
+      device.ready.erase(best);
+      const double cost_us = problem_.cost_us(op, d);
+      device.running = op;
+      device.end_us =
+          now_us_ + (cost_us == 0 ? 0 : cost_us + problem_.cluster().device(d).op_overhead_us);
+      step_.start_us[at(op)] = now_us_;
+      start_at_[at(op)] = ++events_;
+    }
+  }
+
+  /// From the order of events alone: what is held from which event to which.
+  void measure_memory() {
+    using Changes = std::multimap<int, std::int64_t>;
+    std::vector<Changes> changes(devices_.size());
+    std::vector<std::int64_t> resident(devices_.size(), 0);
+    const auto hold = [&](DeviceId d, int from, int to, std::int64_t bytes) {
+      changes[at(d)].emplace(from, bytes);
+      changes[at(d)].emplace(to, -bytes);
+    };
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const DeviceId d = placement_[at(op)];
+      resident[at(d)] += graph_.own_param_bytes(op);
+      hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
+      for (const TensorId tensor : graph_.outputs(op)) {
+        int until = end_at_[at(op)];
+        for (const Edge& edge : graph_.out_edges(op)) {
+          if (edge.tensor == tensor && placement_[at(edge.dst)] == d) {
+            until = std::max(until, end_at_[at(edge.dst)]);
+          }
+        }
+        for (const Moving& moving : moving_) {
+          if (moving.sending.tensor == tensor) until = std::max(until, moving.end_at);
+        }
+        hold(d, start_at_[at(op)], until, graph_.bytes(tensor));
+      }
+    }
+    for (const Moving& moving : moving_) {
+      if (moving.signal) continue;
+      int until = 0;
+      for (const OpId consumer : moving.sending.consumers) {
+        until = std::max(until, end_at_[at(consumer)]);
+      }
+      hold(moving.dst, moving.start_at, until, graph_.bytes(moving.sending.tensor));
+    }
+    for (const Graph::SharedParameter& shared : graph_.shared_parameters()) {
+      std::set<DeviceId> devices;
+      for (const OpId consumer : shared.consumers) devices.insert(placement_[at(consumer)]);
+      for (const DeviceId d : devices) resident[at(d)] += shared.bytes;
+    }
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      // One event takes or gives, never both, so its changes count together.
+      std::vector<std::int64_t> deltas;
+      int last = -1;
+      for (const auto& [event, bytes] : changes[d]) {
+        if (event == last) {
+          deltas.back() += bytes;
+        } else {
+          deltas.push_back(bytes);
+        }
+        last = event;
+      }
+      step_.peak_bytes.push_back(highest(deltas, resident[d]));
+    }
+  }
+
+  const Problem& problem_;
+  const Graph& graph_;
+  const Placement& placement_;
+  const std::vector<double> priority_;
+  std::vector<std::size_t> missing_;
+  std::vector<int> start_at_, end_at_;  // by op, in the order of events
+  std::vector<DeviceState> devices_;
+  std::vector<Moving> moving_;  // in the order in which they were queued
+  double now_us_ = 0;
+  int events_ = 0;
+  ReferenceStep step_;
+};
+
+}  // namespace
+
+ReferenceStep reference_step(const Problem& problem, const Placement& placement) {
+  return problem.options().semantics == Semantics::placeto
+             ? PlacetoReference(problem, placement).run()
+             : DataflowReference(problem, placement).run();
+}
+
+std::vector<double> reference_loads(const Problem& problem, const Placement& placement) {
+  const Graph& graph = problem.graph();
+  const Cluster& cluster = problem.cluster();
+  std::vector<double> loads;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    double load_us = 0;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const double cost_us = problem.cost_us(op, d);
+      if (placement[at(op)] == d && cost_us != 0) {
+        load_us += cost_us + cluster.device(d).op_overhead_us;
+      }
+      for (const TensorId tensor : graph.outputs(op)) {
+        double slowest_us = 0;
+        bool received = false;
+        for (const Edge& edge : graph.out_edges(op)) {
+          const DeviceId src = placement[at(op)];
+          const DeviceId dst = placement[at(edge.dst)];
+          if (edge.tensor != tensor || src == dst) continue;
+          const double us = cluster.route(src, dst).transfer_us(graph.bytes(tensor));
+          slowest_us = std::max(slowest_us, us);
+          if (dst == d && !received && !cluster.device(d).host) {
+            load_us += us;
+            received = true;
+          }
+        }
+        if (placement[at(op)] == d && !cluster.device(d).host) load_us += slowest_us;
+      }
+    }
+    loads.push_back(load_us);
+  }
+  return loads;
+}
+
+}  // namespace berth::test
