@@ -85,11 +85,10 @@ class Contention {
 
   /// Where it may not, all that `head` needs is claimed for the rest of this round.
   bool may_start(const Plan& plan, const Head& head) {
+    // Without channels the receiver is all that two heads can both want, and whatever keeps an
+    // older head from it keeps a younger one too.
+    if (plan.uniform_routes) return !receiver_busy_[head.receiver];
     bool free = !receiver_busy_[head.receiver] && receiver_claimed_[head.receiver] != round_;
-    if (plan.uniform_routes) {
-      if (!free) receiver_claimed_[head.receiver] = round_;
-      return free;
-    }
     const auto& route = channels(plan, head.sender, head.receiver);
     for (const ChannelId channel : route) {
       const auto c = static_cast<std::size_t>(channel);
