@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+
+#include "berth/cluster.h"
+#include "berth/graph.h"
+#include "berth/problem.h"
+
+namespace berth::onnx_frontend {
+
+/// Copies `model` to `output` with the placement of `graph` (loaded from it, perhaps pruned since):
+///  - every node of the main graph gets the metadata "berth.device" = its device's name (IR 10). A
+///    call of a local function gets it where all ops inlined from it agree, a Constant where all
+///    ops that read it do;
+///  - the model gets a device configuration named "berth" that lists the cluster's devices (IR 11).
+/// Readers of older IR versions skip both. Everything else is copied byte by byte, weights without
+/// being held. `output` may be `model`; it is replaced as a whole or not at all.
+///
+/// Throws Error(invalid_argument) where `graph` is not of this model, Error(io).
+void write_annotated(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
+                     const Placement& placement, const std::filesystem::path& output);
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,120 @@
+#include "onnx/frontend.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "berth/error.h"
+#include "onnx/annotation.h"
+#include "onnx/dims.h"
+#include "onnx/inference.h"
+#include "onnx/model.h"
+#include "onnx/program.h"
+#include "onnx/translation.h"
+#include "support/text.h"
+
+namespace berth::onnx_frontend {
+namespace {
+
+using frontend::cat;
+using frontend::list_names;
+using frontend::readable;
+
+// The installed libonnx refuses a model that imports more than it knows. Its schemas are asked op
+// by op instead, so that the newest ones it has serve.
+void note_new_opsets(const Model& model, std::vector<std::string>& notes) {
+  const auto& known = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  for (const auto& [domain, version] : model.opsets) {
+    const auto found = known.find(domain);
+    if (found == known.end() || version <= found->second.second) continue;
+    notes.push_back(cat("operator set ", domain.empty() ? "ai.onnx" : readable(domain), " ",
+                        version, " is newer than the installed libonnx knows (",
+                        found->second.second, "); operators it changed are read as in that one"));
+  }
+}
+
+void note_inference(const InferenceReport& report, std::vector<std::string>& notes) {
+  if (!report.unknown_operators.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, count] : report.unknown_operators) {
+      names.push_back(cat(name, " (", count, "x)"));
+    }
+    notes.push_back(
+        cat("operators not known here are kept as they are; sizes of what they make "
+            "come from the file or stay unknown: ",
+            list_names(names)));
+  }
+  if (report.refused > 0) {
+    notes.push_back(cat("shape inference refuses ", report.refused, " nodes, first ",
+                        readable(report.first_refusal)));
+  }
+  if (report.contradictions > 0) {
+    notes.push_back(cat(report.contradictions,
+                        " tensors have another type or shape in the file "
+                        "than follows from the inputs; the latter counts"));
+  }
+  if (!report.loops_of_unknown_length.empty()) {
+    notes.push_back(
+        cat("how often a loop runs is not known before it does; its body is counted "
+            "once: ",
+            list_names(report.loops_of_unknown_length)));
+  }
+}
+
+void note_data(const Model& model, std::vector<std::string>& notes) {
+  if (model.tensors_without_data > 0) {
+    notes.push_back(cat(model.tensors_without_data,
+                        " weights have no data in the file; their "
+                        "sizes follow from their shapes"));
+  }
+  if (!model.missing_files.empty()) {
+    notes.push_back(cat("files with external weights are not there, which placing does without: ",
+                        list_names(model.missing_files)));
+  }
+}
+
+std::string graph_name(const Model& model) {
+  const std::string& name = model.proto->graph().name();
+  return name.empty() ? readable(model.path.stem().string()) : readable(name);
+}
+
+}  // namespace
+
+OnnxFrontend::OnnxFrontend(const Options& /*options*/) {}
+
+bool OnnxFrontend::claims(const std::filesystem::path& model) const {
+  std::string name = model.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.ends_with(".onnx") || name.ends_with(".onnx.pb");
+}
+
+LoadedModel OnnxFrontend::load(const std::filesystem::path& path, const LoadOptions& options) {
+  const std::unique_ptr<Model> model = read_model(path);
+  bind_dims(*model, options);
+  Program program = make_program(*model);
+  const InferenceReport report = infer(program);
+
+  LoadedModel loaded;
+  loaded.notes = model->notes;
+  note_new_opsets(*model, loaded.notes);
+  loaded.notes.insert(loaded.notes.end(), program.notes.begin(), program.notes.end());
+  note_data(*model, loaded.notes);
+  note_inference(report, loaded.notes);
+  try {
+    loaded.graph = translate(program, graph_name(*model), loaded.notes);
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), cat(model->file, ": ", refusal.what()));
+  }
+  return loaded;
+}
+
+void OnnxFrontend::annotate(const std::filesystem::path& model, const Graph& graph,
+                            const Cluster& cluster, const Placement& placement,
+                            const std::filesystem::path& output) {
+  write_annotated(model, graph, cluster, placement, output);
+}
+
+}  // namespace berth::onnx_frontend

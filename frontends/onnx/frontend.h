@@ -1,0 +1,21 @@
+#pragma once
+
+#include "berth/frontend.h"
+#include "berth/options.h"
+
+namespace berth::onnx_frontend {
+
+/// Models of the ONNX exchange format: files whose name ends in ".onnx" (or ".onnx.pb", as the
+/// first model zoos named them).
+class OnnxFrontend final : public Frontend {
+ public:
+  explicit OnnxFrontend(const Options& options);
+
+  [[nodiscard]] bool claims(const std::filesystem::path& model) const override;
+  [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
+                                 const LoadOptions& options) override;
+  void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
+                const Placement& placement, const std::filesystem::path& output) override;
+};
+
+}  // namespace berth::onnx_frontend

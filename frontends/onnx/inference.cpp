@@ -1,0 +1,276 @@
+#include "onnx/inference.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+
+#include "onnx/op_context.h"
+#include "support/text.h"
+
+namespace berth::onnx_frontend {
+namespace {
+
+using frontend::cat;
+using onnx::TensorProto;
+
+// Loops inside loops run their bodies' inference more than once per level; past this many node
+// visits per node the first result stands.
+constexpr std::int64_t kVisitsPerNode = 8;
+
+class Inference {
+ public:
+  explicit Inference(Program& program)
+      : program_(program), visits_left_(program.node_count * kVisitsPerNode) {}
+
+  void run(const Body& body, bool report);
+  InferenceReport take_report() { return std::move(report_); }
+
+ private:
+  void visit(const Node& node, bool report);
+  void infer_op(OpContext& op, bool report);
+  void infer_if(OpContext& op, bool report);
+  void infer_loop(OpContext& op, bool report);
+  void infer_scan(OpContext& op, bool report);
+  // Types of the body's inputs, then the body. False where the counts do not fit.
+  bool enter(const Body& body, const std::vector<Type>& inputs, bool report);
+  Type result(const Body& body, std::size_t i) const {
+    const bool known = i < body.outputs.size() && body.outputs[i] != kNoValue;
+    return known ? program_.value(body.outputs[i]).type : Type{};
+  }
+  void iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
+               std::size_t states, std::size_t first_result, bool report);
+
+  Program& program_;
+  InferenceReport report_;
+  std::int64_t visits_left_;
+};
+
+bool bigger(const Type& a, const Type& b) {
+  return product(a.dims, 0, a.dims.size()) > product(b.dims, 0, b.dims.size());
+}
+
+// What two types of a value have in common; sets `changed` where they differ.
+Type common(const Type& a, const Type& b, bool& changed) {
+  if (a.other || b.other) return a.other ? a : b;
+  Type out = a;
+  if (a.elem != b.elem) out.elem = 0;
+  if (a.has_shape && b.has_shape && a.dims.size() == b.dims.size()) {
+    for (std::size_t i = 0; i < out.dims.size(); ++i) {
+      if (a.dims[i] == b.dims[i]) continue;
+      out.dims[i] = kUnknownDim;
+      changed = true;
+    }
+  } else if (a.has_shape != b.has_shape || a.dims.size() != b.dims.size()) {
+    out.has_shape = false;
+    out.dims.clear();
+    changed = true;
+  }
+  return out;
+}
+
+bool is_control_flow(const Node& node) {
+  return node.domain.empty() && !node.bodies.empty();
+}
+
+// --- control flow --------------------------------------------------------------------------------
+
+bool Inference::enter(const Body& body, const std::vector<Type>& inputs, bool report) {
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    Value& value = program_.value(body.inputs[i]);
+    value.type = i < inputs.size() ? inputs[i] : Type{};
+    merge_type(value.type, value.declared);
+  }
+  run(body, report);
+  return body.inputs.size() == inputs.size();
+}
+
+void Inference::infer_if(OpContext& op, bool report) {
+  const Body* const yes = op.node.body("then_branch");
+  const Body* const no = op.node.body("else_branch");
+  for (const Body* const branch : {yes, no}) {
+    if (branch != nullptr) enter(*branch, {}, report);
+  }
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    const Type a = yes != nullptr ? result(*yes, i) : Type{};
+    const Type b = no != nullptr ? result(*no, i) : Type{};
+    // A placement needs room for either: the larger where both are known.
+    if (a.complete() && b.complete()) {
+      op.out[i] = bigger(b, a) ? b : a;
+    } else {
+      op.out[i] = a.complete() || !b.has_shape ? a : b;
+      merge_type(op.out[i], a.complete() ? b : a);
+    }
+  }
+}
+
+// Runs a loop's body until the types of its state stay as they are: a dimension that grows from one
+// iteration to the next ends as unknown.
+void Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
+                        std::size_t states, std::size_t first_result, bool report) {
+  for (int round = 0; round < 3; ++round) {
+    enter(body, inputs, report && round == 0);
+    bool changed = false;
+    for (std::size_t i = 0; i < states && first_state + i < inputs.size(); ++i) {
+      Type& before = inputs[first_state + i];
+      before = common(before, result(body, first_result + i), changed);
+    }
+    if (!changed || visits_left_ <= 0) return;
+  }
+}
+
+void Inference::infer_loop(OpContext& op, bool report) {
+  const Body& body = *op.node.bodies.front();
+  const std::size_t states = op.input_count() > 2 ? op.input_count() - 2 : 0;
+  std::vector<Type> inputs = {tensor_type(TensorProto::INT64, {}),
+                              tensor_type(TensorProto::BOOL, {})};
+  for (std::size_t i = 0; i < states; ++i) {
+    const Type* const type = op.input(i + 2);
+    inputs.push_back(type != nullptr ? *type : Type{});
+  }
+  iterate(body, inputs, 2, states, 1, report);
+  std::int64_t trips = kUnknownDim;
+  if (const auto stated = op.integers(0); stated && stated->size() == 1) {
+    // A huge count stands for "until the condition fails".
+    if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
+  }
+  if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    Type type = result(body, i + 1);
+    if (i >= states && !type.other) {  // collected over the iterations
+      if (type.has_shape) type.dims.insert(type.dims.begin(), trips);
+    }
+    op.set(i, std::move(type));
+  }
+}
+
+std::int64_t listed(const OpContext& op, std::string_view name, std::size_t i) {
+  const auto values = op.ints_attribute(name);
+  return values && i < values->size() ? (*values)[i] : 0;
+}
+
+void Inference::infer_scan(OpContext& op, bool report) {
+  const Body& body = *op.node.bodies.front();
+  const auto scanned = op.int_attribute("num_scan_inputs", 0);
+  // Scan 8 has the sequence lengths as input 0 and a batch dimension before the sequence.
+  const bool old = op.node.opset < 9;
+  const std::size_t skipped = old ? 1 : 0;
+  if (scanned < 1 || static_cast<std::size_t>(scanned) + skipped > op.input_count()) return;
+  const std::size_t states = op.input_count() - skipped - static_cast<std::size_t>(scanned);
+  std::int64_t length = kUnknownDim, batch = kUnknownDim;
+  std::vector<Type> inputs;
+  for (std::size_t i = skipped; i < op.input_count(); ++i) {
+    Type type = op.input(i) != nullptr ? *op.input(i) : Type{};
+    const bool is_state = i - skipped < states;
+    if (type.has_shape && old && !type.dims.empty()) {
+      batch = type.dims.front();
+      type.dims.erase(type.dims.begin());
+    }
+    if (type.has_shape && !is_state) {
+      const std::int64_t at = old ? 0 : listed(op, "scan_input_axes", i - states);
+      const auto axis = normal_axis(at, type.dims.size());
+      if (!axis) return;
+      length = type.dims[*axis];
+      type.dims.erase(type.dims.begin() + static_cast<std::ptrdiff_t>(*axis));
+    }
+    inputs.push_back(std::move(type));
+  }
+  iterate(body, inputs, 0, states, 0, report);
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    Type type = result(body, i);
+    if (type.has_shape && i >= states) {
+      const std::int64_t at = old ? 0 : listed(op, "scan_output_axes", i - states);
+      const auto axis = normal_axis(at, type.dims.size() + 1);
+      if (!axis) continue;
+      type.dims.insert(type.dims.begin() + static_cast<std::ptrdiff_t>(*axis), length);
+    }
+    if (type.has_shape && old) type.dims.insert(type.dims.begin(), batch);
+    op.set(i, std::move(type));
+  }
+}
+
+// --- one node ------------------------------------------------------------------------------------
+
+bool all_complete(const std::vector<Type>& types) {
+  return std::all_of(types.begin(), types.end(), [](const Type& t) { return t.complete(); });
+}
+
+void Inference::infer_op(OpContext& op, bool report) {
+  const Node& node = op.node;
+  if (is_control_flow(node)) {
+    if (node.type() == "If") return infer_if(op, report);
+    if (node.type() == "Loop") return infer_loop(op, report);
+    if (node.type() == "Scan") return infer_scan(op, report);
+  }
+  for (const auto& body : node.bodies) enter(*body, {}, report);
+  const Rule rule = find_rule(node.domain, node.type());
+  if (rule != nullptr) {
+    rule(op);
+    if (all_complete(op.out)) return;
+  }
+  std::string why;
+  if (infer_by_schema(op, why) || !report) return;
+  if (!why.empty()) {
+    if (report_.refused++ == 0) report_.first_refusal = cat(describe(*node.proto), ": ", why);
+  } else if (rule == nullptr &&
+             onnx::OpSchemaRegistry::Schema(node.type(), std::string(node.domain)) == nullptr) {
+    const std::string domain(node.domain);
+    ++report_.unknown_operators[frontend::readable(domain.empty() ? node.type()
+                                                                  : domain + "." + node.type())];
+  }
+}
+
+void Inference::visit(const Node& node, bool report) {
+  OpContext op(node, program_);
+  infer_op(op, report);
+  for (Type& type : op.out) {
+    for (std::int64_t& dim : type.dims) dim = valid_dim(dim);
+    if (type.rank() > kMaxRank) type = tensor_type(type.elem);
+  }
+  std::vector<DataPtr> contents = fold(op);
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    if (node.outputs[i] == kNoValue) continue;
+    Value& value = program_.value(node.outputs[i]);
+    value.data = std::move(contents[i]);
+    if (value.data) op.out[i].set_shape(value.data->dims);
+    value.type = std::move(op.out[i]);
+    if (!merge_type(value.type, value.declared) && report) ++report_.contradictions;
+  }
+}
+
+void Inference::run(const Body& body, bool report) {
+  for (const std::int32_t index : body.order) {
+    --visits_left_;
+    visit(body.nodes[static_cast<std::size_t>(index)], report);
+  }
+}
+
+}  // namespace
+
+InferenceReport infer(Program& program) {
+  Inference inference(program);
+  inference.run(program.main, true);
+  return inference.take_report();
+}
+
+double trip_count(const Program& program, const Node& op) {
+  if (!is_control_flow(op)) return 1;
+  const auto known = [&](ValueId id) { return id != kNoValue && program.value(id).data; };
+  if (op.type() == "Loop" && !op.inputs.empty() && known(op.inputs[0])) {
+    const Data& data = *program.value(op.inputs[0]).data;
+    const auto trips = data.size() == 1 ? data.integer(0) : std::nullopt;
+    if (trips && *trips >= 0 && *trips < std::int64_t{1} << 31) return static_cast<double>(*trips);
+  }
+  if (op.type() == "Scan" && !op.inputs.empty() && op.inputs.back() != kNoValue) {
+    // The last input is one of those that are cut into one piece per iteration.
+    const Type& type = program.value(op.inputs.back()).type;
+    const OpContext context(op, program);
+    const auto scanned = static_cast<std::size_t>(context.int_attribute("num_scan_inputs", 1));
+    const bool old = op.opset < 9;
+    const std::int64_t at = old ? 1 : listed(context, "scan_input_axes", scanned - 1);
+    const auto axis = normal_axis(at, type.dims.size());
+    if (axis && type.dims[*axis] != kUnknownDim) return static_cast<double>(type.dims[*axis]);
+  }
+  return 1;
+}
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,64 @@
+// A model file, parsed and checked as far as that goes without looking at shapes.
+#pragma once
+
+#include <google/protobuf/arena.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace berth::onnx_frontend {
+
+/// Opset version by domain ("" = the standard one, also written "ai.onnx").
+using Opsets = std::unordered_map<std::string, std::int64_t>;
+
+/// The standard domain has two names; this gives it one.
+[[nodiscard]] inline std::string_view domain_of(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
+}
+
+struct Model {
+  std::filesystem::path path;
+  std::string file;  ///< the path as text, for messages
+  google::protobuf::Arena arena;
+  onnx::ModelProto* proto = nullptr;  ///< the skeleton, in the arena
+  Opsets opsets;
+  /// Local functions by function_key.
+  std::unordered_map<std::string, const onnx::FunctionProto*> functions;
+  std::vector<std::string> notes;
+
+  // What the tensor checks found, for notes.
+  std::int64_t tensors_without_data = 0;
+  std::vector<std::string> missing_files;             ///< external data files that are not there
+  std::unordered_set<std::string> checked_locations;  ///< of external data
+};
+
+/// Reads the structure of the model at `path`; tensor data is not read.
+/// Throws Error naming the file, the tensor or the byte, and the fix.
+[[nodiscard]] std::unique_ptr<Model> read_model(const std::filesystem::path& path);
+
+/// Checks a tensor of the model: rank, dimensions, size, that its data fits its shape, and that
+/// external data stays within the model's folder. Throws Error(invalid_file).
+void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_view name);
+
+[[nodiscard]] std::string function_key(std::string_view domain, std::string_view name,
+                                       std::string_view overload);
+
+// Fields that the installed libonnx does not know.
+[[nodiscard]] std::string_view overload_of(const onnx::NodeProto& node);
+/// The device the node's metadata names; empty = none.
+[[nodiscard]] std::string_view requested_device_of(const onnx::NodeProto& node);
+/// The function's attributes that have a default.
+[[nodiscard]] std::vector<onnx::AttributeProto> default_attributes(
+    const onnx::FunctionProto& function);
+[[nodiscard]] std::vector<onnx::ValueInfoProto> value_infos(const onnx::FunctionProto& function);
+/// Bytes of an attribute that the skeleton left out.
+[[nodiscard]] std::int64_t dropped_bytes(const onnx::AttributeProto& attribute);
+
+}  // namespace berth::onnx_frontend

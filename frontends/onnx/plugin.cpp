@@ -1,0 +1,6 @@
+#include "berth/plugin.h"
+
+#include "onnx/frontend.h"
+
+BERTH_FRONTEND_PLUGIN_NO_OPTIONS(berth::onnx_frontend::OnnxFrontend, "onnx", BERTH_VERSION_STRING,
+                                 "models of the ONNX exchange format (.onnx)")

@@ -1,0 +1,48 @@
+// A model file without its heavy parts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth::onnx_frontend {
+
+// Fields of ModelProto and the messages in it that this code reads or writes by number: those newer
+// than the installed libonnx, and those of the annotation.
+inline constexpr std::uint32_t kModelGraph = 7;
+inline constexpr std::uint32_t kModelConfiguration = 26;  // IR 11
+inline constexpr std::uint32_t kGraphNode = 1;
+inline constexpr std::uint32_t kNodeOverload = 8;        // IR 10
+inline constexpr std::uint32_t kNodeMetadata = 9;        // IR 10
+inline constexpr std::uint32_t kFunctionAttribute = 11;  // IR 9: attributes with a default
+inline constexpr std::uint32_t kFunctionValueInfo = 12;  // IR 10
+inline constexpr std::uint32_t kFunctionOverload = 13;   // IR 10
+inline constexpr std::uint32_t kEntryKey = 1;
+inline constexpr std::uint32_t kEntryValue = 2;
+
+/// Key of the node metadata that holds the device an op is placed on.
+inline constexpr std::string_view kDeviceKey = "berth.device";
+
+// Fields that only skeletons have.
+inline constexpr std::uint32_t kPayloadBytes = 1000;  // TensorProto: bytes of data in the file
+inline constexpr std::uint32_t kRawBytes = 1001;      // TensorProto: those of them in raw_data
+inline constexpr std::uint32_t kDroppedBytes = 1002;  // AttributeProto: bytes left out
+
+struct Skeleton {
+  std::string bytes;  ///< a ModelProto
+  bool has_training_info = false;
+};
+
+/// Copies a serialized ModelProto without what placing needs not: tensor data (all but small
+/// integer tensors and a few floating-point numbers, which shape inference reads), long strings
+/// and lists of attributes, documentation, metadata other than the device of a node, quantization
+/// annotations, training information. Pages of `model` that hold only tensor data are not touched.
+///
+/// Throws Error(invalid_file) naming the byte where a known field has a wrong wire type, where a
+/// message is cut short, or where graphs nest deeper than 32.
+[[nodiscard]] Skeleton make_skeleton(std::string_view model, const std::string& file);
+
+/// The value of a `kDeviceKey` entry if this StringStringEntryProto is one, else empty.
+[[nodiscard]] std::string_view device_of_entry(std::string_view entry, const std::string& file);
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,220 @@
+#include "onnx/translation.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "berth/costs.h"
+#include "onnx/graph_names.h"
+#include "onnx/inference.h"
+#include "support/text.h"
+
+namespace berth::onnx_frontend {
+namespace {
+
+using frontend::cat;
+using frontend::readable;
+
+constexpr std::size_t kLongestText = 1024;
+constexpr Work kNoWork = {0, 0, OpClass::none, DType::f32, 0};
+
+std::string op_type(const Node& node) {
+  const std::string domain(node.domain);
+  return readable(domain.empty() ? node.type() : domain + "." + node.type());
+}
+
+std::int64_t bytes_of(const TensorInfo& info) {
+  if (info.bytes != kUnknownBytes) return info.bytes;
+  const std::int64_t count = info.has_shape ? element_count(info.shape) : kUnknownDim;
+  const int bits = dtype_bits(info.dtype);
+  if (count == kUnknownDim || bits == 0) return 0;
+  if (count > std::numeric_limits<std::int64_t>::max() / bits) return 0;
+  return (count * bits + 7) / 8;
+}
+
+// Translates one body; those of its ops come out as stated work.
+class Translator {
+ public:
+  Translator(const Program& program, const Body& body, std::string name)
+      : program_(program), body_(body), builder_(std::move(name), "onnx") {
+    tensors_.reserve(program.values.size());
+  }
+
+  std::shared_ptr<const Graph> translate_main(const GraphNames& names);
+  // For costing only: names do not matter, and what comes from outside is a parameter.
+  Work translate_body();
+
+ private:
+  void add_node(const Node& node, const std::string& name);
+  void add_returned_constants(const GraphNames& names);
+  void add_attributes(OpId op, const Node& node);
+  void add_bodies(OpId op, const Node& node);
+  TensorId tensor(ValueId id);
+  std::int64_t bytes_inside(const Body& body) const;
+  void read_inputs(const std::vector<std::pair<OpId, const Node*>>& ops);
+
+  const Program& program_;
+  const Body& body_;
+  GraphBuilder builder_;
+  std::unordered_map<ValueId, TensorId> tensors_;
+  std::vector<std::pair<OpId, const Node*>> ops_;
+};
+
+// The tensor of a value; one that nothing here produces becomes a parameter when first read.
+TensorId Translator::tensor(ValueId id) {
+  if (id == kNoValue) return kNoTensor;
+  const auto [entry, is_new] = tensors_.try_emplace(id, kNoTensor);
+  if (is_new) {
+    const Value& value = program_.value(id);
+    entry->second = builder_.add_parameter(tensor_info(value.type), readable(value.name));
+  }
+  return entry->second;
+}
+
+void Translator::add_attributes(OpId op, const Node& node) {
+  std::int64_t bytes = 0;
+  for (const auto& a : node.proto->attribute()) {
+    const std::string name = readable(a.name());
+    bytes += dropped_bytes(a);
+    if (a.has_t()) {
+      bytes += bytes_of(tensor_info(
+          tensor_type(a.t().data_type(), Dims(a.t().dims().begin(), a.t().dims().end()))));
+    }
+    if (name.empty()) continue;
+    if (a.has_i()) {
+      builder_.set_attribute(op, name, std::int64_t{a.i()});
+    } else if (a.has_f()) {
+      builder_.set_attribute(op, name, static_cast<double>(a.f()));
+    } else if (a.has_s() && a.s().size() <= kLongestText) {
+      builder_.set_attribute(op, name, readable(a.s()));
+    } else if (a.ints_size() > 0) {
+      builder_.set_attribute(op, name, std::vector<std::int64_t>(a.ints().begin(), a.ints().end()));
+    } else if (a.floats_size() > 0) {
+      builder_.set_attribute(op, name, std::vector<double>(a.floats().begin(), a.floats().end()));
+    } else if (a.strings_size() > 0) {
+      std::vector<std::string> texts;
+      for (const std::string& text : a.strings()) texts.push_back(readable(text));
+      builder_.set_attribute(op, name, std::move(texts));
+    }
+  }
+  for (const auto& body : node.bodies) bytes += bytes_inside(*body);
+  if (bytes > 0) builder_.set_param_bytes(op, bytes);
+}
+
+std::int64_t Translator::bytes_inside(const Body& body) const {
+  std::int64_t bytes = 0;
+  for (const ValueId id : body.initializers) {
+    bytes += bytes_of(tensor_info(program_.value(id).type));
+  }
+  return bytes;
+}
+
+// One after the other; the class and type of the largest part.
+Work sum_of(const Graph& graph) {
+  Work sum = kNoWork;
+  double largest = -1;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const Work work = op_work(graph, op);
+    sum.flops += work.flops;
+    sum.bytes += work.bytes;
+    sum.launches += work.launches;
+    if (work.flops + work.bytes > largest) {
+      largest = work.flops + work.bytes;
+      sum.op_class = work.op_class;
+      sum.dtype = work.dtype;
+    }
+  }
+  return sum;
+}
+
+void Translator::add_bodies(OpId op, const Node& node) {
+  if (node.bodies.empty()) return;
+  Work work = kNoWork;
+  for (const auto& body : node.bodies) {
+    const Work inside = Translator(program_, *body, "body").translate_body();
+    // Of several bodies one runs (If); the larger is planned for.
+    if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
+  }
+  const double trips = trip_count(program_, node);
+  work.flops *= trips;
+  work.bytes *= trips;
+  work.launches = std::max(1.0, work.launches * trips);
+  builder_.set_work(op, work);
+}
+
+void Translator::add_node(const Node& node, const std::string& name) {
+  const OpId op = builder_.add_op(name, op_type(node));
+  add_attributes(op, node);
+  add_bodies(op, node);
+  if (!node.requested_device.empty()) {
+    builder_.set_requested_device(op, readable(node.requested_device));
+  }
+  for (const ValueId id : node.outputs) {
+    if (id == kNoValue) continue;
+    const Value& value = program_.value(id);
+    tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
+  }
+  ops_.emplace_back(op, &node);
+}
+
+void Translator::read_inputs(const std::vector<std::pair<OpId, const Node*>>& ops) {
+  for (const auto& [op, node] : ops) {
+    for (const ValueId id : node->inputs) builder_.add_input(op, tensor(id));
+    for (const ValueId id : node->captured) builder_.add_input(op, tensor(id));
+  }
+}
+
+std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names) {
+  const auto add_source = [&](ValueId id, const std::string& name, const char* type) {
+    const Value& value = program_.value(id);
+    const OpId op = builder_.add_op(name, type);
+    builder_.set_work(op, kNoWork);
+    tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
+  };
+  for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
+    add_source(body_.inputs[i], names.inputs[i], "Input");
+  }
+  for (std::size_t i = 0; i < body_.nodes.size(); ++i) add_node(body_.nodes[i], names.nodes[i]);
+  for (std::size_t i = 0; i < program_.returned_constants.size(); ++i) {
+    add_source(program_.returned_constants[i], names.constants[i], "Constant");
+  }
+  read_inputs(ops_);
+  return builder_.build();
+}
+
+Work Translator::translate_body() {
+  for (std::size_t i = 0; i < body_.nodes.size(); ++i) {
+    add_node(body_.nodes[i], cat(i));
+  }
+  read_inputs(ops_);
+  return sum_of(*builder_.build());
+}
+
+void note_sizes(const Graph& graph, std::vector<std::string>& notes) {
+  std::vector<std::string> unknown;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (graph.bytes_known(tensor)) continue;
+    const std::string& name = graph.tensor_name(tensor);
+    unknown.push_back(name.empty() ? cat("tensor ", tensor) : name);
+  }
+  if (unknown.empty()) return;
+  notes.push_back(
+      cat(unknown.size(), " of ", graph.tensor_count(),
+          " tensors have no known size and count as 0 bytes: ", frontend::list_names(unknown, 5)));
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> translate(const Program& program, const std::string& name,
+                                       std::vector<std::string>& notes) {
+  const GraphNames names = name_ops(program);
+  if (!names.repeated.empty()) {
+    notes.push_back(cat("several nodes share a name; the later ones got a number: ",
+                        frontend::list_names(names.repeated, 5)));
+  }
+  auto graph = Translator(program, program.main, name).translate_main(names);
+  note_sizes(*graph, notes);
+  return graph;
+}
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/graph.h"
+#include "onnx/program.h"
+
+namespace berth::onnx_frontend {
+
+/// A program with inferred types as a Graph of dialect "onnx":
+///  - graph inputs are ops of type "Input" without work, so that what is fed has a size and a
+///  place;
+///  - initializers, and Constants that the graph does not return, are parameters of their readers;
+///  - op types of other domains than the standard one are "domain.Type";
+///  - an op with a body also reads what its body captures, holds the body's parameters, and has the
+///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known).
+/// What a user should know is appended to `notes`.
+[[nodiscard]] std::shared_ptr<const Graph> translate(const Program& program,
+                                                     const std::string& name,
+                                                     std::vector<std::string>& notes);
+
+}  // namespace berth::onnx_frontend

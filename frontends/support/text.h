@@ -1,0 +1,26 @@
+// Text of messages, and names that come from a file of unknown quality.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::frontend {
+
+/// The parts one after the other, as operator<< writes them.
+template <class... Parts>
+[[nodiscard]] std::string cat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+/// `name` where it is valid UTF-8; otherwise with every offending byte as "\xNN", so that it can
+/// be printed and written as JSON. Longer than 4096 bytes: cut, with "..." at the end.
+[[nodiscard]] std::string readable(std::string_view name);
+
+/// "'a', 'b' and 3 more": at most `shown` of `names`.
+[[nodiscard]] std::string list_names(const std::vector<std::string>& names, std::size_t shown = 8);
+
+}  // namespace berth::frontend
