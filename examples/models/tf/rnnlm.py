@@ -41,6 +41,6 @@ def build(batch, steps, units, vocabulary):
     with at("loss"):
         loss = tf.divide(tf.reduce_sum(entropy), batch, name="total")
 
-    # One AddN per kernel would hold 40 gradients of 134 MB for each layer at once, 10.7 GB together,
+    # One AddN per kernel would hold 40 gradients of 134 MB for each layer at once, 10.7 GB in all,
     # and the network is known to train on one K80 of 12 GB.
     add_training(loss, tf.train.GradientDescentOptimizer(1.0), clip_norm=5.0, running_sum=True)
