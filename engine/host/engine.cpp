@@ -1,7 +1,9 @@
 #include "berth/engine.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "berth/error.h"
@@ -137,13 +139,29 @@ Options checked_options(const PluginDescriptor& descriptor, const OptionTexts& t
   return options;
 }
 
+/// Calls the factory; what it throws beside Error and bad_alloc becomes an Error naming the plugin.
 template <typename Interface>
-std::unique_ptr<Interface> checked_instance(Interface* instance, const char* name) {
-  if (instance == nullptr) {
-    throw Error(ErrorCode::incompatible,
-                cat("plugin '", name, "' made no instance; its factory must return or throw"));
+std::unique_ptr<Interface> make(const PluginDescriptor& descriptor,
+                                Interface* (*create)(const Options&), const OptionTexts& texts) {
+  const Options options = checked_options(descriptor, texts);
+  const auto plugin = [&] {
+    return cat(plugin_kind_name(descriptor.kind), " '", descriptor.name, "'");
+  };
+  std::unique_ptr<Interface> instance;
+  try {
+    instance.reset(create(options));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::incompatible, cat(plugin(), " failed to start: ", error.what()));
   }
-  return std::unique_ptr<Interface>(instance);
+  if (!instance) {
+    throw Error(ErrorCode::incompatible,
+                cat(plugin(), " made no instance; its factory must return or throw"));
+  }
+  return instance;
 }
 
 }  // namespace
@@ -154,8 +172,7 @@ std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionT
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::policy, name).descriptor;
   }
-  return checked_instance(descriptor->create_policy(checked_options(*descriptor, options)),
-                          descriptor->name);
+  return make(*descriptor, descriptor->create_policy, options);
 }
 
 std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const OptionTexts& options) {
@@ -164,8 +181,7 @@ std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const Opt
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::frontend, name).descriptor;
   }
-  return checked_instance(descriptor->create_frontend(checked_options(*descriptor, options)),
-                          descriptor->name);
+  return make(*descriptor, descriptor->create_frontend, options);
 }
 
 void Engine::register_plugin(const PluginDescriptor& descriptor) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "berth/error.h"
+#include "host/library_file.h"
 #include "support/text.h"
 
 namespace berth {
@@ -55,7 +56,7 @@ std::mutex loading;
 
 const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
   const std::lock_guard lock(loading);
-  boost::dll::fs::error_code error;
+  check_library_file(file);
   boost::dll::shared_library library;
   try {
     library.load(std::filesystem::absolute(file),

@@ -1,0 +1,262 @@
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+
+using namespace berth;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path fixture_folder(const std::string& name) {
+  return fs::path(FIXTURES_DIR) / name;
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A folder that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "berth_host_XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~TemporaryFolder() { fs::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Sets BERTH_PLUGIN_PATH for the life of the object.
+class PluginPath {
+ public:
+  explicit PluginPath(const std::string& value) {
+    if (const char* before = std::getenv("BERTH_PLUGIN_PATH")) before_ = before;
+    setenv("BERTH_PLUGIN_PATH", value.c_str(), 1);
+  }
+  ~PluginPath() {
+    if (before_.empty()) {
+      unsetenv("BERTH_PLUGIN_PATH");
+    } else {
+      setenv("BERTH_PLUGIN_PATH", before_.c_str(), 1);
+    }
+  }
+  PluginPath(const PluginPath&) = delete;
+  PluginPath& operator=(const PluginPath&) = delete;
+
+ private:
+  std::string before_;
+};
+
+std::string error_of(Engine& engine, ErrorCode code) {
+  try {
+    static_cast<void>(engine.make_policy("fixture"));
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("plugin host: a good plugin is found, described and made") {
+  Engine engine({fixture_folder("good")});
+  const auto plugins = engine.plugins();
+  REQUIRE(plugins.size() == 1);
+  CHECK(plugins[0].kind == PluginKind::policy);
+  CHECK(plugins[0].name == "fixture");
+  CHECK(plugins[0].description == "a fixture");
+  CHECK(plugins[0].file == fixture_folder("good") / "policy_fixture.so");
+  REQUIRE(plugins[0].options.size() == 1);
+  CHECK(plugins[0].options[0].name == "rounds");
+  CHECK(plugins[0].options[0].default_value == "8");
+  CHECK(engine.problems().empty());
+  CHECK(engine.make_policy("fixture") != nullptr);
+  CHECK(engine.make_policy("fixture", {{"rounds", std::string("3")}}) != nullptr);
+}
+
+TEST_CASE("plugin host: scanning calls nothing in a plugin") {
+  const fs::path file = fixture_folder("good") / "policy_fixture.so";
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  const int* calls = static_cast<int*>(dlsym(library, "fixture_calls"));
+  REQUIRE(calls != nullptr);
+  const int before = *calls;
+  Engine engine({fixture_folder("good")});
+  static_cast<void>(engine.plugins());
+  CHECK(*calls == before);
+  static_cast<void>(engine.make_policy("fixture"));
+  CHECK(*calls == before + 1);
+  dlclose(library);
+}
+
+TEST_CASE("plugin host: plugins of another build are refused with the reason") {
+  struct Refusal {
+    const char* folder;
+    std::vector<std::string> parts;
+  };
+  const std::string abi = std::to_string(BERTH_ABI_VERSION);
+  const std::string other_abi = std::to_string(BERTH_ABI_VERSION + 1);
+  const std::vector<Refusal> refusals = {
+      {"wrong_abi", {"ABI " + other_abi, "ABI " + abi, BERTH_VERSION_STRING, "rebuild"}},
+      {"wrong_size", {"8 bytes", std::to_string(sizeof(PluginDescriptor))}},
+      {"wrong_magic", {"berth_plugin", "descriptor"}},
+      {"wrong_fingerprint", {"otherc++-1", BERTH_BUILD_FINGERPRINT, "9.9.9"}},
+      {"no_fingerprint", {BERTH_BUILD_FINGERPRINT}},
+      {"unknown_kind", {"factory"}},
+      {"other_kind", {"factory"}},
+      {"bad_name", {"name"}},
+      {"no_name", {"name"}},
+      {"no_options", {"options"}},
+      {"nameless_option", {"option #0"}},
+      {"no_factory", {"factory"}},
+      {"no_symbol", {"berth_plugin", "symbol"}},
+      {"unresolved", {"defined_nowhere"}},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.folder);
+    Engine engine({fixture_folder(refusal.folder)});
+    CHECK(engine.plugins().empty());
+    const auto problems = engine.problems();
+    REQUIRE(problems.size() == 1);
+    CAPTURE(problems[0]);
+    CHECK(mentions(problems[0], (fixture_folder(refusal.folder) / "policy_fixture.so").string()));
+    CHECK_FALSE(mentions(problems[0], "\n"));
+    for (const std::string& part : refusal.parts) CHECK(mentions(problems[0], part));
+    // Asked for by name, the refusal is the answer.
+    const std::string error = error_of(engine, ErrorCode::incompatible);
+    CAPTURE(error);
+    for (const std::string& part : refusal.parts) CHECK(mentions(error, part));
+  }
+}
+
+TEST_CASE("plugin host: files that are no libraries are refused") {
+  std::ifstream good(fixture_folder("good") / "policy_fixture.so", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(good)), std::istreambuf_iterator<char>());
+  REQUIRE(bytes.size() > 4096);
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"empty", ""},
+      {"text", "this is a text file\n"},
+      {"header alone", bytes.substr(0, 64)},
+      {"not an ELF file", std::string(bytes.size(), 'x')},
+  };
+  // Cut anywhere, and cut by one byte.
+  for (std::size_t i = 1; i < 32; ++i) {
+    files.emplace_back("cut at " + std::to_string(i) + "/32",
+                       bytes.substr(0, bytes.size() * i / 32));
+  }
+  files.emplace_back("cut by one byte", bytes.substr(0, bytes.size() - 1));
+  std::string wrong_machine = bytes;
+  wrong_machine[18] = '\x7f';
+  files.emplace_back("another machine", wrong_machine);
+  for (const auto& [what, content] : files) {
+    CAPTURE(what);
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "policy_fixture.so", std::ios::binary) << content;
+    Engine engine({folder.path()});
+    CHECK(engine.plugins().empty());
+    const auto problems = engine.problems();
+    REQUIRE(problems.size() == 1);
+    CHECK(mentions(problems[0], "policy_fixture.so"));
+  }
+}
+
+TEST_CASE("plugin host: other files and folders are left alone") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "README.md") << "text";
+  std::ofstream(folder.path() / "libpolicy_fixture.so") << "text";
+  std::ofstream(folder.path() / "policy_fixture.so.bak") << "text";
+  Engine engine({folder.path(), folder.path() / "no" / "such" / "folder"});
+  CHECK(engine.plugins().empty());
+  CHECK(engine.problems().empty());
+}
+
+TEST_CASE("plugin host: of two plugins with one name the first found wins") {
+  Engine engine({fixture_folder("same_name"), fixture_folder("good")});
+  const auto plugins = engine.plugins();
+  REQUIRE(plugins.size() == 1);
+  CHECK(plugins[0].description == "the other one");
+  const auto problems = engine.problems();
+  REQUIRE(problems.size() == 1);
+  CHECK(mentions(problems[0], fixture_folder("good").string()));
+  CHECK(mentions(problems[0], fixture_folder("same_name").string()));
+}
+
+TEST_CASE("plugin host: BERTH_PLUGIN_PATH is searched in order, after the engine's own folder") {
+  const std::string first = fixture_folder("same_name").string();
+  const std::string second = fixture_folder("good").string();
+  const auto description = [] {
+    Engine engine;
+    for (const PluginInfo& info : engine.plugins()) {
+      if (info.name == "fixture") return info.description;
+    }
+    return std::string("not found");
+  };
+  {
+    const PluginPath path(first + ":" + second);
+    CHECK(description() == "the other one");
+  }
+  {
+    const PluginPath path("::" + second + ":" + first + ":");
+    CHECK(description() == "a fixture");
+  }
+  const PluginPath path("");
+  CHECK(description() == "not found");
+}
+
+TEST_CASE("plugin host: the working directory is not searched") {
+  const fs::path before = fs::current_path();
+  fs::current_path(fixture_folder("good"));
+  const PluginPath path(":");
+  Engine engine;
+  for (const PluginInfo& info : engine.plugins()) CHECK(info.name != "fixture");
+  fs::current_path(before);
+}
+
+TEST_CASE("plugin host: a factory that fails gives an error naming the plugin") {
+  SUBCASE("by throwing") {
+    Engine engine({fixture_folder("throwing")});
+    const std::string error = error_of(engine, ErrorCode::incompatible);
+    CHECK(mentions(error, "fixture"));
+    CHECK(mentions(error, "no licence today"));
+  }
+  SUBCASE("by returning nothing") {
+    Engine engine({fixture_folder("null_factory")});
+    CHECK(mentions(error_of(engine, ErrorCode::incompatible), "fixture"));
+  }
+  SUBCASE("because a default does not parse") {
+    Engine engine({fixture_folder("bad_default")});
+    const std::string error = error_of(engine, ErrorCode::invalid_argument);
+    CHECK(mentions(error, "rounds"));
+    CHECK(mentions(error, "many"));
+  }
+}
+
+TEST_CASE("plugin host: an unknown name lists the known ones") {
+  Engine engine({fixture_folder("good")});
+  try {
+    static_cast<void>(engine.make_policy("fixtrue"));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::not_found);
+    CHECK(mentions(error.what(), "fixtrue"));
+    CHECK(mentions(error.what(), "'fixture'"));
+  }
+  for (const char* name : {"", "../good/policy_fixture", "a/b"}) {
+    CHECK_THROWS_AS(static_cast<void>(engine.make_policy(name)), Error);
+  }
+}
