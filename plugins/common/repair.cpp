@@ -1,18 +1,19 @@
 #include "common/repair.h"
 
 #include <algorithm>
-#include <numeric>
+#include <queue>
 #include <sstream>
 #include <string>
 #include <tuple>
-#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "berth/error.h"
 
 namespace berth::policies {
 namespace {
 
-constexpr int kMemoryRounds = 8;
+constexpr int kMemoryRounds = 12;
 
 std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
@@ -70,7 +71,7 @@ class Footprint {
   }
 
   void put(GroupId group, DeviceId device) {
-    for (const std::size_t i : shared_[at(group)]) resident_.emplace(key(i, device), true);
+    for (const std::size_t i : shared_[at(group)]) resident_.insert(key(i, device));
   }
 
  private:
@@ -82,7 +83,7 @@ class Footprint {
   std::vector<std::int64_t> own_;
   std::vector<std::vector<std::size_t>> shared_;  // per group, ascending, distinct
   std::vector<std::int64_t> shared_bytes_;
-  std::unordered_map<std::size_t, bool> resident_;
+  std::unordered_set<std::size_t> resident_;
 };
 
 /// Compute time of `group` on `device` plus its transfers from and to neighbours elsewhere.
@@ -159,25 +160,100 @@ std::vector<std::int64_t> memories(const Problem& problem) {
   return bytes;
 }
 
-/// Capacities in the footprint's bytes that make each overflowing device shed its excess and let
-/// the others take what they have free, judged by the peaks of an evaluation.
-std::vector<std::int64_t> capacities(const Problem& problem, Footprint footprint,
-                                     const GroupPlacement& placement,
-                                     const Evaluation& evaluation) {
-  std::vector<std::int64_t> capacity(at(problem.cluster().device_count()), 0);
-  for (GroupId group = 0; group < problem.groups().count(); ++group) {
-    const DeviceId device = placement[at(group)];
-    capacity[at(device)] = plus(capacity[at(device)], footprint.added(group, device));
-    footprint.put(group, device);
+/// Moves groups off the devices that an evaluation found too full, the cheapest per byte first,
+/// into what it found free elsewhere. A group is cheap to move where its neighbours already are,
+/// so that what leaves a device leaves together.
+class Shedding {
+ public:
+  /// `trusting`: a device that is not too full takes any group, for what arrives may live when
+  /// little else does; the next evaluation tells.
+  Shedding(const Problem& problem, const Footprint& footprint, const Evaluation& evaluation,
+           bool trusting, GroupPlacement& placement)
+      : problem_(problem),
+        footprint_(footprint),
+        placement_(placement),
+        version_(placement.size(), 0) {
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      const std::int64_t memory = problem.cluster().device(device).memory_bytes;
+      std::int64_t room =
+          memory == kNoLimit ? kNoLimit : memory - evaluation.peak_bytes[at(device)];
+      if (trusting && room >= 0) room = kNoLimit;
+      room_.push_back(room);
+    }
   }
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    const std::int64_t memory = problem.cluster().device(device).memory_bytes;
-    const std::int64_t free =
-        memory == kNoLimit ? kNoLimit : memory - evaluation.peak_bytes[at(device)];
-    capacity[at(device)] = plus(capacity[at(device)], free);
+
+  /// Whether anything moved.
+  bool run() {
+    bool moved = false;
+    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+      if (room_[at(device)] < 0) moved = empty(device) || moved;
+    }
+    return moved;
   }
-  return capacity;
-}
+
+ private:
+  struct Move {
+    double us_per_byte;
+    GroupId group;
+    DeviceId target;
+    int version;
+    bool operator<(const Move& other) const {
+      return std::tie(us_per_byte, group) > std::tie(other.us_per_byte, other.group);
+    }
+  };
+
+  void consider(GroupId group, std::priority_queue<Move>& moves) {
+    const std::int64_t bytes = footprint_.alone(group);
+    if (bytes == 0) return;
+    const double here = added_us(problem_, placement_, group, placement_[at(group)]);
+    Move best{kCannotRun, group, kNoDevice, ++version_[at(group)]};
+    for (DeviceId target = 0; target < problem_.cluster().device_count(); ++target) {
+      if (room_[at(target)] < bytes || !problem_.can_run(group, target)) continue;
+      const double us = added_us(problem_, placement_, group, target) - here;
+      if (us / static_cast<double>(bytes) < best.us_per_byte) {
+        best.us_per_byte = us / static_cast<double>(bytes);
+        best.target = target;
+      }
+    }
+    if (best.target != kNoDevice) moves.push(best);
+  }
+
+  bool empty(DeviceId device) {
+    std::priority_queue<Move> moves;
+    for (GroupId group = 0; group < problem_.groups().count(); ++group) {
+      if (placement_[at(group)] == device) consider(group, moves);
+    }
+    bool moved = false;
+    while (room_[at(device)] < 0 && !moves.empty()) {
+      const Move move = moves.top();
+      moves.pop();
+      const GroupId group = move.group;
+      if (move.version != version_[at(group)]) continue;
+      const std::int64_t bytes = footprint_.alone(group);
+      if (room_[at(move.target)] < bytes) {  // filled up since
+        consider(group, moves);
+        continue;
+      }
+      room_[at(device)] += bytes;
+      if (room_[at(move.target)] != kNoLimit) room_[at(move.target)] -= bytes;
+      placement_[at(group)] = move.target;
+      moved = true;
+      for (const Groups::Edge& edge : problem_.groups().in_edges(group)) {
+        if (placement_[at(edge.src)] == device) consider(edge.src, moves);
+      }
+      for (const Groups::Edge& edge : problem_.groups().out_edges(group)) {
+        if (placement_[at(edge.dst)] == device) consider(edge.dst, moves);
+      }
+    }
+    return moved;
+  }
+
+  const Problem& problem_;
+  const Footprint& footprint_;
+  GroupPlacement& placement_;
+  std::vector<std::int64_t> room_;  // by device; negative = so much too full
+  std::vector<int> version_;        // by group: moves considered under another placement are void
+};
 
 }  // namespace
 
@@ -221,11 +297,10 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
     const Placement per_op = problem.groups().expand(placement);
     evaluation = evaluator.evaluate(per_op);
     if (evaluation.feasible) return per_op;
-    GroupPlacement moved = placement;
-    const std::vector<std::int64_t> capacity =
-        capacities(problem, footprint, placement, evaluation);
-    if (pack(problem, footprint, capacity, moved) != kNoGroup || moved == placement) break;
-    placement = std::move(moved);
+    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
+        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
+      break;
+    }
   }
   std::ostringstream message;
   message << "memory is short: device '" << problem.cluster().device(evaluation.worst_device).name

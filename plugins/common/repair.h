@@ -36,7 +36,7 @@ void keep_to_kinds(const Problem& problem, GroupPlacement& placement);
 /// Throws Error(infeasible) naming the group that finds no room.
 void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 
-/// The placement per op. With `fit_memory`: keep_to_parameters, then up to eight rounds of
+/// The placement per op. With `fit_memory`: keep_to_parameters, then up to twelve rounds of
 /// evaluating the placement and moving groups away from devices that still overflow (outputs,
 /// workspace) by as much as they do; throws Error(infeasible) where that does not help. Without:
 /// keep_to_kinds alone.

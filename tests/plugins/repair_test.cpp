@@ -1,0 +1,104 @@
+#include "common/repair.h"
+
+#include <doctest/doctest.h>
+
+#include "plugins/small_problem.h"
+
+using namespace berth;
+using namespace berth::policies;
+using namespace berth::test;
+
+TEST_CASE("keep_to_kinds: moves only what cannot run, to where it adds least") {
+  // op1 cannot run on x; its neighbours and the wide tensor are on a and b. c is as fast as b.
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "y"}, {"c", "y"}}, {{{1, 1}}, {{kCannotRun, 1}}, {{1, 1}}},
+                    {{0, 1, 5}, {1, 2, 50}});
+  GroupPlacement placement{0, 0, 2};
+  keep_to_kinds(*problem, placement);
+  CHECK(placement == GroupPlacement{0, 2, 2});
+  keep_to_kinds(*problem, placement);
+  CHECK(placement == GroupPlacement{0, 2, 2});
+}
+
+TEST_CASE("keep_to_parameters: large groups stay, small ones move, and only as needed") {
+  const std::vector<SmallOp> ops{{{1}, 60}, {{1}, 30}, {{1}, 30}};
+  SUBCASE("nothing to do") {
+    const auto problem = small_problem({{"a", "x", 120}, {"b", "x", 120}}, ops, {});
+    GroupPlacement placement{0, 0, 0};
+    keep_to_parameters(*problem, placement);
+    CHECK(placement == GroupPlacement{0, 0, 0});
+  }
+  SUBCASE("one group too many") {
+    const auto problem = small_problem({{"a", "x", 100}, {"b", "x", 100}}, ops, {});
+    GroupPlacement placement{0, 0, 0};
+    keep_to_parameters(*problem, placement);
+    CHECK(placement == GroupPlacement{0, 0, 1});
+  }
+  SUBCASE("no room") {
+    const auto problem = small_problem({{"a", "x", 70}, {"b", "x", 20}}, ops, {});
+    GroupPlacement placement{0, 0, 0};
+    CHECK_THROWS_WITH_AS(
+        keep_to_parameters(*problem, placement),
+        "the parameters do not fit: the group of op 'op1' needs 30 bytes and no device of cluster "
+        "'small' that can run it has them left (120 bytes in all); use finer groups, more devices "
+        "or larger ones",
+        Error);
+  }
+}
+
+TEST_CASE("keep_to_parameters: a shared parameter counts once per device") {
+  GraphBuilder builder("shared");
+  TensorInfo weight;
+  weight.bytes = 80;
+  for (OpId op = 0; op < 2; ++op) builder.add_op("op" + std::to_string(op), "Op");
+  const TensorId shared = builder.add_parameter(weight);
+  builder.add_input(0, shared);
+  builder.add_input(1, shared);
+  Device a, b;
+  a.name = "a";
+  b.name = "b";
+  a.kind = b.kind = "x";
+  a.memory_bytes = b.memory_bytes = 100;
+  const auto cluster = std::make_shared<const Cluster>(
+      "two", std::vector<Device>{a, b}, std::vector<LinkSpec>{{"*", "*", 1e6, 0, {}}});
+  const Problem problem(builder.build(), cluster,
+                        std::make_shared<const Costs>(std::vector<std::vector<double>>{{1, 1}},
+                                                      std::vector<std::int64_t>(), "test"));
+  GroupPlacement placement{0, 0};
+  keep_to_parameters(problem, placement);
+  CHECK(placement == GroupPlacement{0, 0});
+}
+
+TEST_CASE("finish: outputs that overflow a device are moved by what an evaluation says") {
+  // Two independent chains whose tensors are live together: 4 x 40 bytes on one device of 100.
+  const std::vector<SmallOp> ops(8, {{1}});
+  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40},
+                                     {3, 5, 40}, {4, 6, 40}, {5, 7, 40}};
+  const auto problem = small_problem({{"a", "x", 100}, {"b", "x", 100}}, ops, edges);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const GroupPlacement all_on_one(8, 0);
+  REQUIRE_FALSE(evaluator->evaluate(Placement(8, 0)).feasible);
+  CHECK(evaluator->evaluate(finish(*problem, *evaluator, all_on_one, true)).feasible);
+  CHECK(finish(*problem, *evaluator, all_on_one, false) == Placement(8, 0));
+}
+
+TEST_CASE("finish: memory that nothing can save is an error that says what is short") {
+  const auto problem =
+      small_problem({{"a", "x", 30}, {"b", "x", 30}}, {{{1}}, {{1}}}, {{0, 1, 100}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  try {
+    static_cast<void>(finish(*problem, *evaluator, {0, 0}, true));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::infeasible);
+    CHECK(std::string(error.what()).find("exceeds its memory by 70 bytes") != std::string::npos);
+  }
+}
+
+TEST_CASE("spread_devices: hosts on request, or where there is nothing else") {
+  const auto mixed = small_problem({{"cpu", "h", kNoLimit, true}, {"gpu", "g"}}, {{{1, 1}}}, {});
+  CHECK(spread_devices(*mixed, false) == std::vector<DeviceId>{1});
+  CHECK(spread_devices(*mixed, true) == std::vector<DeviceId>{0, 1});
+  const auto hosts = small_problem({{"cpu", "h", kNoLimit, true}}, {{{1}}}, {});
+  CHECK(spread_devices(*hosts, false) == std::vector<DeviceId>{0});
+}
