@@ -99,7 +99,8 @@ void add_elementwise(RuleTable& table) {
        "ThresholdedRelu",
        "Where",
        "Xor"});
-  add(table, rule(3), {"Affine", "HardSigmoid", "HardSwish", "Mod", "Softsign", "Sqrt"});
+  add(table, rule(3),
+      {"Affine", "HardSigmoid", "HardSwish", "ImageScaler", "Mod", "Softsign", "Sqrt"});
   add(table, rule(kExp),
       {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf", "Exp", "Log", "Sin",
        "Sinh", "Tan", "Tanh"});
@@ -168,7 +169,7 @@ void add_matrix_products(RuleTable& table) {
   add(table, {onnx::gemm, kind}, {"Gemm"});
   add(table, {onnx::quantized_matmul, kind}, {"QLinearMatMul"});
   add(table, {onnx::einsum, kind}, {"Einsum"});
-  add(table, {onnx::determinant, kind}, {"Det"});
+  add(table, {onnx::determinant, kind}, {"Det", "Inverse"});
   add_microsoft(table, {onnx::matmul, kind},
                 {"DynamicQuantizeMatMul", "FusedMatMul", "FusedMatMulActivation", "GemmFloat8",
                  "MatMulInteger16", "MatMulIntegerToFloat", "TransposeMatMul"});
