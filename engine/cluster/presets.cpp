@@ -6,17 +6,17 @@
 //              peak of the fastest unit that computes in that type, dense: tensor cores where there
 //              are some. The roofline model (costs.h) uses it for matrix products only.
 //  * memory_bytes
-//              what the driver reports as total (below the marketed size where ECC takes a share)
-//              less 512 MiB that a CUDA context with its libraries holds.
+//              what the driver reports as total (nvidia-smi; not the marketed size) less 512 MiB,
+//              an estimate of what a CUDA context with its libraries holds.
 //  * op_overhead_us
 //              pause of the compute stream between two kernels. Measured for k80 (PAPERS A6.2); for
-//              the younger accelerators an estimate between it and the 0.9 us that NVIDIA's
-//              "Getting Started with CUDA Graphs" (2019) finds for overlapped launches on a V100.
-//  * links     data-sheet rate of one direction times what copies reach of it: PCIe 0.8 (packet
-//              headers and flow control; bandwidthTest from pinned memory gives 12 to 13 of 15.75
-//              GB/s), NVLink 0.9 (Li et al., "Evaluating Modern GPU Interconnect", TPDS 2020).
-//              The latency of a copy is an estimate between the bare link (1 to 2 us) and Placeto's
-//              measured 25 us, except for the K80 machines, where it is that.
+//              the younger machines estimates below that, as hosts and drivers became faster.
+//  * links     data-sheet rate of one direction times what copies reach of it: NVLink 0.9 (Dell
+//              measured 0.91 on P100 and 0.96 on V100 with p2pBandwidthLatencyTest, "Ready
+//              Solutions for AI, Deep Learning with NVIDIA", table 3), PCIe 0.8, an estimate for
+//              packet headers and flow control. The latency of a copy is an estimate between the
+//              bare link (about 1 us) and Placeto's measured 25 us, except for the K80 machines,
+//              where it is that.
 //
 // Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. GPUs hang in pairs below
 // a PCIe switch (on a K80: the board), whose one uplink they share in each direction. A pair of
@@ -48,8 +48,7 @@ constexpr std::int64_t kContextBytes = 512 * kMiB;
 constexpr double kPcieReached = 0.8;
 constexpr double kNvlinkReached = 0.9;
 
-/// One kernel hand-over to a thread pool: an estimate (TensorFlow's executor dispatches a null op
-/// in about 0.5 us: Abadi et al., arXiv 1605.08695; waking the pool comes on top).
+/// Handing an op to a thread pool and waking it: an estimate.
 constexpr double kHostOverheadUs = 2;
 
 /// Vector units of a CPU: cores * clock * f32 operations per cycle and core.
@@ -172,10 +171,9 @@ Machine k80(std::string name, int gpus) {
           {}};
 }
 
-// A node of the FlexFlow paper (Jia, Zaharia, Aiken, MLSys 2019): two 10-core Xeon E5-2600,
-// 256 GB, four P100 on NVLink. The CPU's exact model is not stated there; E5-2640 v4 (10 cores,
-// 2.4 GHz, 68.3 GB/s) is taken. Each P100 has four NVLink 1 ports; a full mesh, one port per pair,
-// is what half a DGX-1 has.
+// Half an NVIDIA DGX-1 with P100: one of its two Xeon E5-2698 v4 (20 cores, 2.2 GHz, four channels
+// of DDR4-2400: 76.8 GB/s), half of its 512 GB, and the four GPUs of that socket, which NVLink 1
+// meshes fully, one port per pair.
 Machine p100x4() {
   Device gpu;
   gpu.kind = "p100";
@@ -185,15 +183,14 @@ Machine p100x4() {
   gpu.flops_64 = 5.3 * kTera;
   gpu.memory_bandwidth = 732 * kGiga;
   gpu.op_overhead_us = 5;  // estimate
-  return {{"p100x4", "four Tesla P100 SXM2, fully meshed by NVLink 1, dual Xeon E5 v4",
-           "NVIDIA Tesla P100 data sheet; node of FlexFlow (MLSys 2019); latencies and overheads "
-           "estimated"},
+  return {{"p100x4", "half an NVIDIA DGX-1: four Tesla P100 SXM2, fully meshed by NVLink 1",
+           "NVIDIA Tesla P100 and DGX-1 data sheets; latencies and overheads estimated"},
           4,
-          host_device(256 * kGiB, cpu_flops(20, 2.4e9, kAvx2FlopsPerCycle), 2 * 68.3 * kGiga),
+          host_device(256 * kGiB, cpu_flops(20, 2.2e9, kAvx2FlopsPerCycle), 76.8 * kGiga),
           gpu,
           {.bandwidth = kPcieReached * 15.75 * kGiga,  // PCIe 3.0 x16
            .latency_us = 15,                           // estimate
-           .gpus_per_socket = 2},
+           .gpus_per_socket = 4},
           {.bandwidth_per_lane = kNvlinkReached * 20 * kGiga,
            .latency_us = 10,  // estimate
            .lanes = {},
@@ -245,7 +242,7 @@ Machine v100x8() {
 Machine a100x8() {
   Device gpu;
   gpu.kind = "a100";
-  gpu.memory_bytes = 81251 * kMiB - kContextBytes;
+  gpu.memory_bytes = 81920 * kMiB - kContextBytes;
   gpu.flops = 19.5 * kTera;  // A100 80GB SXM data sheet, dense, this and the next four
   gpu.flops_16 = 312 * kTera;
   gpu.flops_8 = 624 * kTera;

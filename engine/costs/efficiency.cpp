@@ -7,15 +7,15 @@
 //                 times the forward 11.4 and 8.2 GFLOP that is 1.03, 4.9, 1.3 and 5.4 TFLOP/s: 0.37
 //                 to 0.51 of the presets' peaks over whole steps, which hold bandwidth-bound ops
 //                 too, so the convolutions alone lie at or above the upper end.
-//  matmul         0.70. Large products reach 0.8 to 0.95 in vendor libraries; transformer shapes
-//                 lose to tile and wave quantisation.
-//  attention      0.40. Fused kernels: 0.25 to 0.40 of an A100's peak (Dao et al.,
-//                 FlashAttention, 2022), up to 0.73 (Dao, FlashAttention-2, 2023).
+//  matmul         0.70, an estimate: large products come near the peak in vendor libraries;
+//                 transformer shapes lose to tile and wave quantisation.
+//  attention      0.40. Fused kernels reach 0.25 to 0.40 of an A100's peak (FlashAttention) and
+//                 0.50 to 0.73 (FlashAttention-2), both by Dao, arXiv 2307.08691.
 //  recurrent      0.30: thin products, one time step after the other. An estimate.
 //  vector classes 0.25 to 0.50 of the f32 vector peak; they are bandwidth-bound almost always.
-//  bandwidth      0.75 streaming: 0.70 to 0.90 by the usual stream measurements (lowest with ECC on
-//                 GDDR5). 0.60 where a kernel passes over its data twice (normalisation, softmax)
-//                 or strides (data movement, pooling windows); 0.50 with no rule.
+//  bandwidth      0.75 streaming; 0.60 where a kernel passes over its data twice (normalisation,
+//                 softmax) or strides (data movement, pooling windows); 0.50 with no rule.
+//                 Estimates.
 // CPU.
 //  The same ops reach less: the clock under wide vectors is below nominal, an op is split over all
 //  cores with a barrier at its end, and memory is far for half of them on two sockets. Measured
