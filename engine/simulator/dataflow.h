@@ -108,11 +108,12 @@ class DataflowStep {
     if constexpr (Observer::kWatchesReleases) observer_.released(op, now_us, cause);
   }
 
-  /// One of `op`'s inputs is there.
-  void release(Index op, std::uint32_t d, double now_us, Cause cause) {
-    const std::uint32_t word = state_[op] - kOneInput;
+  /// One of `op`'s inputs is there, if `here`: without a branch on that, which would be
+  /// mispredicted; whoever is not meant still waits for this input.
+  void release_if(bool here, Index op, std::uint32_t d, double now_us, Cause cause) {
+    const std::uint32_t word = state_[op] - (here ? kOneInput : 0);
     state_[op] = word;
-    if (word < kOneInput) make_ready(op, d, now_us, cause);
+    if (here & (word < kOneInput)) make_ready(op, d, now_us, cause);
   }
 
   void end_op(std::uint32_t d, double now_us) {
@@ -132,9 +133,8 @@ class DataflowStep {
       for (std::uint32_t e = message.begin; e < message.end; ++e) {
         const Index consumer = consumers_[e];
         const std::uint32_t receiver = state_[consumer] & kDeviceMask;
-        if (receiver == d) {
-          release(consumer, d, now_us, {Cause::Kind::op_end, op});
-        } else if (workspace_.sent_to[receiver] != m + 1) {
+        release_if(receiver == d, consumer, d, now_us, {Cause::Kind::op_end, op});
+        if (receiver != d && workspace_.sent_to[receiver] != m + 1) {
           workspace_.sent_to[receiver] = m + 1;
           send(m, d, receiver, now_us);
         }
@@ -194,7 +194,7 @@ class DataflowStep {
     const Message message = plan_.messages[m];
     for (std::uint32_t e = message.begin; e < message.end; ++e) {
       const Index consumer = consumers_[e];
-      if ((state_[consumer] & kDeviceMask) == receiver) release(consumer, receiver, now_us, cause);
+      release_if((state_[consumer] & kDeviceMask) == receiver, consumer, receiver, now_us, cause);
     }
   }
 

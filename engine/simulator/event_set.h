@@ -57,7 +57,7 @@ class ScanEvents {
 
  private:
   template <std::uint32_t kFirst, std::uint32_t kCount>
-  [[nodiscard]] NextEvent best() const noexcept {
+  [[nodiscard, gnu::always_inline]] NextEvent best() const noexcept {
     if constexpr (kCount == 1) {
       return {keys_[kFirst], kFirst, false};
     } else {
