@@ -1,7 +1,9 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "berth/error.h"
@@ -16,7 +18,9 @@ class SimulationEvaluator final : public Evaluator {
   SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads)
       : simulator_(problem),
         problem_(std::move(problem)),
-        arena_(threads == 0 ? tbb::task_arena::automatic : threads) {}
+        // More threads than cores gain nothing, and oneTBB would print a warning about them.
+        arena_(threads == 0 ? tbb::task_arena::automatic
+                            : std::min(threads, tbb::info::default_concurrency())) {}
 
   const Problem& problem() const noexcept override { return *problem_; }
 

@@ -31,7 +31,8 @@ class BERTH_EXPORT Evaluator {
   [[nodiscard]] Evaluation evaluate(const Placement& placement);
 };
 
-/// Evaluates with the simulator. `threads` 0 = all cores.
+/// Evaluates with the simulator. `threads` 0 = all cores, which are also the most it uses. Throws
+/// Error(invalid_argument) for a negative number.
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_simulation_evaluator(
     std::shared_ptr<const Problem> problem, int threads = 0);
 

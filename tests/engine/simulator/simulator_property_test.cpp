@@ -8,8 +8,8 @@
 
 #include "berth/evaluator.h"
 #include "berth/simulator.h"
-#include "random_step.h"
 #include "reference_simulator.h"
+#include "support/tangled_problem.h"
 
 namespace berth::test {
 namespace {

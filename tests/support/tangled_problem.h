@@ -12,6 +12,10 @@
 
 namespace berth::test {
 
+inline std::string numbered(const char* prefix, int number) {
+  return std::string(prefix).append(std::to_string(number));
+}
+
 /// A permutation of 0..count-1.
 inline std::vector<int> shuffled(Random& random, int count) {
   std::vector<int> order;
@@ -39,7 +43,7 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
   std::vector<OpId> by_position(static_cast<std::size_t>(ops));
   std::vector<std::vector<TensorId>> outputs;
   for (OpId op = 0; op < ops; ++op) {
-    builder.add_op("n" + std::to_string(1000 + name[static_cast<std::size_t>(op)]), "Op");
+    builder.add_op(numbered("n", 1000 + name[static_cast<std::size_t>(op)]), "Op");
     by_position[static_cast<std::size_t>(position[static_cast<std::size_t>(op)])] = op;
     outputs.emplace_back();
     for (std::uint64_t i = random.below(4); i > 0; --i) {
@@ -79,7 +83,7 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
   const bool overhead = chance(0.5);
   for (int d = 0; d < count; ++d) {
     Device& device = devices[static_cast<std::size_t>(d)];
-    device.name = "d" + std::to_string(100 + name[static_cast<std::size_t>(d)]);
+    device.name = numbered("d", 100 + name[static_cast<std::size_t>(d)]);
     device.kind = d == 2 ? "host" : d % 3 == 2 ? "slow" : "fast";
     device.op_overhead_us = overhead ? (device.kind == "fast" ? 1 : 2) : 0;
     device.host = d == 2;
@@ -96,7 +100,7 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
         link.bandwidth_bytes_per_s = 7.6e9 / static_cast<double>(1 + random.below(3));
         link.latency_us = static_cast<double>(random.below(3));
         for (int channel = 0; channel < 3; ++channel) {
-          if (chance(0.3)) link.shares.push_back("bridge" + std::to_string(channel));
+          if (chance(0.3)) link.shares.push_back(numbered("bridge", channel));
         }
         links.push_back(link);
       }

@@ -1,0 +1,168 @@
+// A simulated step in the Chrome trace event format: "Trace Event Format", Google, 2016.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/files.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Devices and links are two processes of the trace, each device and link a thread of its own.
+constexpr int kDevices = 1;
+constexpr int kLinks = 2;
+
+class TraceWriter {
+ public:
+  TraceWriter(const Problem& problem, const Placement& placement, const StepTrace& trace)
+      : problem_(problem),
+        graph_(problem.graph()),
+        cluster_(problem.cluster()),
+        placement_(placement),
+        trace_(trace),
+        critical_op_(placement.size(), false),
+        critical_transfer_(trace.transfers.size(), false) {
+    for (const CriticalStep& step : trace.critical_path) {
+      if (step.op == kNoOp) {
+        critical_transfer_[static_cast<std::size_t>(step.transfer)] = true;
+      } else {
+        critical_op_[static_cast<std::size_t>(step.op)] = true;
+      }
+    }
+  }
+
+  std::string write() {
+    name_rows();
+    for (OpId op = 0; op < graph_.op_count(); ++op) write_op(op);
+    for (std::size_t i = 0; i < trace_.transfers.size(); ++i) write_transfer(i);
+    for (const MemorySample& sample : trace_.memory) write_memory(sample);
+    Json document;
+    document["displayTimeUnit"] = "ms";
+    document["otherData"] = {{"graph", graph_.name()},
+                             {"cluster", cluster_.name()},
+                             {"semantics", semantics_name(problem_.options().semantics)},
+                             {"runtime_us", trace_.runtime_us}};
+    document["traceEvents"] = std::move(events_);
+    return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+ private:
+  using Ends = std::pair<DeviceId, DeviceId>;
+
+  static Ends ends_of(const Transfer& transfer) { return {transfer.src, transfer.dst}; }
+
+  void name_rows() {
+    name("process_name", kDevices, 0, "devices");
+    for (DeviceId d = 0; d < cluster_.device_count(); ++d) {
+      name("thread_name", kDevices, d, cluster_.device(d).name);
+    }
+    for (const Transfer& transfer : trace_.transfers) row_of_.emplace(ends_of(transfer), 0);
+    if (row_of_.empty()) return;
+    name("process_name", kLinks, 0, "links");
+    int row = 0;
+    for (auto& [ends, number] : row_of_) {
+      number = row++;
+      name("thread_name", kLinks, number,
+           ends.second == kNoDevice
+               ? cat("bus of ", cluster_.device(ends.first).name)
+               : cat(cluster_.device(ends.first).name, " to ", cluster_.device(ends.second).name));
+    }
+  }
+
+  void name(const char* what, int process, int thread, const std::string& text) {
+    events_.push_back({{"ph", "M"},
+                       {"name", what},
+                       {"pid", process},
+                       {"tid", thread},
+                       {"args", {{"name", text}}}});
+  }
+
+  void write_op(OpId op) {
+    const auto o = static_cast<std::size_t>(op);
+    events_.push_back({{"ph", "X"},
+                       {"name", graph_.op_name(op)},
+                       {"cat", "op"},
+                       {"pid", kDevices},
+                       {"tid", placement_[o]},
+                       {"ts", trace_.op_start_us[o]},
+                       {"dur", trace_.op_end_us[o] - trace_.op_start_us[o]},
+                       {"args",
+                        {{"type", graph_.op_type(op)},
+                         {"output_bytes", graph_.output_bytes(op)},
+                         {"critical", static_cast<bool>(critical_op_[o])}}}});
+  }
+
+  void write_transfer(std::size_t i) {
+    const Transfer& transfer = trace_.transfers[i];
+    const std::string& producer = graph_.op_name(transfer.producer);
+    const int row = row_of_.at(ends_of(transfer));
+    if (transfer.tensor == kNoTensor && transfer.dst != kNoDevice) {
+      // Signals hold no link and may overlap, which spans of one row must not.
+      events_.push_back({{"ph", "i"},
+                         {"name", cat("signal of ", producer)},
+                         {"cat", "signal"},
+                         {"pid", kLinks},
+                         {"tid", row},
+                         {"ts", transfer.end_us},
+                         {"s", "t"}});
+      return;
+    }
+    const std::string tensor =
+        transfer.tensor == kNoTensor ? std::string() : graph_.tensor_name(transfer.tensor);
+    events_.push_back({{"ph", "X"},
+                       {"name", tensor.empty() ? producer : tensor},
+                       {"cat", "transfer"},
+                       {"pid", kLinks},
+                       {"tid", row},
+                       {"ts", transfer.start_us},
+                       {"dur", transfer.end_us - transfer.start_us},
+                       {"args",
+                        {{"producer", producer},
+                         {"bytes", transfer.bytes},
+                         {"queued_us", transfer.queued_us},
+                         {"critical", static_cast<bool>(critical_transfer_[i])}}}});
+    // An arrow from the producer, out of the middle of its span so that it surely starts inside.
+    const auto p = static_cast<std::size_t>(transfer.producer);
+    const double middle_us = (trace_.op_start_us[p] + trace_.op_end_us[p]) / 2;
+    flow("s", i, kDevices, placement_[p], middle_us);
+    flow("f", i, kLinks, row, transfer.start_us);
+  }
+
+  void flow(const char* phase, std::size_t id, int process, int thread, double us) {
+    Json event = {{"ph", phase},    {"name", "sent"}, {"cat", "flow"}, {"id", id},
+                  {"pid", process}, {"tid", thread},  {"ts", us}};
+    if (*phase == 'f') event["bp"] = "e";
+    events_.push_back(std::move(event));
+  }
+
+  void write_memory(const MemorySample& sample) {
+    events_.push_back({{"ph", "C"},
+                       {"name", cat("memory of ", cluster_.device(sample.device).name)},
+                       {"pid", kDevices},
+                       {"tid", sample.device},
+                       {"ts", sample.us},
+                       {"args", {{"bytes", sample.bytes}}}});
+  }
+
+  const Problem& problem_;
+  const Graph& graph_;
+  const Cluster& cluster_;
+  const Placement& placement_;
+  const StepTrace& trace_;
+  std::vector<bool> critical_op_, critical_transfer_;
+  std::map<Ends, int> row_of_;
+  Json events_ = Json::array();
+};
+
+}  // namespace
+
+std::string trace_json(const Problem& problem, const Placement& placement, const StepTrace& trace) {
+  return TraceWriter(problem, placement, trace).write();
+}
+
+}  // namespace berth

@@ -1,0 +1,390 @@
+// Each rule of the dataflow semantics on a case small enough to check by hand. In the drawings one
+// column is 1 us, a row is a device ("0:"), a link ("0>1") or the memory of a device.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/simulator.h"
+
+namespace berth::test {
+namespace {
+
+/// Link bandwidth of the cases: 1000 bytes take 1 us.
+constexpr double kBandwidth = 1e9;
+
+/// Ops named by one letter each; sizes in thousands of bytes, so in us on a link.
+class Case {
+ public:
+  OpId op(const std::string& name, double cost_us, std::vector<std::int64_t> kilobytes = {}) {
+    const OpId id = builder_.add_op(name, "Op");
+    builder_.set_cost(id, "", cost_us);
+    outputs_.emplace_back();
+    for (const std::int64_t size : kilobytes) {
+      TensorInfo info;
+      info.bytes = size * 1000;
+      outputs_.back().push_back(builder_.add_output(id, info));
+    }
+    return id;
+  }
+  void read(OpId consumer, OpId producer, std::size_t output = 0) {
+    builder_.add_input(consumer, outputs_[static_cast<std::size_t>(producer)][output]);
+  }
+  GraphBuilder& builder() { return builder_; }
+
+  std::vector<Device> devices{device("0"), device("1")};
+  std::vector<LinkSpec> links{{"*", "*", kBandwidth, 0, {}}};
+  std::vector<std::int64_t> workspace_bytes;
+  ProblemOptions options;
+
+  static Device device(const std::string& name) {
+    Device one;
+    one.name = name;
+    one.kind = "k";
+    return one;
+  }
+
+  std::shared_ptr<const Problem> problem() {
+    const auto graph = builder_.build();
+    const auto cluster = std::make_shared<const Cluster>("case", devices, links);
+    const auto stated = Costs::stated(*graph, *cluster);
+    const auto us = stated->of_kind(0);
+    const auto costs = std::make_shared<const Costs>(
+        std::vector<std::vector<double>>(static_cast<std::size_t>(cluster->kind_count()),
+                                         {us.begin(), us.end()}),
+        workspace_bytes, "case");
+    return std::make_shared<const Problem>(graph, cluster, costs, nullptr, options);
+  }
+  StepTrace trace(const Placement& placement) { return Simulator(problem()).trace(placement); }
+
+ private:
+  GraphBuilder builder_{"case"};
+  std::vector<std::vector<TensorId>> outputs_;
+};
+
+using Starts = std::vector<double>;
+
+TEST_CASE("a device runs the ready op with the longest path to a sink") {
+  // s, t, u are ready at 0; u leads to v and so goes first, then s, the longer of the others.
+  //   0: uuusstvvvv   v has to wait for t, which was ready when s ended, and v only at 8: no,
+  //                   v is ready at 3 (all local) with path 4, so it goes before s and t.
+  //   0: uuuvvvvsst
+  Case one;
+  one.op("s", 2);
+  one.op("t", 1);
+  const OpId u = one.op("u", 3, {0});
+  const OpId v = one.op("v", 4);
+  one.read(v, u);
+  const StepTrace trace = one.trace({0, 0, 0, 0});
+  CHECK(trace.op_start_us == Starts{7, 9, 0, 3});
+  CHECK(trace.runtime_us == 10);
+  CHECK(trace.devices[0].busy_us == 10);
+  CHECK(trace.devices[0].idle_us == 0);
+}
+
+TEST_CASE("among equal paths the op that was ready first runs first") {
+  // b and c are equal; c is ready at 2, b at 5, while x (longest path) holds device 0 until 6.
+  //   0: xxxxxxccb    1: p q
+  Case one;
+  const OpId x = one.op("x", 6);
+  const OpId b = one.op("b", 2);
+  const OpId c = one.op("c", 2);
+  const OpId p = one.op("p", 4, {1});
+  const OpId q = one.op("q", 1, {1});
+  one.read(b, p);
+  one.read(c, q);
+  // Device 1 runs p (path 6) before q (path 3) on its own, so q gets device 2.
+  one.devices.push_back(Case::device("2"));
+  const StepTrace trace = one.trace({0, 0, 0, 1, 2});
+  CHECK(trace.op_start_us[static_cast<std::size_t>(x)] == 0);
+  CHECK(trace.op_start_us[static_cast<std::size_t>(c)] == 6);
+  CHECK(trace.op_start_us[static_cast<std::size_t>(b)] == 8);
+}
+
+TEST_CASE("a tensor is sent once per receiving device, over one outgoing engine") {
+  //   0:   a
+  //   0>1:  ===      one transfer for b and c
+  //   0>2:     ===   the sender's engine is busy until 4
+  //   1:      bc     2:        d
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  const OpId a = one.op("a", 1, {3});
+  for (const char* name : {"b", "c", "d"}) one.read(one.op(name, 1), a);
+  const StepTrace trace = one.trace({0, 1, 1, 2});
+  CHECK(trace.op_start_us == Starts{0, 4, 5, 7});
+  REQUIRE(trace.transfers.size() == 2);
+  CHECK(trace.transfers[0].dst == 1);
+  CHECK(trace.transfers[0].start_us == 1);
+  CHECK(trace.transfers[0].end_us == 4);
+  CHECK(trace.transfers[1].dst == 2);
+  CHECK(trace.transfers[1].queued_us == 1);
+  CHECK(trace.transfers[1].start_us == 4);
+  CHECK(trace.runtime_us == 8);
+  REQUIRE(trace.links.size() == 2);
+  CHECK(trace.links[0].bytes == 3000);
+  CHECK(trace.links[0].transfers == 1);
+  CHECK(trace.links[0].busy_us == 3);
+  // a, its second transfer (held up by the first), d.
+  REQUIRE(trace.critical_path.size() == 4);
+  CHECK(trace.critical_path[0].op == a);
+  CHECK(trace.critical_path[1].transfer == 0);
+  CHECK(trace.critical_path[1].reason == CriticalStep::Reason::input);
+  CHECK(trace.critical_path[2].transfer == 1);
+  CHECK(trace.critical_path[2].reason == CriticalStep::Reason::link_busy);
+  CHECK(trace.critical_path[3].op == 3);
+}
+
+TEST_CASE("the receiver whose op is most urgent is served first") {
+  // As above, but d leads to e and so its device comes first, whatever the graph's order.
+  //   0>2:  ===   0>1:     ===
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  const OpId a = one.op("a", 1, {3});
+  const OpId b = one.op("b", 1);
+  const OpId d = one.op("d", 1, {0});
+  const OpId e = one.op("e", 5);
+  one.read(b, a);
+  one.read(d, a);
+  one.read(e, d);
+  CHECK(one.trace({0, 1, 2, 2}).op_start_us == Starts{0, 7, 4, 5});
+}
+
+TEST_CASE("a receiver takes in one transfer at a time, the one queued first before the others") {
+  //   0: a     1: bb
+  //   0>2:  ====
+  //   1>2:      ==     queued at 2, waits for the incoming engine of 2 until 5
+  //   2:       c d     (c at 5, d at 7)
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  const OpId a = one.op("a", 1, {4});
+  const OpId b = one.op("b", 2, {2});
+  const OpId c = one.op("c", 1);
+  const OpId d = one.op("d", 1);
+  one.read(c, a);
+  one.read(d, b);
+  const StepTrace trace = one.trace({0, 1, 2, 2});
+  CHECK(trace.op_start_us == Starts{0, 0, 5, 7});
+  CHECK(trace.critical_path[2].reason == CriticalStep::Reason::link_busy);
+}
+
+TEST_CASE("a sender's transfers leave in the order in which they were queued") {
+  // b's tensor for device 3 is behind a's for device 2, which is taking one from device 1: the
+  // queue of device 0 waits for its head although device 3 is idle.
+  //   1: x           1>2:  ====
+  //   0: aab         0>2:      ==   (queued at 2)
+  //                  0>3:        =  (queued at 3)
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  one.devices.push_back(Case::device("3"));
+  const OpId x = one.op("x", 1, {4});
+  const OpId a = one.op("a", 2, {2});
+  const OpId b = one.op("b", 1, {1});
+  const OpId p = one.op("p", 1);
+  const OpId q = one.op("q", 1);
+  const OpId r = one.op("r", 1);
+  one.read(p, x);
+  one.read(q, a);
+  one.read(r, b);
+  CHECK(one.trace({1, 0, 0, 2, 2, 3}).op_start_us == Starts{0, 0, 2, 5, 7, 8});
+}
+
+TEST_CASE("links that share a channel take turns, and an older head keeps what it waits for") {
+  // All links into 2 and 3 share the channel "pcie". x's transfer holds it from 1 to 5; those of y
+  // (queued at 2) and z (at 3) follow in that order.
+  //   0>2:  ====        x
+  //   1>3:      ==      y
+  //   4>2:        =     z: device 2 is idle from 5 on, the channel only from 7 on
+  Case one;
+  for (const char* name : {"2", "3", "4"}) one.devices.push_back(Case::device(name));
+  one.links.push_back({"*", "2", kBandwidth, 0, {"pcie"}});
+  one.links.push_back({"*", "3", kBandwidth, 0, {"pcie"}});
+  const OpId x = one.op("x", 1, {4});
+  const OpId y = one.op("y", 2, {2});
+  const OpId z = one.op("z", 3, {1});
+  const OpId p = one.op("p", 1);
+  const OpId q = one.op("q", 1);
+  const OpId r = one.op("r", 1);
+  one.read(p, x);
+  one.read(q, y);
+  one.read(r, z);
+  CHECK(one.trace({0, 1, 4, 2, 3, 2}).op_start_us == Starts{0, 0, 0, 5, 7, 8});
+}
+
+TEST_CASE("latency counts in every transfer; a control edge costs latency and holds no engine") {
+  //   0:   a
+  //   0>1:  =======    2 us latency + 5 us
+  //   0~1:  --         the signal to c: 2 us, beside the transfer
+  //   1:      c    b
+  Case one;
+  one.links[0].latency_us = 2;
+  const OpId a = one.op("a", 1, {5});
+  const OpId b = one.op("b", 1);
+  const OpId c = one.op("c", 1);
+  one.read(b, a);
+  one.builder().add_control_edge(a, c);
+  const StepTrace trace = one.trace({0, 1, 1});
+  CHECK(trace.op_start_us == Starts{0, 8, 3});
+  REQUIRE(trace.transfers.size() == 2);
+  REQUIRE(trace.links.size() == 1);
+  CHECK(trace.links[0].transfers == 1);
+  CHECK(trace.links[0].busy_us == 7);
+}
+
+TEST_CASE("an op pays its device's overhead, unless it costs nothing") {
+  //   0: aa.bb   "." = z, of no duration, between a and b
+  Case one;
+  one.devices[0].op_overhead_us = one.devices[1].op_overhead_us = 1;
+  const OpId a = one.op("a", 1, {0});
+  const OpId z = one.op("z", 0, {0});
+  const OpId b = one.op("b", 1);
+  one.read(z, a);
+  one.read(b, z);
+  const StepTrace trace = one.trace({0, 0, 0});
+  CHECK(trace.op_start_us == Starts{0, 2, 2});
+  CHECK(trace.op_end_us == Starts{2, 2, 4});
+  CHECK(trace.devices[0].busy_us == 4);
+}
+
+TEST_CASE("outputs are held until the last local consumer and the last send are done") {
+  //   0:    aabbb       a's output (10 kB) is read by b until 5 and sent until 12
+  //   0>1:    ==========
+  //   mem 0: 10 10 13 13 13 10 ...        b's own output, 3 kB, is read by nobody: gone at 5
+  //   mem 1: the copy from 2 (the start of the transfer) until c has ended at 14
+  Case one;
+  const OpId a = one.op("a", 2, {10});
+  const OpId b = one.op("b", 3, {3});
+  const OpId c = one.op("c", 2, {1});
+  one.read(b, a);
+  one.read(c, a);
+  const StepTrace trace = one.trace({0, 0, 1});
+  CHECK(trace.devices[0].peak_bytes == 13000);
+  CHECK(trace.devices[0].peak_us == 2);
+  CHECK(trace.devices[0].peak_op == b);
+  CHECK(trace.devices[1].peak_bytes == 11000);
+  CHECK(trace.devices[1].peak_us == 12);
+  CHECK(trace.devices[1].peak_op == c);
+  std::vector<std::pair<double, std::int64_t>> first, second;
+  for (const MemorySample& sample : trace.memory) {
+    (sample.device == 0 ? first : second).emplace_back(sample.us, sample.bytes);
+  }
+  const std::vector<std::pair<double, std::int64_t>> expected_first = {
+      {0, 0}, {0, 10000}, {2, 13000}, {5, 10000}, {12, 0}};
+  const std::vector<std::pair<double, std::int64_t>> expected_second = {
+      {0, 0}, {2, 10000}, {12, 11000}, {14, 0}};
+  CHECK(first == expected_first);
+  CHECK(second == expected_second);
+}
+
+TEST_CASE("parameters are resident, shared ones once per device; workspace while its op runs") {
+  // Own parameters: a 100, b 20; one of 1000 bytes is read by a, b and c. b works in 7 bytes.
+  Case one;
+  const OpId a = one.op("a", 1, {0});
+  const OpId b = one.op("b", 1);
+  const OpId c = one.op("c", 1);
+  one.read(b, a);
+  TensorInfo weight;
+  weight.bytes = 1000;
+  const TensorId shared = one.builder().add_parameter(weight);
+  for (const OpId op : {a, b, c}) one.builder().add_input(op, shared);
+  one.builder().set_param_bytes(a, 100);
+  one.builder().set_param_bytes(b, 20);
+  one.workspace_bytes = {0, 7, 0};
+  one.devices[0].memory_bytes = 1125;
+  const auto problem = one.problem();
+  const Simulator simulator(problem);
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 0, 1}, workspace, evaluation);
+  CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{1127, 1000});
+  CHECK(!evaluation.feasible);
+  CHECK(evaluation.worst_device == 0);
+  CHECK(evaluation.excess_bytes == 2);
+  const StepTrace trace = simulator.trace(Placement{0, 0, 1});
+  CHECK(trace.devices[0].param_bytes == 1120);
+  CHECK(trace.devices[0].peak_op == b);
+  CHECK(trace.devices[1].peak_op == kNoOp);
+}
+
+TEST_CASE("what ends at an instant gives its memory back before what starts takes its own") {
+  //   0: aabb    each 5 kB, nothing kept: 5 kB at a time
+  Case one;
+  one.op("a", 2, {5});
+  one.op("b", 2, {5});
+  CHECK(one.trace({0, 0}).devices[0].peak_bytes == 5000);
+}
+
+TEST_CASE("throughput: a load is compute, tensors received and outputs sent, once each") {
+  //   host 0: a        a's 3 kB go to b and c on 1 (one transfer) and to d on 2 over a link of half
+  //   1: b c e         the bandwidth; b's 4 kB come back to the host
+  //   2: d             c's 2 kB go to d on 2, again at half the bandwidth
+  Case one;
+  one.options.objective = Objective::throughput;
+  one.devices = {Case::device("0"), Case::device("1"), Case::device("2")};
+  one.devices[0].host = true;
+  one.devices[0].kind = "cpu";
+  one.devices[1].memory_bytes = 99;
+  one.links.push_back({"*", "2", kBandwidth / 2, 0, {}});
+  const OpId a = one.op("a", 1, {3});
+  const OpId b = one.op("b", 2, {4});
+  const OpId c = one.op("c", 3, {2});
+  const OpId d = one.op("d", 5);
+  const OpId e = one.op("e", 7);
+  one.read(b, a);
+  one.read(c, a);
+  one.read(d, a);
+  one.read(d, c);
+  const OpId f = one.op("f", 1);
+  one.read(f, b);
+  one.read(e, b);
+  one.builder().set_param_bytes(e, 100);
+  const Simulator simulator(one.problem());
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 1, 1, 2, 1, 0}, workspace, evaluation);
+  // Device 1: compute 12, receives a (3), sends b (4) and c (2 kB at half: 4).
+  // Device 2: compute 5, receives a (6) and c (4). The host: compute 2 and nothing else.
+  CHECK(evaluation.busy_us == std::vector<double>{2, 23, 15});
+  CHECK(evaluation.max_load_us == 23);
+  CHECK(evaluation.objective_us == 23);
+  CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{0, 100, 0});
+  CHECK(evaluation.worst_device == 1);
+  CHECK(evaluation.excess_bytes == 1);
+}
+
+TEST_CASE("an output sent to several receivers counts at the slowest of their links") {
+  Case one;
+  one.options.objective = Objective::throughput;
+  one.devices.push_back(Case::device("2"));
+  one.links.push_back({"*", "2", kBandwidth / 2, 0, {}});
+  const OpId a = one.op("a", 1, {3});
+  one.read(one.op("b", 1), a);
+  one.read(one.op("c", 1), a);
+  const Simulator simulator(one.problem());
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 1, 2}, workspace, evaluation);
+  CHECK(evaluation.busy_us == std::vector<double>{1 + 6, 1 + 3, 1 + 6});
+}
+
+TEST_CASE("placeto: a broadcast moves at its slowest receiver's bandwidth, latency is unknown") {
+  //   0:   a......   (pause 5.7)
+  //   bus:  ======   3 kB at half the bandwidth, then a pause of 25
+  Case one;
+  one.options.semantics = Semantics::placeto;
+  one.devices.push_back(Case::device("2"));
+  one.links[0].latency_us = 9;
+  one.links.push_back({"*", "2", kBandwidth / 2, 9, {}});
+  const OpId a = one.op("a", 1, {3});
+  one.read(one.op("b", 1), a);
+  one.read(one.op("c", 1), a);
+  const StepTrace trace = one.trace({0, 1, 2});
+  CHECK(trace.op_start_us == Starts{0, 7, 7});
+  CHECK(trace.runtime_us == 32);
+  REQUIRE(trace.links.size() == 1);
+  CHECK(trace.links[0].src == 0);
+  CHECK(trace.links[0].dst == kNoDevice);
+}
+
+}  // namespace
+}  // namespace berth::test
