@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -90,7 +89,7 @@ class Coarsening {
   }
 
   bool kinds_allow(std::int32_t a, std::int32_t b) {
-    return kinds_.common(parts_[at(a)].kinds, parts_[at(b)].kinds).has_value();
+    return kinds_.common(parts_[at(a)].kinds, parts_[at(b)].kinds) != KindSets::kNone;
   }
 
   /// Not past twice the mean, in compute or in parameters; what adds nothing is always welcome.
@@ -108,7 +107,7 @@ class Coarsening {
     const Part& other = parts_[at(absorbed)];
     part.us += other.us;
     part.param_bytes += other.param_bytes;
-    part.kinds = *kinds_.common(part.kinds, other.kinds);
+    part.kinds = kinds_.common(part.kinds, other.kinds);
     part_of_[at(absorbed)] = survivor;
     --left_;
   }
@@ -216,19 +215,20 @@ class Coarsening {
       if (waiting_for[at(r)] == 0) make_ready(r);
     }
     std::vector<std::int32_t> result;
-    std::optional<KindSets::Id> run;
+    KindSets::Id run = KindSets::kNone;  // the kinds that all of the run so far share
     while (result.size() < order.size()) {
       std::int32_t next = -1;
-      for (const bool in_run : {true, false}) {
+      const auto earliest = [&](bool in_run) {
         for (const auto& [kinds, ranks] : ready) {
-          if (ranks.empty() || (in_run && !(run && kinds_.common(*run, kinds)))) continue;
+          if (ranks.empty() || (in_run && kinds_.common(run, kinds) == KindSets::kNone)) continue;
           if (next < 0 || *ranks.begin() < next) next = *ranks.begin();
         }
-        if (next >= 0) break;
-        run.reset();
-      }
+      };
+      if (run != KindSets::kNone) earliest(/*in_run=*/true);
+      const bool same_run = next >= 0;
+      if (!same_run) earliest(/*in_run=*/false);
       const KindSets::Id kinds = parts_[at(order[at(next)])].kinds;
-      run = run ? kinds_.common(*run, kinds) : std::optional(kinds);
+      run = same_run ? kinds_.common(run, kinds) : kinds;
       ready[kinds].erase(next);
       result.push_back(order[at(next)]);
       for (auto edge = edges.lower_bound({next, -1}); edge != edges.end() && edge->first == next;

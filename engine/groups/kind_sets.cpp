@@ -10,8 +10,8 @@ KindSets::Id KindSets::without(Id set, KindId kind) {
   return intern(std::move(kinds));
 }
 
-std::optional<KindSets::Id> KindSets::common(Id a, Id b) {
-  const auto [entry, is_new] = common_.try_emplace({std::min(a, b), std::max(a, b)});
+KindSets::Id KindSets::common(Id a, Id b) {
+  const auto [entry, is_new] = common_.try_emplace({std::min(a, b), std::max(a, b)}, kNone);
   if (is_new) {
     std::vector<bool> kinds = sets_[static_cast<std::size_t>(a)];
     const std::vector<bool>& other = sets_[static_cast<std::size_t>(b)];

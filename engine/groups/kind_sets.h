@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@ namespace berth {
 class KindSets {
  public:
   using Id = std::int32_t;
+  static constexpr Id kNone = -1;  ///< no kind at all
 
   explicit KindSets(KindId kind_count) : kind_count_(kind_count) {}
 
@@ -22,8 +22,8 @@ class KindSets {
   }
   /// The set with one kind taken out.
   [[nodiscard]] Id without(Id set, KindId kind);
-  /// Empty where the two sets have no kind in common.
-  [[nodiscard]] std::optional<Id> common(Id a, Id b);
+  /// kNone where the two sets have no kind in common.
+  [[nodiscard]] Id common(Id a, Id b);
 
  private:
   Id intern(std::vector<bool> kinds);
@@ -31,7 +31,7 @@ class KindSets {
   KindId kind_count_;
   std::map<std::vector<bool>, Id> ids_;
   std::vector<std::vector<bool>> sets_;
-  std::map<std::pair<Id, Id>, std::optional<Id>> common_;
+  std::map<std::pair<Id, Id>, Id> common_;
 };
 
 }  // namespace berth
