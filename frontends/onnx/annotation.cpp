@@ -12,15 +12,21 @@
 #include "onnx/graph_names.h"
 #include "onnx/program.h"
 #include "onnx/skeleton.h"
-#include "onnx/wire.h"
 #include "support/mapped_file.h"
 #include "support/text.h"
+#include "support/wire.h"
 
 namespace berth::onnx_frontend {
 namespace {
 
 namespace fs = std::filesystem;
+using frontend::append_bytes_field;
+using frontend::append_tag;
+using frontend::append_varint;
+using frontend::append_varint_field;
 using frontend::cat;
+using frontend::WireReader;
+using frontend::WireType;
 
 constexpr std::string_view kConfigurationName = "berth";
 

@@ -3,13 +3,19 @@
 #include <array>
 
 #include "berth/error.h"
-#include "onnx/wire.h"
 #include "support/text.h"
+#include "support/wire.h"
 
 namespace berth::onnx_frontend {
 namespace {
 
+using frontend::append_tag;
+using frontend::append_varint;
+using frontend::append_varint_field;
 using frontend::cat;
+using frontend::varint_size;
+using frontend::WireReader;
+using frontend::WireType;
 
 // Integer tensors up to 1024 int64 are kept, for shapes; of floating-point ones what can be the
 // scales of a Resize or the limits of a Range.

@@ -1,16 +1,14 @@
-#include "onnx/wire.h"
+#include "support/wire.h"
 
 #include "berth/error.h"
 #include "support/text.h"
 
-namespace berth::onnx_frontend {
-
-using frontend::cat;
+namespace berth::frontend {
 
 void WireReader::refuse(const std::string& what) const {
   throw Error(ErrorCode::invalid_file,
               cat(file_, ": byte ", offset_ + begin_, ": ", what,
-                  "; the file is damaged or no ONNX model: export or download it again"));
+                  "; the file is damaged or holds no model: export or download it again"));
 }
 
 std::uint64_t WireReader::read_varint() {
@@ -60,7 +58,20 @@ bool WireReader::next() {
       return true;
     }
   }
-  refuse(cat("field ", field_, " has wire type ", tag & 7, ", which no ONNX model has"));
+  refuse(cat("field ", field_, " has wire type ", tag & 7, ", which no model file has"));
+}
+
+bool take_varint(std::string_view& bytes, std::uint64_t& value) noexcept {
+  value = 0;
+  for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i]);
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << (7 * i);
+    if ((byte & 0x80) == 0) {
+      bytes.remove_prefix(i + 1);
+      return true;
+    }
+  }
+  return false;
 }
 
 void append_varint(std::string& out, std::uint64_t value) {
@@ -95,4 +106,4 @@ void append_bytes_field(std::string& out, std::uint32_t field, std::string_view 
   out += payload;
 }
 
-}  // namespace berth::onnx_frontend
+}  // namespace berth::frontend

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace berth::onnx_frontend {
+namespace berth::frontend {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -22,6 +22,10 @@ class WireReader {
 
   [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
   [[nodiscard]] WireType type() const noexcept { return type_; }
+  /// True for a length-delimited field of this number.
+  [[nodiscard]] bool is_bytes(std::uint32_t field) const noexcept {
+    return field_ == field && type_ == WireType::bytes;
+  }
   /// Of a varint or fixed field.
   [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
   /// Of a `bytes` field.
@@ -52,10 +56,13 @@ class WireReader {
   std::string_view payload_;
 };
 
+/// Reads a varint at the front of `bytes` and removes it; false where there is none.
+bool take_varint(std::string_view& bytes, std::uint64_t& value) noexcept;
+
 void append_varint(std::string& out, std::uint64_t value);
 [[nodiscard]] std::size_t varint_size(std::uint64_t value) noexcept;
 void append_tag(std::string& out, std::uint32_t field, WireType type);
 void append_varint_field(std::string& out, std::uint32_t field, std::uint64_t value);
 void append_bytes_field(std::string& out, std::uint32_t field, std::string_view payload);
 
-}  // namespace berth::onnx_frontend
+}  // namespace berth::frontend
