@@ -10,21 +10,6 @@
 namespace berth::costs::onnx {
 namespace {
 
-Estimate make(const OpView& op, const WorkRule& rule, double flops, double bytes,
-              double workspace_bytes = 0) {
-  Estimate estimate;
-  estimate.work.flops = flops;
-  estimate.work.bytes = bytes;
-  estimate.work.op_class = rule.op_class;
-  estimate.work.dtype = op.dtype();
-  estimate.workspace_bytes = workspace_bytes;
-  return estimate;
-}
-
-double all_bytes(const OpView& op) {
-  return op.bytes_read() + op.bytes_written();
-}
-
 double known_or(double value, double fallback) {
   return std::isnan(value) ? fallback : value;
 }
@@ -40,34 +25,6 @@ double element_bytes(DType dtype) {
 // --- by elements
 // -----------------------------------------------------------------------------------
 
-Estimate no_work(const OpView& op, const WorkRule& rule) {
-  Estimate estimate = make(op, rule, 0, 0);
-  estimate.work.launches = 0;
-  return estimate;
-}
-
-Estimate per_output(const OpView& op, const WorkRule& rule) {
-  return make(op, rule, rule.flops * op.output(0).elements(), all_bytes(op));
-}
-
-Estimate per_input(const OpView& op, const WorkRule& rule) {
-  return make(op, rule, rule.flops * op.input(0).elements(), all_bytes(op));
-}
-
-Estimate per_operand(const OpView& op, const WorkRule& rule) {
-  const double operations = std::max(1.0, static_cast<double>(op.input_count()) - 1);
-  return make(op, rule, rule.flops * operations * op.output(0).elements(), all_bytes(op));
-}
-
-Estimate write_only(const OpView& op, const WorkRule& rule) {
-  return make(op, rule, rule.flops * op.output(0).elements(), op.bytes_written());
-}
-
-Estimate gathered(const OpView& op, const WorkRule& rule) {
-  const double indices = op.bytes_read() - op.input(0).bytes();
-  return make(op, rule, rule.flops * op.output(0).elements(), 2 * op.bytes_written() + indices);
-}
-
 Estimate dropout(const OpView& op, const WorkRule& rule) {
   constexpr std::size_t kTrainingMode = 2;
   if (!op.input(kTrainingMode).present()) {
@@ -81,7 +38,7 @@ Estimate embedding_norm(const OpView& op, const WorkRule& rule) {
   constexpr double kTables = 3;
   const double bytes = op.input(0).bytes() + op.input(1).bytes() + kTables * op.output(0).bytes() +
                        op.bytes_written();
-  return make(op, rule, rule.flops * op.output(0).elements(), bytes);
+  return make_estimate(op, rule, rule.flops * op.output(0).elements(), bytes);
 }
 
 // --- convolutions
@@ -94,7 +51,8 @@ namespace {
 Estimate convolution_of(const OpView& op, const WorkRule& rule, const TensorView& weights,
                         bool bias) {
   const double taps = weights.elements(1, TensorView::kEnd);  // [out, in / group, kernel...]
-  return make(op, rule, convolution_flops(op.output(0).elements(), taps, bias), all_bytes(op));
+  return make_estimate(op, rule, convolution_flops(op.output(0).elements(), taps, bias),
+                       all_bytes(op));
 }
 
 }  // namespace
@@ -112,7 +70,7 @@ Estimate transposed_convolution(const OpView& op, const WorkRule& rule) {
   const double taps = op.input(1).elements(1, TensorView::kEnd);
   double flops = convolution_flops(op.input(0).elements(), taps, /*bias=*/false);
   if (op.input(2).present()) flops += op.output(0).elements();
-  return make(op, rule, flops, all_bytes(op));
+  return make_estimate(op, rule, flops, all_bytes(op));
 }
 
 Estimate deformable_convolution(const OpView& op, const WorkRule& rule) {
@@ -122,10 +80,10 @@ Estimate deformable_convolution(const OpView& op, const WorkRule& rule) {
   const double points = op.output(0).elements() / std::max(1.0, known_or(weights.dim(0), 1));
   const double samples =
       points * op.input(0).dim(1) * weights.elements(2, TensorView::kEnd);  // per channel and tap
-  return make(op, rule,
-              convolution_flops(op.output(0).elements(), taps, op.input(3).present()) +
-                  kBilinearFlops * samples,
-              all_bytes(op));
+  return make_estimate(op, rule,
+                       convolution_flops(op.output(0).elements(), taps, op.input(3).present()) +
+                           kBilinearFlops * samples,
+                       all_bytes(op));
 }
 
 // --- matrix products
@@ -144,8 +102,8 @@ double inner_dim(const OpView& op, const TensorView& a, const TensorView& b) {
 
 Estimate matmul_of(const OpView& op, const WorkRule& rule, const TensorView& a, const TensorView& b,
                    bool bias) {
-  return make(op, rule, matmul_flops(op.output(0).elements(), inner_dim(op, a, b), bias),
-              all_bytes(op));
+  return make_estimate(op, rule, matmul_flops(op.output(0).elements(), inner_dim(op, a, b), bias),
+                       all_bytes(op));
 }
 
 }  // namespace
@@ -163,28 +121,9 @@ Estimate quantized_matmul(const OpView& op, const WorkRule& rule) {
 }
 
 Estimate packed_matmul(const OpView& op, const WorkRule& rule) {
-  return make(op, rule, matmul_flops(op.output(0).elements(), op.input(0).dim(-1), /*bias=*/false),
-              all_bytes(op));
-}
-
-Estimate einsum(const OpView& op, const WorkRule& rule) {
-  std::vector<std::vector<double>> dims(op.input_count());
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const TensorView operand = op.input(i);
-    if (operand.rank() < 0) return make(op, rule, kUnknown, 0);
-    for (int axis = 0; axis < operand.rank(); ++axis) dims[i].push_back(operand.dim(axis));
-  }
-  const EinsumWork work = einsum_work(op.text("equation"), dims);
-  Estimate estimate = make(op, rule, work.flops, all_bytes(op));
-  if (!work.contracts) {
-    estimate.work.op_class = dims.size() > 1 ? OpClass::elementwise : OpClass::data_movement;
-  }
-  return estimate;
-}
-
-Estimate determinant(const OpView& op, const WorkRule& rule) {
-  // By LU factorisation: 2/3 n^3 per matrix.
-  return make(op, rule, op.input(0).elements() * op.input(0).dim(-1) * (2.0 / 3.0), all_bytes(op));
+  return make_estimate(op, rule,
+                       matmul_flops(op.output(0).elements(), op.input(0).dim(-1), /*bias=*/false),
+                       all_bytes(op));
 }
 
 Estimate mixture_of_experts(const OpView& op, const WorkRule& rule) {
@@ -196,7 +135,7 @@ Estimate mixture_of_experts(const OpView& op, const WorkRule& rule) {
   }
   const double tokens = op.input(0).elements(0, -1);
   const double chosen = static_cast<double>(std::max<std::int64_t>(1, op.integer("k", 1)));
-  return make(op, rule, 2 * tokens * chosen * weights_per_expert, all_bytes(op));
+  return make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert, all_bytes(op));
 }
 
 // --- attention
@@ -207,8 +146,8 @@ Estimate mixture_of_experts(const OpView& op, const WorkRule& rule) {
 namespace {
 
 Estimate attention_of(const OpView& op, const WorkRule& rule, const AttentionShape& shape) {
-  return make(op, rule, attention_flops(shape), all_bytes(op),
-              attention_scores(shape) * element_bytes(op.output(0).dtype()));
+  return make_estimate(op, rule, attention_flops(shape), all_bytes(op),
+                       attention_scores(shape) * element_bytes(op.output(0).dtype()));
 }
 
 /// Keys seen: those in `present` (its second last dimension) where the op gives it back, else the
@@ -320,8 +259,8 @@ Estimate recurrent(const OpView& op, const WorkRule& rule) {
   const double again = std::max(0.0, shape.steps - 1) * r.bytes();
   // Workspace: the input's products with W for all steps, made at once.
   const double gates = shape.steps * shape.directions * shape.batch * shape.gates * shape.hidden;
-  Estimate estimate = make(op, rule, recurrent_flops(shape), all_bytes(op) + again,
-                           gates * element_bytes(op.output(0).dtype()));
+  Estimate estimate = make_estimate(op, rule, recurrent_flops(shape), all_bytes(op) + again,
+                                    gates * element_bytes(op.output(0).dtype()));
   estimate.work.launches = std::max(1.0, known_or(shape.steps * shape.directions, 1));
   return estimate;
 }
@@ -330,35 +269,37 @@ Estimate pooling(const OpView& op, const WorkRule& rule) {
   double window = 1;
   const auto kernel = op.integers("kernel_shape");
   for (const std::int64_t side : kernel) window *= std::max(1.0, static_cast<double>(side));
-  return make(op, rule, rule.flops * window * op.output(0).elements(), all_bytes(op));
+  return make_estimate(op, rule, rule.flops * window * op.output(0).elements(), all_bytes(op));
 }
 
 Estimate region_pooling(const OpView& op, const WorkRule& rule) {
   // sampling_ratio 0 = adaptive; two per side is what detection models set.
   const std::int64_t ratio = op.integer("sampling_ratio", 0);
   const double side = ratio > 0 ? static_cast<double>(ratio) : 2;
-  return make(op, rule, rule.flops * side * side * op.output(0).elements(), all_bytes(op));
+  return make_estimate(op, rule, rule.flops * side * side * op.output(0).elements(), all_bytes(op));
 }
 
 Estimate local_response(const OpView& op, const WorkRule& rule) {
   // A square and a sum per neighbour, a power and a division per element.
   const double size = static_cast<double>(std::max<std::int64_t>(1, op.integer("size", 1)));
   const double flops = 2 * size + 2 * kTranscendentalFlops;
-  return make(op, rule, flops * op.output(0).elements(), all_bytes(op));
+  return make_estimate(op, rule, flops * op.output(0).elements(), all_bytes(op));
 }
 
 Estimate selection(const OpView& op, const WorkRule& rule) {
   const double candidates = op.input(0).elements();
   const double kept = known_or(op.output(0).elements(), candidates);
-  return make(op, rule, rule.flops * selection_flops(candidates, std::min(kept, candidates)),
-              all_bytes(op));
+  return make_estimate(op, rule,
+                       rule.flops * selection_flops(candidates, std::min(kept, candidates)),
+                       all_bytes(op));
 }
 
 Estimate non_max_suppression(const OpView& op, const WorkRule& rule) {
   // Boxes, then scores: the scores are sorted, and each is compared with those kept so far, of
   // which the graph does not know how many there will be.
   const double scores = op.input(1).elements();
-  return make(op, rule, rule.flops * scores + selection_flops(scores, scores), all_bytes(op));
+  return make_estimate(op, rule, rule.flops * scores + selection_flops(scores, scores),
+                       all_bytes(op));
 }
 
 Estimate resize(const OpView& op, const WorkRule& rule) {
@@ -366,7 +307,7 @@ Estimate resize(const OpView& op, const WorkRule& rule) {
   // axes is the case of images.
   const std::string_view mode = op.text("mode");
   const double flops = mode == "cubic" ? 32 : mode == "linear" ? 8 : 0;
-  return make(op, rule, flops * op.output(0).elements(), all_bytes(op));
+  return make_estimate(op, rule, flops * op.output(0).elements(), all_bytes(op));
 }
 
 Estimate fourier(const OpView& op, const WorkRule& rule) {
@@ -374,8 +315,8 @@ Estimate fourier(const OpView& op, const WorkRule& rule) {
   // last one is the complex pair).
   const TensorView output = op.output(0);
   const double length = output.dim(-2);
-  return make(op, rule, 5 * output.elements() / 2 * std::max(1.0, std::log2(length)),
-              all_bytes(op));
+  return make_estimate(op, rule, 5 * output.elements() / 2 * std::max(1.0, std::log2(length)),
+                       all_bytes(op));
 }
 
 }  // namespace berth::costs::onnx

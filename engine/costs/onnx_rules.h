@@ -1,19 +1,11 @@
 // The rules behind the ONNX table: how to read an op's inputs and attributes into a count.
 #pragma once
 
-#include "costs/work_rules.h"
+#include "costs/common_rules.h"
 
 namespace berth::costs::onnx {
 
-using EstimateFunction = Estimate(const OpView& op, const WorkRule& rule);
-
-// --- by elements: rule.flops for each ----------------------------------------------------------
-EstimateFunction no_work;         ///< a view, a shape, a constant
-EstimateFunction per_output;      ///< of the first output; all inputs read, all outputs written
-EstimateFunction per_input;       ///< of the first input (reductions)
-EstimateFunction per_operand;     ///< of the first output, for every input after the first
-EstimateFunction write_only;      ///< of the first output; inputs are only sizes
-EstimateFunction gathered;        ///< reads as many bytes of the data as it writes, and the indices
+// --- by elements ---------------------------------------------------------------------------------
 EstimateFunction dropout;         ///< none in inference, per_output where a training mode is given
 EstimateFunction embedding_norm;  ///< reads as many bytes of its tables as it writes; per_output
 
@@ -29,8 +21,6 @@ EstimateFunction matmul;            ///< A, B; transA, transB
 EstimateFunction gemm;              ///< A, B, C; transA, transB
 EstimateFunction quantized_matmul;  ///< a, scale, zero point, b, ...; transA, transB
 EstimateFunction packed_matmul;     ///< A [.., K] and a packed B
-EstimateFunction einsum;
-EstimateFunction determinant;
 EstimateFunction mixture_of_experts;
 
 // --- attention

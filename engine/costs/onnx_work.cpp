@@ -29,7 +29,7 @@ void add_microsoft(RuleTable& table, const WorkRule& rule, Types types) {
 }
 
 void add_free_ops(RuleTable& table) {
-  const WorkRule none{onnx::no_work, OpClass::none};
+  const WorkRule none{no_work, OpClass::none};
   // "Input" is the frontend's placeholder of a model input. Views share their input's memory.
   add(table, none,
       {"Input",
@@ -59,9 +59,7 @@ void add_free_ops(RuleTable& table) {
 }
 
 void add_elementwise(RuleTable& table) {
-  const auto rule = [](double flops) {
-    return WorkRule{onnx::per_output, OpClass::elementwise, flops};
-  };
+  const auto rule = [](double flops) { return WorkRule{per_output, OpClass::elementwise, flops}; };
   add(table, rule(1),
       {"Abs",
        "Add",
@@ -107,18 +105,18 @@ void add_elementwise(RuleTable& table) {
   add(table, rule(kExp + 2), {"Celu", "Elu", "Selu", "Sigmoid", "Softplus", "Swish"});
   add(table, rule(kExp + 5), {"Gelu", "Mish"});
   add(table, rule(2 * kExp), {"Pow"});
-  add(table, {onnx::per_operand, OpClass::elementwise, 1}, {"Max", "Mean", "Min", "Sum"});
+  add(table, {per_operand, OpClass::elementwise, 1}, {"Max", "Mean", "Min", "Sum"});
   // Quantisation: scale, round, shift, clamp.
   add(table, rule(4), {"QuantizeLinear"});
   add(table, rule(2), {"DequantizeLinear"});
   // Rotation by a cached cosine and sine: two products and a sum.
   add(table, rule(3), {"RotaryEmbedding"});
   // A counter-based generator spends about two transcendental functions a number.
-  const WorkRule random{onnx::write_only, OpClass::elementwise, 2 * kExp};
+  const WorkRule random{write_only, OpClass::elementwise, 2 * kExp};
   add(table, random,
       {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
        "RandomUniformLike"});
-  add(table, {onnx::write_only, OpClass::elementwise, kExp},
+  add(table, {write_only, OpClass::elementwise, kExp},
       {"BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"});
 
   add_microsoft(table, rule(2),
@@ -134,14 +132,13 @@ void add_elementwise(RuleTable& table) {
                  "BiasFastGeluGrad_dX", "FastGeluGrad", "GeluGrad", "QuickGeluGrad"});
   add_microsoft(table, rule(2), {"InPlaceAccumulator", "InPlaceAccumulatorV2", "ZeroGradient"});
   // Per weight: both moments, the correction, the root and the update.
-  const WorkRule optimizer{onnx::per_input, OpClass::elementwise, 15};
+  const WorkRule optimizer{per_input, OpClass::elementwise, 15};
   add_microsoft(
       table, optimizer,
       {"AdamOptimizer", "AdamWOptimizer", "LambOptimizer", "SGDOptimizer", "SGDOptimizerV2"});
   for (const std::string_view domain :
        {"ai.onnx.preview.training", "ai.onnx.training", "ai.onnx.preview"}) {
-    add(table, {onnx::per_output, OpClass::elementwise, 15}, {"Adagrad", "Adam", "Momentum"},
-        domain);
+    add(table, {per_output, OpClass::elementwise, 15}, {"Adagrad", "Adam", "Momentum"}, domain);
   }
   add(table, rule(2), {"Binarizer", "Imputer", "LabelEncoder", "Scaler"}, "ai.onnx.ml");
 }
@@ -168,15 +165,15 @@ void add_matrix_products(RuleTable& table) {
   add(table, {onnx::matmul, kind}, {"MatMul", "Matmul", "MatMulInteger"});
   add(table, {onnx::gemm, kind}, {"Gemm"});
   add(table, {onnx::quantized_matmul, kind}, {"QLinearMatMul"});
-  add(table, {onnx::einsum, kind}, {"Einsum"});
-  add(table, {onnx::determinant, kind}, {"Det", "Inverse"});
+  add(table, {einsum, kind}, {"Einsum"});
+  add(table, {determinant, kind}, {"Det", "Inverse"});
   add_microsoft(table, {onnx::matmul, kind},
                 {"DynamicQuantizeMatMul", "FusedMatMul", "FusedMatMulActivation", "GemmFloat8",
                  "MatMulInteger16", "MatMulIntegerToFloat", "TransposeMatMul"});
   add_microsoft(table, {onnx::gemm, kind}, {"FusedGemm", "GemmFastGelu"});
   add_microsoft(table, {onnx::quantized_matmul, kind}, {"QGemm", "QLinearMatMul"});
   add_microsoft(table, {onnx::packed_matmul, kind}, {"MatMulBnb4", "MatMulFpQ4", "MatMulNBits"});
-  add_microsoft(table, {onnx::determinant, kind}, {"Inverse"});
+  add_microsoft(table, {determinant, kind}, {"Inverse"});
   add_microsoft(table, {onnx::mixture_of_experts, kind}, {"MoE"});
 }
 
@@ -201,7 +198,7 @@ void add_recurrent(RuleTable& table) {
 
 void add_normalizations(RuleTable& table) {
   const auto rule = [](double flops) {
-    return WorkRule{onnx::per_output, OpClass::normalization, flops};
+    return WorkRule{per_output, OpClass::normalization, flops};
   };
   // Inference folds statistics into a factor and an offset per channel.
   add(table, rule(2), {"BatchNormalization"});
@@ -226,24 +223,22 @@ void add_pooling(RuleTable& table) {
   const OpClass kind = OpClass::pooling;
   add(table, {onnx::pooling, kind, 1}, {"AveragePool", "MaxPool"});
   add(table, {onnx::pooling, kind, 2}, {"LpPool"});
-  add(table, {onnx::per_input, kind, 1}, {"GlobalAveragePool", "GlobalMaxPool", "MaxUnpool"});
-  add(table, {onnx::per_input, kind, 2}, {"GlobalLpPool"});
+  add(table, {per_input, kind, 1}, {"GlobalAveragePool", "GlobalMaxPool", "MaxUnpool"});
+  add(table, {per_input, kind, 2}, {"GlobalLpPool"});
   // Four neighbours weighted per sample.
   add(table, {onnx::region_pooling, kind, 8}, {"MaxRoiPool", "RoiAlign"});
   add_microsoft(table, {onnx::pooling, kind, 1},
                 {"MaxpoolWithMask", "NhwcMaxPool", "QLinearAveragePool"});
-  add_microsoft(table, {onnx::per_input, kind, 1}, {"QLinearGlobalAveragePool"});
+  add_microsoft(table, {per_input, kind, 1}, {"QLinearGlobalAveragePool"});
   add_microsoft(table, {onnx::region_pooling, kind, 8}, {"CropAndResize"});
   for (const std::string_view domain : {"com.microsoft.nchwc", "com.ms.internal.nhwc"}) {
     add(table, {onnx::pooling, kind, 1}, {"AveragePool", "MaxPool"}, domain);
-    add(table, {onnx::per_input, kind, 1}, {"GlobalAveragePool", "GlobalMaxPool"}, domain);
+    add(table, {per_input, kind, 1}, {"GlobalAveragePool", "GlobalMaxPool"}, domain);
   }
 }
 
 void add_reductions(RuleTable& table) {
-  const auto rule = [](double flops) {
-    return WorkRule{onnx::per_input, OpClass::reduction, flops};
-  };
+  const auto rule = [](double flops) { return WorkRule{per_input, OpClass::reduction, flops}; };
   add(table, rule(1),
       {"ArgMax", "ArgMin", "CumProd", "CumSum", "ReduceMax", "ReduceMean", "ReduceMin",
        "ReduceProd", "ReduceSum"});
@@ -271,9 +266,9 @@ void add_reductions(RuleTable& table) {
 
 void add_data_movement(RuleTable& table) {
   const OpClass kind = OpClass::data_movement;
-  const WorkRule copy{onnx::per_output, kind, 0};
-  const WorkRule write{onnx::write_only, kind, 0};
-  const WorkRule gather{onnx::gathered, kind, 0};
+  const WorkRule copy{per_output, kind, 0};
+  const WorkRule write{write_only, kind, 0};
+  const WorkRule gather{gathered, kind, 0};
   add(table, copy,
       {"CenterCropPad", "Col2Im", "Compress", "Concat", "ConcatFromSequence", "DepthToSpace",
        "Expand", "NonZero", "Pad", "ReverseSequence", "ScatterElements", "Scatter", "ScatterND",
@@ -283,7 +278,7 @@ void add_data_movement(RuleTable& table) {
   add(table, gather, {"Crop", "DynamicSlice", "Gather", "GatherElements", "GatherND", "Slice"});
   add(table, {onnx::resize, kind}, {"Resize", "Upsample"});
   // Four neighbours weighted per sample.
-  add(table, {onnx::gathered, kind, 8}, {"GridSample"});
+  add(table, {gathered, kind, 8}, {"GridSample"});
   add(table, gather, {"ArrayFeatureExtractor"}, "ai.onnx.ml");
   add(table, copy, {"FeatureVectorizer"}, "ai.onnx.ml");
   add_microsoft(
@@ -291,7 +286,7 @@ void add_data_movement(RuleTable& table) {
       {"ConcatTraining", "GatherGrad", "GatherElementsGrad", "GatherNDGrad", "Pad", "QLinearConcat",
        "RemovePadding", "RestorePadding", "SliceGrad", "SplitTraining", "Trilu", "UnfoldTensor"});
   add_microsoft(table, gather, {"GatherND", "GatherBlockQuantized"});
-  add_microsoft(table, {onnx::gathered, kind, 8}, {"GridSample"});
+  add_microsoft(table, {gathered, kind, 8}, {"GridSample"});
   add(table, copy, {"ReorderInput", "ReorderOutput", "Upsample"}, "com.microsoft.nchwc");
 }
 

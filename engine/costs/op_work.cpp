@@ -15,10 +15,12 @@ constexpr double kMostWork = 1e30;
 }  // namespace
 
 const WorkRule* find_rule(std::string_view dialect, const std::string& type) {
-  if (dialect != "onnx") return nullptr;
-  const RuleTable& rules = onnx_rules();
-  const auto found = rules.find(type);
-  return found == rules.end() ? nullptr : &found->second;
+  const RuleTable* rules = dialect == "onnx" ? &onnx_rules()
+                           : dialect == "tf" ? &tf_rules()
+                                             : nullptr;
+  if (rules == nullptr) return nullptr;
+  const auto found = rules->find(type);
+  return found == rules->end() ? nullptr : &found->second;
 }
 
 namespace {

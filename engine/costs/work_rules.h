@@ -1,7 +1,7 @@
 // The registry of work rules: what an op of a given (dialect, type) has to do.
 //
-// A new op type is a row in its dialect's table (onnx_work.cpp); a new dialect is a table of its
-// own and a line in find_rule. Rules share the counts of formulas.h.
+// A new op type is a row in its dialect's table (onnx_work.cpp, tf_work.cpp); a new dialect is a
+// table of its own and a line in find_rule. Rules share the counts of formulas.h.
 #pragma once
 
 #include <string>
@@ -31,6 +31,8 @@ using RuleTable = std::unordered_map<std::string, WorkRule>;
 
 /// Types as the ONNX frontend writes them: "Conv" in the default domain, else domain, dot, type.
 [[nodiscard]] const RuleTable& onnx_rules();
+/// Types as TensorFlow writes them.
+[[nodiscard]] const RuleTable& tf_rules();
 
 /// Null where the type has none.
 [[nodiscard]] const WorkRule* find_rule(std::string_view dialect, const std::string& type);
