@@ -20,6 +20,9 @@ struct LoadOptions {
   std::map<std::string, std::int64_t> dims;
   /// Shapes of inputs by name, where a dimension has no name.
   std::map<std::string, std::vector<std::int64_t>> shapes;
+  /// Ops or tensors to compute, by name: only what they need is loaded. Empty = what the file calls
+  /// its outputs, or the training step where it has one. A name that is not there is an error.
+  std::vector<std::string> fetches;
 };
 
 struct LoadedModel {

@@ -1,0 +1,312 @@
+#include "tf/fetches.h"
+
+#include <algorithm>
+#include <array>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::list_names;
+using frontend::readable;
+
+namespace {
+
+using Ids = std::vector<NodeId>;
+
+bool starts_with(std::string_view text, std::string_view front) {
+  return text.substr(0, front.size()) == front;
+}
+
+/// The op of an optimizer that changes a variable by a gradient.
+bool is_update(std::string_view op) {
+  return starts_with(op, "Apply") || starts_with(op, "SparseApply") ||
+         starts_with(op, "ResourceApply") || starts_with(op, "ResourceSparseApply");
+}
+
+bool is_assignment(std::string_view op) {
+  static constexpr std::array<std::string_view, 3> kOps = {"Assign", "AssignVariableOp",
+                                                           "InitializeTable"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end() ||
+         starts_with(op, "InitializeTable") || starts_with(op, "LookupTableImport");
+}
+
+/// Ops that have no part in a step: they save, restore, check, describe or start something.
+bool is_aside(std::string_view op) {
+  static constexpr std::array<std::string_view, 16> kOps = {"SaveV2",
+                                                            "Save",
+                                                            "SaveSlices",
+                                                            "MergeV2Checkpoints",
+                                                            "RestoreV2",
+                                                            "Restore",
+                                                            "RestoreSlice",
+                                                            "IsVariableInitialized",
+                                                            "VarIsInitializedOp",
+                                                            "MakeIterator",
+                                                            "ShardedFilename",
+                                                            "IteratorToStringHandle",
+                                                            "WriteSummary",
+                                                            "LookupTableSizeV2",
+                                                            "Assert",
+                                                            "ResourceInitializedOp"};
+  if (std::find(kOps.begin(), kOps.end(), op) != kOps.end()) return true;
+  return op.size() > 7 && op.substr(op.size() - 7) == "Summary";
+}
+
+/// Edges of the graph as written, calls as single nodes.
+class Edges {
+ public:
+  explicit Edges(const Library& library) : library_(library) {
+    const std::vector<NodeDef>& nodes = library.graph.nodes();
+    ids_.reserve(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!ids_.emplace(nodes[i].name, static_cast<NodeId>(i)).second) {
+        throw Error(ErrorCode::invalid_graph,
+                    cat(library.source.file, ": two nodes are named '", readable(nodes[i].name),
+                        "'; names must be unique: export the graph again"));
+      }
+    }
+    begin_.push_back(0);
+    for (const NodeDef& node : nodes) {
+      for (const std::string_view text : node.inputs) producers_.push_back(find(text, node));
+      begin_.push_back(producers_.size());
+    }
+  }
+
+  [[nodiscard]] NodeId find(std::string_view name) const {
+    const auto found = ids_.find(name);
+    return found == ids_.end() ? kNoNode : found->second;
+  }
+  /// Producers of data and control inputs alike.
+  [[nodiscard]] std::span<const NodeId> producers(NodeId id) const {
+    const auto i = static_cast<std::size_t>(id);
+    return std::span(producers_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  }
+  [[nodiscard]] std::size_t size() const { return begin_.size() - 1; }
+
+ private:
+  NodeId find(std::string_view text, const NodeDef& node) const {
+    const InputName name = parse_input(text, library_, node.name);
+    const NodeId id = find(name.node);
+    if (id == kNoNode) {
+      throw Error(
+          ErrorCode::invalid_graph,
+          cat(library_.source.file, ": node '", readable(node.name), "' reads '", readable(text),
+              "', and no node of that name is in the graph; export the "
+              "graph with all its nodes"));
+    }
+    return id;
+  }
+
+  const Library& library_;
+  std::unordered_map<std::string_view, NodeId> ids_;
+  std::vector<NodeId> producers_;
+  std::vector<std::size_t> begin_;
+};
+
+class Selector {
+ public:
+  explicit Selector(const Library& library) : library_(library), edges_(library) {}
+
+  Selection run(const MetaInfo& meta, const std::vector<std::string>& fetches) {
+    Ids roots = named(fetches);
+    if (roots.empty()) roots = known(meta.train_ops, "the train op");
+    if (roots.empty()) roots = behind_updates();
+    if (roots.empty()) roots = known(meta.outputs, "the outputs of the signatures");
+    const bool all = roots.empty();
+    if (all) roots = sinks();
+    selection_.needed = reachable(roots);
+    const auto dropped = std::count(selection_.needed.begin(), selection_.needed.end(), false);
+    if (dropped > 0) {
+      selection_.notes.push_back(
+          cat("left out ", dropped, " of ", edges_.size(), " nodes that the step does not need",
+              all ? " (they save, restore, initialise, check or summarise)" : "",
+              "; name fetches to load others"));
+    }
+    return std::move(selection_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view op(NodeId id) const {
+    return library_.graph.nodes()[static_cast<std::size_t>(id)].op;
+  }
+  [[nodiscard]] std::string name(NodeId id) const {
+    return readable(library_.graph.nodes()[static_cast<std::size_t>(id)].name);
+  }
+
+  Ids named(const std::vector<std::string>& fetches) {
+    Ids roots;
+    for (const std::string& fetch : fetches) {
+      const NodeId id = edges_.find(parse_input(fetch, library_, "fetch").node);
+      if (id == kNoNode) {
+        throw Error(ErrorCode::not_found,
+                    cat(library_.source.file, ": fetch '", readable(fetch),
+                        "' is no node of the graph; its last ones are ", last_names()));
+      }
+      roots.push_back(id);
+    }
+    return roots;
+  }
+
+  [[nodiscard]] std::string last_names() const {
+    constexpr std::size_t kShown = 8;
+    const std::vector<NodeDef>& nodes = library_.graph.nodes();
+    std::vector<std::string> names;
+    for (std::size_t i = nodes.size(); i > 0 && names.size() < kShown; --i) {
+      names.push_back(readable(nodes[i - 1].name));
+    }
+    return list_names(names, kShown);
+  }
+
+  /// Names that the file gives; those that are not there are no reason to refuse it.
+  Ids known(const std::vector<std::string_view>& names, std::string_view what) {
+    Ids roots;
+    for (const std::string_view text : names) {
+      const NodeId id = edges_.find(text.substr(0, text.find(':')));
+      if (id != kNoNode) roots.push_back(id);
+    }
+    note_roots(roots, what);
+    return roots;
+  }
+
+  void note_roots(const Ids& roots, std::string_view what) {
+    if (roots.empty()) return;
+    std::vector<std::string> names;
+    for (const NodeId id : roots) names.push_back(name(id));
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    selection_.notes.push_back(cat("the step is ", what, ": ", list_names(names)));
+  }
+
+  [[nodiscard]] std::vector<bool> has_consumer() const {
+    std::vector<bool> consumed(edges_.size(), false);
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
+      for (const NodeId producer : edges_.producers(id)) {
+        consumed[static_cast<std::size_t>(producer)] = true;
+      }
+    }
+    return consumed;
+  }
+
+  /// The ops without consumers for which updates of an optimizer are needed. Where such an op also
+  /// runs a saver it is one that does more than a step.
+  Ids behind_updates() {
+    const std::size_t count = edges_.size();
+    std::vector<Ids> consumers(count);
+    Ids updates;
+    for (NodeId id = 0; id < static_cast<NodeId>(count); ++id) {
+      if (is_update(op(id))) updates.push_back(id);
+      for (const NodeId producer : edges_.producers(id)) {
+        consumers[static_cast<std::size_t>(producer)].push_back(id);
+      }
+    }
+    if (updates.empty()) updates = assignments_of_themselves();
+    Ids roots;
+    std::vector<bool> seen(count, false);
+    for (Ids stack = std::move(updates); !stack.empty();) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (seen[static_cast<std::size_t>(id)]) continue;
+      seen[static_cast<std::size_t>(id)] = true;
+      const Ids& next = consumers[static_cast<std::size_t>(id)];
+      if (next.empty()) roots.push_back(id);
+      stack.insert(stack.end(), next.begin(), next.end());
+    }
+    std::sort(roots.begin(), roots.end());
+    note_roots(roots, "what waits for the optimizer's updates");
+    return roots;
+  }
+
+  /// Assignments of a value that follows from the variable's own: an optimizer spelled out in plain
+  /// ops. Initial and restored values do not.
+  Ids assignments_of_themselves() {
+    Ids updates;
+    std::vector<NodeId> seen_for(edges_.size(), kNoNode);
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
+      const auto producers = edges_.producers(id);
+      if (op(id) != "Assign" || producers.size() < 2) continue;
+      for (Ids stack{producers[1]}; !stack.empty();) {
+        const NodeId from = stack.back();
+        stack.pop_back();
+        if (from == producers[0]) {
+          updates.push_back(id);
+          break;
+        }
+        NodeId& seen = seen_for[static_cast<std::size_t>(from)];
+        // An initial value may wait for other variables' initialisation, not for its own variable.
+        if (seen == id || op(from) == "Assign") continue;
+        seen = id;
+        const auto next = edges_.producers(from);
+        stack.insert(stack.end(), next.begin(), next.end());
+      }
+    }
+    return updates;
+  }
+
+  /// Of an op without consumers, whether it only gathers ops aside from the step.
+  bool only_aside(NodeId id, int depth = 0) {
+    constexpr int kDeepest = 16;
+    if (is_aside(op(id)) || is_assignment(op(id))) return true;
+    const bool gathers = op(id) == "NoOp" || op(id) == "Identity" || op(id) == "ControlTrigger" ||
+                         op(id) == "Pack" || op(id) == "ConcatV2";
+    const auto producers = edges_.producers(id);
+    if (!gathers || depth > kDeepest) return false;
+    return std::any_of(producers.begin(), producers.end(),
+                       [&](NodeId producer) {
+                         return op(producer) != "Const" && only_aside(producer, depth + 1);
+                       }) &&
+           std::all_of(producers.begin(), producers.end(), [&](NodeId producer) {
+             return op(producer) == "Const" || only_aside(producer, depth + 1);
+           });
+  }
+
+  Ids sinks() {
+    const std::vector<bool> consumed = has_consumer();
+    Ids all, wanted;
+    for (NodeId id = 0; id < static_cast<NodeId>(consumed.size()); ++id) {
+      if (consumed[static_cast<std::size_t>(id)]) continue;
+      all.push_back(id);
+      if (!only_aside(id) && op(id) != "NoOp" && op(id) != "Const") wanted.push_back(id);
+    }
+    // A graph of nothing else is what its maker wants placed.
+    return wanted.empty() ? every_node() : wanted;
+  }
+
+  [[nodiscard]] Ids every_node() const {
+    Ids ids;
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) ids.push_back(id);
+    return ids;
+  }
+
+  [[nodiscard]] std::vector<bool> reachable(const Ids& roots) const {
+    std::vector<bool> needed(edges_.size(), false);
+    for (Ids stack = roots; !stack.empty();) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (needed[static_cast<std::size_t>(id)]) continue;
+      needed[static_cast<std::size_t>(id)] = true;
+      const auto producers = edges_.producers(id);
+      stack.insert(stack.end(), producers.begin(), producers.end());
+    }
+    return needed;
+  }
+
+  const Library& library_;
+  Edges edges_;
+  Selection selection_;
+};
+
+}  // namespace
+
+Selection select(const Library& library, const MetaInfo& meta,
+                 const std::vector<std::string>& fetches) {
+  if (library.graph.nodes().empty()) {
+    throw Error(ErrorCode::invalid_graph,
+                cat(library.source.file, ": the graph has no nodes; there is nothing to place"));
+  }
+  return Selector(library).run(meta, fetches);
+}
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "berth/frontend.h"
+#include "berth/options.h"
+
+namespace berth::tf_frontend {
+
+/// TensorFlow's graphs: GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) and SavedModel (a folder or
+/// its file), binary or text, also compressed (.gz).
+class TensorFlowFrontend final : public Frontend {
+ public:
+  explicit TensorFlowFrontend(const Options& options);
+
+  [[nodiscard]] bool claims(const std::filesystem::path& model) const override;
+
+  /// What is loaded is what the fetches need; without any, the step (see fetches.h). Open
+  /// dimensions and loops of unknown rounds are bound by name (see Bindings in inference.h).
+  [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
+                                 const LoadOptions& options) override;
+
+  /// Sets NodeDef.device of every node that is placed, and changes no other byte. The form is that
+  /// of the input; compressed where `output` ends in ".gz". Of a SavedModel the file is written,
+  /// not the folder.
+  void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
+                const Placement& placement, const std::filesystem::path& output) override;
+};
+
+}  // namespace berth::tf_frontend

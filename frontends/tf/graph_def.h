@@ -1,0 +1,104 @@
+// A GraphDef read in place: names, inputs and attributes are views of the file's bytes, so that a
+// graph costs little more than its file and constants are never copied.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tf/wire.h"
+
+namespace berth::tf_frontend {
+
+struct AttrEntry {
+  std::string_view key;
+  std::string_view value;  ///< an AttrValue
+};
+
+struct NodeDef {
+  std::string_view name;
+  std::string_view op;
+  std::string_view device;
+  std::span<const std::string_view> inputs;
+  std::span<const AttrEntry> attrs;
+  std::string_view bytes;  ///< the message, for its place in the file
+};
+
+/// The nodes of a graph or of a function, with the storage their spans point to.
+class NodeList {
+ public:
+  NodeList() = default;
+  NodeList(const NodeList&) = delete;  // the nodes' spans would point into the other
+  NodeList& operator=(const NodeList&) = delete;
+  NodeList(NodeList&&) noexcept = default;
+  NodeList& operator=(NodeList&&) noexcept = default;
+
+  /// Adds a serialized NodeDef. Throws Error(invalid_file).
+  void add(std::string_view bytes, const WireSource& source);
+  /// Call once after the last add, before nodes().
+  void finish();
+  [[nodiscard]] const std::vector<NodeDef>& nodes() const noexcept { return nodes_; }
+
+ private:
+  struct Extent {
+    std::uint32_t inputs;
+    std::uint32_t attrs;
+  };
+  std::vector<NodeDef> nodes_;
+  std::vector<Extent> extents_;  // ends in the two below, until finish
+  std::vector<std::string_view> inputs_;
+  std::vector<AttrEntry> attrs_;
+};
+
+struct ArgDef {
+  std::string_view name;
+  int type = 0;
+  std::string_view type_attr;
+  std::string_view number_attr;
+  std::string_view type_list_attr;
+};
+
+/// What an op or a function takes and gives.
+struct OpDef {
+  std::string_view name;
+  std::vector<ArgDef> inputs;
+  std::vector<ArgDef> outputs;
+  std::vector<AttrEntry> defaults;  ///< of its attributes, where they have one
+};
+
+struct NamePair {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct FunctionDef {
+  OpDef signature;
+  NodeList body;
+  std::vector<NamePair> results;          ///< output name -> "node:output:index"
+  std::vector<NamePair> control_results;  ///< control output -> node
+  std::vector<AttrEntry> attrs;
+};
+
+struct GraphDef {
+  NodeList list;
+  std::vector<FunctionDef> functions;
+  std::unordered_map<std::string_view, const FunctionDef*> function_by_name;
+  std::int64_t producer = 0;  ///< version of the TensorFlow that made it; 0 = not said
+
+  [[nodiscard]] const std::vector<NodeDef>& nodes() const noexcept { return list.nodes(); }
+  [[nodiscard]] const FunctionDef* function(std::string_view name) const noexcept;
+};
+
+/// `bytes` is a GraphDef. Throws Error(invalid_file) naming the byte, for damage and for two
+/// functions of one name.
+void read_graph_def(std::string_view bytes, const WireSource& source, GraphDef& graph);
+
+/// `bytes` is an OpDef.
+[[nodiscard]] OpDef read_op_def(std::string_view bytes, const WireSource& source);
+
+/// `bytes` is an entry of a map of names.
+[[nodiscard]] NamePair read_pair(std::string_view bytes, const WireSource& source);
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,389 @@
+#include "tf/graph_maker.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "support/text.h"
+#include "tf/colocation.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::readable;
+
+Work add_work(const Work& a, const Work& b) {
+  // The part with more to compute (or to move) says what kind of work it is.
+  Work sum = a.flops > b.flops || (a.flops == b.flops && a.bytes >= b.bytes) ? a : b;
+  sum.flops = a.flops + b.flops;
+  sum.bytes = a.bytes + b.bytes;
+  sum.launches = a.launches + b.launches;
+  return sum;
+}
+
+Work scale_work(Work work, double times) {
+  constexpr double kMost = 1e30;  // far above any step, and still finite when summed
+  work.flops = std::min(work.flops * times, kMost);
+  work.bytes = std::min(work.bytes * times, kMost);
+  work.launches = std::min(work.launches * times, kMost);
+  return work;
+}
+
+namespace {
+
+constexpr Work kNoWork{0, 0, OpClass::none, DType::f32, 0};
+
+bool is_functional(std::string_view op) {
+  return op == "While" || op == "StatelessWhile" || op == "If" || op == "StatelessIf" ||
+         op == "Case" || op == "StatelessCase";
+}
+
+/// Attributes that rules of costs may ask for: small values, none of TensorFlow's own bookkeeping.
+void add_attributes(GraphBuilder& builder, OpId op, const Node& node) {
+  constexpr std::size_t kLongestText = 256, kLongestList = 64;
+  for (const AttrEntry& entry : node.attributes.entries()) {
+    if (entry.key.empty() || entry.key.front() == '_') continue;
+    const Attr attr = node.attributes.find(entry.key);
+    const std::string name = readable(entry.key);
+    switch (attr.kind) {
+      case Attr::Kind::integer:
+      case Attr::Kind::boolean:
+        builder.set_attribute(op, name, attr.integer);
+        break;
+      case Attr::Kind::real:
+        builder.set_attribute(op, name, attr.real);
+        break;
+      case Attr::Kind::text:
+        if (attr.bytes.size() <= kLongestText) {
+          builder.set_attribute(op, name, readable(attr.bytes));
+        }
+        break;
+      case Attr::Kind::list: {
+        std::vector<std::int64_t> numbers = node.attributes.integers(entry.key);
+        if (!numbers.empty() && numbers.size() <= kLongestList) {
+          builder.set_attribute(op, name, std::move(numbers));
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
+std::int64_t bytes_of(const TensorInfo& info) {
+  if (info.bytes != kUnknownBytes) return info.bytes;
+  const int bits = dtype_bits(info.dtype);
+  if (!info.has_shape || bits == 0) return kUnknownBytes;
+  const std::int64_t count = element_count(info.shape);
+  return count == kUnknownDim || count > kMaxDim ? kUnknownBytes : (count * bits + 7) / 8;
+}
+
+/// What a variable keeps on its device.
+std::int64_t resident_bytes(const Node& node) {
+  if (node.outputs.empty()) return 0;
+  Value value = node.outputs[0];
+  if (node.op == "VarHandleOp") {
+    if (value.handle == nullptr) return 0;
+    const std::shared_ptr<Handle> handle = value.handle;
+    value = Value();
+    value.type = handle->type;
+    value.ranked = handle->ranked;
+    value.dims = handle->dims;
+  } else if (node.op != "VariableV2" && node.op != "Variable" && node.op != "TemporaryVariable") {
+    return 0;
+  }
+  return std::max<std::int64_t>(0, bytes_of(tensor_info(value)));
+}
+
+class GraphMaker {
+ public:
+  GraphMaker(const Program& program, const Inferred& inferred, std::string name)
+      : program_(program),
+        inferred_(inferred),
+        builder_(std::move(name), "tf"),
+        is_weight_(find_weights(program)) {}
+
+  /// Every node an op of its own, with what it reads from outside as parameters; ends of loops are
+  /// cut. Only nodes that are in a loop.
+  std::shared_ptr<const Graph> loop_bodies() {
+    in_bodies_ = true;
+    map_.op_of.assign(program_.nodes.size(), kNoOp);
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      if (inferred_.loops.frame_of[i] == kNoFrame) continue;
+      map_.op_of[i] = builder_.add_op(cat("node ", i), readable(program_.nodes[i].op));
+    }
+    add_tensors();
+    add_edges();
+    return builder_.build();
+  }
+
+  std::shared_ptr<const Graph> run(const std::vector<Work>& loop_works) {
+    map_ = map_ops(program_, inferred_.loops, is_weight_);
+    classes_ = colocation_classes(program_);
+    for (std::size_t i = 0; i < map_.op_names.size(); ++i) {
+      const Node& first = first_node(static_cast<OpId>(i));
+      const bool loop = frame_of(first) != kNoFrame;
+      const OpId op = builder_.add_op(map_.op_names[i], loop ? "While" : readable(first.op));
+      if (loop) builder_.set_requested_device(op, readable(first.device));
+    }
+    for (std::size_t frame = 0; frame < loop_works.size(); ++frame) {
+      const OpId op = op_of_frame(static_cast<FrameId>(frame));
+      if (op != kNoOp) builder_.set_work(op, loop_works[frame]);
+    }
+    add_tensors();
+    add_edges();
+    add_classes();
+    return builder_.build();
+  }
+
+  [[nodiscard]] GraphMap& map() { return map_; }
+
+ private:
+  [[nodiscard]] FrameId frame_of(const Node& node) const {
+    return inferred_.loops.outermost(id_of(node));
+  }
+  [[nodiscard]] NodeId id_of(const Node& node) const {
+    return static_cast<NodeId>(&node - program_.nodes.data());
+  }
+
+  const Node& first_node(OpId op) {
+    if (first_of_.empty()) {
+      first_of_.assign(map_.op_names.size(), kNoNode);
+      for (std::size_t i = program_.nodes.size(); i > 0; --i) {
+        const OpId of = map_.op_of[i - 1];
+        if (of != kNoOp) first_of_[static_cast<std::size_t>(of)] = static_cast<NodeId>(i - 1);
+      }
+    }
+    return program_.nodes[static_cast<std::size_t>(first_of_[static_cast<std::size_t>(op)])];
+  }
+
+  OpId op_of_frame(FrameId frame) {
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      if (inferred_.loops.outermost(static_cast<NodeId>(i)) == frame) return map_.op_of[i];
+    }
+    return kNoOp;
+  }
+
+  /// In the whole graph a loop is one op: what only its own nodes read is inside it.
+  [[nodiscard]] bool inside_one_loop(NodeId a, NodeId b) const {
+    const FrameId frame = inferred_.loops.outermost(a);
+    return !in_bodies_ && frame != kNoFrame && frame == inferred_.loops.outermost(b);
+  }
+
+  void add_tensors() {
+    begin_.assign(program_.nodes.size() + 1, 0);
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      begin_[i + 1] = begin_[i] + program_.nodes[i].outputs.size();
+    }
+    tensors_.assign(begin_.back(), kNoTensor);
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      const OpId op = map_.op_of[i];
+      if (op == kNoOp) continue;
+      const bool in_loop = !in_bodies_ && frame_of(node) != kNoFrame;
+      if (in_loop) continue;  // outputs of a loop follow from who reads them
+      for (std::size_t port = 0; port < node.outputs.size(); ++port) {
+        tensors_[begin_[i] + port] = builder_.add_output(op, tensor_info(node.outputs[port]));
+      }
+      describe(op, static_cast<NodeId>(i));
+    }
+  }
+
+  void describe(OpId op, NodeId id) {
+    const Node& node = program_.nodes[static_cast<std::size_t>(id)];
+    add_attributes(builder_, op, node);
+    if (const auto work = inferred_.works.find(id); work != inferred_.works.end()) {
+      builder_.set_work(op, work->second);
+    } else if (is_functional(node.op)) {
+      builder_.set_work(op, kNoWork);
+    }
+    if (in_bodies_) return;
+    if (const std::int64_t bytes = resident_bytes(node); bytes > 0) {
+      builder_.set_param_bytes(op, bytes);
+    }
+    if (!node.device.empty()) builder_.set_requested_device(op, readable(node.device));
+  }
+
+  /// The tensor behind `source` as `consumer` reads it.
+  TensorId tensor(const Source& source, NodeId consumer) {
+    const auto from = static_cast<std::size_t>(source.node);
+    const Node& node = program_.nodes[from];
+    TensorId& tensor = tensors_[begin_[from] + static_cast<std::size_t>(source.port)];
+    if (tensor != kNoTensor) return tensor;
+    const TensorInfo info = tensor_info(node.outputs[static_cast<std::size_t>(source.port)]);
+    const OpId op = map_.op_of[from];
+    if (op == kNoOp) {
+      tensor = builder_.add_parameter(info, readable(node.name));
+    } else if (!inside_one_loop(source.node, consumer)) {
+      tensor = builder_.add_output(op, info);
+    }
+    return tensor;
+  }
+
+  void add_edges() {
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const OpId op = map_.op_of[i];
+      if (op == kNoOp) continue;
+      const Node& node = program_.nodes[i];
+      const auto id = static_cast<NodeId>(i);
+      for (const Source& input : node.inputs) {
+        const Node& from = program_.nodes[static_cast<std::size_t>(input.node)];
+        if (is_merge(node.op) && is_next_iteration(from.op)) continue;
+        if (inside_one_loop(input.node, id)) continue;
+        builder_.add_input(op, tensor(input, id));
+      }
+      for (const NodeId control : node.controls) {
+        const OpId from = map_.op_of[static_cast<std::size_t>(control)];
+        if (from != kNoOp && from != op && !in_bodies_) builder_.add_control_edge(from, op);
+      }
+    }
+    if (!in_bodies_) free_references();
+  }
+
+  /// References are no copies: where all that read one stay with it, it occupies nothing.
+  void free_references() {
+    std::vector<bool> copied(program_.nodes.size(), false);
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      for (const Source& input : program_.nodes[i].inputs) {
+        const auto from = static_cast<std::size_t>(input.node);
+        if (classes_[i] != classes_[from]) copied[from] = true;
+      }
+    }
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      if (copied[i] || !gives_reference(node.op)) continue;
+      for (std::size_t port = 0; port < node.outputs.size(); ++port) {
+        const TensorId tensor = tensors_[begin_[i] + port];
+        if (tensor == kNoTensor) continue;
+        TensorInfo info = tensor_info(node.outputs[port]);
+        info.bytes = 0;
+        builder_.set_tensor(tensor, info);
+      }
+    }
+  }
+
+  /// Classes of nodes, as classes of ops: a loop joins those of all its nodes. The first op of a
+  /// class names it.
+  void add_classes() {
+    std::vector<OpId> parent(map_.op_names.size());
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto find = [&](OpId op) {
+      while (parent[static_cast<std::size_t>(op)] != op) {
+        OpId& up = parent[static_cast<std::size_t>(op)];
+        up = parent[static_cast<std::size_t>(up)];
+        op = up;
+      }
+      return op;
+    };
+    std::unordered_map<NodeId, OpId> first;
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      if (map_.op_of[i] == kNoOp) continue;
+      const OpId a = find(map_.op_of[i]);
+      const OpId b = find(first.try_emplace(classes_[i], map_.op_of[i]).first->second);
+      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    }
+    std::vector<int> size(parent.size(), 0);
+    for (std::size_t i = 0; i < parent.size(); ++i) {
+      ++size[static_cast<std::size_t>(find(static_cast<OpId>(i)))];
+    }
+    for (std::size_t i = 0; i < parent.size(); ++i) {
+      const auto root = static_cast<std::size_t>(find(static_cast<OpId>(i)));
+      if (size[root] > 1) builder_.set_colocation(static_cast<OpId>(i), map_.op_names[root]);
+    }
+  }
+
+  const Program& program_;
+  const Inferred& inferred_;
+  GraphBuilder builder_;
+  std::vector<bool> is_weight_;
+  bool in_bodies_ = false;
+  GraphMap map_;
+  std::vector<NodeId> classes_;
+  std::vector<NodeId> first_of_;
+  std::vector<std::size_t> begin_;
+  std::vector<TensorId> tensors_;
+};
+
+/// Work of each outermost loop, rounds of the loops in it multiplied.
+std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
+  const Loops& loops = inferred.loops;
+  std::vector<Work> works(loops.frames.size(), kNoWork);
+  if (works.empty()) return works;
+  std::vector<double> rounds(loops.frames.size(), 1);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const Frame& frame = loops.frames[i];
+    rounds[i] = static_cast<double>(frame.trips);
+    if (frame.parent != kNoFrame) rounds[i] *= rounds[static_cast<std::size_t>(frame.parent)];
+  }
+  GraphMaker maker(program, inferred, "loops");
+  const std::shared_ptr<const Graph> graph = maker.loop_bodies();
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const OpId op = maker.map().op_of[i];
+    if (op == kNoOp) continue;
+    const auto frame = static_cast<std::size_t>(loops.frame_of[i]);
+    Work& sum = works[static_cast<std::size_t>(loops.frames[frame].outermost)];
+    sum = add_work(sum, scale_work(op_work(*graph, op), rounds[frame]));
+  }
+  return works;
+}
+
+}  // namespace
+
+std::vector<bool> find_weights(const Program& program) {
+  std::vector<bool> read(program.nodes.size(), false);
+  for (const Node& node : program.nodes) {
+    for (const Source& input : node.inputs) read[static_cast<std::size_t>(input.node)] = true;
+  }
+  std::vector<bool> weights(program.nodes.size(), false);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Node& node = program.nodes[i];
+    weights[i] = node.op == "Const" && read[i] && !node.outputs.empty() &&
+                 bytes_of(tensor_info(node.outputs[0])) >= kWeightBytes;
+  }
+  return weights;
+}
+
+GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<bool>& is_weight) {
+  GraphMap map;
+  map.op_of.assign(program.nodes.size(), kNoOp);
+  std::unordered_set<std::string> taken;
+  const auto add = [&](std::string name) {
+    std::string unique = name;
+    for (int i = 1; !taken.insert(unique).second; ++i) unique = cat(name, "_", i);
+    map.op_names.push_back(std::move(unique));
+    return static_cast<OpId>(map.op_names.size() - 1);
+  };
+  std::vector<OpId> op_of_frame(loops.frames.size(), kNoOp);
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const FrameId frame = loops.outermost(static_cast<NodeId>(i));
+    if (frame != kNoFrame) {
+      OpId& op = op_of_frame[static_cast<std::size_t>(frame)];
+      if (op == kNoOp) op = add(loops.frames[static_cast<std::size_t>(frame)].name);
+      map.op_of[i] = op;
+    } else if (!is_weight[i]) {
+      map.op_of[i] = add(readable(program.nodes[i].name));
+    }
+  }
+  return map;
+}
+
+Work body_work(const Program& program, const Inferred& inferred) {
+  const std::shared_ptr<const Graph> graph = make_graph(program, inferred, "body", nullptr);
+  Work work = kNoWork;
+  for (OpId op = 0; op < graph->op_count(); ++op) work = add_work(work, op_work(*graph, op));
+  return work;
+}
+
+std::shared_ptr<const Graph> make_graph(const Program& program, const Inferred& inferred,
+                                        const std::string& name, GraphMap* map) {
+  const std::vector<Work> works = loop_works(program, inferred);
+  GraphMaker maker(program, inferred, name);
+  std::shared_ptr<const Graph> graph = maker.run(works);
+  if (map != nullptr) *map = std::move(maker.map());
+  return graph;
+}
+
+}  // namespace berth::tf_frontend

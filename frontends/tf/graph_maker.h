@@ -1,0 +1,44 @@
+// From an inferred program to the engine's graph.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/graph.h"
+#include "tf/inference.h"
+#include "tf/program.h"
+
+namespace berth::tf_frontend {
+
+/// Constants from this size are weights: resident parameters of the ops that read them. Smaller
+/// ones stay ops, as TensorFlow's own counts have them.
+inline constexpr std::int64_t kWeightBytes = 1024;
+
+[[nodiscard]] Work add_work(const Work& a, const Work& b);
+[[nodiscard]] Work scale_work(Work work, double times);
+
+/// Work of one run of a body: that of all its ops.
+[[nodiscard]] Work body_work(const Program& program, const Inferred& inferred);
+
+/// Which op of the graph a node became.
+struct GraphMap {
+  std::vector<OpId> op_of;            ///< by node; kNoOp for weights
+  std::vector<std::string> op_names;  ///< by op
+};
+
+/// One op per node; one per loop, named by its frame, with the work of its rounds; weights as
+/// parameters. Nodes that share a variable, a handle or a co-location constraint share a class.
+/// Throws Error(invalid_graph).
+[[nodiscard]] std::shared_ptr<const Graph> make_graph(const Program& program,
+                                                      const Inferred& inferred,
+                                                      const std::string& name, GraphMap* map);
+
+/// The same mapping without a graph, for writing placements back.
+[[nodiscard]] GraphMap map_ops(const Program& program, const Loops& loops,
+                               const std::vector<bool>& is_weight);
+
+/// By node: whether it is a constant that counts as a weight.
+[[nodiscard]] std::vector<bool> find_weights(const Program& program);
+
+}  // namespace berth::tf_frontend

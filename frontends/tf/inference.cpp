@@ -1,0 +1,381 @@
+#include "tf/inference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "support/text.h"
+#include "tf/graph_maker.h"
+#include "tf/shapes/op_info.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::list_names;
+using frontend::readable;
+
+// --- What the user says -------------------------------------------------------------------------
+
+Bindings::Bindings(const LoadOptions& options, const std::string& file)
+    : file_(file), options_(options) {
+  const auto check = [&](const std::string& name, std::int64_t size) {
+    if (size < 0 || size > kMaxDim) {
+      throw Error(ErrorCode::invalid_argument, cat(file, ": dimension '", name, "' is bound to ",
+                                                   size, "; sizes are from 0 to 2^48"));
+    }
+  };
+  for (const auto& [name, size] : options.dims) check(name, size);
+  for (const auto& [name, shape] : options.shapes) {
+    for (const std::int64_t size : shape) check(name, size);
+    if (shape.size() > kMaxRank) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat(file, ": the shape of '", name, "' has more than ", kMaxRank, " dimensions"));
+    }
+  }
+}
+
+void Bindings::apply(const std::string& name, Value& value) {
+  inputs_.insert(name);
+  for (const std::string& key : {name, name + ":0"}) {
+    const auto shape = options_.shapes.find(key);
+    if (shape == options_.shapes.end()) continue;
+    used_.insert(key);
+    value.set_shape(shape->second);
+  }
+  for (std::size_t axis = 0; axis < value.dims.size(); ++axis) {
+    if (value.dims[axis] != kUnknownDim) continue;
+    const std::string own = cat(name, "/", axis);
+    dims_.insert(own);
+    if (axis == 0) dims_.insert("batch");
+    for (const std::string& key : {own, std::string(axis == 0 ? "batch" : "")}) {
+      const auto size = options_.dims.find(key);
+      if (key.empty() || size == options_.dims.end()) continue;
+      used_.insert(key);
+      if (value.dims[axis] == kUnknownDim) value.dims[axis] = size->second;
+    }
+    if (value.dims[axis] == kUnknownDim) open_.insert(own);
+  }
+  if (!value.ranked) open_.insert(name);
+}
+
+std::int64_t Bindings::trips_or_one(const std::string& loop) {
+  dims_.insert(loop);
+  const auto given = options_.dims.find(loop);
+  if (given != options_.dims.end()) {
+    used_.insert(loop);
+    return given->second;
+  }
+  unknown_loops_.insert(loop);
+  return 1;
+}
+
+void Bindings::finish(std::vector<std::string>& notes) const {
+  const auto names = [](const std::set<std::string>& set) {
+    return set.empty() ? std::string("none")
+                       : list_names(std::vector<std::string>(set.begin(), set.end()));
+  };
+  for (const auto& [name, size] : options_.dims) {
+    if (used_.count(name) == 0) {
+      throw Error(ErrorCode::invalid_argument, cat(file_, ": no open dimension or loop is named '",
+                                                   name, "'; there are: ", names(dims_)));
+    }
+  }
+  for (const auto& [name, shape] : options_.shapes) {
+    if (used_.count(name) == 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat(file_, ": no input is named '", name, "'; there are: ", names(inputs_)));
+    }
+  }
+  if (!open_.empty()) {
+    notes.push_back(cat("open dimensions of inputs: ", names(open_),
+                        "; bind them by name, all first ones by 'batch'"));
+  }
+  if (!unknown_loops_.empty()) {
+    notes.push_back(cat("loops counted as one round each: ", names(unknown_loops_),
+                        "; the graph does not tell how often they run, bind their names to say"));
+  }
+}
+
+// --- Inference ----------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int kDeepestBodies = 32;
+
+/// Whether a user may say the shape of this op's outputs.
+bool is_input(std::string_view op) {
+  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault" ||
+         op == "IteratorGetNext" || op == "IteratorGetNextSync" || op == kArgumentOp ||
+         op.substr(0, 12) == "QueueDequeue";
+}
+
+bool is_functional_loop(std::string_view op) {
+  return op == "While" || op == "StatelessWhile";
+}
+bool is_branch(std::string_view op) {
+  return op == "If" || op == "StatelessIf" || op == "Case" || op == "StatelessCase";
+}
+
+class Inference {
+ public:
+  Inference(InferenceContext& context, Program& program, Inferred& inferred)
+      : context_(context), program_(program), inferred_(inferred) {}
+
+  void run(const std::vector<Value>& arguments) {
+    inferred_.loops = find_loops(program_, context_.library.source.file);
+    find_conditions();
+    count_ports();
+    for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
+      Node& node = node_at(program_.arguments[i]);
+      node.outputs.assign(1, i < arguments.size() ? arguments[i] : Value());
+    }
+    for (const NodeId id : inferred_.loops.order) visit(id);
+    for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
+      static_cast<void>(trips(frame));
+    }
+  }
+
+ private:
+  Node& node_at(NodeId id) { return program_.nodes[static_cast<std::size_t>(id)]; }
+
+  void find_conditions() {
+    conditions_.assign(inferred_.loops.frames.size(), kNoNode);
+    if (conditions_.empty()) return;
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const FrameId frame = inferred_.loops.frame_of[i];
+      if (frame != kNoFrame && program_.nodes[i].op == "LoopCond") {
+        conditions_[static_cast<std::size_t>(frame)] = static_cast<NodeId>(i);
+      }
+    }
+  }
+
+  void count_ports() {
+    used_ports_.assign(program_.nodes.size(), 0);
+    const auto use = [&](const Source& source) {
+      std::int32_t& used = used_ports_[static_cast<std::size_t>(source.node)];
+      used = std::max(used, source.port + 1);
+    };
+    for (const Node& node : program_.nodes) {
+      for (const Source& input : node.inputs) use(input);
+    }
+    for (const Source& result : program_.results) use(result);
+  }
+
+  void visit(NodeId id) {
+    Node& node = node_at(id);
+    const bool given = !node.outputs.empty();  // an argument
+    if (!given) {
+      make_outputs(id, node);
+      apply_rule(node);
+    }
+    declared_shapes(node);
+    if (context_.depth == 0 && is_input(node.op)) bind(node);
+    if (is_exit(node.op)) exit_content(id, node);
+    if (is_functional_loop(node.op) || is_branch(node.op)) bodies(id, node);
+  }
+
+  void make_outputs(NodeId id, Node& node) {
+    const std::int32_t used = used_ports_[static_cast<std::size_t>(id)];
+    const std::vector<int> types = output_types_of(context_.library, node, used);
+    if (static_cast<std::size_t>(used) > types.size() && !may_have_more(node)) {
+      throw Error(ErrorCode::invalid_graph,
+                  cat(context_.library.source.file, ": output ", used - 1, " of node '",
+                      readable(node.name), "' is read, and an op of type ", readable(node.op),
+                      " has ", types.size(), "; correct the input that names it"));
+    }
+    node.outputs.resize(std::max(types.size(), static_cast<std::size_t>(used)));
+    for (std::size_t i = 0; i < types.size(); ++i) node.outputs[i].type = types[i];
+  }
+
+  /// Where the attribute that counts the outputs is missing, their uses tell.
+  bool may_have_more(const Node& node) const {
+    const OpInfo* info = find_op(node.op);
+    if (info == nullptr) return context_.library.ops.count(node.op) == 0;
+    return std::any_of(info->outputs.begin(), info->outputs.end(), [&](const ArgDef& output) {
+      return (!output.number_attr.empty() && !node.attributes.has(output.number_attr)) ||
+             (!output.type_list_attr.empty() && !node.attributes.has(output.type_list_attr));
+    });
+  }
+
+  void apply_rule(Node& node) {
+    const OpInfo* info = find_op(node.op);
+    if (info == nullptr) {
+      if (node.op != kArgumentOp) context_.unknown_ops.insert(readable(node.op));
+      return;
+    }
+    if (info->rule == nullptr) return;
+    inputs_.clear();
+    static const Value kNothing;
+    for (const Source& input : node.inputs) {
+      // The end of a loop is not known yet where its beginning reads it.
+      const std::vector<Value>& outputs = node_at(input.node).outputs;
+      const auto port = static_cast<std::size_t>(input.port);
+      inputs_.push_back(port < outputs.size() ? &outputs[port] : &kNothing);
+    }
+    ShapeContext op(node.name, node.attributes, inputs_, node.outputs);
+    info->rule(op);
+    for (Value& value : node.outputs) check(value);
+  }
+
+  /// Content belongs to a known shape of as many elements; ranks have a limit.
+  static void check(Value& value) {
+    if (value.dims.size() > kMaxRank) {
+      value.ranked = false;
+      value.dims.clear();
+    }
+    if (value.data != nullptr &&
+        (!value.fully_known() ||
+         product(value.dims) != static_cast<std::int64_t>(value.data->size()))) {
+      value.data = nullptr;
+    }
+  }
+
+  void declared_shapes(Node& node) {
+    const std::vector<Value> shapes = node.attributes.shapes("_output_shapes");
+    for (std::size_t i = 0; i < shapes.size() && i < node.outputs.size(); ++i) {
+      merge_shape(node.outputs[i], shapes[i]);
+    }
+  }
+
+  void bind(Node& node) {
+    if (context_.empty_shapes_say_nothing && node.op == "Placeholder" && node.outputs[0].ranked &&
+        node.outputs[0].dims.empty() && !node.attributes.has("_output_shapes")) {
+      node.outputs[0].ranked = false;
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      Value& value = node.outputs[i];
+      if (value.type == kResource || value.type == kVariant) continue;
+      context_.bindings.apply(i == 0 ? readable(node.name) : cat(readable(node.name), ":", i),
+                              value);
+    }
+  }
+
+  // --- Loops
+  // --------------------------------------------------------------------------------------
+
+  std::int64_t trips(FrameId id) {
+    Frame& frame = inferred_.loops.frames[static_cast<std::size_t>(id)];
+    const NodeId condition = conditions_[static_cast<std::size_t>(id)];
+    if (frame.trips == kUnknownDim && condition != kNoNode) {
+      frame.trips = count_trips(program_, condition);
+    }
+    if (frame.trips == kUnknownDim) frame.trips = context_.bindings.trips_or_one(frame.name);
+    return frame.trips;
+  }
+
+  /// What a counter is when its loop ends: the count of a gradient's loop.
+  void exit_content(NodeId id, Node& node) {
+    const FrameId frame = inferred_.loops.frame_of[static_cast<std::size_t>(id)];
+    Value& value = node.outputs[0];
+    if (frame == kNoFrame || node.inputs.empty() || !value.ranked || !value.dims.empty() ||
+        !is_integer_type(value.type)) {
+      return;
+    }
+    const Node& from = node_at(node.inputs[0].node);
+    if (!is_switch(from.op) || from.inputs.empty()) return;
+    const std::int64_t count = counter_after(program_, from.inputs[0].node, trips(frame));
+    if (count != Data::kUnknown) {
+      value.data = std::make_shared<const std::vector<std::int64_t>>(1, count);
+    }
+  }
+
+  // --- Bodies of functional control flow
+  // ------------------------------------------------------------
+
+  struct BodyResult {
+    std::vector<Value> outputs;
+    Work work;
+  };
+
+  void bodies(NodeId id, Node& node) {
+    std::vector<Value> inputs;
+    for (const Source& input : node.inputs) {
+      const std::vector<Value>& outputs = node_at(input.node).outputs;
+      const auto port = static_cast<std::size_t>(input.port);
+      inputs.push_back(port < outputs.size() ? outputs[port] : Value());
+    }
+    if (is_functional_loop(node.op)) {
+      for (Value& input : inputs) input.data = nullptr;  // it changes
+      const BodyResult body = run_body(node, node.attributes.function("body"), inputs);
+      const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
+      for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
+        merge_shape(node.outputs[i], body.outputs[i]);
+      }
+      Work work = add_work(body.work, condition.work);
+      const auto rounds = static_cast<double>(context_.bindings.trips_or_one(readable(node.name)));
+      inferred_.works[id] = scale_work(work, rounds);
+      return;
+    }
+    std::vector<Attributes::Function> branches;
+    if (node.op == "If" || node.op == "StatelessIf") {
+      branches = {node.attributes.function("then_branch"), node.attributes.function("else_branch")};
+    } else {
+      branches = node.attributes.functions("branches");
+    }
+    // The first input chooses, the others are the branches' arguments.
+    inputs.erase(inputs.begin(), inputs.begin() + (inputs.empty() ? 0 : 1));
+    larger_branch(id, node, branches, inputs);
+  }
+
+  void larger_branch(NodeId id, Node& node, const std::vector<Attributes::Function>& branches,
+                     const std::vector<Value>& inputs) {
+    BodyResult largest;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      BodyResult result = run_body(node, branches[i], inputs);
+      if (i == 0 || weight(result.work) > weight(largest.work)) largest = std::move(result);
+    }
+    for (std::size_t i = 0; i < largest.outputs.size() && i < node.outputs.size(); ++i) {
+      merge_shape(node.outputs[i], largest.outputs[i]);
+    }
+    inferred_.works[id] = largest.work;
+  }
+
+  static double weight(const Work& work) { return std::max(work.flops, work.bytes); }
+
+  BodyResult run_body(const Node& node, const Attributes::Function& name,
+                      const std::vector<Value>& inputs) {
+    const FunctionDef* function = context_.library.graph.function(name.name);
+    if (function == nullptr) {
+      throw Error(ErrorCode::invalid_graph,
+                  cat(context_.library.source.file, ": node '", readable(node.name),
+                      "' runs function '", readable(name.name),
+                      "', which is not in the library; export the graph with its functions"));
+    }
+    if (++context_.depth > kDeepestBodies) {
+      throw Error(
+          ErrorCode::invalid_graph,
+          cat(context_.library.source.file, ": bodies nest deeper than ", kDeepestBodies,
+              " at function '", readable(name.name), "'; a function that runs itself has no size"));
+    }
+    const Call& call = program_.calls[static_cast<std::size_t>(node.call)];
+    Program body = make_body(context_.library, *function, name.attrs, call.attributes.get());
+    const Inferred inferred = infer(context_, body, inputs);
+    BodyResult result;
+    for (const Source& source : body.results) {
+      const std::vector<Value>& outputs = body.nodes[static_cast<std::size_t>(source.node)].outputs;
+      const auto port = static_cast<std::size_t>(source.port);
+      result.outputs.push_back(port < outputs.size() ? outputs[port] : Value());
+    }
+    result.work = body_work(body, inferred);
+    --context_.depth;
+    return result;
+  }
+
+  InferenceContext& context_;
+  Program& program_;
+  Inferred& inferred_;
+  std::vector<NodeId> conditions_;  // LoopCond by frame
+  std::vector<std::int32_t> used_ports_;
+  std::vector<const Value*> inputs_;
+};
+
+}  // namespace
+
+Inferred infer(InferenceContext& context, Program& program, const std::vector<Value>& arguments) {
+  Inferred inferred;
+  Inference(context, program, inferred).run(arguments);
+  return inferred;
+}
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,65 @@
+// Types, shapes and small contents of everything a program computes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "berth/frontend.h"
+#include "tf/loops.h"
+#include "tf/program.h"
+
+namespace berth::tf_frontend {
+
+/// What a user says of open dimensions and of loops, and what of it was used.
+///
+/// Open dimensions of placeholders and iterators are named "tensor/axis" ("tokens/1",
+/// "IteratorGetNext:2/0"); "batch" names every open first one at once. A loop whose rounds the
+/// graph does not tell is named by its frame, or by its While node.
+class Bindings {
+ public:
+  explicit Bindings(const LoadOptions& options, const std::string& file);
+
+  /// Replaces or completes the shape of input tensor `name` by what the user says.
+  void apply(const std::string& name, Value& value);
+  /// Rounds of a loop as the user gives them; 1, noted, where nothing is known.
+  [[nodiscard]] std::int64_t trips_or_one(const std::string& loop);
+
+  /// Throws Error(invalid_argument) for names the model does not have, listing those it has.
+  void finish(std::vector<std::string>& notes) const;
+
+ private:
+  std::string file_;
+  const LoadOptions& options_;
+  std::set<std::string> inputs_;
+  std::set<std::string> open_;  // dimensions that stay open
+  std::set<std::string> dims_;  // all that may be bound
+  std::set<std::string> used_;
+  std::set<std::string> unknown_loops_;
+};
+
+/// What inference finds beside the values in the nodes.
+struct Inferred {
+  Loops loops;
+  /// Work of nodes that stand for bodies: functional loops and branches.
+  std::unordered_map<NodeId, Work> works;
+};
+
+/// Context shared by a program and the bodies in it.
+struct InferenceContext {
+  Library& library;
+  Bindings& bindings;
+  std::set<std::string> unknown_ops;      ///< op types without a rule
+  bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
+  int depth = 0;                          ///< of nested bodies
+};
+
+/// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output its
+/// producer does not have, for cycles, and for functions that are not there.
+[[nodiscard]] Inferred infer(InferenceContext& context, Program& program,
+                             const std::vector<Value>& arguments = {});
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,263 @@
+#include "tf/loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "berth/error.h"
+#include "support/text.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::readable;
+
+namespace {
+
+/// Whether `source` comes back to `node` from the end of a loop's round.
+bool closes_loop(const Program& program, const Node& node, const Source& source) {
+  return is_merge(node.op) &&
+         is_next_iteration(program.nodes[static_cast<std::size_t>(source.node)].op);
+}
+
+/// Data producers and control producers, without those that close a loop.
+template <typename Visit>
+void each_producer(const Program& program, const Node& node, const Visit& visit) {
+  for (const Source& input : node.inputs) {
+    if (!closes_loop(program, node, input)) visit(input.node);
+  }
+  for (const NodeId control : node.controls) visit(control);
+}
+
+[[noreturn]] void refuse_cycle(const Program& program, const std::vector<std::int32_t>& waiting,
+                               const std::string& file) {
+  // Every node still waiting has a producer that still waits: walking back must meet a node again.
+  NodeId at = 0;
+  while (waiting[static_cast<std::size_t>(at)] == 0) ++at;
+  std::vector<bool> seen(waiting.size(), false);
+  std::vector<NodeId> path;
+  while (!seen[static_cast<std::size_t>(at)]) {
+    seen[static_cast<std::size_t>(at)] = true;
+    path.push_back(at);
+    NodeId next = kNoNode;
+    each_producer(program, program.nodes[static_cast<std::size_t>(at)], [&](NodeId producer) {
+      if (next == kNoNode && waiting[static_cast<std::size_t>(producer)] > 0) next = producer;
+    });
+    at = next;
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end(), at));
+  std::reverse(path.begin(), path.end());
+  constexpr std::size_t kShown = 8;
+  std::string text = readable(program.nodes[static_cast<std::size_t>(at)].name);
+  for (std::size_t i = 0; i < path.size() && i < kShown; ++i) {
+    text += " -> " + readable(program.nodes[static_cast<std::size_t>(path[i])].name);
+  }
+  if (path.size() > kShown) text += cat(" -> ... (", path.size() - kShown, " more)");
+  throw Error(ErrorCode::invalid_graph,
+              cat(file, ": nodes feed each other in a circle and are no loop (",
+                  "which has NextIteration before its Merge): ", text));
+}
+
+void make_order(const Program& program, const std::string& file, std::vector<NodeId>& order) {
+  const std::size_t count = program.nodes.size();
+  std::vector<std::int32_t> waiting(count, 0);
+  std::vector<std::int32_t> begin(count + 1, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    each_producer(program, program.nodes[i], [&](NodeId producer) {
+      ++waiting[i];
+      ++begin[static_cast<std::size_t>(producer) + 1];
+    });
+  }
+  for (std::size_t i = 0; i < count; ++i) begin[i + 1] += begin[i];
+  std::vector<NodeId> consumers(static_cast<std::size_t>(begin[count]));
+  std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    each_producer(program, program.nodes[i], [&](NodeId producer) {
+      consumers[static_cast<std::size_t>(next[static_cast<std::size_t>(producer)]++)] =
+          static_cast<NodeId>(i);
+    });
+  }
+  order.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (waiting[i] == 0) order.push_back(static_cast<NodeId>(i));
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto id = static_cast<std::size_t>(order[i]);
+    for (std::int32_t k = begin[id]; k < begin[id + 1]; ++k) {
+      const NodeId consumer = consumers[static_cast<std::size_t>(k)];
+      if (--waiting[static_cast<std::size_t>(consumer)] == 0) order.push_back(consumer);
+    }
+  }
+  if (order.size() != count) refuse_cycle(program, waiting, file);
+}
+
+void assign_frames(const Program& program, Loops& loops) {
+  std::map<std::pair<FrameId, std::string>, FrameId> ids;
+  loops.frame_of.assign(program.nodes.size(), kNoFrame);
+  for (const NodeId id : loops.order) {
+    const Node& node = program.nodes[static_cast<std::size_t>(id)];
+    FrameId frame = kNoFrame;
+    int depth = 0;
+    each_producer(program, node, [&](NodeId producer) {
+      FrameId from = loops.frame_of[static_cast<std::size_t>(producer)];
+      // What an Exit gives is outside, though the node itself counts as inside.
+      if (is_exit(program.nodes[static_cast<std::size_t>(producer)].op) && from != kNoFrame) {
+        from = loops.frames[static_cast<std::size_t>(from)].parent;
+      }
+      const int at = from == kNoFrame ? 0 : loops.frames[static_cast<std::size_t>(from)].depth;
+      if (at > depth) {
+        depth = at;
+        frame = from;
+      }
+    });
+    if (is_enter(node.op)) {
+      const std::string_view prefix = program.calls[static_cast<std::size_t>(node.call)].prefix;
+      std::string name = cat(prefix, readable(node.attributes.text("frame_name", node.name)));
+      const auto [entry, added] =
+          ids.try_emplace({frame, name}, static_cast<FrameId>(loops.frames.size()));
+      if (added) {
+        Frame& fresh = loops.frames.emplace_back();
+        fresh.name = std::move(name);
+        fresh.parent = frame;
+        fresh.depth = depth + 1;
+        fresh.outermost = frame == kNoFrame
+                              ? entry->second
+                              : loops.frames[static_cast<std::size_t>(frame)].outermost;
+      }
+      frame = entry->second;
+    }
+    loops.frame_of[static_cast<std::size_t>(id)] = frame;
+  }
+}
+
+}  // namespace
+
+Loops find_loops(const Program& program, const std::string& file) {
+  Loops loops;
+  make_order(program, file, loops.order);
+  assign_frames(program, loops);
+  return loops;
+}
+
+// --- Counting rounds ----------------------------------------------------------------------------
+
+namespace {
+
+const Node& node_at(const Program& program, NodeId id) {
+  return program.nodes[static_cast<std::size_t>(id)];
+}
+
+/// The node behind ops that only pass their first input on.
+NodeId behind_copies(const Program& program, NodeId id) {
+  constexpr int kLongest = 16;
+  for (int i = 0; i < kLongest; ++i) {
+    const Node& node = node_at(program, id);
+    const bool copies = node.op == "Identity" || is_switch(node.op) || node.op == "LoopCond" ||
+                        node.op == "StopGradient" || node.op == "Cast";
+    if (!copies || node.inputs.empty()) break;
+    id = node.inputs[0].node;
+  }
+  return id;
+}
+
+std::optional<std::int64_t> number(const Program& program, const Source& source) {
+  const Node& node = node_at(program, source.node);
+  if (source.port < 0 || static_cast<std::size_t>(source.port) >= node.outputs.size()) return {};
+  const Value& value = node.outputs[static_cast<std::size_t>(source.port)];
+  if (value.data == nullptr || value.data->size() != 1) return {};
+  return value.element(0);
+}
+
+/// Small enough to be counted with.
+bool is_moderate(std::int64_t n) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  return n >= -kMost && n <= kMost;
+}
+
+struct Counter {
+  std::int64_t start;
+  std::int64_t step;
+};
+
+/// A variable of a loop that changes by the same number each round.
+std::optional<Counter> counter_at(const Program& program, NodeId merge) {
+  const Node& node = node_at(program, merge);
+  if (!is_merge(node.op) || node.inputs.size() != 2) return {};
+  for (const int back : {1, 0}) {
+    const Source& end = node.inputs[static_cast<std::size_t>(back)];
+    const Source& begin = node.inputs[static_cast<std::size_t>(1 - back)];
+    if (!is_next_iteration(node_at(program, end.node).op)) continue;
+    const auto start = number(program, begin);
+    const Node& next = node_at(program, end.node);
+    if (!start || next.inputs.empty()) return {};
+    const Node& change = node_at(program, behind_copies(program, next.inputs[0].node));
+    const bool adds = change.op == "Add" || change.op == "AddV2";
+    if ((!adds && change.op != "Sub") || change.inputs.size() != 2) return {};
+    for (const std::size_t own : {std::size_t{0}, std::size_t{1}}) {
+      if (behind_copies(program, change.inputs[own].node) != merge) continue;
+      if (!adds && own == 1) continue;
+      const auto step = number(program, change.inputs[1 - own]);
+      if (step && is_moderate(*step)) return Counter{*start, adds ? *step : -*step};
+    }
+  }
+  return {};
+}
+
+/// Rounds of which the comparison holds at the start.
+std::int64_t rounds(const Counter& counter, std::string_view op, std::int64_t limit) {
+  const bool down = op == "Greater" || op == "GreaterEqual";
+  const bool equal = op == "LessEqual" || op == "GreaterEqual";
+  if (!is_moderate(counter.start) || !is_moderate(limit)) return kUnknownDim;
+  const std::int64_t step = down ? -counter.step : counter.step;
+  std::int64_t distance = down ? counter.start - limit : limit - counter.start;
+  if (equal) ++distance;
+  if (step <= 0) return kUnknownDim;
+  return distance <= 0 ? 0 : (distance + step - 1) / step;
+}
+
+std::int64_t rounds_while(const Program& program, NodeId id, int depth) {
+  constexpr int kDeepest = 16;
+  id = behind_copies(program, id);
+  const Node& node = node_at(program, id);
+  if (depth > kDeepest || node.inputs.size() != 2) return kUnknownDim;
+  if (node.op == "LogicalAnd") {
+    const std::int64_t a = rounds_while(program, node.inputs[0].node, depth + 1);
+    const std::int64_t b = rounds_while(program, node.inputs[1].node, depth + 1);
+    if (a == kUnknownDim || b == kUnknownDim) return std::max(a, b);
+    return std::min(a, b);
+  }
+  static constexpr std::pair<std::string_view, std::string_view> kMirrored[] = {
+      {"Less", "Greater"},
+      {"LessEqual", "GreaterEqual"},
+      {"Greater", "Less"},
+      {"GreaterEqual", "LessEqual"}};
+  for (const auto& [op, mirrored] : kMirrored) {
+    if (node.op != op) continue;
+    for (const std::size_t own : {std::size_t{0}, std::size_t{1}}) {
+      const auto counter = counter_at(program, behind_copies(program, node.inputs[own].node));
+      const auto limit = number(program, node.inputs[1 - own]);
+      if (counter && limit) return rounds(*counter, own == 0 ? op : mirrored, *limit);
+    }
+  }
+  return kUnknownDim;
+}
+
+}  // namespace
+
+std::int64_t count_trips(const Program& program, NodeId condition) {
+  const Node& node = node_at(program, condition);
+  return node.inputs.empty() ? kUnknownDim : rounds_while(program, node.inputs[0].node, 0);
+}
+
+std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips) {
+  const auto counter = counter_at(program, merge);
+  std::int64_t change = 0, result = 0;
+  if (!counter || trips < 0 || __builtin_mul_overflow(counter->step, trips, &change) ||
+      __builtin_add_overflow(counter->start, change, &result)) {
+    return Data::kUnknown;
+  }
+  return result;
+}
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,67 @@
+// Loops written with Enter, Merge, Switch, NextIteration and Exit: which nodes belong to which, and
+// how often they run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tf/program.h"
+
+namespace berth::tf_frontend {
+
+using FrameId = std::int32_t;
+inline constexpr FrameId kNoFrame = -1;
+
+/// One loop: the nodes between its Enter and Exit nodes.
+struct Frame {
+  std::string name;  ///< unique in the program: the file's own, behind the call it is inlined from
+  FrameId parent = kNoFrame;
+  FrameId outermost = kNoFrame;  ///< the loop around all others, itself where there is none
+  int depth = 1;
+  std::int64_t trips = kUnknownDim;  ///< times the body runs; kUnknownDim until it is found
+};
+
+struct Loops {
+  std::vector<Frame> frames;
+  std::vector<FrameId> frame_of;  ///< by node: the innermost; kNoFrame outside
+  std::vector<NodeId> order;      ///< all nodes, producers first but for the ends of loops
+
+  /// The loop around all others that `node` is in; kNoFrame outside.
+  [[nodiscard]] FrameId outermost(NodeId node) const {
+    const FrameId frame = frame_of[static_cast<std::size_t>(node)];
+    return frame == kNoFrame ? kNoFrame : frames[static_cast<std::size_t>(frame)].outermost;
+  }
+};
+
+[[nodiscard]] inline bool is_enter(std::string_view op) {
+  return op == "Enter" || op == "RefEnter";
+}
+[[nodiscard]] inline bool is_exit(std::string_view op) {
+  return op == "Exit" || op == "RefExit";
+}
+[[nodiscard]] inline bool is_merge(std::string_view op) {
+  return op == "Merge" || op == "RefMerge";
+}
+[[nodiscard]] inline bool is_switch(std::string_view op) {
+  return op == "Switch" || op == "RefSwitch";
+}
+[[nodiscard]] inline bool is_next_iteration(std::string_view op) {
+  return op == "NextIteration" || op == "RefNextIteration";
+}
+
+/// Throws Error(invalid_graph) naming the nodes of a cycle that is no loop's.
+[[nodiscard]] Loops find_loops(const Program& program, const std::string& file);
+
+/// How often the loop around `condition` (its LoopCond) runs, by a counter that starts at a known
+/// number, changes by a known one, and is compared with a known one; kUnknownDim where that is not
+/// how it is written. Where several conditions must hold, the first to fail decides. The values of
+/// the condition's nodes are inferred.
+[[nodiscard]] std::int64_t count_trips(const Program& program, NodeId condition);
+
+/// The content of a loop variable after `trips` rounds, for a counter; kUnknown where `merge` is
+/// none.
+[[nodiscard]] std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips);
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,317 @@
+#include "tf/model_file.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "berth/error.h"
+#include "support/text.h"
+#include "tf/gzip.h"
+#include "tf/text_form.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::readable;
+using frontend::WireType;
+
+namespace {
+
+// Field numbers; the messages are in proto/meta_graph.proto.
+namespace meta_field {
+constexpr std::uint32_t kInfo = 1, kGraph = 2, kCollection = 4, kSignature = 5;
+}
+namespace saved_model_field {
+constexpr std::uint32_t kVersion = 1, kMetaGraph = 2;
+}
+
+/// The fields of a message as far as they can be read: a file cut short still shows its kind.
+template <typename See>
+bool skim(std::string_view bytes, const See& see) {
+  const WireSource nowhere{"", bytes.data()};
+  WireReader reader(bytes, nowhere);
+  try {
+    while (reader.next()) {
+      if (!see(reader)) return false;
+    }
+  } catch (const Error&) {
+    return true;
+  }
+  return true;
+}
+
+bool printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= ' '; });
+}
+
+/// Whether `bytes` may be a NodeDef: a printable name and op, and only fields that nodes have.
+bool may_be_node(std::string_view bytes) {
+  constexpr std::uint32_t kLastField = 7;
+  bool name = false, op = false;
+  const bool fits = skim(bytes, [&](const WireReader& reader) {
+    if (reader.type() != WireType::bytes || reader.field() > kLastField) return false;
+    if (reader.field() == 1) name = printable(reader.payload());
+    if (reader.field() == 2) op = printable(reader.payload()) && !reader.payload().empty();
+    return true;
+  });
+  return fits && name && op;
+}
+
+/// Whether `bytes` may be a GraphDef, judged by its fields and its first nodes. Fields that only a
+/// newer TensorFlow knows may stand beside nodes, not alone.
+bool may_be_graph(std::string_view bytes) {
+  constexpr int kJudged = 8;
+  int nodes = 0;
+  bool any = false, strange = false;
+  const bool fits = skim(bytes, [&](const WireReader& reader) {
+    any = true;
+    switch (reader.field()) {
+      case 1:
+        return reader.type() == WireType::bytes &&
+               (nodes++ >= kJudged || may_be_node(reader.payload()));
+      case 3:
+        return reader.type() == WireType::varint;
+      case 2:
+      case 4:
+      case 5:
+        return reader.type() == WireType::bytes;
+      default:
+        strange = true;
+        return true;
+    }
+  });
+  return fits && any && (!strange || nodes > 0);
+}
+
+bool may_be_meta_graph(std::string_view bytes) {
+  constexpr std::uint32_t kLastField = 7;
+  bool graph = false;
+  const bool fits = skim(bytes, [&](const WireReader& reader) {
+    if (reader.field() > kLastField) return true;
+    if (reader.type() != WireType::bytes) return false;
+    if (reader.field() == meta_field::kGraph && !graph) {
+      // An empty message is an empty graph.
+      graph = reader.payload().empty() || may_be_graph(reader.payload());
+      return graph;
+    }
+    return true;
+  });
+  return fits && graph;
+}
+
+bool may_be_saved_model(std::string_view bytes) {
+  bool meta = false;
+  const bool fits = skim(bytes, [&](const WireReader& reader) {
+    if (reader.field() == saved_model_field::kVersion) return reader.type() == WireType::varint;
+    if (reader.field() > saved_model_field::kMetaGraph) return true;
+    if (reader.type() != WireType::bytes) return false;
+    meta = meta || may_be_meta_graph(reader.payload());
+    return meta;
+  });
+  return fits && meta;
+}
+
+/// False where `bytes` is none.
+bool kind_of_binary(std::string_view bytes, MessageKind& kind) {
+  if (may_be_graph(bytes)) {
+    kind = MessageKind::graph;
+  } else if (may_be_meta_graph(bytes)) {
+    kind = MessageKind::meta_graph;
+  } else if (may_be_saved_model(bytes)) {
+    kind = MessageKind::saved_model;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Whether a file that begins with `front` may be a SavedModel: a version, then a graph, of which
+/// the front holds only a part.
+bool front_may_be_saved_model(std::string_view front) {
+  if (may_be_saved_model(front)) return true;
+  constexpr std::uint64_t kVersionTag = 8, kMetaGraphTag = 18;
+  std::uint64_t number = 0;
+  return frontend::take_varint(front, number) && number == kVersionTag &&
+         frontend::take_varint(front, number) && frontend::take_varint(front, number) &&
+         number == kMetaGraphTag && frontend::take_varint(front, number) && number > front.size();
+}
+
+void read_signature(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+  for (WireReader reader(bytes, source); reader.next();) {
+    constexpr std::uint32_t kOutputs = 2, kName = 1, kCooSparse = 4;
+    if (!reader.is_bytes(kOutputs)) continue;
+    for (WireReader info(read_pair(reader.payload(), source).value, source); info.next();) {
+      if (info.is_bytes(kName)) meta.outputs.push_back(info.payload());
+      if (info.is_bytes(kCooSparse)) {
+        for (WireReader part(info.payload(), source); part.next();) {
+          if (part.type() == WireType::bytes) meta.outputs.push_back(part.payload());
+        }
+      }
+    }
+  }
+}
+
+void read_meta_info(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+  constexpr std::uint32_t kOpList = 2, kTags = 4;
+  for (WireReader reader(bytes, source); reader.next();) {
+    if (reader.is_bytes(kTags)) meta.tags.push_back(reader.payload());
+    if (!reader.is_bytes(kOpList)) continue;
+    for (WireReader ops(reader.payload(), source); ops.next();) {
+      if (ops.is_bytes(1)) meta.ops.push_back(read_op_def(ops.payload(), source));
+    }
+  }
+}
+
+void read_collection(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+  const NamePair entry = read_pair(bytes, source);
+  if (entry.key != "train_op") return;
+  for (WireReader reader(entry.value, source); reader.next();) {
+    if (!reader.is_bytes(1)) continue;
+    for (WireReader names(reader.payload(), source); names.next();) {
+      if (names.is_bytes(1)) meta.train_ops.push_back(names.payload());
+    }
+  }
+}
+
+/// Fills `meta` and returns the GraphDef.
+std::string_view read_meta_graph(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
+  std::string_view graph;
+  for (WireReader reader(bytes, source); reader.next();) {
+    if (reader.type() != WireType::bytes) continue;
+    switch (reader.field()) {
+      case meta_field::kInfo:
+        read_meta_info(reader.payload(), source, meta);
+        break;
+      case meta_field::kGraph:
+        graph = reader.payload();
+        break;
+      case meta_field::kCollection:
+        read_collection(reader.payload(), source, meta);
+        break;
+      case meta_field::kSignature: {
+        const NamePair entry = read_pair(reader.payload(), source);
+        // The signature that initialises a model is no part of its step.
+        if (entry.key.substr(0, 2) != "__") read_signature(entry.value, source, meta);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return graph;
+}
+
+void read_saved_model(ModelFile& file) {
+  std::vector<std::string> tags;
+  bool chosen_train = false;
+  int index = 0;
+  for (WireReader reader(file.bytes, file.source); reader.next();) {
+    if (!reader.is_bytes(saved_model_field::kMetaGraph)) continue;
+    MetaInfo meta;
+    const std::string_view graph = read_meta_graph(reader.payload(), file.source, meta);
+    const bool train = std::find(meta.tags.begin(), meta.tags.end(), "train") != meta.tags.end();
+    std::string name;
+    for (const std::string_view tag : meta.tags) name += (name.empty() ? "" : "+") + readable(tag);
+    tags.push_back(name);
+    if (index == 0 || (train && !chosen_train)) {
+      file.graph = graph;
+      file.meta = std::move(meta);
+      file.meta_graph = index;
+      chosen_train = train;
+    }
+    ++index;
+  }
+  if (tags.size() > 1) {
+    file.notes.push_back(cat("the SavedModel holds ", tags.size(), " graphs (tags ",
+                             frontend::list_names(tags), "); the one of '",
+                             tags[static_cast<std::size_t>(file.meta_graph)], "' is loaded"));
+  }
+}
+
+std::filesystem::path file_of(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return path;
+  for (const char* name : {"saved_model.pb", "saved_model.pbtxt"}) {
+    if (std::filesystem::exists(path / name, error)) return path / name;
+  }
+  throw Error(ErrorCode::invalid_file,
+              cat(path.string(),
+                  ": the folder has no saved_model.pb or saved_model.pbtxt; name a "
+                  "SavedModel's folder or a model file"));
+}
+
+constexpr std::size_t kFrontBytes = 4096;
+
+}  // namespace
+
+std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
+  auto file = std::make_unique<ModelFile>();
+  file->path = file_of(path);
+  file->source.file = file->path.string();
+  file->mapped = std::make_unique<frontend::MappedFile>(file->path);
+  file->bytes = file->mapped->bytes();
+  if (is_gzip(file->bytes)) {
+    file->is_compressed = true;
+    file->owned = gunzip(file->bytes, file->source.file);
+    file->bytes = file->owned;
+    file->mapped.reset();
+    if (file->bytes.empty()) {
+      throw Error(ErrorCode::invalid_file,
+                  cat(file->source.file, ": holds nothing; export or download the model again"));
+    }
+  }
+  if (is_text(file->bytes.substr(0, kFrontBytes))) {
+    file->is_text = true;
+    file->text = file->is_compressed ? std::move(file->owned) : std::string(file->bytes);
+    file->mapped.reset();
+    file->kind = kind_of_text(file->text, file->source.file);
+    file->owned = text_to_binary(file->text, file->kind, file->source.file);
+    file->bytes = file->owned;
+  } else if (!kind_of_binary(file->bytes, file->kind)) {
+    throw Error(ErrorCode::invalid_file,
+                cat(file->source.file, ": holds no GraphDef, MetaGraphDef or SavedModel, though ",
+                    file->bytes.size(), " bytes; name the file of the graph itself"));
+  }
+  file->source.begin = file->bytes.data();
+  switch (file->kind) {
+    case MessageKind::graph:
+      file->graph = file->bytes;
+      break;
+    case MessageKind::meta_graph:
+      file->graph = read_meta_graph(file->bytes, file->source, file->meta);
+      break;
+    case MessageKind::saved_model:
+      read_saved_model(*file);
+      break;
+  }
+  return file;
+}
+
+bool looks_like_tensorflow(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return std::filesystem::exists(path / "saved_model.pb", error) ||
+           std::filesystem::exists(path / "saved_model.pbtxt", error);
+  }
+  const auto ends = [name = path.filename().string()](std::string_view end) {
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  bool named = false;
+  for (const char* end : {".pb", ".pbtxt", ".meta", ".graphdef"}) {
+    named = named || ends(end) || ends(std::string(end) + ".gz");
+  }
+  if (!named || ends(".onnx.pb")) return false;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return false;
+  std::string front(kFrontBytes, '\0');
+  stream.read(front.data(), static_cast<std::streamsize>(front.size()));
+  front.resize(static_cast<std::size_t>(stream.gcount()));
+  if (is_gzip(front)) front = gunzip_front(front, kFrontBytes);
+  // Files of these names that hold no graph are claimed all the same, so that their error says what
+  // they lack; all but those that may be another family's.
+  if (is_text(front)) return front.find("ir_version") == std::string::npos;
+  constexpr char kFirstFieldIsNumber = 8;  // also how a model of ONNX begins
+  return front.empty() || front[0] != kFirstFieldIsNumber || front_may_be_saved_model(front);
+}
+
+}  // namespace berth::tf_frontend

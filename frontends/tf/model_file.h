@@ -1,0 +1,53 @@
+// A file that holds a TensorFlow graph in one of its forms.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/mapped_file.h"
+#include "tf/graph_def.h"
+#include "tf/wire.h"
+
+namespace berth::tf_frontend {
+
+enum class MessageKind : std::uint8_t { graph, meta_graph, saved_model };
+
+/// What a MetaGraphDef says beside its graph.
+struct MetaInfo {
+  std::vector<std::string_view> tags;
+  std::vector<std::string_view> train_ops;  ///< the collection of that name
+  std::vector<std::string_view> outputs;    ///< tensors of the serving signatures, as "name:port"
+  std::vector<OpDef> ops;                   ///< the ops it uses, as their makers declared them
+};
+
+/// The bytes of a model file as binary Protobuf, and where the graph in them is.
+struct ModelFile {
+  std::filesystem::path path;  ///< of the file itself, also where a SavedModel's folder was named
+  WireSource source;
+  std::unique_ptr<frontend::MappedFile> mapped;
+  std::string text;   ///< of a text file, decompressed
+  std::string owned;  ///< the bytes, where they are not the mapped file's
+  std::string_view bytes;
+  bool is_text = false;
+  bool is_compressed = false;
+  MessageKind kind = MessageKind::graph;
+  std::string_view graph;  ///< a GraphDef in `bytes`
+  int meta_graph = 0;      ///< its index in a SavedModel
+  MetaInfo meta;
+  std::vector<std::string> notes;
+};
+
+/// Reads a file or a SavedModel's folder. Of several graphs in a SavedModel the one tagged "train"
+/// is taken, else the first. Throws Error naming the file, the byte (or line and column of a text
+/// file), and the fix.
+[[nodiscard]] std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path);
+
+/// Whether `path` looks like a TensorFlow graph, by its name and its first bytes. Never throws for
+/// a file that cannot be read.
+[[nodiscard]] bool looks_like_tensorflow(const std::filesystem::path& path);
+
+}  // namespace berth::tf_frontend

@@ -1,0 +1,7 @@
+#include "berth/plugin.h"
+
+#include "tf/frontend.h"
+
+BERTH_FRONTEND_PLUGIN_NO_OPTIONS(
+    berth::tf_frontend::TensorFlowFrontend, "tf", BERTH_VERSION_STRING,
+    "TensorFlow graphs: GraphDef, MetaGraphDef, SavedModel (.pb, .pbtxt, .meta, also .gz)")

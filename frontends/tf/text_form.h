@@ -1,0 +1,33 @@
+// Graphs as text: Protobuf's text format, with '#' comments.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tf/model_file.h"
+
+namespace berth::tf_frontend {
+
+/// Whether `front`, the first bytes of a file, are text.
+[[nodiscard]] bool is_text(std::string_view front) noexcept;
+
+/// The kind of message whose field comes first in `text`. Throws Error(invalid_file) naming that
+/// field where no kind has it.
+[[nodiscard]] MessageKind kind_of_text(std::string_view text, const std::string& file);
+
+/// The same message in binary; fields of no interest are left out. Throws Error(invalid_file) with
+/// line and column.
+[[nodiscard]] std::string text_to_binary(const std::string& text, MessageKind kind,
+                                         const std::string& file);
+
+/// `text` with the device of its nodes set to what `device_of` says, every other character kept;
+/// nothing said = the node stays as it is. `function` is empty for the graph's own nodes.
+using DeviceOf =
+    std::function<std::optional<std::string>(std::string_view function, std::string_view node)>;
+[[nodiscard]] std::string set_devices_in_text(const std::string& text, MessageKind kind,
+                                              int meta_graph, const std::string& file,
+                                              const DeviceOf& device_of);
+
+}  // namespace berth::tf_frontend

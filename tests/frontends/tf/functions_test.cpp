@@ -1,0 +1,177 @@
+// Functions: calls inlined, branches and loops of the functional kind.
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "support/expect_error.h"
+#include "text_graph.h"
+
+namespace berth::tf_frontend {
+namespace {
+
+using test::expect_error;
+
+/// A function of one float argument "a" and one result "r".
+std::string function(const std::string& name, const std::string& nodes, const std::string& result) {
+  return "function { signature { name: '" + name +
+         "' input_arg { name: 'a' type_attr: 'T' } output_arg { name: 'r' type_attr: 'T' } attr { "
+         "name: 'T' type: 'type' } } " +
+         nodes + " ret { key: 'r' value: '" + result + "' } } ";
+}
+
+std::string body_node(const std::string& name, const std::string& op, const std::string& inputs,
+                      const std::string& attributes = attr("T", "placeholder: 'T'")) {
+  std::string text = node(name, op, inputs, attributes);
+  return "node_def" + text.substr(4);
+}
+
+std::string library(const std::string& functions) {
+  return "library { " + functions + " }\n";
+}
+
+std::string call(const std::string& name, const std::string& callee, const std::string& inputs) {
+  return node(
+      name, "PartitionedCall", inputs,
+      attr("f", "func { name: '" + callee + "' attr { key: 'T' value { type: DT_FLOAT } } }") +
+          attr("Tin", "list { type: DT_FLOAT }") + attr("Tout", "list { type: DT_FLOAT }"));
+}
+
+TEST_CASE("calls are inlined") {
+  const std::string twice = function("twice", body_node("d", "Add", "a a"), "d:z:0");
+  const std::string x = placeholder("x", {2, 3});
+  SUBCASE("by attribute") {
+    const LoadedModel model =
+        load_bytes(x + call("c", "twice", "x") + node("y", "Relu", "c", kFloats) + library(twice));
+    CHECK(model.graph->op_count() == 3);
+    CHECK(model.graph->op_type(op_named(*model.graph, "c/d")) == "Add");
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{2, 3});
+    const OpId y = op_named(*model.graph, "y");
+    CHECK(model.graph->in_edges(y)[0].src == op_named(*model.graph, "c/d"));
+  }
+  SUBCASE("by the op's own type") {
+    const LoadedModel model = load_bytes(x + node("c", "twice", "x", kFloats) + library(twice));
+    CHECK(model.graph->dtype(model.graph->outputs(op_named(*model.graph, "c/d"))[0]) == DType::f32);
+  }
+  SUBCASE("in each other") {
+    const std::string inner =
+        body_node("i", "PartitionedCall", "a",
+                  attr("f", "func { name: 'twice' attr { key: 'T' value { placeholder: 'T' } } }") +
+                      attr("Tout", "list { type: DT_FLOAT }"));
+    const std::string outer =
+        function("outer", inner + body_node("s", "Square", "i:output:0"), "s:y:0");
+    const LoadedModel model =
+        load_bytes(x + call("c", "outer", "x") + call("e", "outer", "c") + library(twice + outer));
+    CHECK(model.graph->op_count() == 5);
+    CHECK(shape_of(*model.graph, "e/i/d") == std::vector<std::int64_t>{2, 3});
+  }
+  SUBCASE("and what waits for a call waits for its body") {
+    const LoadedModel model = load_bytes(x + node("first", "Relu", "x", kFloats) +
+                                         node("c", "twice", "x ^first", kFloats) +
+                                         node("last", "NoOp", "^c") + library(twice));
+    const Graph& graph = *model.graph;
+    const OpId d = op_named(graph, "c/d");
+    CHECK(graph.in_edges(op_named(graph, "last"))[0].src == d);
+    // The call's own name carries what the body waits for.
+    bool waits = false;
+    for (const Edge& edge : graph.in_edges(d)) {
+      waits = waits || (edge.tensor == kNoTensor && graph.op_name(edge.src) == "c");
+    }
+    CHECK(waits);
+  }
+  SUBCASE("and devices of the call hold for the body") {
+    const std::string on = "device: '/device:GPU:1'";
+    const LoadedModel model =
+        load_bytes(x + node("c", "twice", "x", kFloats + on) + library(twice));
+    CHECK(model.graph->requested_device(op_named(*model.graph, "c/d")) == "/device:GPU:1");
+  }
+}
+
+TEST_CASE("functions that cannot be inlined are refused by name") {
+  const std::string x = placeholder("x", {2});
+  SUBCASE("one that calls itself") {
+    const std::string self = function("f", body_node("n", "f", "a"), "n:r:0");
+    expect_error(ErrorCode::invalid_graph, {"'f'", "calls itself"}, [&] {
+      static_cast<void>(load_bytes(x + node("c", "f", "x", kFloats) + library(self)));
+    });
+  }
+  SUBCASE("two that call each other") {
+    const std::string both = function("f", body_node("n", "g", "a"), "n:r:0") +
+                             function("g", body_node("n", "f", "a"), "n:r:0");
+    expect_error(ErrorCode::invalid_graph, {"calls itself"}, [&] {
+      static_cast<void>(load_bytes(x + node("c", "f", "x", kFloats) + library(both)));
+    });
+  }
+  SUBCASE("calls that double at every level") {
+    std::string functions;
+    for (int i = 0; i < 40; ++i) {
+      const std::string next = "f" + std::to_string(i + 1);
+      functions += function("f" + std::to_string(i),
+                            body_node("m", next, "a") + body_node("n", next, "m:r:0"), "n:r:0");
+    }
+    functions += function("f40", body_node("n", "Relu", "a"), "n:activations:0");
+    expect_error(ErrorCode::invalid_graph, {"million"}, [&] {
+      static_cast<void>(load_bytes(x + node("c", "f0", "x", kFloats) + library(functions)));
+    });
+  }
+  SUBCASE("one with too few inputs") {
+    const std::string f = function("f", body_node("n", "Relu", "a"), "n:activations:0");
+    expect_error(ErrorCode::invalid_graph, {"'c'", "'f'"},
+                 [&] { static_cast<void>(load_bytes(node("c", "f", "", kFloats) + library(f))); });
+  }
+  SUBCASE("a result that nothing gives") {
+    const std::string f = function("f", body_node("n", "Relu", "a"), "m:y:0");
+    expect_error(ErrorCode::invalid_graph, {"'f'", "'m:y:0'"}, [&] {
+      static_cast<void>(load_bytes(x + node("c", "f", "x", kFloats) + library(f)));
+    });
+  }
+  SUBCASE("two of one name") {
+    const std::string f = function("f", body_node("n", "Relu", "a"), "n:activations:0");
+    expect_error(ErrorCode::invalid_graph, {"'f'", "two functions"},
+                 [&] { static_cast<void>(load_bytes(x + library(f + f))); });
+  }
+}
+
+std::string named(const std::string& key, const std::string& callee) {
+  return attr(key, "func { name: '" + callee + "' attr { key: 'T' value { type: DT_FLOAT } } }");
+}
+
+TEST_CASE("a branch costs what its larger branch does") {
+  const std::string f =
+      function("small", body_node("n", "Relu", "a"), "n:activations:0") +
+      function("large",
+               body_node("m", "MatMul", "a a",
+                         attr("T", "placeholder: 'T'") + attr("transpose_b", "b: true")),
+               "m:product:0");
+  const LoadedModel model =
+      load_bytes(placeholder("p", {}) + placeholder("x", {64, 128}) +
+                 node("choice", "StatelessIf", "p x",
+                      named("then_branch", "small") + named("else_branch", "large") +
+                          attr("Tout", "list { type: DT_FLOAT }")) +
+                 library(f));
+  const OpId op = op_named(*model.graph, "choice");
+  REQUIRE(model.graph->stated_work(op).has_value());
+  CHECK(model.graph->stated_work(op)->flops >= 2.0 * 64 * 64 * 128);
+  CHECK(shape_of(*model.graph, "choice") == std::vector<std::int64_t>{64, 64});
+}
+
+TEST_CASE("a functional loop is one op; its rounds can be said by its name") {
+  const std::string f = function("body", body_node("n", "MatMul", "a a"), "n:product:0") +
+                        function("cond", body_node("n", "Relu", "a"), "n:activations:0");
+  const std::string text =
+      placeholder("x", {32, 32}) +
+      node("loop", "While", "x",
+           named("body", "body") + named("cond", "cond") + attr("T", "list { type: DT_FLOAT }")) +
+      library(f);
+  const auto flops = [&](const LoadOptions& options) {
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(model.graph->op_count() == 2);
+    CHECK(shape_of(*model.graph, "loop") == std::vector<std::int64_t>{32, 32});
+    return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+  };
+  const double once = flops({});
+  CHECK(once >= 2.0 * 32 * 32 * 32);
+  LoadOptions options;
+  options.dims = {{"loop", 10}};
+  CHECK(flops(options) == doctest::Approx(10 * once));
+}
+
+}  // namespace
+}  // namespace berth::tf_frontend

@@ -1,0 +1,140 @@
+// Loops written with frames: one op each, their rounds counted where the graph tells.
+#include "berth/error.h"
+#include "support/expect_error.h"
+#include "text_graph.h"
+
+namespace berth::tf_frontend {
+namespace {
+
+const std::string kInt = attr("T", "type: DT_INT32");
+
+std::string enter(const std::string& name, const std::string& input, const std::string& frame,
+                  const std::string& type) {
+  return node(name, "Enter", input, type + attr("frame_name", "s: '" + frame + "'"));
+}
+
+/// i = start; while (i < limit) { x = x @ x; i += step }
+std::string loop(const std::string& prefix, int start, int limit, int step,
+                 const std::string& compare = "Less", const std::string& change = "Add") {
+  const auto at = [&](const std::string& name) { return prefix + name; };
+  return integers(at("start"), {start}, true) + integers(at("limit"), {limit}, true) +
+         integers(at("step"), {step}, true) + enter(at("i"), at("start"), at("frame"), kInt) +
+         enter(at("v"), "x", at("frame"), kFloats) +
+         enter(at("n"), at("limit"), at("frame"), kInt) +
+         enter(at("s"), at("step"), at("frame"), kInt) +
+         node(at("mi"), "Merge", at("i") + " " + at("ni"), kInt + attr("N", "i: 2")) +
+         node(at("mv"), "Merge", at("v") + " " + at("nv"), kFloats + attr("N", "i: 2")) +
+         node(at("less"), compare, at("mi") + " " + at("n"), kInt) +
+         node(at("cond"), "LoopCond", at("less")) +
+         node(at("si"), "Switch", at("mi") + " " + at("cond"), kInt) +
+         node(at("sv"), "Switch", at("mv") + " " + at("cond"), kFloats) +
+         node(at("bi"), "Identity", at("si") + ":1", kInt) +
+         node(at("add"), change, at("bi") + " " + at("s"), kInt) +
+         node(at("mul"), "MatMul", at("sv") + ":1 " + at("sv") + ":1", kFloats) +
+         node(at("ni"), "NextIteration", at("add"), kInt) +
+         node(at("nv"), "NextIteration", at("mul"), kFloats) +
+         node(at("xi"), "Exit", at("si"), kInt) + node(at("xv"), "Exit", at("sv"), kFloats);
+}
+
+const std::string kInput = placeholder("x", {16, 16});
+constexpr double kRound = 2.0 * 16 * 16 * 16;
+
+double flops_of(const Graph& graph, const std::string& name) {
+  const auto& work = graph.stated_work(op_named(graph, name));
+  REQUIRE(work.has_value());
+  return work->flops;
+}
+
+TEST_CASE("a loop is one op with the work of its rounds") {
+  const LoadedModel model =
+      load_bytes(kInput + loop("", 0, 10, 1) + node("y", "Relu", "xv", kFloats) +
+                 node("z", "Identity", "xi", kInt));
+  const Graph& graph = *model.graph;
+  const OpId op = op_named(graph, "frame");
+  CHECK(graph.op_type(op) == "While");
+  CHECK(graph.op_count() == 7);  // x, three constants, the loop, y and z
+  CHECK(graph.outputs(op).size() == 2);
+  CHECK(shape_of(graph, "y") == std::vector<std::int64_t>{16, 16});
+  CHECK(flops_of(graph, "frame") == doctest::Approx(10 * kRound).epsilon(0.02));
+}
+
+TEST_CASE("rounds are counted from the counter") {
+  struct Case {
+    int start, limit, step;
+    const char* compare;
+    const char* change;
+    int rounds;
+  };
+  const Case cases[] = {
+      {0, 10, 1, "Less", "Add", 10},         {0, 10, 3, "Less", "AddV2", 4},
+      {2, 10, 2, "LessEqual", "Add", 5},     {10, 0, 2, "Greater", "Sub", 5},
+      {10, 1, 1, "GreaterEqual", "Sub", 10}, {5, 5, 1, "Less", "Add", 0},
+      {9, 3, -2, "Greater", "Add", 3},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.compare);
+    CAPTURE(c.start);
+    const LoadedModel model =
+        load_bytes(kInput + loop("", c.start, c.limit, c.step, c.compare, c.change));
+    CHECK(flops_of(*model.graph, "frame") == doctest::Approx(c.rounds * kRound).epsilon(0.02));
+  }
+}
+
+TEST_CASE("the count of one loop is the limit of another, as in gradients") {
+  // The second loop counts down what the first has counted up.
+  std::string second = loop("b_", 0, 1, 1, "GreaterEqual", "Sub");
+  const std::string from = "input: 'b_start'";
+  second.replace(second.find(from), from.size(), "input: 'xi'");
+  const LoadedModel model = load_bytes(kInput + loop("", 0, 6, 1) + second);
+  CHECK(flops_of(*model.graph, "b_frame") == doctest::Approx(6 * kRound).epsilon(0.02));
+}
+
+TEST_CASE("rounds that nobody knows count as one, noted, and can be said") {
+  std::string text = kInput + loop("", 0, 10, 1);
+  // The limit comes from outside.
+  const std::string limit = integers("limit", {10}, true);
+  text.replace(
+      text.find(limit), limit.size(),
+      node("limit", "Placeholder", "", attr("dtype", "type: DT_INT32") + shape("shape", {})));
+  const LoadedModel once = load_bytes(text);
+  CHECK(flops_of(*once.graph, "frame") == doctest::Approx(kRound).epsilon(0.02));
+  bool noted = false;
+  for (const std::string& note : once.notes) {
+    noted = noted || note.find("'frame'") != std::string::npos;
+  }
+  CHECK(noted);
+  LoadOptions options;
+  options.dims = {{"frame", 40}};
+  CHECK(flops_of(*load_bytes(text, options).graph, "frame") ==
+        doctest::Approx(40 * kRound).epsilon(0.02));
+}
+
+TEST_CASE("loops within loops multiply and are one op") {
+  // The inner loop's input is the outer's value, its result what the outer goes on with.
+  std::string inner = loop("in_", 0, 3, 1);
+  const std::string x = "name: 'in_v' op: 'Enter' input: 'x'";
+  inner.replace(inner.find(x), x.size(), "name: 'in_v' op: 'Enter' input: 'mul'");
+  for (const char* name : {"in_start", "in_limit", "in_step"}) {
+    // Constants of the inner loop wait for the outer's body, as TensorFlow writes them.
+    const std::string head = std::string("name: '") + name + "' op: 'Const'";
+    inner.replace(inner.find(head), head.size(), head + " input: '^bi'");
+  }
+  std::string outer = loop("", 0, 5, 1);
+  const std::string next = "name: 'nv' op: 'NextIteration' input: 'mul'";
+  outer.replace(outer.find(next), next.size(), "name: 'nv' op: 'NextIteration' input: 'in_xv'");
+  const LoadedModel model = load_bytes(kInput + outer + inner);
+  CHECK(model.graph->op_count() == 5);
+  CHECK(flops_of(*model.graph, "frame") == doctest::Approx((5 + 15) * kRound).epsilon(0.03));
+}
+
+TEST_CASE("a condition without a loop stays as its ops") {
+  const LoadedModel model = load_bytes(
+      kInput + node("p", "Placeholder", "", attr("dtype", "type: DT_BOOL") + shape("shape", {})) +
+      node("s", "Switch", "x p", kFloats) + node("a", "Relu", "s", kFloats) +
+      node("b", "Tanh", "s:1", kFloats) + node("m", "Merge", "a b", kFloats + attr("N", "i: 2")));
+  CHECK(model.graph->op_count() == 6);
+  CHECK(shape_of(*model.graph, "m") == std::vector<std::int64_t>{16, 16});
+}
+
+}  // namespace
+}  // namespace berth::tf_frontend

@@ -1,0 +1,141 @@
+// What of a file is loaded.
+#include "berth/error.h"
+#include "support/expect_error.h"
+#include "text_graph.h"
+
+namespace berth::tf_frontend {
+namespace {
+
+using test::expect_error;
+
+const std::string kVariable = attr("dtype", "type: DT_FLOAT") + shape("shape", {4, 4});
+// A variable with its initialiser and saver, one layer, its gradient's update, a summary.
+const std::string kTraining =
+    placeholder("x", {8, 4}) + node("w", "VariableV2", "", kVariable) +
+    node("w/zeros", "ZerosLike", "w/read", kFloats) +
+    node("w/Assign", "Assign", "w w/zeros", kFloats + attr("_class", "list { s: 'loc:@w' }")) +
+    node("w/read", "Identity", "w", kFloats + attr("_class", "list { s: 'loc:@w' }")) +
+    node("y", "MatMul", "x w/read", kFloats) +
+    node("grad", "MatMul", "x y", kFloats + attr("transpose_a", "b: true")) +
+    node("rate", "Const", "",
+         attr("dtype", "type: DT_FLOAT") +
+             attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0.1 }")) +
+    node("update", "ApplyGradientDescent", "w rate grad",
+         kFloats + attr("_class", "list { s: 'loc:@w' }")) +
+    node("train", "NoOp", "^update") + node("init", "NoOp", "^w/Assign") +
+    node("loss", "HistogramSummary", "rate y") +
+    node("save/name", "Const", "",
+         attr("dtype", "type: DT_STRING") +
+             attr("value", "tensor { dtype: DT_STRING tensor_shape { } string_val: 'm' }")) +
+    node("save", "SaveV2", "save/name save/name save/name w");
+
+std::vector<std::string> names(const Graph& graph) {
+  std::vector<std::string> list;
+  for (OpId op = 0; op < graph.op_count(); ++op) list.push_back(graph.op_name(op));
+  return list;
+}
+
+TEST_CASE("by default the training step is loaded") {
+  const std::vector<std::string> step = {"x",    "w",    "w/read", "y",
+                                         "grad", "rate", "update", "train"};
+  SUBCASE("found by the optimizer's updates") {
+    CHECK(names(*load_bytes(kTraining).graph) == step);
+  }
+  SUBCASE("named by the collection train_op") {
+    const std::string text = "graph_def { " + kTraining +
+                             " } collection_def { key: 'train_op' value { node_list { value: "
+                             "'train' } } }";
+    CHECK(names(*load_bytes(text).graph) == step);
+  }
+  SUBCASE("of updates spelled out in plain ops") {
+    const std::string text =
+        placeholder("g", {4, 4}) + node("w", "VariableV2", "", kVariable) +
+        node("w/read", "Identity", "w", kFloats) + node("next", "Sub", "w/read g", kFloats) +
+        node("update", "Assign", "w next", kFloats) + node("train", "NoOp", "^update") +
+        node("zeros", "ZerosLike", "g", kFloats) + node("start", "Assign", "w zeros", kFloats) +
+        node("init", "NoOp", "^start");
+    CHECK(names(*load_bytes(text).graph) ==
+          std::vector<std::string>{"g", "w", "w/read", "next", "update", "train"});
+  }
+}
+
+TEST_CASE("without a step, what a signature gives, or else all that is no bookkeeping") {
+  const std::string inference =
+      placeholder("x", {2}) + node("a", "Relu", "x", kFloats) + node("b", "Tanh", "x", kFloats);
+  SUBCASE("a signature") {
+    const std::string text = "graph_def { " + inference +
+                             " } signature_def { key: 'serve' value { outputs { key: 'out' value "
+                             "{ name: 'b:0' } } } }";
+    CHECK(names(*load_bytes(text).graph) == std::vector<std::string>{"x", "b"});
+  }
+  SUBCASE("no signature") {
+    const std::string saver = node("w", "VariableV2", "", kVariable) +
+                              node("save", "SaveV2", "x x x w") + node("all", "NoOp", "^save");
+    CHECK(names(*load_bytes(inference + saver).graph) == std::vector<std::string>{"x", "a", "b"});
+  }
+  SUBCASE("nothing but bookkeeping") {
+    CHECK(load_bytes(node("only", "NoOp")).graph->op_count() == 1);
+  }
+}
+
+TEST_CASE("fetches choose") {
+  LoadOptions options;
+  SUBCASE("a tensor") {
+    options.fetches = {"y:0"};
+    CHECK(names(*load_bytes(kTraining, options).graph) ==
+          std::vector<std::string>{"x", "w", "w/read", "y"});
+  }
+  SUBCASE("an op by control edges") {
+    options.fetches = {"init"};
+    CHECK(load_bytes(kTraining, options).graph->find_op("w/Assign").has_value());
+  }
+  SUBCASE("one that is not there") {
+    options.fetches = {"nowhere"};
+    expect_error(ErrorCode::not_found, {"'nowhere'", "'save'"},
+                 [&] { static_cast<void>(load_bytes(kTraining, options)); });
+  }
+}
+
+TEST_CASE("open dimensions are bound by name") {
+  const std::string text = placeholder("x", {-1, -1, 3}) + placeholder("z", {-1, 5}) +
+                           node("y", "Relu", "x", kFloats) + node("u", "Relu", "z", kFloats);
+  LoadOptions options;
+  SUBCASE("all first ones at once, others by tensor and axis") {
+    options.dims = {{"batch", 8}, {"x/1", 7}};
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{8, 7, 3});
+    CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{8, 5});
+  }
+  SUBCASE("a first one of its own") {
+    options.dims = {{"batch", 8}, {"z/0", 9}};
+    CHECK(shape_of(*load_bytes(text, options).graph, "u") == std::vector<std::int64_t>{9, 5});
+  }
+  SUBCASE("by whole shapes") {
+    options.shapes = {{"x", {2, 2, 2}}, {"z:0", {4, 4}}};
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{2, 2, 2});
+    CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{4, 4});
+  }
+  SUBCASE("an unknown name lists the known ones") {
+    options.dims = {{"length", 8}};
+    expect_error(ErrorCode::invalid_argument, {"'length'", "'batch'", "'x/1'"},
+                 [&] { static_cast<void>(load_bytes(text, options)); });
+  }
+  SUBCASE("an unknown input lists the known ones") {
+    options.shapes = {{"w", {1}}};
+    expect_error(ErrorCode::invalid_argument, {"'w'", "'x'", "'z'"},
+                 [&] { static_cast<void>(load_bytes(text, options)); });
+  }
+  SUBCASE("a negative size") {
+    options.dims = {{"batch", -3}};
+    expect_error(ErrorCode::invalid_argument, {"'batch'", "-3"},
+                 [&] { static_cast<void>(load_bytes(text, options)); });
+  }
+  SUBCASE("what stays open is noted") {
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(model.notes.front().find("'x/1'") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace berth::tf_frontend

@@ -1,0 +1,104 @@
+// Variables: their bytes, and the ops that must stay with them.
+#include "text_graph.h"
+
+namespace berth::tf_frontend {
+namespace {
+
+const std::string kMatrix = attr("dtype", "type: DT_FLOAT") + shape("shape", {10, 10});
+constexpr std::int64_t kBytes = 10 * 10 * 4;
+
+const std::string& class_of(const Graph& graph, const std::string& name) {
+  return graph.colocation(op_named(graph, name));
+}
+
+TEST_CASE("reference variables") {
+  const std::string text =
+      placeholder("g", {10, 10}) + node("w", "VariableV2", "", kMatrix) +
+      node("m", "VariableV2", "", kMatrix + attr("_class", "list { s: 'loc:@w' }")) +
+      node("read", "Identity", "w", kFloats + attr("_class", "list { s: 'loc:@w' }")) +
+      node("use", "MatMul", "g read", kFloats) + integers("rate", {1}, true) +
+      node("momentum", "Cast", "rate",
+           attr("SrcT", "type: DT_INT32") + attr("DstT", "type: DT_FLOAT")) +
+      node("update", "ApplyMomentum", "w m momentum use momentum", kFloats);
+  const LoadedModel model = load_bytes(text);
+  const Graph& graph = *model.graph;
+  SUBCASE("carry their bytes, slots too") {
+    CHECK(graph.own_param_bytes(op_named(graph, "w")) == kBytes);
+    CHECK(graph.own_param_bytes(op_named(graph, "m")) == kBytes);
+    CHECK(graph.total_param_bytes() == 2 * kBytes);
+  }
+  SUBCASE("stay with what reads and updates them") {
+    for (const char* name : {"w", "m", "read", "update"}) CHECK(class_of(graph, name) == "w");
+    CHECK(class_of(graph, "use").empty());
+    CHECK(class_of(graph, "g").empty());
+  }
+  SUBCASE("occupy nothing more by being referred to") {
+    for (const char* name : {"w", "m", "update"}) {
+      const TensorId tensor = graph.outputs(op_named(graph, name))[0];
+      CHECK(graph.bytes_known(tensor));
+      CHECK(graph.bytes(tensor) == 0);
+      CHECK(shape_of(graph, name) == std::vector<std::int64_t>{10, 10});
+    }
+    CHECK(graph.bytes(graph.outputs(op_named(graph, "read"))[0]) == kBytes);
+  }
+}
+
+TEST_CASE("resource variables") {
+  const std::string handle = attr("dtype", "type: DT_FLOAT");
+  const std::string text = placeholder("g", {10, 10}) + node("w", "VarHandleOp", "", kMatrix) +
+                           node("v", "VarHandleOp", "", kMatrix) +
+                           node("read", "ReadVariableOp", "w", handle) +
+                           node("same", "Identity", "w", attr("T", "type: DT_RESOURCE")) +
+                           node("again", "ReadVariableOp", "same", handle) +
+                           node("grad", "MatMul", "read again", kFloats) +
+                           node("update", "ResourceApplyMomentum", "w v g grad g", kFloats);
+  LoadOptions options;
+  options.fetches = {"update", "grad"};
+  const LoadedModel model = load_bytes(text, options);
+  const Graph& graph = *model.graph;
+  CHECK(graph.total_param_bytes() == 2 * kBytes);
+  CHECK(shape_of(graph, "read") == std::vector<std::int64_t>{10, 10});
+  CHECK(shape_of(graph, "again") == std::vector<std::int64_t>{10, 10});
+  for (const char* name : {"w", "v", "read", "same", "again", "update"}) {
+    CHECK(class_of(graph, name) == "w");
+  }
+  CHECK(class_of(graph, "grad").empty());
+}
+
+TEST_CASE("co-location is transitive, also through a node that is left out") {
+  const auto beside = [](const std::string& name) {
+    return attr("_class", "list { s: 'loc:@" + name + "' }");
+  };
+  const std::string text =
+      placeholder("x", {2}) + node("a", "Relu", "x", kFloats) +
+      node("b", "Tanh", "x", kFloats + beside("a")) + node("c", "Exp", "x", kFloats + beside("b")) +
+      node("gone", "Sin", "x", kFloats) + node("d", "Abs", "x", kFloats + beside("gone")) +
+      node("e", "Neg", "x", kFloats + beside("gone"));
+  LoadOptions options;
+  options.fetches = {"a", "b", "c", "d", "e"};
+  const LoadedModel model = load_bytes(text, options);
+  const Graph& graph = *model.graph;
+  for (const char* name : {"a", "b", "c"}) CHECK(class_of(graph, name) == "a");
+  for (const char* name : {"d", "e"}) CHECK(class_of(graph, name) == "d");
+  CHECK(class_of(graph, "x").empty());
+}
+
+TEST_CASE("large constants are weights of what reads them, small ones ops") {
+  const auto zeros = [](const std::string& name, int size) {
+    return node(name, "Const", "",
+                attr("dtype", "type: DT_FLOAT") +
+                    attr("value", "tensor { dtype: DT_FLOAT tensor_shape { dim { size: " +
+                                      std::to_string(size) + " } } }"));
+  };
+  const LoadedModel model =
+      load_bytes(zeros("large", 256) + zeros("small", 255) + placeholder("x", {1}) +
+                 node("a", "Add", "x large", kFloats) + node("b", "Add", "x small", kFloats));
+  const Graph& graph = *model.graph;
+  CHECK_FALSE(graph.find_op("large").has_value());
+  CHECK(graph.find_op("small").has_value());
+  CHECK(graph.own_param_bytes(op_named(graph, "a")) == 1024);
+  CHECK(shape_of(graph, "a") == std::vector<std::int64_t>{256});
+}
+
+}  // namespace
+}  // namespace berth::tf_frontend
