@@ -1,0 +1,103 @@
+// `berth devices`: the machines that can be named, and what is in one.
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "berth/cluster.h"
+#include "berth/files.h"
+#include "console.h"
+#include "outcome.h"
+#include "subcommands.h"
+#include "text_table.h"
+#include "units.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+struct DevicesOptions {
+  std::optional<std::string> cluster;
+  bool json = false;
+};
+
+std::string presets_text() {
+  std::string text;
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    text += fmt::format("{}\n  {}\n  source: {}\n", preset.name, preset.description, preset.source);
+  }
+  return text + "\nThe devices and links of one: berth devices --cluster NAME\n";
+}
+
+Json presets_json() {
+  Json list = Json::array();
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    list.push_back(
+        {{"name", preset.name}, {"description", preset.description}, {"source", preset.source}});
+  }
+  return {{"clusters", std::move(list)}};
+}
+
+std::string cluster_text(const Cluster& cluster) {
+  TextTable devices({{"device"},
+                     {"kind"},
+                     {"memory", Align::right},
+                     {"f32", Align::right},
+                     {"16-bit", Align::right},
+                     {"memory bandwidth", Align::right},
+                     {"per op", Align::right},
+                     {""}});
+  for (DeviceId id = 0; id < cluster.device_count(); ++id) {
+    const Device& device = cluster.device(id);
+    const double flops_16 = device.flops_16 > 0 ? device.flops_16 : device.flops;
+    devices.add_row({device.name, device.kind, format_bytes(device.memory_bytes),
+                     format_rate(device.flops, "FLOP/s"), format_rate(flops_16, "FLOP/s"),
+                     format_rate(device.memory_bandwidth, "B/s"), format_us(device.op_overhead_us),
+                     device.host ? "host" : ""});
+  }
+  TextTable links({{"link"}, {"bandwidth", Align::right}, {"latency", Align::right}, {"shares"}});
+  for (const LinkSpec& link : cluster.links()) {
+    std::string shares;
+    for (const std::string& channel : link.shares) shares += (shares.empty() ? "" : ", ") + channel;
+    links.add_row({link.src + " -> " + link.dst, format_rate(link.bandwidth_bytes_per_s, "B/s"),
+                   format_us(link.latency_us), shares});
+  }
+  std::string text = printable(cluster.name()) + "\n\n" + devices.text(2) + "\n" + links.text(2);
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    if (preset.name == cluster.name()) text += "\n  source: " + preset.source + "\n";
+  }
+  return text;
+}
+
+int run_devices(const DevicesOptions& options) {
+  if (!options.cluster) {
+    print(options.json ? json_text(presets_json()) : presets_text());
+    return 0;
+  }
+  const auto cluster = load_cluster(*options.cluster);
+  print(options.json ? json_text(Json::parse(cluster_json(*cluster))) : cluster_text(*cluster));
+  return 0;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("devices", "list the known machines, or what is in one");
+  const auto options = std::make_shared<DevicesOptions>();
+  sub->add_option("--cluster", options->cluster, "show the devices and links of this one")
+      ->type_name("PRESET|FILE");
+  sub->add_flag("--json", options->json,
+                "print one JSON object; with --cluster, a berth.cluster/1 file to start from");
+  sub->footer(
+      "Examples:\n"
+      "  berth devices\n"
+      "  berth devices --cluster k80x4\n"
+      "  berth devices --cluster k80x4 --json > mine.cluster.json");
+  sub->callback([&chosen, options] { chosen = [options] { return run_devices(*options); }; });
+}
+
+}  // namespace berth::command

@@ -1,0 +1,168 @@
+// `berth inspect`: what is in a model, and what Berth does not know of it.
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/engine.h"
+#include "console.h"
+#include "graph_summary.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "subcommands.h"
+#include "text_table.h"
+#include "units.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+struct InspectOptions {
+  ModelOptions model;
+  bool json = false;
+};
+
+std::string shape_text(const GraphSummary::Input& input) {
+  if (!input.has_shape) return "shape unknown";
+  std::string text;
+  for (const std::int64_t dim : input.shape) {
+    text += (text.empty() ? "" : " x ") + (dim == kUnknownDim ? "?" : std::to_string(dim));
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+std::string inputs_text(const GraphSummary& summary) {
+  if (summary.inputs.empty()) return {};
+  TextTable table({{"input"}, {"type"}, {"shape"}});
+  bool open = false;
+  for (const GraphSummary::Input& input : summary.inputs) {
+    table.add_row({input.name, std::string(dtype_name(input.dtype)), shape_text(input)});
+    open = open || input.dynamic();
+  }
+  std::string text = "\n" + table.text(2);
+  if (open) {
+    text +=
+        "  '?' is a dynamic dimension: give it a size with --dim NAME=SIZE, or its input a "
+        "shape with\n  --shape INPUT=1x3x224x224, and more sizes become known.\n";
+  }
+  return text;
+}
+
+std::string types_text(const GraphSummary& summary) {
+  TextTable table({{"op type"},
+                   {"class"},
+                   {"ops", Align::right},
+                   {"FLOP", Align::right},
+                   {"", Align::right},
+                   {"bytes moved", Align::right},
+                   {"", Align::right},
+                   {""}});
+  for (const GraphSummary::Type& type : summary.types) {
+    const double flop_share = summary.flops > 0 ? type.flops / summary.flops : 0;
+    const double byte_share = summary.bytes > 0 ? type.bytes / summary.bytes : 0;
+    table.add_row({type.name, std::string(op_class_name(type.op_class)), format_count(type.ops),
+                   format_rate(type.flops, ""), format_percent(flop_share),
+                   format_rate(type.bytes, "B"), format_percent(byte_share),
+                   type.without_rule > 0
+                       ? fmt::format("{} by bytes only", format_count(type.without_rule))
+                       : ""});
+  }
+  return "\n" + table.text(2);
+}
+
+std::string summary_text(const Graph& graph, const GraphSummary& summary) {
+  std::string text = fmt::format("{} ({}): {} ops, {} edges, {} tensors\n\n",
+                                 graph.name().empty() ? "model" : graph.name(), graph.dialect(),
+                                 format_count(graph.op_count()), format_count(graph.edge_count()),
+                                 format_count(graph.tensor_count()));
+  text = printable(text.substr(0, text.size() - 2)) + "\n\n";
+  text += fmt::format("  parameters       {}\n", format_bytes(graph.total_param_bytes()));
+  text += fmt::format("  work             {}, {} moved\n", format_rate(summary.flops, "FLOP"),
+                      format_rate(summary.bytes, "B"));
+  text += fmt::format("  shape            {} ops deep, up to {} wide\n",
+                      format_count(summary.depth), format_count(summary.width));
+  text +=
+      fmt::format("  without a size   {} of {} tensors\n",
+                  format_count(summary.tensors_without_size), format_count(graph.tensor_count()));
+  text += fmt::format("  without a rule   {} of {} ops{}\n", format_count(summary.ops_without_rule),
+                      format_count(graph.op_count()),
+                      summary.ops_without_rule > 0 ? ", costed by the bytes they move" : "");
+  if (summary.ops_with_stated_cost > 0) {
+    text += fmt::format("  stated costs     {} of {} ops\n",
+                        format_count(summary.ops_with_stated_cost), format_count(graph.op_count()));
+  }
+  return text + inputs_text(summary) + types_text(summary);
+}
+
+Json summary_json(const std::string& model, const Graph& graph, const GraphSummary& summary,
+                  const std::vector<std::string>& notes) {
+  Json types = Json::array();
+  for (const GraphSummary::Type& type : summary.types) {
+    types.push_back({{"type", type.name},
+                     {"class", op_class_name(type.op_class)},
+                     {"ops", type.ops},
+                     {"flops", type.flops},
+                     {"bytes", type.bytes},
+                     {"without_rule", type.without_rule}});
+  }
+  Json inputs = Json::array();
+  for (const GraphSummary::Input& input : summary.inputs) {
+    Json shape = Json::array();
+    for (const std::int64_t dim : input.shape) {
+      shape.push_back(dim == kUnknownDim ? Json() : Json(dim));
+    }
+    inputs.push_back({{"name", input.name},
+                      {"dtype", dtype_name(input.dtype)},
+                      {"shape", input.has_shape ? std::move(shape) : Json()}});
+  }
+  return {{"model", model},
+          {"graph", graph.name()},
+          {"dialect", graph.dialect()},
+          {"ops", graph.op_count()},
+          {"edges", graph.edge_count()},
+          {"tensors", graph.tensor_count()},
+          {"param_bytes", graph.total_param_bytes()},
+          {"flops", summary.flops},
+          {"bytes", summary.bytes},
+          {"depth", summary.depth},
+          {"width", summary.width},
+          {"tensors_without_size", summary.tensors_without_size},
+          {"ops_without_rule", summary.ops_without_rule},
+          {"ops_with_stated_cost", summary.ops_with_stated_cost},
+          {"inputs", std::move(inputs)},
+          {"types", std::move(types)},
+          {"notes", notes}};
+}
+
+int run_inspect(const InspectOptions& options) {
+  Engine engine;
+  const LoadedModel model = engine.load(options.model.model, options.model.load);
+  const GraphSummary summary = summarize(*model.graph);
+  if (options.json) {
+    print(json_text(summary_json(options.model.model, *model.graph, summary, model.notes)));
+    return 0;
+  }
+  std::string text = summary_text(*model.graph, summary);
+  for (const std::string& note : model.notes) text += "\n  note: " + printable(note);
+  print(text + (model.notes.empty() ? "" : "\n"));
+  return 0;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("inspect", "show what is in a model");
+  const auto options = std::make_shared<InspectOptions>();
+  options->model.add_to(*sub);
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth inspect model.onnx\n"
+      "  berth inspect model.onnx --dim batch=8 --dim sequence=128");
+  sub->callback([&chosen, options] { chosen = [options] { return run_inspect(*options); }; });
+}
+
+}  // namespace berth::command

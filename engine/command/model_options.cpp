@@ -1,0 +1,249 @@
+#include "model_options.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "berth/cluster.h"
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "berth/files.h"
+#include "berth/groups.h"
+#include "console.h"
+#include "units.h"
+
+namespace berth::command {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+/// Empty unless `text` is a whole number and nothing else.
+std::optional<std::int64_t> parse_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::int64_t parse_dimension(const std::string& text, const std::string& option) {
+  const std::optional<std::int64_t> value = parse_integer(text);
+  if (!value || *value < 1) {
+    throw CLI::ValidationError(
+        option, fmt::format("'{}' is not a dimension; write a whole number from 1 on", text));
+  }
+  return *value;
+}
+
+std::vector<std::int64_t> parse_shape(const std::string& text, const std::string& option) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    shape.push_back(parse_dimension(text.substr(begin, end - begin), option));
+    begin = end + 1;
+  }
+  return shape;
+}
+
+bool carries_costs(const Graph& graph) {
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.stated_costs(op).empty()) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<const Costs> make_costs(const Graph& graph, const Cluster& cluster,
+                                        const std::optional<std::string>& choice) {
+  const std::string source = choice.value_or(carries_costs(graph) ? "stated" : "roofline");
+  if (source == "stated") return Costs::stated(graph, cluster);
+  if (source == "roofline") return Costs::roofline(graph, cluster);
+  return load_costs(source, graph, cluster);
+}
+
+/// A check of an option's value while the command line is read; `what` returns what is wrong.
+CLI::Validator checked(std::function<std::string(const std::string&)> what) {
+  return CLI::Validator([what = std::move(what)](std::string& text) { return what(text); }, "");
+}
+
+/// An optional text option that `check` accepts, or throws Error.
+void add_checked(CLI::App& app, const std::string& name, std::optional<std::string>& value,
+                 const std::string& value_name, const std::string& meaning,
+                 std::function<void(const std::string&)> check) {
+  app.add_option(name, value, meaning)
+      ->type_name(value_name)
+      ->check(checked([check = std::move(check)](const std::string& text) -> std::string {
+        try {
+          check(text);
+        } catch (const Error& error) {
+          return error.what();
+        }
+        return {};
+      }));
+}
+
+/// An optional whole number in [low, high].
+template <typename Number>
+void add_integer(CLI::App& app, const std::string& name, std::optional<Number>& value,
+                 std::int64_t low, std::int64_t high, const std::string& meaning) {
+  app.add_option(name, value, meaning)
+      ->type_name("N")
+      ->check(checked([low, high](const std::string& text) -> std::string {
+        const std::optional<std::int64_t> number = parse_integer(text);
+        if (number && *number >= low && *number <= high) return {};
+        return fmt::format("'{}' is not a whole number from {} to {}", text, low, high);
+      }));
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> split_assignment(const std::string& text,
+                                                     const std::string& option) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError(option, fmt::format("'{}' is not of the form name=value", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& path,
+                      const std::string& meaning) {
+  return app.add_option(name, path, meaning)
+      ->type_name("FILE")
+      ->check(checked([](const std::string& text) -> std::string {
+        return text.empty() ? "give it a file name" : "";
+      }));
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, const std::string& value_name,
+                          const std::string& meaning,
+                          std::function<void(const std::string&)> take) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [take = std::move(take)](const std::vector<std::string>& values) {
+            for (const std::string& value : values) take(value);
+          },
+          meaning)
+      ->type_name(value_name)
+      ->allow_extra_args(false);
+}
+
+void ModelOptions::add_to(CLI::App& app) {
+  app.add_option("MODEL", model, "model file or folder: .onnx, .graph.json, ...")
+      ->required()
+      ->type_name("");
+  add_repeated(app, "--dim", "NAME=SIZE",
+               "size of a dynamic dimension, such as batch=8; repeatable",
+               [this](const std::string& text) {
+                 auto [name, value] = split_assignment(text, "--dim");
+                 load.dims[name] = parse_dimension(value, "--dim");
+               });
+  add_repeated(app, "--shape", "NAME=SHAPE",
+               "shape of a model input, such as data=1x3x224x224; repeatable",
+               [this](const std::string& text) {
+                 auto [name, value] = split_assignment(text, "--shape");
+                 load.shapes[name] = parse_shape(value, "--shape");
+               });
+}
+
+void ProblemChoices::add_to(CLI::App& app, bool searches) {
+  app.add_option("--cluster", cluster,
+                 "the machine: a preset (see `berth devices`) or a berth.cluster/1 file")
+      ->type_name("PRESET|FILE");
+  app.add_option("--costs", costs,
+                 "where compute times come from: roofline, stated (in the graph file) or a file "
+                 "with them; default: stated where the graph has them, else roofline")
+      ->type_name("SOURCE");
+  add_checked(app, "--semantics", semantics, "dataflow|placeto",
+              "rules of the simulated step; default: dataflow",
+              [](const std::string& text) { (void)semantics_from_name(text); });
+  add_checked(app, "--objective", objective, "latency|throughput",
+              "what to minimise: the runtime of one step or, for pipelined steps, the largest load "
+              "of a device; default: latency",
+              [](const std::string& text) { (void)objective_from_name(text); });
+  if (!searches) return;
+  add_integer(app, "--groups", groups, 1, std::numeric_limits<GroupId>::max(),
+              "place at most this many groups of ops; default: every op");
+  add_integer(app, "--threads", threads, 1, kMaxThreads,
+              "threads that evaluate placements; default: all cores");
+}
+
+void SearchChoices::add_to(CLI::App& app) {
+  add_integer(app, "--seed", seed, 0, std::numeric_limits<std::int64_t>::max(),
+              "the only source of randomness: same seed, same placement; default: 0");
+  add_checked(app, "--budget", budget, "DURATION",
+              "stop a policy's search after 30s, 500ms, 2m, ...; default: when it is done",
+              [](const std::string& text) { (void)parse_duration_s(text); });
+}
+
+double SearchChoices::budget_s() const {
+  return budget ? parse_duration_s(*budget) : std::numeric_limits<double>::infinity();
+}
+
+std::optional<std::string> config_text(const lua::Config& config, const std::string& key) {
+  const auto found = config.settings.find(key);
+  if (found == config.settings.end()) return std::nullopt;
+  return to_text(found->second);
+}
+
+void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,
+             SearchChoices& search) {
+  const auto text = [&config](const std::string& key, std::optional<std::string>& choice) {
+    if (!choice) choice = config_text(config, key);
+  };
+  const auto number = [&config](const std::string& key, auto& choice) {
+    const auto found = config.settings.find(key);
+    if (choice || found == config.settings.end()) return;
+    using Number = typename std::decay_t<decltype(choice)>::value_type;
+    const std::int64_t value = std::get<std::int64_t>(found->second);
+    if (!std::in_range<Number>(value)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the config's {} = {} is out of range", key, value));
+    }
+    choice = static_cast<Number>(value);
+  };
+  text("cluster", choices.cluster);
+  text("costs", choices.costs);
+  text("objective", choices.objective);
+  text("semantics", choices.semantics);
+  number("groups", choices.groups);
+  number("threads", choices.threads);
+  number("seed", search.seed);
+  if (!search.budget) {
+    search.budget = config_text(config, "budget");
+    // A number in the file is a number of seconds.
+    const auto found = config.settings.find("budget");
+    if (search.budget && !std::holds_alternative<std::string>(found->second)) *search.budget += "s";
+  }
+  model.load.dims.insert(config.dims.begin(), config.dims.end());
+}
+
+std::shared_ptr<const Graph> load_model(Engine& engine, const ModelOptions& options) {
+  LoadedModel loaded = engine.load(options.model, options.load);
+  for (const std::string& note : loaded.notes) log_note(note);
+  return std::move(loaded.graph);
+}
+
+std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& model,
+                                            const ProblemChoices& choices) {
+  if (!choices.cluster) {
+    throw CLI::ValidationError("--cluster",
+                               "which machine? Name a preset of `berth devices` or a "
+                               "berth.cluster/1 file");
+  }
+  // The small file first: a wrong name is told at once.
+  const auto cluster = load_cluster(*choices.cluster);
+  const auto graph = load_model(engine, model);
+  const auto costs = make_costs(*graph, *cluster, choices.costs);
+  const auto groups =
+      choices.groups ? coarsen(*graph, *costs, static_cast<GroupId>(*choices.groups)) : nullptr;
+  ProblemOptions options;
+  if (choices.objective) options.objective = objective_from_name(*choices.objective);
+  if (choices.semantics) options.semantics = semantics_from_name(*choices.semantics);
+  return std::make_shared<const Problem>(graph, cluster, costs, groups, options);
+}
+
+}  // namespace berth::command

@@ -1,0 +1,78 @@
+// The options that place, compare and simulate have in common: what is to be solved.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/frontend.h"
+#include "berth/problem.h"
+#include "lua/host.h"
+
+namespace berth::command {
+
+/// The model and how to bind its dynamic dimensions.
+struct ModelOptions {
+  std::string model;
+  LoadOptions load;
+
+  void add_to(CLI::App& app);
+};
+
+/// What the problem is made of beside the model. Empty = not given; the defaults are those of
+/// `make_problem`.
+struct ProblemChoices {
+  std::optional<std::string> cluster;
+  std::optional<std::string> costs;
+  std::optional<std::int64_t> groups;
+  std::optional<std::string> objective;
+  std::optional<std::string> semantics;
+  std::optional<int> threads;
+
+  /// `searches`: also the options that only a search for a placement needs.
+  void add_to(CLI::App& app, bool searches);
+};
+
+/// Choices of a search: place and compare.
+struct SearchChoices {
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> budget;
+
+  void add_to(CLI::App& app);
+  /// Infinity where no budget is given.
+  [[nodiscard]] double budget_s() const;
+};
+
+/// Takes from a config file what the command line left open; `model.load.dims` by name.
+void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,
+             SearchChoices& search);
+/// A text setting of a config; empty where the file does not give it.
+[[nodiscard]] std::optional<std::string> config_text(const lua::Config& config,
+                                                     const std::string& key);
+
+/// Loads the model and passes the frontend's notes on to standard error.
+[[nodiscard]] std::shared_ptr<const Graph> load_model(Engine& engine, const ModelOptions& options);
+
+/// Throws CLI::ValidationError, a usage error, where no cluster is chosen.
+[[nodiscard]] std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& model,
+                                                          const ProblemChoices& choices);
+
+/// "name=value" at its last '='. Throws CLI::ValidationError: a usage error.
+[[nodiscard]] std::pair<std::string, std::string> split_assignment(const std::string& text,
+                                                                   const std::string& option);
+
+/// Adds an option that names a file; an empty name is a usage error.
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& path,
+                      const std::string& meaning);
+
+/// Adds an option that is given once per value and never swallows the argument after it.
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, const std::string& value_name,
+                          const std::string& meaning, std::function<void(const std::string&)> take);
+
+}  // namespace berth::command

@@ -1,0 +1,114 @@
+#include <nlohmann/json.hpp>
+
+#include "berth/graph.h"
+#include "outcome.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json options_json(const std::map<std::string, OptionValue, std::less<>>& options) {
+  Json json = Json::object();
+  for (const auto& [name, value] : options) {
+    std::visit([&json, &name = name](const auto& plain) { json[name] = plain; }, value);
+  }
+  return json;
+}
+
+Json devices_json(const Outcome& outcome) {
+  const Cluster& cluster = outcome.problem->cluster();
+  const double whole_us = outcome.whole_us();
+  std::vector<std::int64_t> ops(static_cast<std::size_t>(cluster.device_count()));
+  for (const DeviceId device : outcome.placement) ++ops[static_cast<std::size_t>(device)];
+  Json json = Json::array();
+  for (DeviceId id = 0; id < cluster.device_count(); ++id) {
+    const auto index = static_cast<std::size_t>(id);
+    const Device& device = cluster.device(id);
+    Json entry = {{"name", device.name},
+                  {"kind", device.kind},
+                  {"ops", ops[index]},
+                  {"busy_us", outcome.evaluation.busy_us[index]},
+                  {"idle_us", whole_us - outcome.evaluation.busy_us[index]},
+                  {"peak_bytes", outcome.evaluation.peak_bytes[index]}};
+    if (device.memory_bytes != kNoLimit) entry["memory_bytes"] = device.memory_bytes;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json links_json(const Outcome& outcome) {
+  const Cluster& cluster = outcome.problem->cluster();
+  Json json = Json::array();
+  for (const LinkUsage& link : outcome.trace.links) {
+    Json entry = {{"src", cluster.device(link.src).name}};
+    if (link.dst != kNoDevice) entry["dst"] = cluster.device(link.dst).name;
+    entry["transfers"] = link.transfers;
+    entry["bytes"] = link.bytes;
+    entry["busy_us"] = link.busy_us;
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json path_json(const Outcome& outcome) {
+  const PathShares shares = path_shares(outcome.trace);
+  return {{"compute_us", shares.compute_us},
+          {"transfer_us", shares.transfer_us},
+          {"pause_us", shares.pause_us},
+          {"contended_us", shares.contended_us},
+          {"steps", outcome.trace.critical_path.size()}};
+}
+
+void add_comparison(const Outcome& outcome, Json& json) {
+  json["lower_bound_us"] = outcome.bound.us;
+  json["lower_bound"] = outcome.bound.source;
+  json["gap"] = outcome.gap();  // null where infinite
+  if (outcome.best_single.device == kNoDevice) {
+    json["best_single"] = nullptr;
+    return;
+  }
+  json["best_single"] = {
+      {"device", outcome.problem->cluster().device(outcome.best_single.device).name},
+      {"objective_us", outcome.best_single.evaluation.objective_us},
+      {"speed_up", outcome.speed_up()}};
+}
+
+}  // namespace
+
+Json outcome_json(const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  Json json = {{"model", outcome.origin.model},
+               {"graph", problem.graph().name()},
+               {"cluster", problem.cluster().name()},
+               {"costs", problem.costs().source()},
+               {"objective", objective_name(problem.options().objective)},
+               {"semantics", semantics_name(problem.options().semantics)}};
+  if (!outcome.origin.policy.empty()) {
+    json["policy"] = outcome.origin.policy;
+    json["options"] = options_json(outcome.origin.options);
+    json["seed"] = outcome.origin.seed;
+    json["groups"] = problem.groups().count();
+  }
+  json["feasible"] = outcome.evaluation.feasible;
+  json["runtime_us"] = outcome.trace.runtime_us;
+  if (problem.options().objective == Objective::throughput) {
+    json["max_load_us"] = outcome.evaluation.max_load_us;
+  }
+  add_comparison(outcome, json);
+  json["devices"] = devices_json(outcome);
+  json["links"] = links_json(outcome);
+  json["critical_path"] = path_json(outcome);
+  if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
+  if (outcome.search) {
+    json["evaluations"] = outcome.search->evaluations;
+    json["wall_s"] = outcome.search->wall_s;
+  }
+  return json;
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace berth::command

@@ -1,0 +1,257 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <span>
+
+#include "berth/graph.h"
+#include "outcome.h"
+#include "text_table.h"
+#include "units.h"
+
+namespace berth::command {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr int kBarWidth = 20;
+/// A gap below this is none: the bound and the runtime are sums in different orders.
+constexpr double kReached = 5e-7;
+/// The share of the runtime from which on something is what the step is limited by.
+constexpr double kMajorShare = 0.3;
+
+bool is_throughput(const Outcome& outcome) {
+  return outcome.problem->options().objective == Objective::throughput;
+}
+
+std::string gap_text(const Outcome& outcome) {
+  if (outcome.bound.us <= 0) return "no bound is known";
+  const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
+                                                   : format_percent(outcome.gap()) + " above it";
+  return fmt::format("by the {}; {}", outcome.bound.source, gap);
+}
+
+/// The best single device and how this placement compares, as cells of the headline.
+std::vector<std::string> single_cells(const Outcome& outcome) {
+  if (outcome.best_single.device == kNoDevice) {
+    return {"one device", "-", "no device runs and holds the whole graph"};
+  }
+  const double speed_up = outcome.speed_up();
+  std::string verdict = "this placement is no faster";
+  // Half a thousandth: what "1.00x" would hide.
+  if (speed_up > 1.0005) {
+    verdict = fmt::format("this placement is {} as fast", format_factor(speed_up));
+  } else if (speed_up < 0.9995) {
+    verdict = fmt::format("FASTER than this placement, {} as fast; --policy single gives it",
+                          format_factor(1 / speed_up));
+  }
+  return {"one device", format_us(outcome.best_single.evaluation.objective_us),
+          fmt::format("on {}: {}",
+                      outcome.problem->cluster().device(outcome.best_single.device).name, verdict)};
+}
+
+/// The figures that decide, one per line.
+std::string headline_text(const Outcome& outcome) {
+  TextTable table({{""}, {"", Align::right}, {""}});
+  const ProblemOptions& options = outcome.problem->options();
+  if (is_throughput(outcome)) {
+    table.add_row({"largest load", format_us(outcome.evaluation.max_load_us),
+                   "of a device, per step of a full pipeline"});
+    table.add_row({"runtime", format_us(outcome.trace.runtime_us), "of one step alone"});
+  } else {
+    table.add_row({"runtime", format_us(outcome.trace.runtime_us),
+                   fmt::format("of one step, {} semantics", semantics_name(options.semantics))});
+  }
+  table.add_row({"lower bound", format_us(outcome.bound.us), gap_text(outcome)});
+  table.add_row(single_cells(outcome));
+  const std::string text = table.text(2);
+  return text.substr(text.find('\n') + 1);  // the titles are empty
+}
+
+std::string memory_text(std::int64_t peak_bytes, const Device& device) {
+  if (device.memory_bytes == kNoLimit) return format_bytes(peak_bytes);
+  return fmt::format("{} of {}{}", format_bytes(peak_bytes), format_bytes(device.memory_bytes),
+                     peak_bytes > device.memory_bytes ? "  TOO MUCH" : "");
+}
+
+std::string devices_text(const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  const double whole_us = outcome.whole_us();
+  TextTable table({{"device"},
+                   {"kind"},
+                   {"ops", Align::right},
+                   {is_throughput(outcome) ? "load" : "busy"},
+                   {"", Align::right},
+                   {"", Align::right},
+                   {is_throughput(outcome) ? "parameters" : "peak memory"}});
+  std::vector<std::int64_t> ops(outcome.evaluation.busy_us.size());
+  for (const DeviceId device : outcome.placement) ++ops[static_cast<std::size_t>(device)];
+  for (DeviceId id = 0; id < problem.cluster().device_count(); ++id) {
+    const auto index = static_cast<std::size_t>(id);
+    const Device& device = problem.cluster().device(id);
+    const double busy_us = outcome.evaluation.busy_us[index];
+    const double share = whole_us > 0 ? busy_us / whole_us : 0;
+    table.add_row({device.name, device.kind, format_count(ops[index]), format_bar(share, kBarWidth),
+                   format_percent(share), format_us(busy_us),
+                   memory_text(outcome.evaluation.peak_bytes[index], device)});
+  }
+  return table.text(2);
+}
+
+std::string device_name(const Outcome& outcome, DeviceId device) {
+  return outcome.problem->cluster().device(device).name;
+}
+
+std::string link_name(const Outcome& outcome, DeviceId src, DeviceId dst) {
+  if (dst == kNoDevice) return device_name(outcome, src) + " -> all";
+  return device_name(outcome, src) + " -> " + device_name(outcome, dst);
+}
+
+std::string transfers_text(const Outcome& outcome) {
+  if (outcome.trace.links.empty()) return "  No transfers: everything runs on one device.\n";
+  std::int64_t bytes = 0;
+  std::int64_t transfers = 0;
+  const LinkUsage* busiest = &outcome.trace.links.front();
+  for (const LinkUsage& link : outcome.trace.links) {
+    bytes += link.bytes;
+    transfers += link.transfers;
+    if (link.busy_us > busiest->busy_us) busiest = &link;
+  }
+  return fmt::format("  {} transfers, {}; the busiest link, {}, carries {} in {}.\n",
+                     format_count(transfers), format_bytes(bytes),
+                     link_name(outcome, busiest->src, busiest->dst), format_bytes(busiest->bytes),
+                     format_us(busiest->busy_us));
+}
+
+/// What would make this placement better, from what its critical path is made of.
+std::string advice_text(const Outcome& outcome, const PathShares& shares) {
+  const double runtime_us = outcome.trace.runtime_us;
+  if (outcome.gap() < kReached) return "Only another machine or cheaper ops would be faster.";
+  if (outcome.trace.links.empty()) {
+    return "Limited by one device, which does everything: sharing the ops out would help where "
+           "transfers are cheap.";
+  }
+  if (shares.transfer_us > kMajorShare * runtime_us) {
+    return "Limited by transfers: keep producers and consumers together (fewer --groups), or use "
+           "faster links.";
+  }
+  if (shares.pause_us > kMajorShare * runtime_us) {
+    return "Limited by the pauses between ops and transfers: fewer, larger ops would help.";
+  }
+  if (shares.contended_us > kMajorShare * runtime_us) {
+    return "Limited by busy devices: ready ops wait for others; a better balance or more devices "
+           "would help.";
+  }
+  return "Limited by a chain of dependent ops: faster devices would help, more of them would not.";
+}
+
+std::string reason_text(CriticalStep::Reason reason) {
+  switch (reason) {
+    case CriticalStep::Reason::start:
+      return "first";
+    case CriticalStep::Reason::input:
+      return "its input";
+    case CriticalStep::Reason::device_busy:
+      return "the device";
+    case CriticalStep::Reason::link_busy:
+      return "the link";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string problem_text(const Problem& problem) {
+  const Graph& graph = problem.graph();
+  std::string text =
+      fmt::format("{}: {} ops, {} of parameters, on {} ({} devices); costs: {}",
+                  graph.name().empty() ? "model" : graph.name(), format_count(graph.op_count()),
+                  format_bytes(graph.total_param_bytes()), problem.cluster().name(),
+                  problem.cluster().device_count(), problem.costs().source());
+  if (problem.groups().count() != graph.op_count()) {
+    text += fmt::format("; {} groups", format_count(problem.groups().count()));
+  }
+  return printable(text) + "\n";
+}
+
+std::string why_text(const Outcome& outcome) {
+  const double runtime_us = outcome.trace.runtime_us;
+  if (runtime_us <= 0) return {};
+  const PathShares shares = path_shares(outcome.trace);
+  return fmt::format(
+      "  {} the step waits for compute {}, transfers {}, pauses {}; on average {:.2f} of {} "
+      "devices "
+      "work.\n  {}\n",
+      is_throughput(outcome) ? "Alone," : "Why:", format_percent(shares.compute_us / runtime_us),
+      format_percent(shares.transfer_us / runtime_us), format_percent(shares.pause_us / runtime_us),
+      outcome.mean_busy_devices(), outcome.problem->cluster().device_count(),
+      is_throughput(outcome) ? "The device with the largest load sets the pace of the pipeline."
+                             : advice_text(outcome, shares));
+}
+
+std::string outcome_text(const Outcome& outcome) {
+  std::string text = problem_text(*outcome.problem);
+  if (!outcome.origin.policy.empty()) {
+    text += fmt::format("placed by {} (seed {}", outcome.origin.policy, outcome.origin.seed);
+    if (outcome.search) {
+      text += fmt::format(", {} placements tried in {}", format_count(outcome.search->evaluations),
+                          format_us(outcome.search->wall_s * 1e6));
+    }
+    text += ")\n";
+  }
+  text += "\n" + headline_text(outcome) + "\n" + devices_text(outcome) + "\n" +
+          transfers_text(outcome) + why_text(outcome);
+  if (!outcome.evaluation.feasible) {
+    text += fmt::format("\n  DOES NOT FIT: {}.\n", excess_text(outcome));
+  }
+  return text;
+}
+
+std::string links_text(const Outcome& outcome) {
+  std::vector<LinkUsage> links = outcome.trace.links;
+  std::stable_sort(links.begin(), links.end(),
+                   [](const LinkUsage& a, const LinkUsage& b) { return a.busy_us > b.busy_us; });
+  TextTable table({{"link"},
+                   {"transfers", Align::right},
+                   {"bytes", Align::right},
+                   {"busy"},
+                   {"", Align::right},
+                   {"", Align::right}});
+  for (const LinkUsage& link : links) {
+    const double share = outcome.trace.runtime_us > 0 ? link.busy_us / outcome.trace.runtime_us : 0;
+    table.add_row({link_name(outcome, link.src, link.dst), format_count(link.transfers),
+                   format_bytes(link.bytes), format_bar(share, kBarWidth), format_percent(share),
+                   format_us(link.busy_us)});
+  }
+  return links.empty() ? std::string() : table.text(2);
+}
+
+std::string critical_path_text(const Outcome& outcome, std::size_t limit) {
+  const Graph& graph = outcome.problem->graph();
+  std::vector<CriticalStep> steps = outcome.trace.critical_path;
+  std::stable_sort(steps.begin(), steps.end(), [](const CriticalStep& a, const CriticalStep& b) {
+    return a.end_us - a.start_us > b.end_us - b.start_us;
+  });
+  const std::size_t shown = std::min(limit, steps.size());
+  TextTable table(
+      {{"lasts", Align::right}, {"from", Align::right}, {"where"}, {"what"}, {"waited for"}});
+  for (const CriticalStep& step : std::span(steps).first(shown)) {
+    std::string where;
+    std::string what;
+    if (step.op == kNoOp) {
+      const Transfer& transfer = outcome.trace.transfers[static_cast<std::size_t>(step.transfer)];
+      where = link_name(outcome, transfer.src, transfer.dst);
+      what =
+          fmt::format("{} of {}", format_bytes(transfer.bytes), graph.op_name(transfer.producer));
+    } else {
+      where = device_name(outcome, outcome.placement[static_cast<std::size_t>(step.op)]);
+      what = fmt::format("{} ({})", graph.op_name(step.op), graph.op_type(step.op));
+    }
+    table.add_row({format_us(step.end_us - step.start_us), format_us(step.start_us), where, what,
+                   reason_text(step.reason)});
+  }
+  return fmt::format("  The step waited for {} ops and transfers in a row; the longest {}:\n",
+                     format_count(static_cast<std::int64_t>(steps.size())), shown) +
+         table.text(2);
+}
+
+}  // namespace berth::command

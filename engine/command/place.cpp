@@ -1,0 +1,170 @@
+// `berth place`: one policy, one placement.
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+#include "berth/files.h"
+#include "console.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "scripts.h"
+#include "search.h"
+#include "subcommands.h"
+#include "targets.h"
+
+namespace berth::command {
+namespace {
+
+struct PlaceOptions {
+  ModelOptions model;
+  ProblemChoices choices;
+  SearchChoices search;
+  std::optional<std::string> policy;
+  OptionTexts options;
+  std::string config;
+  std::string output;
+  std::string annotate;
+  std::string trace;
+  bool json = false;
+};
+
+std::vector<Target> targets_of(const PlaceOptions& options) {
+  std::vector<Target> targets;
+  const auto add = [&targets](const char* option, const std::string& path) {
+    if (!path.empty()) targets.push_back({option, path});
+  };
+  add("-o", options.output);
+  add("--annotate", options.annotate);
+  add("--trace", options.trace);
+  return targets;
+}
+
+/// The config fills in what the command line leaves open. Its options belong to its policy: they
+/// are left aside where the command line names another.
+void apply_config(Engine& engine, PlaceOptions& options) {
+  if (options.config.empty()) return;
+  const lua::Config config = Scripts(engine).read_config(options.config);
+  fill_in(config, options.model, options.choices, options.search);
+  const std::optional<std::string> policy = config_text(config, "policy");
+  if (!options.policy) options.policy = policy;
+  if (options.policy == policy) {
+    options.options.insert(config.options.begin(), config.options.end());
+  }
+}
+
+/// Everything is written after the search and in this order, so that what fails most likely fails
+/// before anything is there.
+void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  if (frontend != nullptr) {
+    frontend->annotate(options.model.model, problem.graph(), problem.cluster(), outcome.placement,
+                       options.annotate);
+  }
+  if (!options.trace.empty()) {
+    write_file(options.trace, trace_json(problem, outcome.placement, outcome.trace));
+  }
+  if (!options.output.empty()) {
+    const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
+    write_file(options.output, placement_json(problem.graph(), problem.cluster(), outcome.placement,
+                                              &outcome.evaluation, &provenance));
+  }
+}
+
+Outcome search(PlaceOptions& options, Engine& engine) {
+  // The policy before the model: a misspelled option is told at once.
+  PolicyMaker maker(engine);
+  const std::unique_ptr<Policy> policy = maker.make(*options.policy, options.options);
+  const auto problem = make_problem(engine, options.model, options.choices);
+  Origin origin;
+  origin.model = options.model.model;
+  origin.policy = *options.policy;
+  origin.options = maker.resolved(*options.policy, options.options);
+
+  const InterruptGuard guard;
+  Outcome outcome = Search(problem, options.choices, options.search).run(*policy, origin);
+  if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
+  if (!outcome.evaluation.feasible) {
+    throw Error(
+        ErrorCode::infeasible,
+        fmt::format("policy '{}' found no placement that fits: {}; nothing was written; try "
+                    "another policy, a machine with more memory or a smaller model",
+                    *options.policy, excess_text(outcome)));
+  }
+  return outcome;
+}
+
+int run_place(PlaceOptions options) {
+  Engine engine;
+  apply_config(engine, options);
+  if (!options.policy) {
+    throw CLI::ValidationError("--policy", "which one? `berth plugins` lists them");
+  }
+  check_targets(targets_of(options), options.model.model);
+  std::unique_ptr<Frontend> frontend;
+  if (!options.annotate.empty()) frontend = engine.frontend_for(options.model.model);
+
+  const Outcome outcome = search(options, engine);
+  write_targets(options, frontend.get(), outcome);
+  if (options.json) {
+    print(json_text(outcome_json(outcome)));
+    return 0;
+  }
+  std::string text = outcome_text(outcome);
+  for (const Target& target : targets_of(options)) {
+    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
+  }
+  print(text);
+  return 0;
+}
+
+void add_files(CLI::App& sub, PlaceOptions& options) {
+  add_file(sub, "--config", options.config,
+           "a Lua file that returns any of these settings; the command line wins over it");
+  add_file(sub, "-o,--output", options.output, "write the placement here (berth.placement/1)");
+  add_file(sub, "--annotate", options.annotate,
+           "write the model here, with its placement in its own terms");
+  add_file(sub, "--trace", options.trace,
+           "write the step as a Chrome trace, which ui.perfetto.dev opens");
+}
+
+}  // namespace
+
+void add_place(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("place", "find a placement with one policy");
+  const auto options = std::make_shared<PlaceOptions>();
+  options->model.add_to(*sub);
+  options->choices.add_to(*sub, /*searches=*/true);
+  sub->add_option("--policy", options->policy,
+                  "who places: a name of `berth plugins` or a policy's Lua file")
+      ->type_name("NAME");
+  add_repeated(*sub, "--set", "KEY=VALUE",
+               "an option of the policy (see `berth plugins NAME`); repeatable",
+               [options = options.get()](const std::string& text) {
+                 const std::size_t equals = text.find('=');
+                 if (equals == std::string::npos || equals == 0) {
+                   throw CLI::ValidationError(
+                       "--set", fmt::format("'{}' is not of the form key=value", text));
+                 }
+                 options->options[text.substr(0, equals)] = text.substr(equals + 1);
+               });
+  options->search.add_to(*sub);
+  add_files(*sub, *options);
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth place model.onnx --cluster k80x4 --policy scotch -o placement.json\n"
+      "  berth place model.onnx --cluster v100x8 --policy topo --dim batch=8 --groups 128\n"
+      "  berth place model.onnx --config experiment.lua --policy random --set samples=500\n"
+      "where experiment.lua is\n"
+      "  return { cluster = \"k80x4\", policy = \"scotch\", options = {}, dims = { batch = 8 } }\n"
+      "Ctrl-C ends the search and keeps the best placement so far.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_place(*options); }; });
+}
+
+}  // namespace berth::command

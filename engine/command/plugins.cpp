@@ -1,0 +1,129 @@
+// `berth plugins`: which policies and frontends there are, and the options of one.
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+#include "console.h"
+#include "outcome.h"
+#include "subcommands.h"
+#include "support/text.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PluginsOptions {
+  std::string name;
+  bool json = false;
+};
+
+const char* type_name(OptionType type) {
+  switch (type) {
+    case OptionType::boolean:
+      return "true|false";
+    case OptionType::integer:
+      return "integer";
+    case OptionType::real:
+      return "number";
+    case OptionType::text:
+      return "text";
+  }
+  return "";
+}
+
+std::string list_text(const std::vector<PluginInfo>& plugins) {
+  TextTable table({{"kind"}, {"name"}, {"version"}, {"description"}});
+  for (const PluginInfo& plugin : plugins) {
+    table.add_row({plugin_kind_name(plugin.kind), plugin.name, plugin.version, plugin.description});
+  }
+  return table.text();
+}
+
+std::string plugin_text(const PluginInfo& plugin) {
+  std::string text = fmt::format("{} {} {}: {}\n", plugin_kind_name(plugin.kind), plugin.name,
+                                 plugin.version, plugin.description);
+  text += fmt::format("from {}\n", plugin.file.empty() ? "this program" : plugin.file.string());
+  if (plugin.options.empty()) return text + "no options\n";
+  TextTable table({{"option"}, {"type"}, {"default"}, {"meaning"}});
+  for (const PluginInfo::Option& option : plugin.options) {
+    table.add_row({option.name, type_name(option.type), option.default_value, option.meaning});
+  }
+  return text + "\n" + table.text();
+}
+
+Json plugin_json(const PluginInfo& plugin) {
+  Json options = Json::array();
+  for (const PluginInfo::Option& option : plugin.options) {
+    options.push_back({{"name", option.name},
+                       {"type", type_name(option.type)},
+                       {"default", option.default_value},
+                       {"meaning", option.meaning}});
+  }
+  return {{"kind", plugin_kind_name(plugin.kind)},
+          {"name", plugin.name},
+          {"version", plugin.version},
+          {"description", plugin.description},
+          {"file", plugin.file.string()},
+          {"options", std::move(options)}};
+}
+
+/// Those called `name`: at most one per kind. Throws Error(not_found) where there is none.
+std::vector<PluginInfo> named(const std::vector<PluginInfo>& plugins, const std::string& name) {
+  std::vector<PluginInfo> found;
+  std::vector<std::string> known;
+  for (const PluginInfo& plugin : plugins) {
+    known.push_back(plugin.name);
+    if (plugin.name == name) found.push_back(plugin);
+  }
+  if (found.empty()) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("there is no plugin '{}'{}", name, known_names(name, known)));
+  }
+  return found;
+}
+
+int run_plugins(const PluginsOptions& options) {
+  Engine engine;
+  std::vector<PluginInfo> plugins = engine.plugins();
+  for (const std::string& problem : engine.problems()) log_warning(problem);
+  if (!options.name.empty()) plugins = named(plugins, options.name);
+  if (options.json) {
+    Json list = Json::array();
+    for (const PluginInfo& plugin : plugins) list.push_back(plugin_json(plugin));
+    print(json_text({{"plugins", std::move(list)}}));
+    return 0;
+  }
+  std::string text;
+  if (options.name.empty()) {
+    text = list_text(plugins) + "\nThe options of one: berth plugins NAME\n";
+  } else {
+    for (const PluginInfo& plugin : plugins) text += plugin_text(plugin);
+  }
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_plugins(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("plugins", "list policies and frontends, or one's options");
+  const auto options = std::make_shared<PluginsOptions>();
+  sub->add_option("NAME", options->name, "show the options of this one")->type_name("");
+  sub->add_flag("--json", options->json, "print one JSON object");
+  sub->footer(
+      "Examples:\n"
+      "  berth plugins\n"
+      "  berth plugins scotch\n"
+      "Plugins are looked for beside the engine's library, then in the folders of "
+      "BERTH_PLUGIN_PATH.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_plugins(*options); }; });
+}
+
+}  // namespace berth::command

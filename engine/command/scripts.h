@@ -1,0 +1,35 @@
+// Lua for the command, whether or not it was built in.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/policy.h"
+#include "lua/host.h"
+
+namespace berth::command {
+
+/// True for "my_policy.lua": a policy that a script registers.
+[[nodiscard]] bool is_script(const std::string& policy);
+
+/// lua::Host with the library folder of this installation. In a build without LuaJIT, making one
+/// throws Error(unsupported).
+class Scripts {
+ public:
+  explicit Scripts(Engine& engine);
+
+  void run(const std::filesystem::path& script, const std::vector<std::string>& args);
+  [[nodiscard]] lua::Config read_config(const std::filesystem::path& file);
+  /// The policy must not outlive this object.
+  [[nodiscard]] std::unique_ptr<Policy> make_policy(const std::string& name,
+                                                    const OptionTexts& options);
+
+ private:
+  // Shared only because that needs no destructor of a Host that is not there.
+  std::shared_ptr<lua::Host> host_;
+};
+
+}  // namespace berth::command

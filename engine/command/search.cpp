@@ -1,0 +1,55 @@
+#include "search.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+#include <vector>
+
+#include "units.h"
+
+namespace berth::command {
+
+std::unique_ptr<Policy> PolicyMaker::make(const std::string& name, const OptionTexts& options) {
+  if (!is_script(name)) return engine_.make_policy(name, options);
+  if (!scripts_) scripts_.emplace(engine_);
+  return scripts_->make_policy(name, options);
+}
+
+std::map<std::string, OptionValue, std::less<>> PolicyMaker::resolved(
+    const std::string& name, const OptionTexts& options) const {
+  for (const PluginInfo& plugin : engine_.plugins()) {
+    if (plugin.kind != PluginKind::policy || plugin.name != name) continue;
+    std::vector<OptionSpec> specs;
+    for (const PluginInfo::Option& option : plugin.options) {
+      specs.push_back(
+          {option.name.c_str(), option.type, option.default_value.c_str(), option.meaning.c_str()});
+    }
+    Options resolved(specs);
+    for (const auto& [key, value] : options) resolved.set(name, key, value);
+    return resolved.values();
+  }
+  return {options.begin(), options.end()};
+}
+
+Search::Search(std::shared_ptr<const Problem> problem, const ProblemChoices& choices,
+               const SearchChoices& search)
+    : problem_(std::move(problem)),
+      evaluator_(make_simulation_evaluator(problem_, choices.threads.value_or(0))),
+      seed_(search.seed.value_or(0)),
+      budget_s_(search.budget_s()) {}
+
+Outcome Search::run(Policy& policy, Origin origin) {
+  PlaceContext context;
+  context.seed = seed_;
+  context.should_stop = [] { return InterruptGuard::interrupted(); };
+  context.progress = [this, name = origin.policy](double best_us, const std::string& text) {
+    progress_.show(fmt::format("{}: best so far {}  {}", name, format_us(best_us), text));
+  };
+  progress_.show(fmt::format("{}: placing {} groups", origin.policy, problem_->groups().count()));
+  PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
+  progress_.clear();
+  origin.seed = seed_;
+  return measure(problem_, std::move(origin), std::move(result));
+}
+
+}  // namespace berth::command

@@ -1,0 +1,85 @@
+// `berth simulate`: one step of a stored placement, with everything there is to know of it.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/files.h"
+#include "console.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "subcommands.h"
+#include "targets.h"
+
+namespace berth::command {
+namespace {
+
+constexpr std::size_t kPathRows = 15;
+
+struct SimulateOptions {
+  ModelOptions model;
+  ProblemChoices choices;
+  std::string placement;
+  std::string trace;
+  bool json = false;
+};
+
+/// What the file says of its making; `file` has been read as a placement before.
+Origin stored_origin(const std::string& model, const std::string& file) {
+  Origin origin;
+  origin.model = model;
+  const auto document = nlohmann::json::parse(file);
+  const auto provenance = document.find("provenance");
+  if (provenance == document.end() || !provenance->is_object()) return origin;
+  const auto policy = provenance->find("policy");
+  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
+  const auto seed = provenance->find("seed");
+  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
+  return origin;
+}
+
+int run_simulate(const SimulateOptions& options) {
+  std::vector<Target> targets;
+  if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
+  check_targets(targets, options.model.model);
+
+  Engine engine;
+  const auto problem = make_problem(engine, options.model, options.choices);
+  const std::string file = read_file(options.placement);
+  Placement placement =
+      parse_placement(file, options.placement, problem->graph(), problem->cluster());
+  const Outcome outcome =
+      measure(problem, stored_origin(options.model.model, file), std::move(placement));
+  if (!options.trace.empty()) {
+    write_file(options.trace, trace_json(*problem, outcome.placement, outcome.trace));
+  }
+  if (options.json) {
+    print(json_text(outcome_json(outcome)));
+  } else {
+    print(outcome_text(outcome) + "\n" + links_text(outcome) + "\n" +
+          critical_path_text(outcome, kPathRows));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("simulate", "run one step of a stored placement");
+  const auto options = std::make_shared<SimulateOptions>();
+  options->model.add_to(*sub);
+  options->choices.add_to(*sub, /*searches=*/false);
+  add_file(*sub, "--placement", options->placement,
+           "a berth.placement/1 file, as `place -o` writes")
+      ->required();
+  add_file(*sub, "--trace", options->trace,
+           "write the step as a Chrome trace, which ui.perfetto.dev opens");
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth simulate model.onnx --cluster k80x4 --placement placement.json\n"
+      "  berth simulate model.onnx --cluster v100x8 --placement placement.json --trace step.json\n"
+      "A placement that does not fit is simulated and said not to fit; the exit status is 0.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_simulate(*options); }; });
+}
+
+}  // namespace berth::command

@@ -1,0 +1,56 @@
+// Ctrl-C and budgets: a search ends cleanly with its best placement so far.
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+/// A workplace with the policy that searches until it is told to stop; sends `signal` to the
+/// command when the search has started.
+struct PatientWorkplace : Workplace {
+  explicit PatientWorkplace(int signal) {
+    settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS,
+                            "BERTH_TEST_STARTED=" + (*this / "started").string()};
+    settings.while_running = [this, signal, sent = false](pid_t pid) mutable {
+      if (sent || !std::filesystem::exists(*this / "started")) return;
+      kill(pid, signal);
+      sent = true;
+    };
+  }
+};
+
+const std::vector<std::string> kPlace = {
+    "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "patient", "-o",
+    "p.json"};
+
+}  // namespace
+
+TEST_CASE("the first signal ends the search and keeps the best placement so far") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const PatientWorkplace work(signal);
+    const ProcessResult result = work.berth(kPlace);
+    CHECK(result.status == 0);
+    CHECK(result.err == "berth: warning: interrupted: this is the best placement so far\n");
+    CHECK(result.out.find("placed by patient") != std::string::npos);
+    CHECK(Json::parse(file_text(work / "p.json"))["assignment"].size() == 7);
+  }
+}
+
+TEST_CASE("compare shows what there is when it is interrupted") {
+  const PatientWorkplace work(SIGINT);
+  const ProcessResult result = work.berth({"compare", "diamond.graph.json", "--cluster",
+                                           "pair.cluster.json", "--policies", "patient,single"});
+  CHECK(result.status == 0);
+  CHECK(result.out.find("patient  6.010 ms") != std::string::npos);
+  CHECK(result.out.find("single   not run: interrupted") != std::string::npos);
+}
+
+TEST_CASE("a budget ends the search") {
+  const PatientWorkplace work(0);
+  std::vector<std::string> arguments = kPlace;
+  arguments.insert(arguments.end(), {"--budget", "20ms"});
+  const ProcessResult result = work.berth(arguments);
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(std::filesystem::exists(work / "p.json"));
+}

@@ -1,0 +1,166 @@
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+std::vector<std::string> place(const std::string& policy, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"place", "diamond.graph.json", "--cluster", "pair.cluster.json",
+                             "--policy", policy});
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("place --json tells what was found and how good it is") {
+  const Workplace work;
+  const Json json = work.berth_json(place("single", {"--json", "--seed", "7"}));
+  CHECK(json["model"] == "diamond.graph.json");
+  CHECK(json["graph"] == "diamond");
+  CHECK(json["cluster"] == "pair");
+  CHECK(json["costs"] == "stated");
+  CHECK(json["policy"] == "single");
+  CHECK(json["seed"] == 7);
+  CHECK(json["feasible"] == true);
+  CHECK(json["runtime_us"] == doctest::Approx(6010));
+  CHECK(!json.contains("max_load_us"));
+  CHECK(json["lower_bound_us"] <= 6010);
+  CHECK(json["best_single"]["device"] == "gpu:0");
+  CHECK(json["best_single"]["speed_up"] == doctest::Approx(1));
+  REQUIRE(json["devices"].size() == 3);
+  CHECK(json["devices"][0]["name"] == "gpu:0");
+  CHECK(json["devices"][0]["ops"] == 7);
+  CHECK(json["devices"][0]["busy_us"] == doctest::Approx(6010));
+  CHECK(json["devices"][0]["peak_bytes"] >= 7000000);
+  CHECK(json["devices"][0]["memory_bytes"] == 100000000);
+  CHECK(!json["devices"][2].contains("memory_bytes"));
+  CHECK(json["links"] == Json::array());
+}
+
+TEST_CASE("the throughput objective reports the largest load beside the runtime") {
+  const Workplace work;
+  const Json json = work.berth_json(place("single", {"--json", "--objective", "throughput"}));
+  CHECK(json["objective"] == "throughput");
+  CHECK(json["max_load_us"] == doctest::Approx(6010));
+  CHECK(json["runtime_us"] == doctest::Approx(6010));
+}
+
+TEST_CASE("place without --json explains itself") {
+  const Workplace work;
+  const ProcessResult result = work.berth(place("single"));
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  for (const char* part : {"diamond: 7 ops", "placed by single", "runtime", "6.010 ms",
+                           "lower bound", "one device", "this placement is no faster", "gpu:1",
+                           "No transfers", "the step waits for compute 100.0 %"}) {
+    CAPTURE(part);
+    CHECK(result.out.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("place says plainly when one device is better") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  Json cluster = pair_cluster();
+  std::swap(cluster["devices"][0], cluster["devices"][2]);  // the slow host first
+  work.write("pair.cluster.json", cluster);
+  const ProcessResult result = work.berth(place("careless"));
+  CHECK(result.status == 0);
+  CHECK(result.out.find("FASTER than this placement, 100.00x as fast; --policy single") !=
+        std::string::npos);
+}
+
+TEST_CASE("-o writes a placement with its provenance, the same bytes for the same seed") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  const auto run = [&work](const std::string& policy, const std::string& file,
+                           const std::string& threads) {
+    const ProcessResult result =
+        work.berth(place(policy, {"-o", file, "--seed", "3", "--threads", threads}));
+    CAPTURE(result.err);
+    REQUIRE(result.status == 0);
+    return file_text(work / file);
+  };
+  SUBCASE("the file") {
+    const Json json = Json::parse(run("careless", "p.json", "1"));
+    CHECK(json["format"] == "berth.placement/1");
+    CHECK(json["graph"] == "diamond");
+    CHECK(json["assignment"]["end"] == "gpu:0");
+    CHECK(json["provenance"]["policy"] == "careless");
+    CHECK(json["provenance"]["seed"] == 3);
+    CHECK(json["provenance"]["options"] == Json{{"level", 3}, {"mood", "calm"}});
+  }
+  SUBCASE("every policy") {
+    const Json plugins = work.berth_json({"plugins", "--json"})["plugins"];
+    for (const Json& plugin : plugins) {
+      if (plugin["kind"] != "policy" || plugin["name"] == "patient") continue;
+      const std::string name = plugin["name"];
+      CAPTURE(name);
+      CHECK(run(name, "one.json", "1") == run(name, "two.json", "2"));
+    }
+  }
+}
+
+TEST_CASE("--set gives the policy its options") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  const Json json =
+      work.berth_json(place("careless", {"--json", "--set", "level=12", "--set", "mood=a=b, c"}));
+  CHECK(json["options"] == Json{{"level", 12}, {"mood", "a=b, c"}});
+}
+
+TEST_CASE("--costs takes compute times from another file with the same ops") {
+  const Workplace work;
+  Json costs = diamond_graph();
+  for (Json& op : costs["ops"]) op["cost_us"] = 10;
+  work.write("costs.json", costs);
+  const Json json = work.berth_json(place("single", {"--json", "--costs", "costs.json"}));
+  CHECK(json["costs"] == "costs.json");
+  CHECK(json["runtime_us"] == doctest::Approx(70));
+}
+
+TEST_CASE("--groups coarsens what the policy places") {
+  const Workplace work;
+  const Json json = work.berth_json(place("single", {"--json", "--groups", "2"}));
+  CHECK(json["groups"] == 2);
+}
+
+TEST_CASE("--trace writes a step that trace viewers open") {
+  const Workplace work;
+  const ProcessResult result = work.berth(place("single", {"--trace", "step.json"}));
+  CHECK(result.status == 0);
+  CHECK(Json::parse(file_text(work / "step.json")).contains("traceEvents"));
+}
+
+TEST_CASE("a config file gives what the command line leaves open") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  work.write_text("c.lua",
+                  "return { cluster = 'pair.cluster.json', policy = 'single', seed = 5,\n"
+                  "         options = { device = 'cpu:0' } }\n");
+  const ProcessResult probe = work.berth({"place", "diamond.graph.json", "--config", "c.lua"});
+  if (probe.err.find("built without Lua") != std::string::npos) {
+    MESSAGE("skipped: this build has no Lua");
+    return;
+  }
+  SUBCASE("all of it") {
+    const Json json =
+        work.berth_json({"place", "diamond.graph.json", "--config", "c.lua", "--json"});
+    CHECK(json["policy"] == "single");
+    CHECK(json["seed"] == 5);
+    CHECK(json["options"]["device"] == "cpu:0");
+    CHECK(json["devices"][2]["ops"] == 7);
+  }
+  SUBCASE("the command line wins, option by option") {
+    const Json json = work.berth_json({"place", "diamond.graph.json", "--config", "c.lua", "--json",
+                                       "--seed", "6", "--set", "device=gpu:1"});
+    CHECK(json["seed"] == 6);
+    CHECK(json["devices"][1]["ops"] == 7);
+  }
+  SUBCASE("another policy on the command line leaves the file's options aside") {
+    const Json json = work.berth_json(
+        {"place", "diamond.graph.json", "--config", "c.lua", "--json", "--policy", "careless"});
+    CHECK(json["policy"] == "careless");
+    CHECK(!json["options"].contains("device"));
+  }
+}

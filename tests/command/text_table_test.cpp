@@ -1,0 +1,41 @@
+#include "command/text_table.h"
+
+#include <doctest/doctest.h>
+
+using berth::command::printable;
+using berth::command::TextTable;
+using Align = TextTable::Align;
+
+TEST_CASE("a table aligns its columns") {
+  TextTable table({{"name"}, {"ops", Align::right}, {"note"}});
+  SUBCASE("cells widen their column") {
+    table.add_row({"gpu:0", "1,234", "first"});
+    table.add_row({"a device with a long name", "5", ""});
+    CHECK(table.text() ==
+          "name                         ops  note\n"
+          "gpu:0                      1,234  first\n"
+          "a device with a long name      5\n");
+  }
+  SUBCASE("a short row runs over the columns that are left") {
+    table.add_row({"topo", "12", "x"});
+    table.add_row({"mincut", "failed: the graph has no edges"});
+    CHECK(table.text(2) ==
+          "  name    ops  note\n"
+          "  topo     12  x\n"
+          "  mincut  failed: the graph has no edges\n");
+  }
+  SUBCASE("a letter of several bytes is one column wide") {
+    table.add_row({"\xC3\xA9t\xC3\xA9", "1", "x"});
+    CHECK(table.text() ==
+          "name  ops  note\n"
+          "\xC3\xA9t\xC3\xA9     1  x\n");
+  }
+  SUBCASE("without rows there are the titles") {
+    CHECK(table.text() == "name  ops  note\n");
+  }
+}
+
+TEST_CASE("printable text cannot steer a terminal") {
+  CHECK(printable("a\x1B[2Jb\nc\x7F") == "a?[2Jb?c?");
+  CHECK(printable("caf\xC3\xA9") == "caf\xC3\xA9");
+}

@@ -1,0 +1,89 @@
+// The command line itself: help, version, usage errors.
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+const char* const kSubcommands[] = {"place",   "compare", "simulate", "inspect",
+                                    "devices", "plugins", "run"};
+
+}  // namespace
+
+TEST_CASE("help is on standard output and shows examples") {
+  const Workplace work;
+  const ProcessResult all = work.berth({"--help"});
+  CHECK(all.status == 0);
+  CHECK(all.err == "");
+  for (const std::string name : kSubcommands) {
+    CAPTURE(name);
+    CHECK(all.out.find("\n  " + name) != std::string::npos);
+    const ProcessResult one = work.berth({name, "--help"});
+    CHECK(one.status == 0);
+    CHECK(one.err == "");
+    CHECK(one.out.find("Usage: berth " + name) != std::string::npos);
+    CHECK(one.out.find("Examples:\n  berth " + name) != std::string::npos);
+  }
+}
+
+TEST_CASE("--version") {
+  const ProcessResult result = Workplace().berth({"--version"});
+  CHECK(result.status == 0);
+  CHECK(result.out == "berth 0.1.0\n");
+}
+
+TEST_CASE("a usage error is one line on standard error and status 2") {
+  const Workplace work;
+  const std::vector<std::string> place = {
+      "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "single"};
+  struct Case {
+    std::vector<std::string> arguments;
+    bool after_place;
+    std::string part;
+  };
+  const Case cases[] = {
+      {{}, false, "subcommand is required"},
+      {{"plac"}, false, "did you mean 'place'"},
+      {{"--nonsense"}, false, "--nonsense"},
+      {{"place"}, false, "MODEL is required"},
+      {{"simulate", "m", "--cluster", "k80x4"}, false, "--placement is required"},
+      {{"place", "diamond.graph.json", "--policy", "single"}, false, "--cluster"},
+      {{"place", "diamond.graph.json", "--cluster", "k80x4"}, false, "berth plugins"},
+      {{"--polcy", "x"}, true, "'--polcy'; you may mean '--policy'"},
+      {{"another.onnx"}, true, "another.onnx"},
+      {{"--seed", "-1"}, true, "'-1' is not a whole number"},
+      {{"--seed", "x"}, true, "--seed"},
+      {{"--seed", "1", "--seed", "2"}, true, "--seed"},
+      {{"--seed", "99999999999999999999"}, true, "--seed"},
+      {{"--groups", "0"}, true, "--groups"},
+      {{"--groups", "3000000000"}, true, "--groups"},
+      {{"--threads", "0"}, true, "--threads"},
+      {{"--objective", "speed"}, true, "latency"},
+      {{"--semantics", "exact"}, true, "dataflow"},
+      {{"--budget", "5"}, true, "30s"},
+      {{"--budget", "0s"}, true, "--budget"},
+      {{"--dim", "batch"}, true, "name=value"},
+      {{"--dim", "batch=0"}, true, "'0' is not a dimension"},
+      {{"--dim", "batch=99999999999999999999"}, true, "--dim"},
+      {{"--dim", "=3"}, true, "name=value"},
+      {{"--shape", "data=1x3x"}, true, "--shape"},
+      {{"--shape", "data=1x-3"}, true, "'-3' is not a dimension"},
+      {{"--set", "level"}, true, "key=value"},
+      {{"--set", "=1"}, true, "key=value"},
+      {{"-o"}, true, "--output"},
+      {{"-o", ""}, true, "file name"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> arguments = c.after_place ? place : std::vector<std::string>();
+    arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());
+    const ProcessResult result = work.berth(arguments);
+    CAPTURE(c.part);
+    CAPTURE(result.err);
+    CHECK(result.status == 2);
+    CHECK(result.out == "");
+    CHECK(result.err.starts_with("berth: error: "));
+    CHECK(result.err.find(c.part) != std::string::npos);
+    CHECK(result.err.find("--help`\n") == result.err.size() - 8);
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
