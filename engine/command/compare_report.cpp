@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "support/units.h"
 #include "text_table.h"
-#include "units.h"
 
 namespace berth::command {
 namespace {

@@ -11,8 +11,8 @@
 #include "console.h"
 #include "outcome.h"
 #include "subcommands.h"
+#include "support/units.h"
 #include "text_table.h"
-#include "units.h"
 
 namespace berth::command {
 namespace {

@@ -13,7 +13,7 @@
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "console.h"
-#include "units.h"
+#include "duration.h"
 
 namespace berth::command {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "berth/graph.h"
+#include "support/units.h"
 #include "text_table.h"
-#include "units.h"
 
 namespace berth::command {
 

@@ -5,15 +5,15 @@
 
 #include "berth/graph.h"
 #include "outcome.h"
+#include "support/units.h"
 #include "text_table.h"
-#include "units.h"
 
 namespace berth::command {
 namespace {
 
 using Align = TextTable::Align;
 
-constexpr int kBarWidth = 20;
+constexpr std::size_t kBarWidth = 20;
 /// A gap below this is none: the bound and the runtime are sums in different orders.
 constexpr double kReached = 5e-7;
 /// The share of the runtime from which on something is what the step is limited by.
@@ -90,7 +90,7 @@ std::string devices_text(const Outcome& outcome) {
     const Device& device = problem.cluster().device(id);
     const double busy_us = outcome.evaluation.busy_us[index];
     const double share = whole_us > 0 ? busy_us / whole_us : 0;
-    table.add_row({device.name, device.kind, format_count(ops[index]), format_bar(share, kBarWidth),
+    table.add_row({device.name, device.kind, format_count(ops[index]), bar(share, kBarWidth),
                    format_percent(share), format_us(busy_us),
                    memory_text(outcome.evaluation.peak_bytes[index], device)});
   }
@@ -219,7 +219,7 @@ std::string links_text(const Outcome& outcome) {
   for (const LinkUsage& link : links) {
     const double share = outcome.trace.runtime_us > 0 ? link.busy_us / outcome.trace.runtime_us : 0;
     table.add_row({link_name(outcome, link.src, link.dst), format_count(link.transfers),
-                   format_bytes(link.bytes), format_bar(share, kBarWidth), format_percent(share),
+                   format_bytes(link.bytes), bar(share, kBarWidth), format_percent(share),
                    format_us(link.busy_us)});
   }
   return links.empty() ? std::string() : table.text(2);

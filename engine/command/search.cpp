@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "units.h"
+#include "support/units.h"
 
 namespace berth::command {
 

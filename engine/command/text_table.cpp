@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace berth::command {
 namespace {
@@ -36,6 +37,12 @@ std::string printable(std::string_view text) {
       safe.begin(), safe.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7F'; }, '?');
   return safe;
+}
+
+std::string bar(double fraction, std::size_t width) {
+  const double clamped = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  const auto full = static_cast<std::size_t>(std::lround(clamped * static_cast<double>(width)));
+  return std::string(full, '#') + std::string(width - full, '.');
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {

@@ -9,6 +9,9 @@ namespace berth::command {
 /// `text` safe to show on a terminal: control characters become '?'. Names come from model files.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// A share in [0, 1] as `width` characters: bar(0.5, 8) = "####....".
+[[nodiscard]] std::string bar(double fraction, std::size_t width);
+
 /// A table of aligned columns, two spaces apart, no trailing blanks.
 class TextTable {
  public:

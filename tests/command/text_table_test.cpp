@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+using berth::command::bar;
 using berth::command::printable;
 using berth::command::TextTable;
 using Align = TextTable::Align;
@@ -38,4 +41,11 @@ TEST_CASE("a table aligns its columns") {
 TEST_CASE("printable text cannot steer a terminal") {
   CHECK(printable("a\x1B[2Jb\nc\x7F") == "a?[2Jb?c?");
   CHECK(printable("caf\xC3\xA9") == "caf\xC3\xA9");
+}
+
+TEST_CASE("a bar shows a share") {
+  CHECK(bar(0.5, 8) == "####....");
+  CHECK(bar(7, 4) == "####");
+  CHECK(bar(-1, 4) == "....");
+  CHECK(bar(std::nan(""), 4) == "....");
 }

@@ -1,0 +1,26 @@
+// Figures as a person reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+/// `value` with `decimals` digits after the point, whatever the locale.
+[[nodiscard]] std::string format_fixed(double value, int decimals);
+/// Four significant digits in the unit that fits: "850.0 us", "12.34 ms", "1.203 s"; "-" where it
+/// is not finite.
+[[nodiscard]] std::string format_us(double us);
+/// Binary units: "512 B", "1.50 MiB"; "no limit" for kNoLimit.
+[[nodiscard]] std::string format_bytes(std::int64_t bytes);
+/// Decimal units: format_rate(8.7e12, "FLOP/s") = "8.70 TFLOP/s"; "-" for 0.
+[[nodiscard]] std::string format_rate(double per_second, std::string_view unit);
+/// "1,203,442".
+[[nodiscard]] std::string format_count(std::int64_t count);
+/// 0.1234 -> "12.3 %"; "-" where it is not finite.
+[[nodiscard]] std::string format_percent(double fraction);
+/// 1.234 -> "1.23x"; "-" where it is not finite.
+[[nodiscard]] std::string format_factor(double factor);
+
+}  // namespace berth
