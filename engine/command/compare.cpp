@@ -119,7 +119,8 @@ int run_compare(CompareOptions options) {
   const std::vector<CompareRow> rows = run_all(problem, options, maker, candidates);
 
   if (!options.csv.empty()) write_file(options.csv, compare_csv(rows));
-  print(options.json ? json_text(compare_json(rows)) : compare_text(*problem, rows));
+  print(options.json ? json_text(compare_json(rows))
+                     : compare_text(options.model.model, *problem, rows));
   if (!rows.front().fits()) {
     throw Error(ErrorCode::infeasible,
                 "no policy found a placement that fits; try a machine with more memory, a smaller "

@@ -35,8 +35,7 @@ std::string verdict_text(const Outcome& best) {
     const std::string single =
         fmt::format("{} ({})", best.problem->cluster().device(best.best_single.device).name,
                     format_us(best.best_single.evaluation.objective_us));
-    // Half a thousandth: what "1.00x" would hide.
-    if (best.speed_up() > 1.0005) {
+    if (best.speed_up() > kFaster) {
       text += fmt::format(", {} as fast as the best single device, {}",
                           format_factor(best.speed_up()), single);
     } else {
@@ -106,9 +105,10 @@ void sort_rows(std::vector<CompareRow>& rows) {
   });
 }
 
-std::string compare_text(const Problem& problem, const std::vector<CompareRow>& rows) {
+std::string compare_text(const std::string& model, const Problem& problem,
+                         const std::vector<CompareRow>& rows) {
   const bool throughput = problem.options().objective == Objective::throughput;
-  std::string text = problem_text(problem);
+  std::string text = problem_text(model, problem);
   const CompareRow& best = rows.front();
   if (best.outcome) {
     text += fmt::format("no placement can have a {} below {} ({})\n",

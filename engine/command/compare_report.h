@@ -23,7 +23,8 @@ struct CompareRow {
 void sort_rows(std::vector<CompareRow>& rows);
 
 /// `rows` sorted and not empty.
-[[nodiscard]] std::string compare_text(const Problem& problem, const std::vector<CompareRow>& rows);
+[[nodiscard]] std::string compare_text(const std::string& model, const Problem& problem,
+                                       const std::vector<CompareRow>& rows);
 /// The best row's outcome_json with "policies": one object per row.
 [[nodiscard]] nlohmann::ordered_json compare_json(const std::vector<CompareRow>& rows);
 /// RFC 4180, with a header line.

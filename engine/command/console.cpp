@@ -24,6 +24,11 @@ static_assert(std::atomic<bool>::is_always_lock_free, "it is written by a signal
 struct sigaction g_previous_int;
 struct sigaction g_previous_term;
 
+[[noreturn]] void refuse_output(const std::string& why) {
+  throw Error(ErrorCode::io, "cannot write the result to standard output: " + why +
+                                 "; redirect it to where there is room and a reader");
+}
+
 extern "C" void remember_interrupt(int) {
   g_interrupted = true;
 }
@@ -63,12 +68,16 @@ void print(std::string_view text) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      throw Error(ErrorCode::io, "cannot write the result to standard output: " +
-                                     std::generic_category().message(errno) +
-                                     "; redirect it to where there is room and a reader");
+      refuse_output(std::generic_category().message(errno));
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void flush_standard_output() {
+  const bool failed_before = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) != 0) refuse_output(std::generic_category().message(errno));
+  if (failed_before) refuse_output("some of it was lost");
 }
 
 InterruptGuard::InterruptGuard() {

@@ -22,6 +22,10 @@ void log_note(std::string_view message);
 /// closed pipe).
 void print(std::string_view text);
 
+/// For what others wrote to stdout (a script's `print`): sends it and throws as print() does where
+/// not all of it arrived.
+void flush_standard_output();
+
 /// While one lives, the first Ctrl-C (or SIGTERM) is remembered and the second ends the process at
 /// once. At most one at a time.
 class InterruptGuard {

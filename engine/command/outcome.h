@@ -26,6 +26,10 @@ struct PathShares {
 };
 [[nodiscard]] PathShares path_shares(const StepTrace& trace);
 
+/// A speed-up between the two shows as "1.00x" and is called none.
+inline constexpr double kFaster = 1.0005;
+inline constexpr double kSlower = 0.9995;
+
 /// Where a placement came from; empty policy = read from a file.
 struct Origin {
   std::string model;
@@ -76,8 +80,8 @@ struct Outcome {
 /// One line of JSON text; invalid UTF-8 of names is replaced.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
 
-/// Model, machine and how the costs were made, in one line.
-[[nodiscard]] std::string problem_text(const Problem& problem);
+/// Model (by its file), machine and how the costs were made, in one line.
+[[nodiscard]] std::string problem_text(const std::string& model, const Problem& problem);
 /// Runtime, bound, comparison with one device, devices, transfers, and why.
 [[nodiscard]] std::string outcome_text(const Outcome& outcome);
 /// What the step waited for and what would help, in two lines.

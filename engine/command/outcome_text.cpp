@@ -1,6 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 
 #include "berth/graph.h"
@@ -37,10 +38,9 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
   }
   const double speed_up = outcome.speed_up();
   std::string verdict = "this placement is no faster";
-  // Half a thousandth: what "1.00x" would hide.
-  if (speed_up > 1.0005) {
+  if (speed_up > kFaster) {
     verdict = fmt::format("this placement is {} as fast", format_factor(speed_up));
-  } else if (speed_up < 0.9995) {
+  } else if (speed_up < kSlower) {
     verdict = fmt::format("FASTER than this placement, {} as fast; --policy single gives it",
                           format_factor(1 / speed_up));
   }
@@ -126,6 +126,9 @@ std::string transfers_text(const Outcome& outcome) {
 std::string advice_text(const Outcome& outcome, const PathShares& shares) {
   const double runtime_us = outcome.trace.runtime_us;
   if (outcome.gap() < kReached) return "Only another machine or cheaper ops would be faster.";
+  if (outcome.speed_up() < kSlower) {
+    return "Splitting the model costs more here than it saves: one device alone is faster.";
+  }
   if (outcome.trace.links.empty()) {
     return "Limited by one device, which does everything: sharing the ops out would help where "
            "transfers are cheap.";
@@ -160,11 +163,11 @@ std::string reason_text(CriticalStep::Reason reason) {
 
 }  // namespace
 
-std::string problem_text(const Problem& problem) {
+std::string problem_text(const std::string& model, const Problem& problem) {
   const Graph& graph = problem.graph();
   std::string text =
       fmt::format("{}: {} ops, {} of parameters, on {} ({} devices); costs: {}",
-                  graph.name().empty() ? "model" : graph.name(), format_count(graph.op_count()),
+                  std::filesystem::path(model).filename().string(), format_count(graph.op_count()),
                   format_bytes(graph.total_param_bytes()), problem.cluster().name(),
                   problem.cluster().device_count(), problem.costs().source());
   if (problem.groups().count() != graph.op_count()) {
@@ -189,12 +192,13 @@ std::string why_text(const Outcome& outcome) {
 }
 
 std::string outcome_text(const Outcome& outcome) {
-  std::string text = problem_text(*outcome.problem);
+  std::string text = problem_text(outcome.origin.model, *outcome.problem);
   if (!outcome.origin.policy.empty()) {
     text += fmt::format("placed by {} (seed {}", outcome.origin.policy, outcome.origin.seed);
     if (outcome.search) {
-      text += fmt::format(", {} placements tried in {}", format_count(outcome.search->evaluations),
-                          format_us(outcome.search->wall_s * 1e6));
+      const std::int64_t tried = outcome.search->evaluations;
+      text += fmt::format(", {} placement{} tried in {}", format_count(tried),
+                          tried == 1 ? "" : "s", format_us(outcome.search->wall_s * 1e6));
     }
     text += ")\n";
   }

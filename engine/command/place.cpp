@@ -31,6 +31,7 @@ struct PlaceOptions {
   std::string output;
   std::string annotate;
   std::string trace;
+  std::string svg;
   bool json = false;
 };
 
@@ -42,6 +43,7 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
   add("-o", options.output);
   add("--annotate", options.annotate);
   add("--trace", options.trace);
+  add("--svg", options.svg);
   return targets;
 }
 
@@ -68,6 +70,9 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
   }
   if (!options.trace.empty()) {
     write_file(options.trace, trace_json(problem, outcome.placement, outcome.trace));
+  }
+  if (!options.svg.empty()) {
+    write_file(options.svg, timeline_svg(problem, outcome.placement, outcome.trace));
   }
   if (!options.output.empty()) {
     const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
@@ -131,6 +136,7 @@ void add_files(CLI::App& sub, PlaceOptions& options) {
            "write the model here, with its placement in its own terms");
   add_file(sub, "--trace", options.trace,
            "write the step as a Chrome trace, which ui.perfetto.dev opens");
+  add_file(sub, "--svg", options.svg, "draw the step: devices, links, critical path");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "console.h"
 
 namespace berth::command {
 
@@ -29,7 +30,10 @@ std::filesystem::path library_folder() {
 Scripts::Scripts(Engine& engine) : host_(std::make_shared<lua::Host>(engine, library_folder())) {}
 
 void Scripts::run(const std::filesystem::path& script, const std::vector<std::string>& args) {
+  const InterruptGuard guard;
+  host_->set_should_stop([] { return InterruptGuard::interrupted(); });
   host_->run_script(script, args);
+  flush_standard_output();
 }
 
 lua::Config Scripts::read_config(const std::filesystem::path& file) {

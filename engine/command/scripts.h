@@ -21,6 +21,8 @@ class Scripts {
  public:
   explicit Scripts(Engine& engine);
 
+  /// The first Ctrl-C makes the script's searches, and `berth.should_stop()`, end; the second the
+  /// process.
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
   [[nodiscard]] lua::Config read_config(const std::filesystem::path& file);
   /// The policy must not outlive this object.

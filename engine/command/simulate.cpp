@@ -20,6 +20,7 @@ struct SimulateOptions {
   ProblemChoices choices;
   std::string placement;
   std::string trace;
+  std::string svg;
   bool json = false;
 };
 
@@ -40,6 +41,7 @@ Origin stored_origin(const std::string& model, const std::string& file) {
 int run_simulate(const SimulateOptions& options) {
   std::vector<Target> targets;
   if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
+  if (!options.svg.empty()) targets.push_back({"--svg", options.svg});
   check_targets(targets, options.model.model);
 
   Engine engine;
@@ -51,6 +53,9 @@ int run_simulate(const SimulateOptions& options) {
       measure(problem, stored_origin(options.model.model, file), std::move(placement));
   if (!options.trace.empty()) {
     write_file(options.trace, trace_json(*problem, outcome.placement, outcome.trace));
+  }
+  if (!options.svg.empty()) {
+    write_file(options.svg, timeline_svg(*problem, outcome.placement, outcome.trace));
   }
   if (options.json) {
     print(json_text(outcome_json(outcome)));
@@ -73,6 +78,7 @@ void add_simulate(CLI::App& app, Action& chosen) {
       ->required();
   add_file(*sub, "--trace", options->trace,
            "write the step as a Chrome trace, which ui.perfetto.dev opens");
+  add_file(*sub, "--svg", options->svg, "draw the step: devices, links, critical path");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

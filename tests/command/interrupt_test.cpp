@@ -45,6 +45,23 @@ TEST_CASE("compare shows what there is when it is interrupted") {
   CHECK(result.out.find("single   not run: interrupted") != std::string::npos);
 }
 
+TEST_CASE("a script learns of the first signal and ends by itself") {
+  const PatientWorkplace work(SIGINT);
+  work.write_text("wait.lua",
+                  "local berth = require 'berth'\n"
+                  "assert(io.open(..., 'w')):close()\n"
+                  "while not berth.should_stop() do end\n"
+                  "print 'ended'\n");
+  const ProcessResult result = work.berth({"run", "wait.lua", (work / "started").string()});
+  if (result.err.find("built without Lua") != std::string::npos) {
+    MESSAGE("skipped: this build has no Lua");
+    return;
+  }
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(result.out == "ended\n");
+}
+
 TEST_CASE("a budget ends the search") {
   const PatientWorkplace work(0);
   std::vector<std::string> arguments = kPlace;

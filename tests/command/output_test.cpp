@@ -44,6 +44,17 @@ TEST_CASE("standard output that takes nothing is an error of every subcommand") 
   }
 }
 
+TEST_CASE("what a script prints must arrive as well") {
+  Workplace work;
+  work.write_text("print.lua", "for i = 1, 5000 do print(i) end\n");
+  if (work.berth({"run", "print.lua"}).err.find("built without Lua") != std::string::npos) {
+    MESSAGE("skipped: this build has no Lua");
+    return;
+  }
+  work.settings.out = "/dev/full";
+  check_refused(work.berth({"run", "print.lua"}));
+}
+
 TEST_CASE("a result never ends up in a file because standard output was closed") {
   Workplace work;
   work.settings.out_closed = true;

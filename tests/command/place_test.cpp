@@ -50,7 +50,7 @@ TEST_CASE("place without --json explains itself") {
   const ProcessResult result = work.berth(place("single"));
   CHECK(result.status == 0);
   CHECK(result.err == "");
-  for (const char* part : {"diamond: 7 ops", "placed by single", "runtime", "6.010 ms",
+  for (const char* part : {"diamond.graph.json: 7 ops", "placed by single", "runtime", "6.010 ms",
                            "lower bound", "one device", "this placement is no faster", "gpu:1",
                            "No transfers", "the step waits for compute 100.0 %"}) {
     CAPTURE(part);

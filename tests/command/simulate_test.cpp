@@ -57,6 +57,16 @@ TEST_CASE("simulate --trace writes the step") {
   CHECK(Json::parse(file_text(work / "t.json")).contains("traceEvents"));
 }
 
+TEST_CASE("--svg draws the step") {
+  const Workplace work;
+  CHECK(work.berth(simulate({"--svg", "s.svg"})).status == 0);
+  CHECK(file_text(work / "s.svg").starts_with("<svg "));
+  CHECK(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                    "topo", "--svg", "p.svg"})
+            .status == 0);
+  CHECK(file_text(work / "p.svg").ends_with("</svg>\n"));
+}
+
 TEST_CASE("simulate keeps the policy and seed of the file") {
   const Workplace work;
   REQUIRE(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",

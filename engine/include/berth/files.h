@@ -83,4 +83,10 @@ struct Provenance {
                                                   const Placement& placement,
                                                   const StepTrace& trace);
 
+/// The same as a picture: a self-contained SVG with a row per device and per link, the critical
+/// path on top, names and times as tooltips. Of more than 24 links the busiest are shown.
+[[nodiscard]] BERTH_EXPORT std::string timeline_svg(const Problem& problem,
+                                                    const Placement& placement,
+                                                    const StepTrace& trace);
+
 }  // namespace berth
