@@ -85,6 +85,9 @@ class DataflowStep {
     workspace_.touched.reserve(2 * static_cast<std::size_t>(devices) + plan_.op_count);
     signals_.clear();
     if (plan_.has_signals) signals_.reserve(plan_.consumers.size());
+    next_slot_ = workspace_.next_slot.data();
+    op_of_slot_ = workspace_.op_of_slot.data();
+    sent_to_ = workspace_.sent_to.data();
     sends_ = workspace_.sends.data();
     devices_ = workspace_.dataflow_devices.data();
     events_.reset(2 * devices);
@@ -97,8 +100,8 @@ class DataflowStep {
   }
 
   void make_ready(Index op, std::uint32_t d, double now_us, Cause cause) {
-    const std::uint32_t slot = workspace_.next_slot[plan_.priority_class[op]]++;
-    workspace_.op_of_slot[slot] = op;
+    const std::uint32_t slot = next_slot_[priority_class_[op]]++;
+    op_of_slot_[slot] = op;
     workspace_.ready.insert(d, slot);
     if constexpr (Events::kFewDevices) {
       filled_ |= 1ULL << d;
@@ -134,8 +137,8 @@ class DataflowStep {
         const Index consumer = consumers_[e];
         const std::uint32_t receiver = state_[consumer] & kDeviceMask;
         release_if(receiver == d, consumer, d, now_us, {Cause::Kind::op_end, op});
-        if (receiver != d && workspace_.sent_to[receiver] != m + 1) {
-          workspace_.sent_to[receiver] = m + 1;
+        if (receiver != d && sent_to_[receiver] != m + 1) {
+          sent_to_[receiver] = m + 1;
           send(m, d, receiver, now_us);
         }
       }
@@ -224,7 +227,7 @@ class DataflowStep {
   }
 
   void start_op(std::uint32_t d, double now_us) {
-    const Index op = workspace_.op_of_slot[workspace_.ready.take_lowest(d)];
+    const Index op = op_of_slot_[workspace_.ready.take_lowest(d)];
     if constexpr (Events::kFewDevices) {
       idle_ &= ~(1ULL << d);
       if (workspace_.ready.empty(d)) filled_ &= ~(1ULL << d);
@@ -243,6 +246,10 @@ class DataflowStep {
   Observer& observer_;
   std::uint32_t* const state_;
   const Index* const consumers_;
+  const std::uint32_t* const priority_class_ = plan_.priority_class.data();
+  std::uint32_t* next_slot_ = nullptr;
+  Index* op_of_slot_ = nullptr;
+  std::uint32_t* sent_to_ = nullptr;
   SendEntry* sends_ = nullptr;
   DataflowDevice* devices_ = nullptr;
   std::vector<Signal>& signals_ = workspace_.signals;

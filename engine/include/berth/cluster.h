@@ -26,8 +26,10 @@ struct Device {
   double flops_8 = 0;
   double flops_64 = 0;
   double memory_bandwidth = 0;  ///< bytes per second; 0 = not stated
-  double op_overhead_us = 0;    ///< fixed cost of starting one op, >= 0
-  bool host = false;            ///< the machine's own CPU: its memory is where the others stage
+  /// Fixed cost of starting one op, >= 0. Costs leave it out; the `dataflow` semantics adds it once
+  /// to every op that costs more than 0.
+  double op_overhead_us = 0;
+  bool host = false;  ///< the machine's own CPU: its memory is where the others stage
 };
 
 /// A directed connection. `*` in src or dst matches any device; where several entries match a pair,

@@ -7,7 +7,15 @@
 //            bandwidth; latencies and per-op overheads do not exist there.
 //  dataflow  an asynchronous executor: a compute queue per device served by (longest path to a
 //            sink, ready time), a transfer per receiving device that occupies the sender's outgoing
-//            engine, the receiver's incoming engine and every shared channel on its way.
+//            engine, the receiver's incoming engine and every shared channel on its way. An op
+//            holds its device for its cost plus the device's per-op overhead (none if it costs 0).
+//            A control edge across devices costs the route's latency and occupies nothing.
+// The order of events at one instant, and who goes first where transfers contend, are stated in
+// engine/simulator/{placeto,dataflow,contention}.h; what counts as memory in memory.h there.
+//
+// The objective `throughput` asks for no step: a device's load is the time of its ops (as above),
+// of every distinct tensor it receives, and of every output it sends, once, over the slowest of its
+// receivers' routes. A host device pays no transfers, and control edges cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -109,14 +117,19 @@ struct StepTrace {
 };
 
 /// A simulator compiled for one problem. [thread-safe: const; one Workspace per thread]
+///
+/// A step takes time in proportion to ops and edges, and no memory once its workspace is warm.
 class BERTH_EXPORT Simulator {
  public:
+  /// Throws Error(unsupported) for an op with more than 2^20 - 1 inputs, Error(invalid_graph) where
+  /// the sizes of all tensors and parameters together overflow.
   explicit Simulator(std::shared_ptr<const Problem> problem);
   ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  /// Scratch memory of one thread; after the first use with a problem nothing is allocated.
+  /// Scratch memory of one thread; after the first use with a problem nothing is allocated. May be
+  /// used with any simulator in turn.
   class BERTH_EXPORT Workspace {
    public:
     Workspace();
