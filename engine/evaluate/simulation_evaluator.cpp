@@ -4,6 +4,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "berth/error.h"
@@ -30,21 +31,40 @@ class SimulationEvaluator final : public Evaluator {
                   cat("room for ", out.size(), " evaluations of ", placements.size(),
                       " placements; give one for each"));
     }
-    for (const Placement& placement : placements) problem_->validate(placement);
-    const auto evaluate_one = [&](std::size_t i) {
+    validate(placements);
+    for_each(placements.size(), [&](std::size_t i) {
       simulator_.evaluate(placements[i], workspaces_.local(), out[i]);
-    };
-    if (placements.size() == 1) {
-      evaluate_one(0);
-    } else {
-      arena_.execute([&] { tbb::parallel_for(std::size_t{0}, placements.size(), evaluate_one); });
-    }
+    });
     evaluations_ += static_cast<std::int64_t>(placements.size());
   }
 
   std::int64_t evaluations() const noexcept override { return evaluations_; }
 
  private:
+  template <typename Body>
+  void for_each(std::size_t count, const Body& body) {
+    if (count == 1) {
+      body(0);
+    } else {
+      arena_.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
+    }
+  }
+
+  /// Throws for the first invalid placement, whichever thread comes across one first.
+  void validate(std::span<const Placement> placements) {
+    std::atomic<std::size_t> first_invalid = placements.size();
+    for_each(placements.size(), [&](std::size_t i) {
+      try {
+        problem_->validate(placements[i]);
+      } catch (const Error&) {
+        std::size_t known = first_invalid;
+        while (i < known && !first_invalid.compare_exchange_weak(known, i)) {
+        }
+      }
+    });
+    if (first_invalid < placements.size()) problem_->validate(placements[first_invalid]);
+  }
+
   Simulator simulator_;
   std::shared_ptr<const Problem> problem_;
   tbb::task_arena arena_;

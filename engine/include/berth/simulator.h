@@ -118,7 +118,8 @@ struct StepTrace {
 
 /// A simulator compiled for one problem. [thread-safe: const; one Workspace per thread]
 ///
-/// A step takes time in proportion to ops and edges, and no memory once its workspace is warm.
+/// A step takes time in proportion to ops and edges, and allocates nothing once its workspace is
+/// warm.
 class BERTH_EXPORT Simulator {
  public:
   /// Throws Error(unsupported) for an op with more than 2^20 - 1 inputs, Error(invalid_graph) where

@@ -55,6 +55,11 @@ TEST_CASE("a batch with an invalid placement is refused as a whole") {
   expect_error(ErrorCode::invalid_argument, {problem->graph().op_name(4)},
                [&] { evaluator->evaluate(placements, evaluations); });
   CHECK(evaluations[0].runtime_us == 0);
+  // Of several, the first is told of, whichever is looked at first.
+  placements[1][7] = -1;
+  expect_error(ErrorCode::invalid_argument, {problem->graph().op_name(7)},
+               [&] { evaluator->evaluate(placements, evaluations); });
+  placements[1][7] = 0;
   CHECK(evaluator->evaluations() == 0);
   placements[2].pop_back();
   CHECK_THROWS_AS(evaluator->evaluate(placements, evaluations), Error);
