@@ -67,7 +67,7 @@ LinkSpec read_link(Fields& fields) {
 
 int make(Call& call) {
   const Value what = call.argument(1, "cluster");
-  if (what.is_text()) return call.object(load_cluster(what.text()));
+  if (what.is_text()) return call.made(load_cluster(what.text()));
   if (!what.is_table()) what.fail("a preset's name, a file's path or a table");
   Fields fields(call.L, what);
   const std::string name = fields.get("name").text();
@@ -79,7 +79,7 @@ int make(Call& call) {
   each_table(call.L, devices, "devices",
              [&](Fields& entry) { device_list.push_back(read_device(entry)); });
   each_table(call.L, links, "links", [&](Fields& entry) { link_list.push_back(read_link(entry)); });
-  return call.object(
+  return call.made(
       std::make_shared<const Cluster>(name, std::move(device_list), std::move(link_list)));
 }
 

@@ -42,8 +42,8 @@ int make(Call& call) {
   const Value source = call.argument(1, "source");
   const auto graph = call.argument(2, "graph").object<const Graph>();
   const auto cluster = call.argument(3, "cluster").object<const Cluster>();
-  if (source.is_table()) return call.object(read_costs(call.L, source, *graph, *cluster));
-  return call.object(costs_by_name(source, *graph, *cluster));
+  if (source.is_table()) return call.made(read_costs(call.L, source, *graph, *cluster));
+  return call.made(costs_by_name(source, *graph, *cluster));
 }
 
 int source(Call& call) {

@@ -33,7 +33,7 @@ int make(Call& call) {
   object->problem = problem;
   object->owned = make_simulation_evaluator(problem->shared(), threads);
   object->evaluator = object->owned.get();
-  return call.object(std::move(object));
+  return call.made(std::move(object));
 }
 
 int problem(Call& call) {

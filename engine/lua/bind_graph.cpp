@@ -26,7 +26,7 @@ int load(Call& call) {
   }
   fields.finish();
   const LoadedModel model = call.state.engine.load(path, options);
-  call.object(model.graph);
+  call.made(model.graph);
   push_texts(call.L, model.notes);
   return 2;
 }
@@ -34,8 +34,7 @@ int load(Call& call) {
 int prune_graph(Call& call) {
   const auto graph = call.argument(1, "graph").object<const Graph>();
   const Value fetches = call.argument(2, "fetches");
-  return call.object(
-      prune(*graph, fetches.present() ? fetches.texts() : std::vector<std::string>{}));
+  return call.made(prune(*graph, fetches.present() ? fetches.texts() : std::vector<std::string>{}));
 }
 
 int name(Call& call) {

@@ -12,7 +12,7 @@ namespace {
 int make(Call& call) {
   const std::string name = call.argument(1, "name").text();
   const Value dialect = call.argument(2, "dialect");
-  return call.object(
+  return call.made(
       std::make_shared<GraphBuilder>(name, dialect.present() ? dialect.text() : "berth"));
 }
 
@@ -177,7 +177,7 @@ int op_count(Call& call) {
 }
 
 int build(Call& call) {
-  return call.object(call.self<GraphBuilder>()->build());
+  return call.made(call.self<GraphBuilder>()->build());
 }
 
 constexpr Binding kFunctions[] = {{"berth.graph_builder", &make}};

@@ -17,18 +17,18 @@ int make(Call& call) {
   for (const std::int64_t label : call.argument(2, "group_of").integers(0, kMaxLabel)) {
     labels.push_back(static_cast<GroupId>(label));
   }
-  return call.object(std::make_shared<const Groups>(*graph, std::move(labels)));
+  return call.made(std::make_shared<const Groups>(*graph, std::move(labels)));
 }
 
 int make_colocation(Call& call) {
-  return call.object(colocation_groups(*call.argument(1, "graph").object<const Graph>()));
+  return call.made(colocation_groups(*call.argument(1, "graph").object<const Graph>()));
 }
 
 int make_coarse(Call& call) {
   const auto graph = call.argument(1, "graph").object<const Graph>();
   const auto costs = call.argument(2, "costs").object<const Costs>();
   const auto count = static_cast<GroupId>(call.argument(3, "count").integer(1, kMaxLabel));
-  return call.object(coarsen(*graph, *costs, count));
+  return call.made(coarsen(*graph, *costs, count));
 }
 
 int count(Call& call) {

@@ -34,7 +34,7 @@ int make(Call& call) {
     }
   }
   object->policy = make_policy(call.state, object->name, object->options);
-  return call.object(std::move(object));
+  return call.made(std::move(object));
 }
 
 int register_policy(Call& call) {

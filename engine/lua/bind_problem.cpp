@@ -72,7 +72,7 @@ int make(Call& call) {
   fields.finish();
   const auto costs = costs_of(costs_value, *graph, *cluster);
   const auto groups = groups_of(groups_value, *graph, *costs);
-  return call.object(std::make_shared<ProblemObject>(
+  return call.made(std::make_shared<ProblemObject>(
       std::make_shared<const Problem>(graph, cluster, costs, groups, options)));
 }
 

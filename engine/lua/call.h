@@ -9,11 +9,10 @@
 
 #include "berth/error.h"
 #include "object.h"
+#include "state.h"
 #include "value.h"
 
 namespace berth::lua {
-
-struct State;
 
 /// Every bound function enters here: it runs the binding's body and turns whatever that throws
 /// into a Lua error that starts with the script's line and the binding's name.
@@ -68,6 +67,12 @@ class Call {
   int object(std::shared_ptr<T> value) const {
     push(state, L, std::move(value));
     return 1;
+  }
+  /// The same for an object just made, whose memory Lua's collector does not see.
+  template <typename T>
+  int made(std::shared_ptr<T> value) const {
+    collect_when_due(state, L);
+    return object(std::move(value));
   }
   /// Returns the object itself, so that calls can be chained.
   int self_again() const {

@@ -71,7 +71,10 @@ int evaluate_config(lua_State* L) {
   lua_call(L, 1, 0);
   luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);  // hooks do not run in compiled code
   const auto stop = [](lua_State* thread, lua_Debug* /*info*/) {
-    luaL_error(thread, "the config does not end");
+    luaL_where(thread, 0);
+    lua_pushliteral(thread, "the config does not end");
+    lua_concat(thread, 2);
+    lua_error(thread);
   };
   lua_sethook(L, stop, LUA_MASKCOUNT, kMaxInstructions);
   lua_call(L, 0, 1);

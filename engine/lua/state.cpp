@@ -140,6 +140,13 @@ Reference::~Reference() {
   luaL_unref(running_thread(state_), LUA_REGISTRYINDEX, key_);
 }
 
+void collect_when_due(State& state, lua_State* L) {
+  if (state.live_objects < state.collect_at) return;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  constexpr std::int64_t kLeast = 32;
+  state.collect_at = std::max(kLeast, 2 * state.live_objects);
+}
+
 void reserve_stack(lua_State* L, int slots) {
   if (lua_checkstack(L, slots) == 0) {
     throw Error(ErrorCode::invalid_argument,

@@ -32,6 +32,7 @@ struct State {
   lua_State* current = nullptr;
   std::thread::id thread = std::this_thread::get_id();
   std::int64_t live_objects = 0;
+  std::int64_t collect_at = 32;  ///< live objects at which collect_when_due collects
   int callback_depth = 0;
   std::function<bool()> should_stop;
   /// The last Error turned into a Lua error. A Lua error has only a text; where that text comes
@@ -75,6 +76,10 @@ class Reference {
   State& state_;
   int key_;
 };
+
+/// Collects garbage where C++ objects have become many since the last time. Lua's collector sees a
+/// few bytes of each, and would let the memory behind them grow without end.
+void collect_when_due(State& state, lua_State* L);
 
 /// Whether an error's text gets the stack it came from.
 enum class Traceback { no, yes };
