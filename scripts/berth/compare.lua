@@ -1,0 +1,101 @@
+-- Compares policies on one problem.
+
+local berth = require "berth"
+
+local compare = {}
+
+local function milliseconds(us) return ("%.3f"):format(us / 1e3) end
+
+local function percent(ratio)
+  if ratio == math.huge then return "-" end
+  return ("%.1f %%"):format(100 * ratio)
+end
+
+-- The columns of tables.* for the rows of compare.policies.
+compare.columns = {
+  { key = "policy" },
+  { key = "objective_us", title = "ms", format = milliseconds },
+  { key = "feasible", title = "fits", format = function(fits) return fits and "yes" or "NO" end },
+  { key = "gap", format = percent },
+  { key = "speedup", title = "vs single", format = "%.2fx" },
+  { key = "devices" },
+  { key = "evaluations", title = "evaluated" },
+  { key = "wall_s", title = "s", format = "%.2f" },
+  { key = "error", title = "note", optional = true },
+}
+
+local function devices_used(placement)
+  local seen, count = {}, 0
+  for _, device in ipairs(placement) do
+    if not seen[device] then
+      seen[device] = true
+      count = count + 1
+    end
+  end
+  return count
+end
+
+local function run(problem, entry, options)
+  local name, policy_options = entry, nil
+  if type(entry) == "table" then
+    name, policy_options = entry[1], entry[2]
+  end
+  local row = { policy = name }
+  local ok, placement, outcome = pcall(function()
+    local policy = berth.policy(name, policy_options)
+    return policy:place(problem, { seed = options.seed, budget_s = options.budget_s })
+  end)
+  if not ok then
+    row.error = tostring(placement):match "^[^\n]*"  -- what a table has room for
+    return row
+  end
+  row.placement = placement
+  row.objective_us = outcome.objective_us
+  row.feasible = outcome.feasible
+  row.gap = outcome.gap
+  row.devices = devices_used(placement)
+  row.evaluations = outcome.evaluations
+  row.wall_s = outcome.wall_s
+  if outcome.single then
+    row.speedup = outcome.single.evaluation.objective_us / outcome.objective_us
+  end
+  return row
+end
+
+-- Feasible before infeasible before failed; then the smaller objective; then the name.
+local function better(a, b)
+  local function rank(row) return row.error and 3 or row.feasible and 1 or 2 end
+  if rank(a) ~= rank(b) then return rank(a) < rank(b) end
+  if a.objective_us ~= b.objective_us then return a.objective_us < b.objective_us end
+  return a.policy < b.policy
+end
+
+-- Runs each policy on the problem.
+--   ARGS    options   table:
+--             problem   what to place
+--             policies  array of names, or of { name, options of the policy }
+--             seed      of every policy, default: its own
+--             budget_s  seconds for each policy, default: without end
+--   RETURN  rows best first: { policy, objective_us, feasible, gap (to the lower bound), speedup (of
+--           the best single device's objective over this one), devices (how many are used),
+--           evaluations, wall_s, placement }; of a policy that failed { policy, error }
+function compare.policies(options)
+  local rows = {}
+  for i, entry in ipairs(options.policies) do
+    if berth.should_stop() then break end
+    rows[i] = run(options.problem, entry, options)
+  end
+  table.sort(rows, better)
+  return rows
+end
+
+-- The names of all policies there are, for `policies`.
+function compare.all_policies()
+  local names = {}
+  for _, plugin in ipairs((berth.plugins())) do
+    if plugin.kind == "policy" then names[#names + 1] = plugin.name end
+  end
+  return names
+end
+
+return compare

@@ -1,0 +1,108 @@
+-- Rewards of placement episodes: pure functions of evaluations.
+--
+-- An evaluation is what `evaluator:evaluate` and `evaluator:evaluate_into` give. Its objective is
+-- taken in seconds, made worse where memory is short, and turned into a reward:
+--
+--   rewards.improvement   r = T before - T after                   Placeto (A2.1, F-1)
+--   rewards.terminal      r = -T of the last placement, else 0     Placeto (A2.1)
+--   rewards.sqrt          r = -sqrt(T) of the last, else 0         M17, HDP (B1, F-29)
+--
+-- (Placeto: Addanki et al., 2018 and 2019; M17: Mirhoseini et al., ICML 2017; HDP: Mirhoseini et al.,
+-- ICLR 2018. The letters are sections of the project's notes on these papers.)
+--
+-- Each constructor takes a table of options and returns `reward(before, after, last)`:
+--   ARGS    before   evaluation before the step (rewards.improvement alone looks at it)
+--           after    evaluation after the step
+--           last     true at the episode's last step
+--   RETURN  the reward, a number; larger is better
+-- A reward holds no state, so that one may serve many episodes. It is called once per step: without
+-- tables and closures of its own, LuaJIT compiles it (tests/lua/scripts/rewards_test.lua).
+
+local max, min, log, sqrt, huge = math.max, math.min, math.log, math.sqrt, math.huge
+
+local rewards = {}
+
+local US_PER_S, BYTES_PER_GB = 1e6, 1e9
+
+local function read_options(given, defaults)
+  local options = {}
+  for name, default in pairs(defaults) do options[name] = default end
+  for name, value in pairs(given or {}) do
+    if defaults[name] == nil then
+      local known = {}
+      for key in pairs(defaults) do known[#known + 1] = key end
+      table.sort(known)
+      error(("unknown option '%s'; known: %s"):format(tostring(name), table.concat(known, ", ")), 3)
+    end
+    if type(value) ~= type(defaults[name]) then
+      error(("option '%s': %s expected, got %s"):format(name, type(defaults[name]), type(value)), 3)
+    end
+    options[name] = value
+  end
+  return options
+end
+
+-- Bytes by which the worst device is over the limit.
+local function excess_bytes(evaluation, memory_limit_bytes)
+  if memory_limit_bytes == huge then return evaluation.excess_bytes end
+  local peak = 0
+  local peaks = evaluation.peak_bytes
+  for device = 1, #peaks do peak = max(peak, peaks[device]) end
+  return max(0, peak - memory_limit_bytes)
+end
+
+local COST_DEFAULTS = {
+  memory_penalty = 0,         -- seconds per GB (1e9 bytes) over the limit; published sample: 2
+  memory_limit_bytes = huge,  -- of every device; huge: each device's own. Published sample: 8e9
+  clamp_s = 10,               -- no placement costs more than this (A2.2, F-14)
+  log = false,                -- the natural logarithm of the clamped cost (F-13: penalty first)
+}
+
+local function cost_function(o)
+  local penalty, limit, clamp, logarithm = o.memory_penalty, o.memory_limit_bytes, o.clamp_s, o.log
+  return function(evaluation)
+    local cost = evaluation.objective_us / US_PER_S
+    cost = cost + penalty * excess_bytes(evaluation, limit) / BYTES_PER_GB
+    cost = min(cost, clamp)
+    if logarithm then return log(cost) end
+    return cost
+  end
+end
+
+-- The cost T of an evaluation.
+--   ARGS    options  table of COST_DEFAULTS, all optional
+--   RETURN  function(evaluation) -> seconds, or their logarithm
+function rewards.cost(options)
+  return cost_function(read_options(options, COST_DEFAULTS))
+end
+
+-- T before - T after: positive for a step that makes the placement faster.
+--   ARGS    options  table of COST_DEFAULTS, all optional
+function rewards.improvement(options)
+  local cost = cost_function(read_options(options, COST_DEFAULTS))
+  return function(before, after) return cost(before) - cost(after) end
+end
+
+-- -T of the last placement, 0 before.
+--   ARGS    options  table of COST_DEFAULTS, all optional
+function rewards.terminal(options)
+  local cost = cost_function(read_options(options, COST_DEFAULTS))
+  return function(_, after, last)
+    if not last then return 0 end
+    return -cost(after)
+  end
+end
+
+-- -sqrt(seconds) of the last placement, a constant where it does not fit in memory, 0 before.
+--   ARGS    options  table, all optional:
+--             failing  the reward of a placement that does not fit, default -10
+function rewards.sqrt(options)
+  local failing = read_options(options, { failing = -10 }).failing
+  return function(_, after, last)
+    if not last then return 0 end
+    if not after.feasible then return failing end
+    return -sqrt(after.objective_us / US_PER_S)
+  end
+end
+
+return rewards

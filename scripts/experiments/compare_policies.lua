@@ -1,0 +1,110 @@
+-- Which policy places which model best on which machine?
+--
+--   berth run scripts/experiments/compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b]
+--       [--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. [--format text|csv|markdown]
+--
+-- MODEL   model files (.onnx, .graph.json, ...)
+-- Prints one table per model and cluster, best policy first, with the gap to the lower bound.
+
+local berth = require "berth"
+local compare = require "berth.compare"
+local tables = require "berth.tables"
+
+-- 1. The command line.
+
+local options = {
+  models = {},
+  clusters = { "k80x4" },
+  policies = nil,  -- all there are
+  groups = nil,    -- one per op
+  budget_s = nil,  -- without end
+  seed = 0,
+  dims = nil,
+  format = "text",
+}
+
+local function usage(problem)
+  error(problem .. "\nusage: compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b] "
+    .. "[--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. "
+    .. "[--format text|csv|markdown]", 0)
+end
+
+local function list(text)
+  local items = {}
+  for item in text:gmatch "[^,]+" do items[#items + 1] = item end
+  return items
+end
+
+local function number(text, option)
+  return tonumber(text) or usage(("%s: number expected, got '%s'"):format(option, text))
+end
+
+local read = {
+  ["--clusters"] = function(text) options.clusters = list(text) end,
+  ["--policies"] = function(text) options.policies = list(text) end,
+  ["--groups"] = function(text) options.groups = number(text, "--groups") end,
+  ["--budget"] = function(text) options.budget_s = number(text, "--budget") end,
+  ["--seed"] = function(text) options.seed = number(text, "--seed") end,
+  ["--dim"] = function(text)
+    local name, value = text:match "^([^=]+)=(.+)$"
+    if not name then usage(("--dim: name=value expected, got '%s'"):format(text)) end
+    options.dims = options.dims or {}
+    options.dims[name] = number(value, "--dim " .. name)
+  end,
+  ["--format"] = function(text)
+    if not tables[text] then usage(("--format: text, csv or markdown, got '%s'"):format(text)) end
+    options.format = text
+  end,
+}
+
+local arguments = { ... }
+local i = 1
+while i <= #arguments do
+  local argument = arguments[i]
+  if argument:sub(1, 2) == "--" then
+    local set = read[argument] or usage(("unknown option '%s'"):format(argument))
+    set(arguments[i + 1] or usage(argument .. ": a value is missing"))
+    i = i + 2
+  else
+    options.models[#options.models + 1] = argument
+    i = i + 1
+  end
+end
+if #options.models == 0 then usage "no model given" end
+
+-- 2. Every policy on every model and cluster.
+
+local policies = options.policies or compare.all_policies()
+local records = {}  -- of CSV, which is one table
+
+for _, model in ipairs(options.models) do
+  local graph, notes = berth.load(model, { dims = options.dims })
+  for _, note in ipairs(notes) do io.stderr:write(model, ": ", note, "\n") end
+  for _, cluster in ipairs(options.clusters) do
+    local problem = berth.problem { graph = graph, cluster = cluster, groups = options.groups }
+    local rows = compare.policies {
+      problem = problem,
+      policies = policies,
+      seed = options.seed,
+      budget_s = options.budget_s,
+    }
+    local bound_us, source = problem:bound()
+    for _, row in ipairs(rows) do
+      row.model, row.cluster, row.bound_us = model, cluster, bound_us
+      records[#records + 1] = row
+    end
+    if options.format ~= "csv" then
+      print(("%s on %s: at least %.3f ms (%s)"):format(graph:name(), cluster, bound_us / 1e3, source))
+      print(tables[options.format](rows, compare.columns))
+    end
+  end
+end
+
+if options.format == "csv" then
+  local columns = {}
+  for c, key in ipairs { "model", "cluster", "policy", "objective_us", "bound_us", "feasible",
+                         "devices", "evaluations", "wall_s", "error" } do
+    columns[c] = { key = key }
+  end
+  io.write(tables.csv(records, columns))
+end
