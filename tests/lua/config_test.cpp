@@ -1,0 +1,92 @@
+#include "support/host_fixture.h"
+
+namespace berth {
+namespace {
+
+using test::HostFixture;
+
+TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of their types") {
+  const lua::Config config = host.read_config(write("good.lua", R"(
+    local devices = 4
+    return {
+      cluster = "k80x" .. devices, policy = "scotch", objective = "latency",
+      semantics = "placeto", costs = "roofline",
+      groups = 2 ^ 7, seed = 7, threads = 2, budget = 1.5,
+      policies = { "topo", "scotch" },
+      options = { rounds = 8, lr = 1e-3, verbose = true, mode = "fast" },
+      dims = { batch = math.max(8, 4) },
+    })"));
+  CHECK(config.settings == std::map<std::string, OptionValue>{{"cluster", "k80x4"},
+                                                              {"policy", "scotch"},
+                                                              {"objective", "latency"},
+                                                              {"semantics", "placeto"},
+                                                              {"costs", "roofline"},
+                                                              {"groups", std::int64_t{128}},
+                                                              {"seed", std::int64_t{7}},
+                                                              {"threads", std::int64_t{2}},
+                                                              {"budget", 1.5},
+                                                              {"policies", "topo,scotch"}});
+  CHECK(config.options ==
+        std::map<std::string, OptionValue>{
+            {"rounds", std::int64_t{8}}, {"lr", 1e-3}, {"verbose", true}, {"mode", "fast"}});
+  CHECK(config.dims == std::map<std::string, std::int64_t>{{"batch", 8}});
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a config may give nothing") {
+  const lua::Config config = host.read_config(write("empty.lua", "return {}"));
+  CHECK(config.settings.empty());
+  CHECK(config.options.empty());
+  CHECK(config.dims.empty());
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a bad config is refused with the file, the key and the fix") {
+  const struct {
+    std::string what;
+    const char* content;
+    std::vector<std::string> parts;
+  } cases[] = {
+      {"syntax", "return {\n  cluster = ,\n}", {"bad.lua:2:"}},
+      {"bytecode", "\x1bLJ\x02\x02", {"bad.lua", "source"}},
+      {"returns nothing", "local x = 1", {"bad.lua", "return {", "nil"}},
+      {"returns a text", "return 'k80x4'", {"bad.lua", "table", "string"}},
+      {"unknown key", "return { polcy = 'topo' }", {"bad.lua", "polcy", "policy"}},
+      {"a list", "return { 'topo' }", {"bad.lua", "names as keys"}},
+      {"ill-typed text", "return { cluster = 4 }", {"bad.lua", "'cluster'", "text", "4"}},
+      {"ill-typed count", "return { groups = '128' }", {"bad.lua", "'groups'", "integer >= 0"}},
+      {"fraction", "return { groups = 1.5 }", {"'groups'", "integer >= 0", "1.5"}},
+      {"negative", "return { seed = -1 }", {"'seed'", "integer >= 0", "-1"}},
+      {"huge", "return { seed = 1e300 }", {"'seed'"}},
+      {"not a number", "return { budget = 0/0 }", {"'budget'"}},
+      {"negative budget", "return { budget = -1 }", {"'budget'", ">= 0"}},
+      {"names that are none", "return { policies = { 1 } }", {"'policies'", "entry 1", "text"}},
+      {"options no table", "return { options = 1 }", {"'options'", "table"}},
+      {"option no value", "return { options = { a = {} } }", {"'a'", "table"}},
+      {"dims not integers", "return { dims = { batch = 'x' } }", {"'batch'", "integer", "'x'"}},
+      {"asks the system", "return { seed = os.time() }", {"bad.lua:1:", "os", "only `math`"}},
+      {"loads code", "return loadstring('return {}')()", {"bad.lua:1:", "only `math`"}},
+      {"raises", "local x = nil\nreturn x.y", {"bad.lua:2:"}},
+      {"does not end", "while true do end", {"bad.lua:1:", "does not end"}},
+      {"recurses",
+       "local function f() return 1 + f() end\nreturn f()",
+       {"bad.lua", "stack overflow"}},
+  };
+  for (const auto& bad : cases) {
+    CAPTURE(bad.what);
+    const auto path = write("bad.lua", bad.content);
+    try {
+      static_cast<void>(host.read_config(path));
+      FAIL_CHECK("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::invalid_file);
+      for (const std::string& part : bad.parts) {
+        CHECK_MESSAGE(std::string(error.what()).find(part) != std::string::npos,
+                      std::string(error.what()), " lacks ", part);
+      }
+    }
+  }
+  test::expect_error(ErrorCode::not_found, {"absent.lua"},
+                     [&] { static_cast<void>(host.read_config(folder / "absent.lua")); });
+}
+
+}  // namespace
+}  // namespace berth

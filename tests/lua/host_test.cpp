@@ -1,0 +1,306 @@
+#include <thread>
+
+#include "berth/plugin.h"
+#include "support/host_fixture.h"
+
+namespace berth {
+namespace {
+
+using test::expect_error;
+using test::HostFixture;
+
+TEST_CASE_FIXTURE(HostFixture, "a script gets its arguments") {
+  run(R"(assert(select("#", ...) == 2)
+         local first, second = ...
+         assert(first == "a" and second == "b c")
+         assert(arg[1] == "a" and arg[2] == "b c" and arg[3] == nil)
+         assert(arg[0]:match("test.lua$")))",
+      {"a", "b c"});
+  run("assert(select('#', ...) == 0 and #arg == 0)");
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a first line for the shell is ignored and counted") {
+  run("#!/usr/bin/env berth\nassert(debug.getinfo(1).currentline == 2)");
+}
+
+TEST_CASE_FIXTURE(HostFixture, "require finds the library and what lies beside the script") {
+  write("beside.lua", "return 'beside'");
+  run(R"(assert(require "beside" == "beside")
+         assert(require "berth" == require "berth")
+         assert(type(require "berth.rewards") == "table"))");
+  SUBCASE("and nothing of the working directory") {
+    run(R"(assert(not package.path:find("^%.") and not package.path:find(";%."))
+           assert(not package.cpath:find("^%.") and not package.cpath:find(";%.")))");
+  }
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a failing script gives its line and a traceback") {
+  const struct {
+    std::string what;
+    const char* script;
+    ErrorCode code;
+    std::vector<std::string_view> parts;
+  } cases[] = {
+      {"syntax", "local x = \n=", ErrorCode::invalid_file, {"test.lua:2:"}},
+      {"bytecode", "\x1bLJ\x02\x02", ErrorCode::invalid_file, {"test.lua", "source"}},
+      {"error",
+       "local function deep()\n  error('boom')\nend\ndeep()",
+       ErrorCode::invalid_argument,
+       {"test.lua:2: boom", "stack traceback", "test.lua:4:"}},
+      {"error without text", "error({})", ErrorCode::invalid_argument, {"table"}},
+      {"error with a text of its own",
+       "error(setmetatable({}, {__tostring = function() return 'mine' end}))",
+       ErrorCode::invalid_argument,
+       {"mine"}},
+      {"nil error", "error()", ErrorCode::invalid_argument, {"nil"}},
+      {"endless recursion",
+       "local function f() return 1 + f() end\nf()",
+       ErrorCode::invalid_argument,
+       {"test.lua:1:", "stack overflow"}},
+      {"an Error of the engine",
+       "local berth = require 'berth'\n\nberth.cluster 'k80x5'",
+       ErrorCode::not_found,
+       {"test.lua:3: berth.cluster:", "k80x5", "k80x4", "stack traceback"}},
+      {"the same through pcall and error",
+       "local berth = require 'berth'\nlocal ok, e = pcall(berth.cluster, 'k80x5')\nerror(e, 0)",
+       ErrorCode::not_found,
+       {"test.lua:2: berth.cluster:", "k80x5"}},
+      {"infeasible", "require('berth').infeasible 'no room'", ErrorCode::infeasible, {"no room"}},
+  };
+  for (const auto& bad : cases) {
+    CAPTURE(bad.what);
+    try {
+      run(bad.script);
+      FAIL_CHECK("ran");
+    } catch (const Error& error) {
+      CHECK(static_cast<int>(error.code()) == static_cast<int>(bad.code));
+      for (const std::string_view part : bad.parts) {
+        CHECK_MESSAGE(std::string_view(error.what()).find(part) != std::string_view::npos,
+                      std::string(error.what()), " lacks ", std::string(part));
+      }
+    }
+  }
+  expect_error(ErrorCode::not_found, {"absent.lua"},
+               [&] { host.run_script(folder / "absent.lua", {}); });
+}
+
+constexpr const char* kEverythingOnFirst = R"(
+  local berth = require "berth"
+  berth.register_policy {
+    name = "first", description = "everything on one device",
+    options = { { name = "device", default = 1, meaning = "which, >= 1" } },
+    place = function(problem, evaluator, context)
+      local placement = {}
+      for op = 1, problem:graph():op_count() do placement[op] = context:options().device end
+      return placement
+    end,
+  })";
+
+std::shared_ptr<const Problem> small_problem() {
+  GraphBuilder builder("one op");
+  const OpId op = builder.add_op("a", "Test");
+  builder.set_cost(op, "", 3);
+  const auto graph = builder.build();
+  std::vector<Device> devices(2);
+  devices[0].name = "d0";
+  devices[1].name = "d1";
+  devices[0].kind = devices[1].kind = "d";
+  LinkSpec link;
+  link.src = link.dst = "*";
+  link.bandwidth_bytes_per_s = 1e9;
+  const auto cluster = std::make_shared<const Cluster>("two", devices, std::vector<LinkSpec>{link});
+  return std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+}
+
+TEST_CASE_FIXTURE(HostFixture, "C++ places with a policy written in Lua") {
+  const auto problem = small_problem();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const double unlimited = std::numeric_limits<double>::infinity();
+
+  SUBCASE("by the file that registers it") {
+    const auto path = write("first.lua", kEverythingOnFirst);
+    const auto policy = host.make_policy(path.string(), {{"device", "2"}});
+    CHECK(place(*policy, *evaluator, {}, unlimited).placement == Placement{1});
+    // The same file again, as a second run of a command in one process would.
+    const auto again = host.make_policy(path.string());
+    CHECK(place(*again, *evaluator, {}, unlimited).placement == Placement{0});
+  }
+  SUBCASE("by its name, and it is listed") {
+    run(kEverythingOnFirst);
+    const auto policy = host.make_policy("first");
+    CHECK(place(*policy, *evaluator, {}, unlimited).placement == Placement{0});
+    bool listed = false;
+    for (const PluginInfo& info : host.plugins()) {
+      if (info.name != "first") continue;
+      listed = true;
+      CHECK(info.kind == PluginKind::policy);
+      CHECK(info.description == "everything on one device");
+      REQUIRE(info.options.size() == 1);
+      CHECK(info.options[0].type == OptionType::integer);
+      CHECK(info.options[0].default_value == "1");
+    }
+    CHECK(listed);
+  }
+  SUBCASE("a bad option is refused") {
+    run(kEverythingOnFirst);
+    expect_error(ErrorCode::invalid_argument, {"first", "devise", "device"}, [&] {
+      static_cast<void>(host.make_policy("first", {{"devise", "2"}}));
+    });
+  }
+  SUBCASE("what it returns is checked") {
+    run(kEverythingOnFirst);
+    const auto policy = host.make_policy("first", {{"device", "3"}});
+    expect_error(ErrorCode::invalid_argument, {"'first'", "entry 1", "1..2", "3"},
+                 [&] { static_cast<void>(place(*policy, *evaluator, {}, unlimited)); });
+  }
+  SUBCASE("its error names its line") {
+    const auto path = write("bad.lua", R"(
+      require("berth").register_policy { name = "bad", place = function()
+        local x = nil + 1 end })");
+    const auto policy = host.make_policy(path.string());
+    expect_error(ErrorCode::invalid_argument, {"'bad'", "bad.lua:3:", "arithmetic"},
+                 [&] { static_cast<void>(place(*policy, *evaluator, {}, unlimited)); });
+  }
+  SUBCASE("it says that nothing fits") {
+    const auto path = write("none.lua", R"(local berth = require "berth"
+      berth.register_policy { name = "none", place = function() berth.infeasible "too big" end })");
+    const auto policy = host.make_policy(path.string());
+    expect_error(ErrorCode::infeasible, {"too big"},
+                 [&] { static_cast<void>(place(*policy, *evaluator, {}, unlimited)); });
+  }
+  SUBCASE("another thread cannot call it") {
+    run(kEverythingOnFirst);
+    const auto policy = host.make_policy("first");
+    std::thread([&] {
+      expect_error(ErrorCode::unsupported, {"'first'", "thread"},
+                   [&] { static_cast<void>(place(*policy, *evaluator, {}, unlimited)); });
+    }).join();
+  }
+  SUBCASE("a script that registers none, or two") {
+    expect_error(ErrorCode::invalid_file, {"no policy", "register_policy"},
+                 [&] { static_cast<void>(host.make_policy(write("empty.lua", "").string())); });
+    const auto two = write("two.lua", R"(local berth = require "berth"
+      for _, name in ipairs { "a", "b" } do
+        berth.register_policy { name = name, place = function() end }
+      end)");
+    expect_error(ErrorCode::invalid_file, {"more than one", "'a'", "'b'"},
+                 [&] { static_cast<void>(host.make_policy(two.string())); });
+  }
+}
+
+// --- exceptions of C++ code that a script calls --------------------------------------------------
+
+enum class Failure { none, error, standard, other };
+
+struct Failing : Policy {
+  static inline Failure failure = Failure::none;
+  static inline int alive = 0;
+  explicit Failing(const Options&) { ++alive; }
+  ~Failing() override { --alive; }
+  Placement place(const Problem& problem, Evaluator&, PlaceContext& context) override {
+    switch (failure) {
+      case Failure::error:
+        throw Error(ErrorCode::infeasible, "the plugin says no");
+      case Failure::standard:
+        throw std::out_of_range("a bug in the plugin");
+      case Failure::other:
+        throw 42;
+      case Failure::none:
+        break;
+    }
+    if (context.progress) context.progress(1, "half");
+    return Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
+  }
+};
+
+Policy* create_failing(const Options& options) {
+  return new Failing(options);
+}
+
+constexpr PluginDescriptor kFailing = {kPluginMagic,
+                                       BERTH_ABI_VERSION,
+                                       sizeof(PluginDescriptor),
+                                       PluginKind::policy,
+                                       BERTH_BUILD_FINGERPRINT,
+                                       BERTH_VERSION_STRING,
+                                       "failing",
+                                       "1",
+                                       "fails on request",
+                                       nullptr,
+                                       0,
+                                       nullptr,
+                                       &create_failing};
+
+constexpr const char* kPlaceWithFailing = R"(
+  local berth = require "berth"
+  local builder = berth.graph_builder "g"
+  builder:set_cost(builder:add_op("a", "Test"), 1)
+  local problem = berth.problem { graph = builder:build(), cluster = berth.cluster {
+    name = "c", devices = { { name = "d", kind = "d" } } } }
+  policy = berth.policy "failing"
+  local placement = policy:place(problem, { progress = progress }))";
+
+TEST_CASE_FIXTURE(HostFixture, "no exception crosses Lua raw") {
+  engine.register_plugin(kFailing);
+  const auto with = [&](Failure failure, ErrorCode code, std::string_view message) {
+    Failing::failure = failure;
+    expect_error(code, {"test.lua:8: policy:place: ", message, "stack traceback"},
+                 [&] { run(kPlaceWithFailing); });
+    Failing::failure = Failure::none;
+  };
+  with(Failure::error, ErrorCode::infeasible, "the plugin says no");
+  with(Failure::standard, ErrorCode::invalid_argument, "a bug in the plugin");
+  with(Failure::other, ErrorCode::invalid_argument, "");
+  run(kPlaceWithFailing);
+}
+
+TEST_CASE_FIXTURE(HostFixture, "an error in a Lua callback passes through the C++ that called it") {
+  engine.register_plugin(kFailing);
+  expect_error(ErrorCode::invalid_argument,
+               {"test.lua:8: policy:place: ", "test.lua:1: no news at half"}, [&] {
+                 run(std::string("progress = function(us, text) error('no news at ' .. text) end") +
+                     kPlaceWithFailing);
+               });
+}
+
+TEST_CASE_FIXTURE(HostFixture, "garbage collection frees C++ objects") {
+  engine.register_plugin(kFailing);
+  host.collect_garbage();
+  REQUIRE(host.live_objects() == 0);
+  run(kPlaceWithFailing);
+  CHECK(Failing::alive == 1);
+  host.collect_garbage();
+  CHECK(host.live_objects() == 1);  // the global `policy` keeps it
+  CHECK(Failing::alive == 1);
+  SUBCASE("when nothing refers to it") {
+    run("policy = nil");
+    host.collect_garbage();
+  }
+  SUBCASE("or at once when it is released") {
+    run("policy:release() policy:release()");
+  }
+  CHECK(host.live_objects() == 0);
+  CHECK(Failing::alive == 0);
+}
+
+TEST_CASE("a host that ends frees what its scripts hold") {
+  {
+    HostFixture fixture;
+    fixture.engine.register_plugin(kFailing);
+    fixture.run(kPlaceWithFailing);
+    CHECK(Failing::alive == 1);
+  }
+  CHECK(Failing::alive == 0);
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a request to stop reaches scripts and policies") {
+  int asked = 0;
+  host.set_should_stop([&] { return ++asked > 0; });
+  run("assert(require('berth').should_stop())");
+  CHECK(asked > 0);
+  host.set_should_stop({});
+  run("assert(not require('berth').should_stop())");
+}
+
+}  // namespace
+}  // namespace berth

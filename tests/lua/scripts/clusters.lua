@@ -1,0 +1,67 @@
+local berth = require "berth"
+local check = require "check"
+local models = require "models"
+local folder = ...
+
+check.test("a cluster made from a table tells it back", function()
+  local cluster = berth.cluster {
+    name = "mixed",
+    devices = {
+      { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12, flops_16 = 2e12, flops_8 = 4e12,
+        flops_64 = 5e11, memory_bandwidth = 1e11, op_overhead_us = 2 },
+      { name = "c0", kind = "cpu", memory_bytes = math.huge, host = true },
+    },
+    links = {
+      { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 5, shares = { "bus" } },
+      { src = "g0", dst = "c0", bandwidth_bytes_per_s = 2e9 },
+    },
+  }
+  check.equal(tostring(cluster), "cluster 'mixed' (g0, c0)")
+  check.equal({ cluster:name(), cluster:device_count() }, { "mixed", 2 })
+  check.equal(cluster:device(1), { name = "g0", kind = "gpu", memory_bytes = 1e9, flops = 1e12,
+    flops_16 = 2e12, flops_8 = 4e12, flops_64 = 5e11, memory_bandwidth = 1e11, op_overhead_us = 2,
+    host = false })
+  check.equal({ cluster:device(2).memory_bytes, cluster:device(2).host }, { math.huge, true })
+  check.equal({ cluster:find "c0", cluster:find "c1" }, { 2 })
+  check.equal(cluster:kinds(), { "gpu", "cpu" })
+  check.equal(cluster:route(1, 2), { bandwidth_bytes_per_s = 2e9, latency_us = 0, channels = {} })
+  check.equal(cluster:route(2, 1).channels, { "bus" })
+  check.near(cluster:transfer_us(2, 1, 1000), 6)
+
+  local path = folder .. "/mixed.cluster.json"
+  cluster:save(path)
+  check.equal(berth.cluster(path):device(1), cluster:device(1))
+end)
+
+check.test("presets are listed with their sources", function()
+  local presets = berth.cluster_presets()
+  check.equal(#presets > 0, true)
+  for _, preset in ipairs(presets) do
+    check.equal(preset.source ~= "" and preset.description ~= "", true)
+    check.equal(berth.cluster(preset.name):name(), preset.name)
+  end
+end)
+
+check.test("bad clusters are refused", function()
+  local device = { name = "d", kind = "k" }
+  check.fails("clusters.lua:%d+: berth.cluster: .*k80x4", function() berth.cluster "k80x5" end)
+  check.fails("a preset's name, a file's path or a table expected, got 4", berth.cluster, 4)
+  check.fails("'name': text expected, got nothing", berth.cluster, { devices = { device } })
+  check.fails("unknown field 'device'.*devices", berth.cluster, { name = "x", device = {} })
+  check.fails("devices%[2%]: field 'kind': text expected", berth.cluster,
+              { name = "x", devices = { device, { name = "e" } } })
+  check.fails("devices%[1%]: unknown field 'flop'.*flops", berth.cluster,
+              { name = "x", devices = { { name = "d", kind = "k", flop = 1 } } })
+  check.fails("'devices%[1%]': table expected, got 1", berth.cluster, { name = "x", devices = { 1 } })
+  check.fails("links%[1%]: field 'bandwidth_bytes_per_s': number expected", berth.cluster,
+              { name = "x", devices = { device }, links = { { src = "*", dst = "*" } } })
+  check.fails("berth.cluster: .", berth.cluster, { name = "x" })
+  check.fails("berth.cluster: .*'d'", berth.cluster, { name = "x", devices = { device, device } })
+  local pair = models.cluster(2)
+  check.fails("device%): integer in 1%.%.2 expected, got 3", pair.device, pair, 3)
+  check.fails("no route to itself", pair.route, pair, 1, 1)
+  check.fails("bytes%): integer >= 0 expected, got %-1", pair.transfer_us, pair, 1, 2, -1)
+  check.fails("cluster:save: .*absent", pair.save, pair, folder .. "/absent/x.json")
+end)
+
+check.finish()

@@ -1,0 +1,41 @@
+local berth = require "berth"
+local check = require "check"
+local compare = require "berth.compare"
+local models = require "models"
+local tables = require "berth.tables"
+
+local function register(name, place)
+  berth.register_policy { name = name, options = { { name = "device", default = 1, meaning = "" } },
+                          place = place }
+end
+
+check.test("rows come best first, infeasible ones after, failed ones last", function()
+  register("apart", function() return { 1, 1, 2, 1 } end)
+  register("on-one", function(_, _, context)
+    local device = context:options().device
+    return { device, device, device, device }
+  end)
+  register("broken", function() error "no\nidea" end)
+  local problem = models.problem { cluster = models.cluster(2) }
+  local rows = compare.policies {
+    problem = problem,
+    policies = { "broken", "on-one", "apart", { "on-one", { device = 2 } }, "no-such" },
+  }
+  local names = {}
+  for i, row in ipairs(rows) do names[i] = row.policy end
+  check.equal(names, { "apart", "on-one", "on-one", "broken", "no-such" })
+  check.near(rows[1].objective_us, 45)
+  check.near(rows[1].gap + 1, 1)
+  check.near(rows[1].speedup, 65 / 45)
+  check.equal({ rows[1].devices, rows[2].devices, rows[1].feasible }, { 2, 1, true })
+  check.equal(rows[4].error:match "broken.*no" ~= nil and not rows[4].error:find "\n", true)
+  check.equal(tables.text(rows, compare.columns):match "policy +ms" ~= nil, true)
+end)
+
+check.test("all policies by name", function()
+  local names = {}
+  for _, name in ipairs(compare.all_policies()) do names[name] = true end
+  check.equal(names.single, true)
+end)
+
+check.finish()

@@ -1,0 +1,105 @@
+// Runs every script of tests/lua/scripts; each uses tests/lua/support/check.lua.
+#include <algorithm>
+
+#include "support/host_fixture.h"
+
+namespace berth {
+namespace {
+
+TEST_CASE("scripts of tests/lua/scripts") {
+  std::vector<std::filesystem::path> scripts;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_path("tests/lua/scripts"))) {
+    scripts.push_back(entry.path());
+  }
+  std::sort(scripts.begin(), scripts.end());
+  REQUIRE(!scripts.empty());
+  for (const auto& script : scripts) {
+    SUBCASE(script.filename().c_str()) {
+      test::HostFixture fixture;
+      fixture.run("package.path = package.path .. ';" +
+                  test::source_path("tests/lua/support").string() + "/?.lua'");
+      try {
+        fixture.host.run_script(script, {fixture.folder.path().string()});
+      } catch (const Error& error) {
+        FAIL_CHECK(std::string(error.what()));
+      }
+      fixture.host.collect_garbage();
+      CHECK(fixture.host.live_objects() == 0);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "the examples run") {
+  run("print, io.write = function() end, function() end");  // what they say is for people
+  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
+  for (const char* script : {"examples/lua/hello.lua", "examples/lua/compare_with_greedy.lua",
+                             "scripts/experiments/compare_policies.lua"}) {
+    CAPTURE(std::string(script));
+    CHECK_NOTHROW(host.run_script(test::source_path(script), {graph}));
+  }
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "the greedy policy keeps its promises") {
+  run(R"(
+    local berth = require "berth"
+    local problem = berth.problem { graph = berth.load(arg[1]), cluster = arg[2] }
+    local policy = berth.policy(arg[3])
+    local placement, outcome = policy:place(problem, { seed = 7 })
+    assert(outcome.feasible)
+    -- Two branches that cost more than moving their input: one device each.
+    assert(outcome.objective_us < outcome.single.evaluation.objective_us)
+    local again = policy:place(problem, { seed = 7 })
+    for op = 1, #placement do assert(placement[op] == again[op]) end
+
+    local small = berth.problem { graph = problem:graph(), cluster = berth.cluster { name = "small",
+      devices = { { name = "d", kind = "gpu", memory_bytes = 10e6 } } } }
+    local ok, message = pcall(policy.place, policy, small)
+    assert(not ok and message:find "no device has room", message))",
+      {test::source_path("examples/lua/branches.graph.json").string(),
+       test::source_path("examples/lua/two_gpus.cluster.json").string(),
+       test::source_path("examples/lua/greedy.lua").string()});
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "the experiment explains its usage") {
+  const auto experiment = test::source_path("scripts/experiments/compare_policies.lua");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string_view message;
+  } cases[] = {
+      {{}, "no model given"},
+      {{"m.onnx", "--cluster", "k80x4"}, "unknown option '--cluster'"},
+      {{"m.onnx", "--seed"}, "--seed: a value is missing"},
+      {{"m.onnx", "--seed", "x"}, "--seed: number expected, got 'x'"},
+      {{"m.onnx", "--dim", "8"}, "--dim: name=value expected"},
+      {{"m.onnx", "--format", "xml"}, "--format: text, csv or markdown, got 'xml'"},
+  };
+  for (const auto& bad : cases) {
+    test::expect_error(ErrorCode::invalid_argument, {bad.message, "usage:"},
+                       [&] { host.run_script(experiment, bad.arguments); });
+  }
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdown") {
+  run(R"(
+    local lines = {}
+    print = function(text) lines[#lines + 1] = tostring(text) end
+    io.write = print
+    output = function() return table.concat(lines, "\n") end)");
+  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
+  const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
+  for (const char* format : {"text", "csv", "markdown"}) {
+    host.run_script(test::source_path("scripts/experiments/compare_policies.lua"),
+                    {graph, "--clusters", cluster, "--policies", "single", "--format", format,
+                     "--groups", "4", "--budget", "5", "--seed", "1"});
+  }
+  run(R"(
+    local text = output()
+    assert(text:find("at least %d+%.%d+ ms"), text)
+    assert(text:find("policy +ms +fits"), text)
+    assert(text:find("model,cluster,policy,objective_us"), text)
+    assert(text:find("| policy +|"), text))");
+}
+
+}  // namespace
+}  // namespace berth
