@@ -241,7 +241,8 @@ void arg_reduce(ShapeContext& op) {
     if (at < 0) return;
     dims.erase(dims.begin() + at);
   } else if (!dims.empty()) {
-    dims.assign(dims.size() - 1, kUnknownDim);
+    dims.pop_back();
+    std::fill(dims.begin(), dims.end(), kUnknownDim);
   }
   op.set(0, std::move(dims));
 }
