@@ -155,8 +155,11 @@ void reserve_stack(lua_State* L, int slots) {
 }
 
 void call_protected(State& state, lua_State* L, int arguments, int results, Traceback traceback) {
-  reserve_stack(L, 2);
+  reserve_stack(L, 3);
   const int function = lua_gettop(L) - arguments;
+  lua_Debug called;
+  lua_pushvalue(L, function);
+  lua_getinfo(L, ">S", &called);
   lua_pushboolean(L, traceback == Traceback::yes);
   lua_pushcclosure(L, &describe_error, 1);
   lua_insert(L, function);
@@ -165,7 +168,11 @@ void call_protected(State& state, lua_State* L, int arguments, int results, Trac
   if (status == 0) return;
 
   const char* text = lua_tostring(L, -1);
-  const std::string message = text != nullptr ? text : "out of memory in Lua";
+  std::string message = text != nullptr ? text : "out of memory in Lua";
+  // LuaJIT gives no position for an overflow inside compiled code, and calls no error handler.
+  if (message == "stack overflow") {
+    message = cat(called.short_src, ": stack overflow: a function calls itself without an end");
+  }
   lua_pop(L, 1);
   // Text of an Error raised below, with positions before it and the traceback after it.
   const bool known =
