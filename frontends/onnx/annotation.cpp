@@ -209,9 +209,9 @@ void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cl
                 cat("the placement has ", placement.size(), " devices and the graph ",
                     graph.op_count(), " ops"));
   }
-  const std::unique_ptr<Model> model = read_model(path);
-  const std::vector<DeviceId> devices = devices_of_nodes(*model, graph, placement);
   const frontend::MappedFile file(path);
+  const std::unique_ptr<Model> model = read_model(file.bytes(), path);
+  const std::vector<DeviceId> devices = devices_of_nodes(*model, graph, placement);
   Replacement out(output);
   GraphCopy sizes(model->file, cluster, devices), copy(model->file, cluster, devices);
   for (WireReader reader(file.bytes(), 0, model->file); reader.next();) {

@@ -44,101 +44,6 @@ bool matmul_shape(const Dims& a, const Dims& b, bool transpose_a, bool transpose
 
 namespace {
 
-// One spatial dimension of a window that moves over `in`.
-struct Window {
-  std::int64_t kernel = kUnknownDim;
-  std::int64_t stride = 1;
-  std::int64_t dilation = 1;
-  std::int64_t pads = 0;  // on both sides together
-};
-
-std::int64_t window_count(std::int64_t in, const Window& window, std::string_view auto_pad,
-                          bool round_up) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  if (in == kUnknownDim || window.stride < 1 || window.dilation < 1 || window.dilation > kMost ||
-      window.pads < -kMost || window.pads > kMost) {
-    return kUnknownDim;
-  }
-  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    return (in + window.stride - 1) / window.stride;
-  }
-  if (window.kernel < 1 || window.kernel > kMost) return kUnknownDim;
-  std::int64_t reach = 0;
-  if (__builtin_mul_overflow(window.kernel - 1, window.dilation, &reach)) return kUnknownDim;
-  const std::int64_t pads = auto_pad == "VALID" ? 0 : window.pads;
-  const std::int64_t room = in + pads - 1 - reach;
-  if (room < 0) return kUnknownDim;
-  return (room + (round_up ? window.stride - 1 : 0)) / window.stride + 1;
-}
-
-// The spatial dimensions `dims[first, first + windows)` after the window moved over them.
-bool windowed(const OpContext& op, Dims& dims, std::size_t first,
-              const std::vector<std::int64_t>& kernel) {
-  const auto strides = op.ints_attribute("strides");
-  const auto dilations = op.ints_attribute("dilations");
-  const auto pads = op.ints_attribute("pads");
-  const std::string_view auto_pad = op.text_attribute("auto_pad");
-  const bool round_up = op.int_attribute("ceil_mode", 0) != 0;
-  const std::size_t count = kernel.size();
-  if ((strides && strides->size() != count) || (dilations && dilations->size() != count) ||
-      (pads && pads->size() != 2 * count) || first + count > dims.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    Window window;
-    window.kernel = kernel[i];
-    if (strides) window.stride = (*strides)[i];
-    if (dilations) window.dilation = (*dilations)[i];
-    if (pads && __builtin_add_overflow((*pads)[i], (*pads)[i + count], &window.pads)) return false;
-    dims[first + i] = window_count(dims[first + i], window, auto_pad, round_up);
-  }
-  return true;
-}
-
-}  // namespace
-
-void convolution_shape(OpContext& op, std::size_t x, std::size_t w, int elem, bool channels_last) {
-  op.set(0, tensor_type(elem));
-  const Dims* const in = op.shape(x);
-  if (in == nullptr || in->size() < 3) return;
-  const Dims* const weights = op.shape(w);
-  Dims dims = *in;
-  const std::size_t channel = channels_last ? dims.size() - 1 : 1;
-  dims[channel] = kUnknownDim;
-  // Weights are M, C / group, k... for either order of the data.
-  std::vector<std::int64_t> kernel(dims.size() - 2, kUnknownDim);
-  if (const auto stated = op.ints_attribute("kernel_shape")) {
-    kernel = *stated;
-  } else if (weights != nullptr && weights->size() == dims.size()) {
-    kernel.assign(weights->begin() + 2, weights->end());
-  }
-  if (weights != nullptr && !weights->empty()) dims[channel] = weights->front();
-  if (kernel.size() != dims.size() - 2) return;
-  if (windowed(op, dims, channels_last ? 1 : 2, kernel)) op.set(0, elem, std::move(dims));
-}
-
-void pooling_shape(OpContext& op, bool channels_last) {
-  op.set(0, tensor_type(op.elem(0)));
-  const Dims* const in = op.shape(0);
-  const auto kernel = op.ints_attribute("kernel_shape");
-  if (in == nullptr || !kernel || in->size() != kernel->size() + 2) return;
-  Dims dims = *in;
-  if (!windowed(op, dims, channels_last ? 1 : 2, *kernel)) return;
-  op.set(1, TensorProto::INT64, dims);
-  op.set(0, op.elem(0), std::move(dims));
-}
-
-void global_pooling_shape(OpContext& op, bool channels_last) {
-  op.set_like(0, 0);
-  const Dims* const in = op.shape(0);
-  if (in == nullptr || op.out.empty()) return;
-  const std::size_t first = channels_last ? 1 : 2;
-  const std::size_t last = channels_last ? in->size() - 1 : in->size();
-  for (std::size_t i = first; i < last && i < in->size(); ++i) op.out[0].dims[i] = 1;
-}
-
-namespace {
-
 void unary(OpContext& op) {
   op.set_like(0, 0);
 }
@@ -163,6 +68,29 @@ void comparing(OpContext& op) {
 
 void where(OpContext& op) {
   broadcast_inputs(op, {0, 1, 2}, 1);
+}
+
+// LSTM, GRU, RNN: (length, batch, input), or (batch, length, input) where layout is 1.
+void recurrent(OpContext& op) {
+  for (std::size_t i = 0; i < op.out.size(); ++i) op.set(i, tensor_type(op.elem(0)));
+  const Dims* const x = op.shape(0);
+  if (x == nullptr || x->size() != 3) return;
+  const bool batch_first = op.int_attribute("layout", 0) != 0;
+  const std::int64_t batch = (*x)[batch_first ? 0 : 1];
+  const std::int64_t length = (*x)[batch_first ? 1 : 0];
+  const std::int64_t directions = op.text_attribute("direction") == "bidirectional" ? 2 : 1;
+  std::int64_t hidden = valid_dim(op.int_attribute("hidden_size", kUnknownDim));
+  const Dims* const recurrence = op.shape(2);
+  if (hidden == kUnknownDim && recurrence != nullptr && recurrence->size() == 3) {
+    hidden = recurrence->back();
+  }
+  const Dims state =
+      batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  op.set(0, op.elem(0),
+         batch_first ? Dims{batch, length, directions, hidden}
+                     : Dims{length, directions, batch, hidden});
+  op.set(1, op.elem(0), state);
+  op.set(2, op.elem(0), state);
 }
 
 void dropout(OpContext& op) {
@@ -477,6 +405,12 @@ std::unordered_map<std::string_view, Rule> make_table() {
       {"Col2Im", col2im},
       {"Conv", conv},
       {"ConvInteger", conv_integer},
+      {"ConvTranspose", transposed_convolution_shape},
+      {"GRU", recurrent},
+      {"LSTM", recurrent},
+      {"RNN", recurrent},
+      {"MaxRoiPool", region_pooling_shape},
+      {"MaxUnpool", unpooling_shape},
       {"DequantizeLinear", dequantize},
       {"Dropout", dropout},
       {"DynamicQuantizeLinear", dynamic_quantize},

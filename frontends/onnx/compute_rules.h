@@ -19,6 +19,15 @@ void convolution_shape(OpContext& op, std::size_t x, std::size_t w, int elem, bo
 /// Output 0 (and a second one of the same shape, of int64) of a pooling of input 0.
 void pooling_shape(OpContext& op, bool channels_last);
 
+/// Output 0 of a convolution's transpose, of input 0 with weights in input 1.
+void transposed_convolution_shape(OpContext& op);
+
+/// Output 0 of the reverse of a pooling; its shape is input 2 or follows from the window.
+void unpooling_shape(OpContext& op);
+
+/// Output 0 of a pooling of the regions in input 1 of the data in input 0.
+void region_pooling_shape(OpContext& op);
+
 /// Output 0 of a pooling over all spatial dimensions.
 void global_pooling_shape(OpContext& op, bool channels_last);
 

@@ -13,6 +13,7 @@
 #include "onnx/model.h"
 #include "onnx/program.h"
 #include "onnx/translation.h"
+#include "support/mapped_file.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -91,8 +92,9 @@ bool OnnxFrontend::claims(const std::filesystem::path& model) const {
   return name.ends_with(".onnx") || name.ends_with(".onnx.pb");
 }
 
-LoadedModel OnnxFrontend::load(const std::filesystem::path& path, const LoadOptions& options) {
-  const std::unique_ptr<Model> model = read_model(path);
+LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
+                       const LoadOptions& options) {
+  const std::unique_ptr<Model> model = read_model(bytes, path);
   bind_dims(*model, options);
   Program program = make_program(*model);
   const InferenceReport report = infer(program);
@@ -109,6 +111,11 @@ LoadedModel OnnxFrontend::load(const std::filesystem::path& path, const LoadOpti
     throw Error(refusal.code(), cat(model->file, ": ", refusal.what()));
   }
   return loaded;
+}
+
+LoadedModel OnnxFrontend::load(const std::filesystem::path& path, const LoadOptions& options) {
+  const frontend::MappedFile file(path);
+  return load_model(file.bytes(), path, options);
 }
 
 void OnnxFrontend::annotate(const std::filesystem::path& model, const Graph& graph,

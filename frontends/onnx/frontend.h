@@ -1,9 +1,16 @@
 #pragma once
 
+#include <filesystem>
+#include <string_view>
+
 #include "berth/frontend.h"
 #include "berth/options.h"
 
 namespace berth::onnx_frontend {
+
+/// Loads a model whose file's content is in memory; external data is looked for beside `path`.
+[[nodiscard]] LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
+                                     const LoadOptions& options);
 
 /// Models of the ONNX exchange format: files whose name ends in ".onnx" (or ".onnx.pb", as the
 /// first model zoos named them).

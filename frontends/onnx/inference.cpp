@@ -194,6 +194,13 @@ bool all_complete(const std::vector<Type>& types) {
   return std::all_of(types.begin(), types.end(), [](const Type& t) { return t.complete(); });
 }
 
+bool inputs_complete(const OpContext& op) {
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.input(i) != nullptr && !op.input(i)->complete()) return false;
+  }
+  return true;
+}
+
 void Inference::infer_op(OpContext& op, bool report) {
   const Node& node = op.node;
   if (is_control_flow(node)) {
@@ -208,7 +215,12 @@ void Inference::infer_op(OpContext& op, bool report) {
     if (all_complete(op.out)) return;
   }
   std::string why;
-  if (infer_by_schema(op, why) || !report) return;
+  const bool inferred = infer_by_schema(op, why);
+  if (inferred || !report) return;
+  if (why.empty() && rule != nullptr && rule == find_compute_rule(node.type()) &&
+      inputs_complete(op) && !op.out.empty() && !op.out[0].has_shape) {
+    why = "the shapes of its inputs do not fit together";
+  }
   if (!why.empty()) {
     if (report_.refused++ == 0) report_.first_refusal = cat(describe(*node.proto), ": ", why);
   } else if (rule == nullptr &&

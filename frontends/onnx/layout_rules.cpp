@@ -174,6 +174,20 @@ void gather(OpContext& op) {
   op.set(0, op.elem(0), std::move(dims));
 }
 
+void gather_nd(OpContext& op) {
+  op.set(0, tensor_type(op.elem(0)));
+  const Dims* const from = op.shape(0);
+  const Dims* const indices = op.shape(1);
+  if (from == nullptr || indices == nullptr || indices->empty()) return;
+  const std::int64_t batch = op.int_attribute("batch_dims", 0);
+  const std::int64_t depth = indices->back();  // dimensions that one index names
+  const auto rank = static_cast<std::int64_t>(from->size());
+  if (batch < 0 || batch >= rank || depth < 0 || depth > rank - batch) return;
+  Dims dims(indices->begin(), indices->end() - 1);
+  dims.insert(dims.end(), from->begin() + batch + depth, from->end());
+  op.set(0, op.elem(0), std::move(dims));
+}
+
 std::int64_t sliced(std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step) {
   if (dim == kUnknownDim || step == 0 || step == std::numeric_limits<std::int64_t>::min()) {
     return kUnknownDim;
@@ -498,6 +512,7 @@ Rule find_layout_rule(std::string_view type) {
       {"Transpose", transpose},
       {"Concat", concat},
       {"Gather", gather},
+      {"GatherND", gather_nd},
       {"Slice", slice},
       {"Squeeze", squeeze},
       {"Unsqueeze", unsqueeze},

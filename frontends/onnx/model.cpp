@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "berth/error.h"
+#include "onnx/constants.h"
 #include "onnx/skeleton.h"
 #include "onnx/types.h"
-#include "support/mapped_file.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -181,17 +181,14 @@ void check_external(Model& model, const onnx::TensorProto& tensor, std::string_v
 
 }  // namespace
 
-std::unique_ptr<Model> read_model(const fs::path& path) {
+std::unique_ptr<Model> read_model(std::string_view bytes, const fs::path& path) {
   auto model = std::make_unique<Model>();
   model->path = path;
   model->file = path.string();
-  {
-    const frontend::MappedFile file(path);
-    const Skeleton skeleton = make_skeleton(file.bytes(), model->file);
-    parse(*model, skeleton);
-    read_opsets(*model);
-    check_header(*model, skeleton);
-  }
+  const Skeleton skeleton = make_skeleton(bytes, model->file);
+  parse(*model, skeleton);
+  read_opsets(*model);
+  check_header(*model, skeleton);
   index_functions(*model);
   return model;
 }
@@ -212,10 +209,8 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
   if (tensor.data_type() == onnx::TensorProto::UNDEFINED) {
     refuse_tensor(model, name, "has no element type (data_type); export the model again");
   }
-  TensorInfo info = tensor_info(
-      tensor_type(tensor.data_type(), Dims(tensor.dims().begin(), tensor.dims().end())));
+  const TensorInfo info = tensor_info(type_of_tensor(tensor));
   const std::int64_t count = element_count(info.shape);
-  const int bits = dtype_bits(info.dtype);
   if (count > std::numeric_limits<std::int64_t>::max() / 256) {
     refuse_tensor(model, name,
                   "is larger than any memory; its dimensions are damaged: export the "
@@ -224,7 +219,7 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     return check_external(model, tensor, name);
   }
-  const std::int64_t expected = info.bytes >= 0 ? info.bytes : (count * bits + 7) / 8;
+  const std::int64_t expected = bytes_of(info);
   const std::int64_t payload = unknown_number(tensor, kPayloadBytes);
   const std::int64_t raw = unknown_number(tensor, kRawBytes);
   if (payload == 0 && count > 0) {

@@ -39,9 +39,10 @@ struct Model {
   std::unordered_set<std::string> checked_locations;  ///< of external data
 };
 
-/// Reads the structure of the model at `path`; tensor data is not read.
-/// Throws Error naming the file, the tensor or the byte, and the fix.
-[[nodiscard]] std::unique_ptr<Model> read_model(const std::filesystem::path& path);
+/// Reads the structure of the model in `bytes`, the content of the file at `path`; tensor data is
+/// neither read nor kept. Throws Error naming the file, the tensor or the byte, and the fix.
+[[nodiscard]] std::unique_ptr<Model> read_model(std::string_view bytes,
+                                                const std::filesystem::path& path);
 
 /// Checks a tensor of the model: rank, dimensions, size, that its data fits its shape, and that
 /// external data stays within the model's folder. Throws Error(invalid_file).

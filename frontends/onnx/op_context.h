@@ -103,8 +103,9 @@ using Rule = void (*)(OpContext&);
 /// not known. `op.out` holds the outputs' types.
 [[nodiscard]] std::vector<DataPtr> fold(const OpContext& op);
 
-/// Asks libonnx's schema of the operator. False where it has none, the node does not fit it, or
-/// libonnx refuses; `why` then holds the reason (empty for no schema).
+/// Checks the node against libonnx's schema of the operator, and where the operator has no rule
+/// asks the schema for the outputs. False where there is no schema, the node does not fit it, or
+/// libonnx refuses; `why` then holds the reason, if there is one to tell.
 bool infer_by_schema(OpContext& op, std::string& why);
 
 }  // namespace berth::onnx_frontend

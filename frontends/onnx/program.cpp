@@ -123,6 +123,9 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     check_tensor(model_, sparse.values(), sparse.values().name());
     check_tensor(model_, sparse.indices(), sparse.values().name());
     value.type = type_of_sparse_tensor(sparse);
+    const std::int64_t values = bytes_of(tensor_info(type_of_tensor(sparse.values())));
+    const std::int64_t indices = bytes_of(tensor_info(type_of_tensor(sparse.indices())));
+    if (values >= 0 && indices >= 0) value.stored_bytes = values + indices;
   }
 }
 
@@ -404,10 +407,10 @@ void Builder::inline_call(const onnx::NodeProto& call, const onnx::FunctionProto
   active_.push_back(&function);
   add_nodes(function.node(), body, inner, called);
   active_.pop_back();
-  for (const ValueId result : results) {
-    if (unproduced_.erase(result) > 0) {
+  for (int i = 0; i < function.output_size(); ++i) {
+    if (unproduced_.erase(results[static_cast<std::size_t>(i)]) > 0) {
       refuse(cat("function '", readable(function.name()), "' never produces its output '",
-                 readable(program_.value(result).name), "'"));
+                 readable(function.output(i)), "'"));
     }
   }
   for (const auto& info : value_infos(function)) {
@@ -558,6 +561,11 @@ void Builder::build() {
     program_.notes.push_back(cat(repeated_constants_,
                                  " Constant nodes repeat another one of the "
                                  "same name and content; one of each is kept"));
+  }
+  if (contradicting_constants_ > 0) {
+    program_.notes.push_back(cat(contradicting_constants_,
+                                 " Constant nodes have the name and not the content of an earlier "
+                                 "one; the first in the file counts"));
   }
   if (!calls_.empty()) {
     std::vector<std::string> names;

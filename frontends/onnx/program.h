@@ -34,6 +34,8 @@ struct Value {
   Type type;                        ///< what is known so far
   Type declared;                    ///< what the file says of it
   DataPtr data;                     ///< its content where small and known
+  /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
+  std::int64_t stored_bytes = kUnknownBytes;
 };
 
 struct Body;

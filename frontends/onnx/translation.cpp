@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "berth/costs.h"
+#include "onnx/constants.h"
 #include "onnx/graph_names.h"
 #include "onnx/inference.h"
 #include "support/text.h"
@@ -23,13 +24,9 @@ std::string op_type(const Node& node) {
   return readable(domain.empty() ? node.type() : domain + "." + node.type());
 }
 
-std::int64_t bytes_of(const TensorInfo& info) {
-  if (info.bytes != kUnknownBytes) return info.bytes;
-  const std::int64_t count = info.has_shape ? element_count(info.shape) : kUnknownDim;
-  const int bits = dtype_bits(info.dtype);
-  if (count == kUnknownDim || bits == 0) return 0;
-  if (count > std::numeric_limits<std::int64_t>::max() / bits) return 0;
-  return (count * bits + 7) / 8;
+std::int64_t stored_bytes(const Value& value) {
+  if (value.stored_bytes != kUnknownBytes) return value.stored_bytes;
+  return std::max<std::int64_t>(0, bytes_of(tensor_info(value.type)));
 }
 
 // Translates one body; those of its ops come out as stated work.
@@ -66,7 +63,9 @@ TensorId Translator::tensor(ValueId id) {
   const auto [entry, is_new] = tensors_.try_emplace(id, kNoTensor);
   if (is_new) {
     const Value& value = program_.value(id);
-    entry->second = builder_.add_parameter(tensor_info(value.type), readable(value.name));
+    TensorInfo info = tensor_info(value.type);
+    if (value.stored_bytes != kUnknownBytes) info.bytes = value.stored_bytes;
+    entry->second = builder_.add_parameter(std::move(info), readable(value.name));
   }
   return entry->second;
 }
@@ -104,7 +103,7 @@ void Translator::add_attributes(OpId op, const Node& node) {
 std::int64_t Translator::bytes_inside(const Body& body) const {
   std::int64_t bytes = 0;
   for (const ValueId id : body.initializers) {
-    bytes += bytes_of(tensor_info(program_.value(id).type));
+    bytes += stored_bytes(program_.value(id));
   }
   return bytes;
 }

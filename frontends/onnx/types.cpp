@@ -236,6 +236,15 @@ TensorInfo tensor_info(const Type& type) {
   return info;
 }
 
+std::int64_t bytes_of(const TensorInfo& info) noexcept {
+  if (info.bytes != kUnknownBytes) return info.bytes;
+  const std::int64_t count = info.has_shape ? element_count(info.shape) : kUnknownDim;
+  const int bits = dtype_bits(info.dtype);
+  if (count == kUnknownDim || bits == 0) return kUnknownBytes;
+  if (count > std::numeric_limits<std::int64_t>::max() / bits) return kUnknownBytes;
+  return (count * bits + 7) / 8;
+}
+
 std::optional<std::int64_t> Data::integer(std::size_t i) const noexcept {
   if (!real) return ints[i] == kUnknown ? std::nullopt : std::optional(ints[i]);
   if (!(std::abs(reals[i]) < 9e18)) return std::nullopt;

@@ -74,6 +74,9 @@ bool merge_type(Type& type, const Type& other);
 /// For the graph; sizes of types that DType has no name for are stated in bytes.
 [[nodiscard]] TensorInfo tensor_info(const Type& type);
 
+/// The size that tensor_info stands for; kUnknownBytes where it is not known.
+[[nodiscard]] std::int64_t bytes_of(const TensorInfo& info) noexcept;
+
 /// The content of a small tensor of integers, booleans or floating-point numbers.
 struct Data {
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min() + 1;

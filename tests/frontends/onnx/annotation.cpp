@@ -1,0 +1,130 @@
+// A placement written into a model and read back.
+#include <fstream>
+#include <sstream>
+
+#include "berth/cluster.h"
+#include "berth/error.h"
+#include "model_text.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+g (float[2,3] x) => (float[2,3] y) {
+  k = Constant<value = float[3] {1,2,3}>()
+  a = my.F(x)
+  b = Add(a, k)
+  y = Relu(b)
+}
+<opset_import: ["" : 17], domain: "my"> F (p) => (q) { r = Relu(p) q = Abs(r) }
+)";
+
+Cluster two_devices() {
+  Device cpu, gpu;
+  cpu.name = "cpu:0";
+  cpu.kind = "cpu";
+  gpu.name = "gpu:0";
+  gpu.kind = "gpu";
+  LinkSpec link;
+  link.src = link.dst = "*";
+  link.bandwidth_bytes_per_s = 1e9;
+  return Cluster("two", {cpu, gpu}, {link});
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+TEST_CASE("devices of nodes survive the round trip") {
+  ModelFolder models;
+  const auto path = models.save(parse_model(kModel));
+  const auto output = models.folder() / "placed.onnx";
+  const Cluster cluster = two_devices();
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  placement[static_cast<std::size_t>(op(*graph, "y"))] = 1;
+  models.frontend().annotate(path, *graph, cluster, placement, output);
+  const auto placed = models.frontend().load(output, {}).graph;
+  CHECK(placed->requested_device(op(*placed, "y")) == "gpu:0");
+  CHECK(placed->requested_device(op(*placed, "b")) == "cpu:0");
+
+  SUBCASE("a second placement replaces the first") {
+    placement.assign(placement.size(), 1);
+    models.frontend().annotate(output, *placed, cluster, placement, output);
+    const auto again = models.frontend().load(output, {}).graph;
+    CHECK(again->requested_device(op(*again, "y")) == "gpu:0");
+    CHECK(again->requested_device(op(*again, "b")) == "gpu:0");
+    placement.assign(placement.size(), 0);
+    const auto once = models.folder() / "once.onnx";
+    models.frontend().annotate(path, *graph, cluster, placement, once);
+    models.frontend().annotate(output, *again, cluster, placement, output);
+    CHECK(content(output) == content(once));
+  }
+  SUBCASE("all else is as it was") {
+    onnx::ModelProto before, after;
+    REQUIRE(before.ParseFromString(content(path)));
+    REQUIRE(after.ParseFromString(content(output)));
+    after.DiscardUnknownFields();
+    CHECK(after.SerializeAsString() == before.SerializeAsString());
+  }
+}
+
+std::string device_of_node(const std::filesystem::path& path, int index) {
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(content(path)));
+  const std::string node = model.graph().node(index).SerializeAsString();
+  for (const char* const device : {"cpu:0", "gpu:0"}) {
+    if (node.find(device) != std::string::npos) return device;
+  }
+  return "";
+}
+
+TEST_CASE("calls of functions and Constants") {
+  ModelFolder models;
+  const auto path = models.save(parse_model(kModel));
+  const auto output = models.folder() / "placed.onnx";
+  const auto graph = models.frontend().load(path, {}).graph;
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  SUBCASE("a call whose ops agree has their device, a Constant that of its readers") {
+    placement[static_cast<std::size_t>(op(*graph, "b"))] = 1;
+    models.frontend().annotate(path, *graph, two_devices(), placement, output);
+    CHECK(device_of_node(output, 0) == "gpu:0");
+    CHECK(device_of_node(output, 1) == "cpu:0");
+  }
+  SUBCASE("a call whose ops are apart has none") {
+    placement[static_cast<std::size_t>(op(*graph, "a/r"))] = 1;
+    models.frontend().annotate(path, *graph, two_devices(), placement, output);
+    CHECK(device_of_node(output, 1).empty());
+    CHECK(device_of_node(output, 2) == "cpu:0");
+  }
+}
+
+TEST_CASE("nothing is written for a placement of another graph, or where nothing can be") {
+  ModelFolder models;
+  const auto path = models.save(parse_model(kModel));
+  const auto other = models.load(parse_graph("g (float[2] x) => (y) { y = Abs(x) q = Abs(x) }"));
+  const auto output = models.folder() / "placed.onnx";
+  const Placement placement(static_cast<std::size_t>(other.graph->op_count()), 0);
+  expect_error(ErrorCode::invalid_argument, {"m.onnx", "another graph"}, [&] {
+    models.frontend().annotate(path, *other.graph, two_devices(), placement, output);
+  });
+  CHECK(!std::filesystem::exists(output));
+  const auto graph = models.frontend().load(path, {}).graph;
+  const Placement right(static_cast<std::size_t>(graph->op_count()), 0);
+  expect_error(ErrorCode::io, {"absent"}, [&] {
+    models.frontend().annotate(path, *graph, two_devices(), right,
+                               models.folder() / "absent/placed.onnx");
+  });
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator(models.folder().path())) {
+    ++files;
+  }
+  CHECK(files == 1);
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,263 @@
+// What becomes of a model's nodes, weights, functions and bodies.
+#include "berth/costs.h"
+#include "model_text.h"
+
+namespace berth::test {
+namespace {
+
+TEST_CASE("inputs are ops, weights and Constants are parameters of their readers") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(
+      "g (float[2,3] x) => (float[2,4] y) { k = Constant<value = float[4] {1,2,3,4}>() h = "
+      "MatMul(x, w) y = Add(h, k) }");
+  add_weight(proto, "w", {3, 4});
+  const LoadedModel model = models.load(proto);
+  const Graph& graph = *model.graph;
+  CHECK(graph.dialect() == "onnx");
+  CHECK(graph.name() == "g");
+  REQUIRE(graph.op_count() == 3);
+  CHECK(graph.op_type(op(graph, "x")) == "Input");
+  CHECK(graph.output_bytes(op(graph, "x")) == 24);
+  CHECK(op_work(graph, op(graph, "x")).launches == 0);
+  CHECK(graph.param_bytes(op(graph, "h")) == 48);
+  CHECK(graph.param_bytes(op(graph, "y")) == 16);
+  CHECK(graph.total_param_bytes() == 64);
+  CHECK(has_note(model, "no data in the file"));
+}
+
+TEST_CASE("a Constant that the graph returns stays an op") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(parse_graph("g () => (float[2] y) { y = Constant<value = float[2] {1,2}>() }"));
+  REQUIRE(model.graph->op_count() == 1);
+  CHECK(model.graph->op_type(0) == "Constant");
+  CHECK(model.graph->output_bytes(0) == 8);
+}
+
+TEST_CASE("weights listed as inputs too, as before IR 4, are weights") {
+  ModelFolder models;
+  onnx::ModelProto proto =
+      parse_graph("g (float[2,3] x, float[3,4] w) => (float[2,4] y) { y = MatMul(x, w) }");
+  add_weight(proto, "w", {3, 4});
+  const LoadedModel model = models.load(proto);
+  CHECK(model.graph->op_count() == 2);
+  CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 48);
+}
+
+TEST_CASE("attributes are kept, large ones as bytes") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(
+      "g (float[1,1,9,9] x) => (y) { y = some.Op<n = 3, f = 0.5, s = \"text\", l = [1,2], "
+      "names = [\"a\", \"b\"]>(x) }");
+  auto* const big = proto.mutable_graph()->mutable_node(0)->add_attribute();
+  big->set_name("blob");
+  big->set_type(onnx::AttributeProto::STRING);
+  big->set_s(std::string(100'000, 'x'));
+  const LoadedModel model = models.load(proto);
+  const Graph& graph = *model.graph;
+  const OpId y = op(graph, "y");
+  CHECK(std::get<std::int64_t>(*graph.attribute(y, "n")) == 3);
+  CHECK(std::get<double>(*graph.attribute(y, "f")) == 0.5);
+  CHECK(std::get<std::string>(*graph.attribute(y, "s")) == "text");
+  CHECK(std::get<std::vector<std::int64_t>>(*graph.attribute(y, "l")) ==
+        std::vector<std::int64_t>{1, 2});
+  CHECK(std::get<std::vector<std::string>>(*graph.attribute(y, "names")).size() == 2);
+  CHECK(graph.attribute(y, "blob") == nullptr);
+  CHECK(graph.param_bytes(y) == 100'000);
+}
+
+TEST_CASE("names are unique and the same each time") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(
+      "g (float[2] x) => (float[2] y) { a = Relu(x) b = Relu(a) c = Relu(b) y = Relu(c) }");
+  proto.mutable_graph()->mutable_node(0)->set_name("n");
+  proto.mutable_graph()->mutable_node(1)->set_name("n");
+  proto.mutable_graph()->mutable_node(2)->set_name("x");  // also the input's name
+  const LoadedModel model = models.load(proto);
+  const Graph& graph = *model.graph;
+  REQUIRE(graph.op_count() == 5);
+  CHECK(graph.op_name(0) == "x_2");
+  CHECK(graph.op_name(1) == "n");
+  CHECK(graph.op_name(2) == "n_2");
+  CHECK(graph.op_name(3) == "x");
+  CHECK(graph.op_name(4) == "y");
+  CHECK(has_note(model, "share a name"));
+}
+
+TEST_CASE("names that are no UTF-8 are escaped") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph("g (float[2] x) => (float[2] y) { y = Relu(x) }");
+  proto.mutable_graph()->mutable_node(0)->set_name("caf\xe9\xc3\xa9");
+  const LoadedModel model = models.load(proto);
+  CHECK(op(*model.graph, "caf\\xe9\xc3\xa9") == 1);
+}
+
+TEST_CASE("nodes come in any order") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(parse_graph("g (float[2] x) => (float[2] y) { y = Relu(a) a = Relu(x) }"));
+  CHECK(type_text(*model.graph, "y") == "f32[2]");
+  CHECK(model.graph->topological_order().back() == op(*model.graph, "y"));
+}
+
+TEST_CASE("omitted inputs and outputs keep their place") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[1,3,8,8] x) => (y) <int64[4] s = {1, 3, 5, 6}> { y = Resize(x, , , s) }"));
+  const auto inputs = model.graph->inputs(op(*model.graph, "y"));
+  REQUIRE(inputs.size() == 4);
+  CHECK(inputs[1] == kNoTensor);
+  CHECK(inputs[2] == kNoTensor);
+  CHECK(inputs[3] != kNoTensor);
+}
+
+TEST_CASE("Constants of one name are read once") {
+  ModelFolder models;
+  SUBCASE("equal") {
+    const LoadedModel model = models.load(
+        parse_graph("g (float[2] x) => (float[2] y) { k = Constant<value = float[2] {1,2}>() k = "
+                    "Constant<value = float[2] {1,2}>() y = Add(x, k) }"));
+    CHECK(has_note(model, "repeat another one"));
+    CHECK(model.graph->total_param_bytes() == 8);
+  }
+  SUBCASE("different") {
+    const LoadedModel model = models.load(
+        parse_graph("g (float[2] x) => (float[2] y) { k = Constant<value = float[2] {1,2}>() k = "
+                    "Constant<value = float {1}>() y = Add(x, k) }"));
+    CHECK(has_note(model, "not the content"));
+  }
+}
+
+TEST_CASE("local functions are inlined") {
+  static constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+g (float[2,3] x) => (float[2,3] y) { a = my.Twice<alpha = 0.25>(x) y = my.Twice(a) }
+<opset_import: ["" : 17, "my" : 1], domain: "my">
+Twice <alpha> (p) => (q) { t = my.Once <alpha: float = @alpha> (p) q = my.Once(t) }
+<opset_import: ["" : 17], domain: "my">
+Once <alpha> (p) => (q) { q = LeakyRelu <alpha: float = @alpha> (p) }
+)";
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_model(kModel));
+  const Graph& graph = *model.graph;
+  REQUIRE(graph.op_count() == 5);  // x and four LeakyRelu
+  CHECK(type_text(graph, "y") == "f32[2,3]");
+  CHECK(graph.op_name(1) == "a/t/q");
+  CHECK(std::get<double>(*graph.attribute(1, "alpha")) == doctest::Approx(0.25));
+  CHECK(graph.attribute(2, "alpha") == nullptr);  // not given to the second call
+  CHECK(has_note(model, "functions are inlined"));
+}
+
+TEST_CASE("an If is one op with the work and the weights of its larger branch") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(
+      "g (float[2,3] x, bool c) => (y) { y = If(c) <then_branch = t () => (float[2,4] a) { a = "
+      "MatMul(x, w) }, else_branch = e () => (float[2,4] b) { b = Expand(z, s) }> }");
+  add_weight(proto, "w", {3, 4});
+  auto* const branch = proto.mutable_graph()->mutable_node(0)->mutable_attribute(1)->mutable_g();
+  onnx::ModelProto weights;
+  add_weight(weights, "z", {1, 4});
+  *branch->add_initializer() = weights.graph().initializer(0);
+  auto* const shape = branch->add_initializer();
+  shape->set_name("s");
+  shape->set_data_type(onnx::TensorProto::INT64);
+  shape->add_dims(2);
+  shape->add_int64_data(2);
+  shape->add_int64_data(4);
+  const LoadedModel model = models.load(proto);
+  const Graph& graph = *model.graph;
+  CHECK(graph.op_count() == 3);
+  const OpId y = op(graph, "y");
+  CHECK(type_text(graph, "y") == "f32[2,4]");
+  CHECK(graph.inputs(y).size() == 3);  // the condition, then x and w from outside
+  CHECK(graph.param_bytes(y) == 48 + 16 + 16);
+  REQUIRE(graph.stated_work(y).has_value());
+  CHECK(graph.stated_work(y)->flops == 2 * 2 * 3 * 4);
+  CHECK(graph.stated_work(y)->op_class == OpClass::matmul);
+}
+
+TEST_CASE("a Loop has the work of its body times its trips") {
+  static constexpr const char* kGraph =
+      "g (float[2,3] x, float[3,3] w) => (y, all) <int64 m = {5}> { y, all = Loop(m, , x) <body = "
+      "b "
+      "(int64 i, bool c, float[2,3] s) => (bool d, float[2,3] t, float[2,3] u) { d = Identity(c) t "
+      "= "
+      "MatMul(s, w) u = Relu(t) }> }";
+  ModelFolder models;
+  SUBCASE("known") {
+    const LoadedModel model = models.load(parse_graph(kGraph));
+    const OpId loop = op(*model.graph, "y");
+    CHECK(type_text(*model.graph, "all") == "f32[5,2,3]");
+    CHECK(model.graph->stated_work(loop)->flops >= 5 * 2 * 2 * 3 * 3);
+    CHECK(model.graph->stated_work(loop)->launches >= 10);
+  }
+  SUBCASE("unknown: counted once, with a note") {
+    onnx::ModelProto proto = parse_graph(kGraph);
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "");
+    const LoadedModel model = models.load(proto);
+    CHECK(type_text(*model.graph, "all") == "f32[?,2,3]");
+    CHECK(has_note(model, "how often a loop runs"));
+  }
+}
+
+TEST_CASE("a dimension that grows in a loop is not known after it") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, bool c, "
+      "float[K,3] "
+      "s) => (bool d, float[L,3] t) { d = Identity(c) t = Concat<axis = 0>(s, x) }> }"));
+  CHECK(type_text(*model.graph, "y") == "f32[?,3]");
+}
+
+TEST_CASE("a Scan cuts its sequences and puts its results together") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[3] s, float[7,3] x) => (y, z) { y, z = Scan<num_scan_inputs = 1, body = b "
+      "(float[3] "
+      "a, float[3] e) => (float[3] o, float[3] p) { o = Add(a, e) p = Identity(o) }>(s, x) }"));
+  CHECK(type_text(*model.graph, "y") == "f32[3]");
+  CHECK(type_text(*model.graph, "z") == "f32[7,3]");
+  CHECK(model.graph->stated_work(op(*model.graph, "y"))->launches >= 7);
+}
+
+TEST_CASE("an operator set newer than libonnx loads with a note") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(parse_graph("g (float[2] x) => (float[2] y) { y = Selu(x) }", 99));
+  CHECK(has_note(model, "operator set ai.onnx 99 is newer"));
+  CHECK(type_text(*model.graph, "y") == "f32[2]");
+}
+
+TEST_CASE("sequences and optionals are opaque") {
+  ModelFolder models;
+  const LoadedModel model = models.load(
+      parse_graph("g (float[2] x) => (y) { s = SequenceConstruct(x, x) y = SequenceLength(s) }"));
+  CHECK(type_text(*model.graph, "s") == "opaque");
+  CHECK(type_text(*model.graph, "y") == "i64[]");
+}
+
+TEST_CASE("element types without a name in Berth have their size") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph("g (float[5] x) => (y) { y = Cast<to = 23>(x) }");
+  const LoadedModel model = models.load(proto);
+  const auto y = find_tensor(*model.graph, "y");
+  CHECK(model.graph->bytes(*y) == 3);  // five values of 4 bits
+}
+
+TEST_CASE("a sparse weight counts what the file holds of it") {
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph("g (float[2,1000] x) => (y) { y = MatMul(x, w) }");
+  auto* const sparse = proto.mutable_graph()->add_sparse_initializer();
+  sparse->mutable_values()->set_name("w");
+  sparse->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  sparse->mutable_values()->add_dims(10);
+  sparse->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  sparse->mutable_indices()->add_dims(10);
+  sparse->add_dims(1000);
+  sparse->add_dims(1000);
+  const LoadedModel model = models.load(proto);
+  CHECK(type_text(*model.graph, "y") == "f32[2,1000]");
+  CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 10 * 4 + 10 * 8);
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,195 @@
+// Shapes of single operators, and of chains that compute shapes.
+#include "model_text.h"
+
+namespace berth::test {
+namespace {
+
+struct Case {
+  const char* graph;   ///< inputs and body; the output is y
+  const char* result;  ///< type of y
+};
+
+void check(const Case& c, int opset) {
+  CAPTURE(c.graph);
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph("g " + std::string(c.graph), opset));
+  CHECK(type_text(*model.graph, "y") == c.result);
+}
+
+TEST_CASE("operators that move data") {
+  static constexpr Case kCases[] = {
+      {"(float[2,3] x) => (y) <int64[2] s = {3, -1}> { y = Reshape(x, s) }", "f32[3,2]"},
+      {"(float[2,3] x) => (y) <int64[2] s = {0, -1}> { y = Reshape(x, s) }", "f32[2,3]"},
+      {"(float[0,3] x) => (y) <int64[2] s = {0, 3}> { y = Reshape<allowzero = 1>(x, s) }",
+       "f32[0,3]"},
+      {"(float[2,1] x) => (y) <int64[3] s = {4, 1, 5}> { y = Expand(x, s) }", "f32[4,2,5]"},
+      {"(float[2,3] x) => (y) <int64[2] r = {2, 1}> { y = Tile(x, r) }", "f32[4,3]"},
+      {"(float[2,3,4] x) => (y) { y = Transpose(x) }", "f32[4,3,2]"},
+      {"(float[2,3,4] x) => (y) { y = Transpose<perm = [0,2,1]>(x) }", "f32[2,4,3]"},
+      {"(float[2,3] x, float[2,5] z) => (y) { y = Concat<axis = -1>(x, z) }", "f32[2,8]"},
+      {"(float[5,3] x, int64[2,7] i) => (y) { y = Gather<axis = 0>(x, i) }", "f32[2,7,3]"},
+      {"(float[9,3] x) => (y) <int64[1] b = {-1}, int64[1] e = {-100}, int64[1] a = {0}, int64[1] "
+       "s "
+       "= {-2}> { y = Slice(x, b, e, a, s) }",
+       "f32[5,3]"},
+      {"(float[9,3] x) => (y) <int64[1] b = {2}, int64[1] e = {9223372036854775807}> { y = "
+       "Slice(x, "
+       "b, e) }",
+       "f32[7,3]"},
+      {"(float[1,3,1] x) => (y) { y = Squeeze(x) }", "f32[3]"},
+      {"(float[3] x) => (y) <int64[2] a = {0, -1}> { y = Unsqueeze(x, a) }", "f32[1,3,1]"},
+      {"(float[7,2] x) => (z, y) { z, y = Split<axis = 0>(x) }", "f32[3,2]"},
+      {"(float[7,2] x) => (z, y) <int64[2] s = {2, 5}> { z, y = Split<axis = 0>(x, s) }",
+       "f32[5,2]"},
+      {"(float[2,3] x) => (y) <int64[4] p = {0, 1, 2, 3}> { y = Pad(x, p) }", "f32[4,7]"},
+      {"(float[1,3,8,8] x) => (y) <float[4] s = {1.0, 1.0, 2.0, 0.5}> { y = Resize(x, , s) }",
+       "f32[1,3,16,4]"},
+      {"(float[1,3,8,8] x) => (y) <int64[4] s = {1, 3, 5, 6}> { y = Resize(x, , , s) }",
+       "f32[1,3,5,6]"},
+      {"(float[2,3,4] x) => (y) <int64[1] a = {1}> { y = ReduceSum<keepdims = 0>(x, a) }",
+       "f32[2,4]"},
+      {"(float[2,3,4] x) => (y) { y = ReduceMean<axes = [-1]>(x) }", "f32[2,3,1]"},
+      {"(float[2,3] x) => (y) { y = Cast<to = 10>(x) }", "f16[2,3]"},
+      {"(float[2,3] x) => (y) { y = NonZero(x) }", "i64[2,?]"},
+  };
+  for (const Case& c : kCases) check(c, 17);
+}
+
+TEST_CASE("operators of opset 18 and later, which the installed libonnx does not know") {
+  static constexpr Case kCases[] = {
+      {"(float[2,3,4] x) => (y) <int64[1] a = {1}> { y = ReduceMax(x, a) }", "f32[2,1,4]"},
+      {"(float[7,2] x) => (z, y) { z, y = Split<axis = 0, num_outputs = 2>(x) }", "f32[3,2]"},
+      {"(float[2,3] x) => (y) <int64[2] p = {1, 1}, float v = {0.0}, int64[1] a = {1}> { y = "
+       "Pad(x, "
+       "p, v, a) }",
+       "f32[2,5]"},
+      {"(float[2,5,8] q, float[2,7,8] k, float[2,7,6] v) => (y) { y = Attention<q_num_heads = 4, "
+       "kv_num_heads = 2>(q, k, v) }",
+       "f32[2,5,12]"},
+      {"(float[2,4,5,8] q, float[2,4,7,8] k, float[2,4,7,8] v) => (y) { y = Attention(q, k, v) }",
+       "f32[2,4,5,8]"},
+      {"(float[2,3] x) => (y) { y = Gelu(x) }", "f32[2,3]"},
+      {"(float[2,3] x, float[3] s) => (y) { y = RMSNormalization(x, s) }", "f32[2,3]"},
+  };
+  for (const Case& c : kCases) check(c, 23);
+}
+
+TEST_CASE("operators that compute") {
+  static constexpr Case kCases[] = {
+      {"(float[2,1] x, float[3] z) => (y) { y = Add(x, z) }", "f32[2,3]"},
+      {"(float[2] x, float[2] z) => (y) { y = Less(x, z) }", "bool[2]"},
+      {"(bool[2,1] c, float[3] x, float z) => (y) { y = Where(c, x, z) }", "f32[2,3]"},
+      {"(float[5,2,3] x, float[3,4] z) => (y) { y = MatMul(x, z) }", "f32[5,2,4]"},
+      {"(float[3] x, float[3] z) => (y) { y = MatMul(x, z) }", "f32[]"},
+      {"(float[3,2] x, float[4,3] z) => (y) { y = Gemm<transA = 1, transB = 1>(x, z) }",
+       "f32[2,4]"},
+      {"(float[1,3,224,224] x, float[64,3,7,7] w) => (y) { y = Conv<strides = [2,2], pads = "
+       "[3,3,3,3]>(x, w) }",
+       "f32[1,64,112,112]"},
+      {"(float[1,3,225,225] x, float[8,3,3,3] w) => (y) { y = Conv<strides = [2,2], auto_pad = "
+       "\"SAME_UPPER\">(x, w) }",
+       "f32[1,8,113,113]"},
+      {"(float[1,3,9,9] x) => (y) { y = MaxPool<kernel_shape = [2,2], strides = [2,2], ceil_mode = "
+       "1>(x) }",
+       "f32[1,3,5,5]"},
+      {"(float[1,3,9,9] x) => (y) { y = GlobalAveragePool(x) }", "f32[1,3,1,1]"},
+      {"(float[2,3,4] a, float[2,4,5] b) => (y) { y = Einsum<equation = \"bij,bjk->bik\">(a, b) }",
+       "f32[2,3,5]"},
+      {"(float[7,2,3] a, float[3,5] b) => (y) { y = Einsum<equation = \"...ij,jk\">(a, b) }",
+       "f32[7,2,5]"},
+      {"(uint8[2,3] x, float s) => (y) { y = DequantizeLinear(x, s) }", "f32[2,3]"},
+      {"(int8[2,3] x, int8[3,4] w) => (y) { y = MatMulInteger(x, w) }", "i32[2,4]"},
+      {"(float[7,2,3] x, float[1,20,3] w, float[1,20,5] r) => (y) { y = LSTM<hidden_size = 5>(x, "
+       "w, "
+       "r) }",
+       "f32[7,1,2,5]"},
+  };
+  for (const Case& c : kCases) check(c, 17);
+}
+
+TEST_CASE("operators of com.microsoft") {
+  static constexpr Case kCases[] = {
+      {"(float[2,5,8] x, float[8,24] w, float[24] b) => (y) { y = "
+       "com.microsoft.Attention<num_heads "
+       "= 2>(x, w, b) }",
+       "f32[2,5,8]"},
+      {"(float[2,5,8] x, float[8,24] w, float[24] b, float[2,2,2,3,4] p) => (z, y) { z, y = "
+       "com.microsoft.Attention<num_heads = 2>(x, w, b, , p) }",
+       "f32[2,2,2,8,4]"},
+      {"(float[2,5,8] q, float[2,7,8] k, float[2,7,6] v) => (y) { y = "
+       "com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
+       "f32[2,5,6]"},
+      {"(float16[2,5,8] q, float16[2,5,4] k, float16[2,5,4] v, float16[2,1,3,4] a, "
+       "float16[2,1,3,4] "
+       "b) => (z, y) { z, y = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = "
+       "1>(q, "
+       "k, v, a, b) }",
+       "f16[2,1,8,4]"},
+      {"(int32[2,5] i, int32[2,5] s, float[99,8] w, float[9,8] p, float[2,8] t, float[8] g, "
+       "float[8] "
+       "b) => (y) { y = com.microsoft.EmbedLayerNormalization(i, s, w, p, t, g, b) }",
+       "f32[2,5,8]"},
+      {"(float[2,5,8] x, float[2,5,8] s, float[8] g) => (y) { y = "
+       "com.microsoft.SkipLayerNormalization(x, s, g) }",
+       "f32[2,5,8]"},
+      {"(float[5,2] x, float[4,5] z) => (y) { y = com.microsoft.FusedMatMul<transA = 1, transB = "
+       "1>(x, z) }",
+       "f32[2,4]"},
+      {"(float[2,8] x, uint8[16,1,4] w, float[16] s) => (y) { y = com.microsoft.MatMulNBits<K = 8, "
+       "N "
+       "= 16>(x, w, s) }",
+       "f32[2,16]"},
+      {"(uint8[2,5,8] x, uint8[8,24] w, float[24] b, float s, float t) => (y) { y = "
+       "com.microsoft.QAttention<num_heads = 2>(x, w, b, s, t) }",
+       "f32[2,5,8]"},
+      {"(float[1,9,9,3] x, float[4,3,3,3] w) => (y) { y = com.microsoft.NhwcConv(x, w) }",
+       "f32[1,7,7,4]"},
+      {"(float[2,3] x) => (y) { y = com.microsoft.FastGelu(x) }", "f32[2,3]"},
+  };
+  for (const Case& c : kCases) check(c, 17);
+}
+
+TEST_CASE("shapes that the model computes") {
+  static constexpr Case kCases[] = {
+      // Reshape by Shape, Gather, Unsqueeze, Concat, as PyTorch exports a view.
+      {"(float[2,6,4] x) => (y) <int64 i = {1}, int64[1] a = {0}, int64[1] m = {-1}> { s = "
+       "Shape(x) "
+       "d = Gather<axis = 0>(s, i) u = Unsqueeze(d, a) c = Concat<axis = 0>(u, m) y = Reshape(x, "
+       "c) "
+       "}",
+       "f32[6,8]"},
+      // Arithmetic on dimensions.
+      {"(float[2,6] x) => (y) <int64 i = {1}, int64 t = {2}, int64[1] a = {0}> { s = Shape(x) d = "
+       "Gather(s, i) h = Div(d, t) u = Unsqueeze(h, a) y = ConstantOfShape(u) }",
+       "f32[3]"},
+      {"(float[2,6] x) => (y) <int64 z = {0}, int64 o = {1}> { n = Size(x) y = Range(z, n, o) }",
+       "i64[12]"},
+  };
+  for (const Case& c : kCases) check(c, 17);
+}
+
+TEST_CASE("inference goes on past what nobody knows") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[2,3] x) => (y) <int64[2] s = {2, 3}> { a = some.vendor.Thing(x) b = Relu(a) c = "
+      "Reshape(b, s) y = Relu(c) }"));
+  CHECK(type_text(*model.graph, "a") == "unknown");
+  CHECK(type_text(*model.graph, "y") == "unknown[2,3]");
+  CHECK(has_note(model, "some.vendor.Thing"));
+  CHECK(has_note(model, "no known size"));
+  CHECK(model.graph->op_type(op(*model.graph, "a")) == "some.vendor.Thing");
+}
+
+TEST_CASE("what the file declares fills what cannot be inferred") {
+  ModelFolder models;
+  const LoadedModel model = models.load(
+      parse_graph(
+          "g (float[N,3] x) => (float[N,5] y) <float[N,7] a> { a = some.vendor.Thing(x) y = "
+          "some.vendor.Thing(a) }"),
+      {{{"N", 4}}, {}});
+  CHECK(type_text(*model.graph, "a") == "f32[4,7]");
+  CHECK(type_text(*model.graph, "y") == "f32[4,5]");
+}
+
+}  // namespace
+}  // namespace berth::test
