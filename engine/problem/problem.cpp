@@ -67,6 +67,13 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
     throw Error(ErrorCode::invalid_argument, cat("the groups are for another graph than '",
                                                  graph_->name(), "'; make them from it"));
   }
+  const OpId apart = split_from_its_class();
+  if (apart != kNoOp) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the groups put op '", graph_->op_name(apart),
+                    "' apart from others of its co-location class '", graph_->colocation(apart),
+                    "'; make them with coarsen or colocation_groups"));
+  }
   for (const double gap : {options_.device_gap_us, options_.transfer_gap_us}) {
     if (!(gap >= 0) || gap == kCannotRun) {
       throw Error(ErrorCode::invalid_argument,
@@ -74,6 +81,16 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
     }
   }
   sum_groups();
+}
+
+OpId Problem::split_from_its_class() const {
+  std::unordered_map<std::string_view, GroupId> group_of_class;
+  for (OpId op = 0; op < graph_->op_count(); ++op) {
+    const std::string& name = graph_->colocation(op);
+    if (name.empty()) continue;
+    if (group_of_class.emplace(name, groups_->of(op)).first->second != groups_->of(op)) return op;
+  }
+  return kNoOp;
 }
 
 void Problem::sum_groups() {

@@ -2,9 +2,10 @@
 // baseline "random" of Placeto's figures (PAPERS A9).
 #include "berth/random.h"
 
-#include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/plugin.h"
@@ -15,6 +16,62 @@ namespace {
 
 /// Samples evaluated together.
 constexpr std::int64_t kBatch = 64;
+
+/// The devices among which each group draws: those the graph is spread over that can run it, or
+/// where none of them can, any that does.
+class Choices {
+ public:
+  Choices(const Problem& problem, bool hosts)
+      : problem_(problem),
+        some_(by_kind(problem, spread_devices(problem, hosts))),
+        all_(by_kind(problem, spread_devices(problem, /*hosts=*/true))) {}
+
+  [[nodiscard]] GroupPlacement draw(Random& random) const {
+    GroupPlacement placement;
+    placement.reserve(static_cast<std::size_t>(problem_.groups().count()));
+    for (GroupId group = 0; group < problem_.groups().count(); ++group) {
+      const auto& kinds = count_able(some_, group) > 0 ? some_ : all_;
+      placement.push_back(able_device(kinds, group, random.below(count_able(kinds, group))));
+    }
+    return placement;
+  }
+
+ private:
+  /// By kind, so that a draw costs no more than there are kinds.
+  using DevicesByKind = std::vector<std::vector<DeviceId>>;
+
+  static DevicesByKind by_kind(const Problem& problem, const std::vector<DeviceId>& devices) {
+    DevicesByKind kinds(static_cast<std::size_t>(problem.cluster().kind_count()));
+    for (const DeviceId device : devices) {
+      kinds[static_cast<std::size_t>(problem.cluster().kind_of(device))].push_back(device);
+    }
+    std::erase_if(kinds, [](const std::vector<DeviceId>& kind) { return kind.empty(); });
+    return kinds;
+  }
+
+  [[nodiscard]] std::size_t count_able(const DevicesByKind& kinds, GroupId group) const {
+    std::size_t count = 0;
+    for (const std::vector<DeviceId>& devices : kinds) {
+      if (problem_.can_run(group, devices.front())) count += devices.size();
+    }
+    return count;
+  }
+
+  /// The `index`-th device that can run the group.
+  [[nodiscard]] DeviceId able_device(const DevicesByKind& kinds, GroupId group,
+                                     std::size_t index) const {
+    for (const std::vector<DeviceId>& devices : kinds) {
+      if (!problem_.can_run(group, devices.front())) continue;
+      if (index < devices.size()) return devices[index];
+      index -= devices.size();
+    }
+    return kNoDevice;  // not reached: index is below count_able
+  }
+
+  const Problem& problem_;
+  DevicesByKind some_;
+  DevicesByKind all_;
+};
 
 class RandomPolicy final : public Policy {
  public:
@@ -29,9 +86,9 @@ class RandomPolicy final : public Policy {
   }
 
   Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
-    const std::vector<std::vector<DeviceId>> choices = choices_of_groups(problem);
+    const Choices choices(problem, hosts_);
     Random random(context.seed);
-    if (samples_ == 1) return finish(problem, evaluator, draw(choices, random), repair_);
+    if (samples_ == 1) return finish(problem, evaluator, choices.draw(random), repair_);
 
     GroupPlacement best;
     Evaluation best_evaluation;
@@ -39,7 +96,7 @@ class RandomPolicy final : public Policy {
       std::vector<GroupPlacement> batch;
       std::vector<Placement> placements;
       for (; drawn < samples_ && static_cast<std::int64_t>(batch.size()) < kBatch; ++drawn) {
-        batch.push_back(draw(choices, random));
+        batch.push_back(choices.draw(random));
         if (repair_) keep_to_parameters(problem, batch.back());
         placements.push_back(problem.groups().expand(batch.back()));
       }
@@ -58,32 +115,6 @@ class RandomPolicy final : public Policy {
   }
 
  private:
-  /// The devices among which each group draws: those it is spread over that can run it, or where
-  /// none can, any that does.
-  [[nodiscard]] std::vector<std::vector<DeviceId>> choices_of_groups(const Problem& problem) const {
-    const std::vector<DeviceId> some = spread_devices(problem, hosts_);
-    const std::vector<DeviceId> all = spread_devices(problem, /*hosts=*/true);
-    std::vector<std::vector<DeviceId>> choices(static_cast<std::size_t>(problem.groups().count()));
-    for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      std::vector<DeviceId>& able = choices[static_cast<std::size_t>(group)];
-      for (const auto* devices : {&some, &all}) {
-        if (!able.empty()) break;
-        std::copy_if(devices->begin(), devices->end(), std::back_inserter(able),
-                     [&](DeviceId device) { return problem.can_run(group, device); });
-      }
-    }
-    return choices;
-  }
-
-  static GroupPlacement draw(const std::vector<std::vector<DeviceId>>& choices, Random& random) {
-    GroupPlacement placement;
-    placement.reserve(choices.size());
-    for (const std::vector<DeviceId>& devices : choices) {
-      placement.push_back(devices[random.below(devices.size())]);
-    }
-    return placement;
-  }
-
   static bool better(const Evaluation& a, const Evaluation& b) {
     return std::tuple(!a.feasible, a.excess_bytes, a.objective_us) <
            std::tuple(!b.feasible, b.excess_bytes, b.objective_us);

@@ -13,13 +13,18 @@ std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-/// Devices that are the same to a segment: of one kind, with one memory size.
-struct DeviceClass {
-  std::vector<DeviceId> devices;
+/// What segments ask of the devices of one kind.
+struct KindSums {
   std::vector<double> us;     // prefix sums of compute time
   std::vector<double> bytes;  // prefix sums of parameters
   std::vector<GroupId>
       next_bad;  // by group: the first at or after it that must not be on this kind
+};
+
+/// Devices that are the same to a segment: of one kind, with one memory size.
+struct DeviceClass {
+  std::vector<DeviceId> devices;
+  const KindSums* sums = nullptr;
   double memory_bytes = kCannotRun;
 };
 
@@ -27,25 +32,37 @@ class Cutter {
  public:
   Cutter(const Problem& problem, const std::vector<DeviceId>& devices, ContiguousRules rules)
       : problem_(problem), groups_(problem.groups().count()) {
+    const Cluster& cluster = problem.cluster();
     std::map<std::tuple<KindId, std::int64_t>, std::size_t> index;
-    std::vector<bool> runs_here(at(groups_), false);
     for (const DeviceId device : devices) {
-      const auto figures = std::tuple(problem.cluster().kind_of(device),
-                                      problem.cluster().device(device).memory_bytes);
-      const auto [entry, is_new] = index.try_emplace(figures, classes_.size());
-      if (is_new) classes_.emplace_back();
+      const std::int64_t memory = cluster.device(device).memory_bytes;
+      const KindId kind = cluster.kind_of(device);
+      const auto [entry, is_new] = index.try_emplace({kind, memory}, classes_.size());
+      if (is_new) {
+        classes_.emplace_back();
+        classes_.back().sums = &sums_[kind];
+        if (rules.memory && memory != kNoLimit) {
+          classes_.back().memory_bytes = static_cast<double>(memory);
+        }
+      }
       classes_[entry->second].devices.push_back(device);
-      for (GroupId group = 0; is_new && group < groups_; ++group) {
-        if (problem.can_run(group, device)) runs_here[at(group)] = true;
+    }
+    std::vector<bool> runs_here(at(groups_), false);
+    for (const DeviceClass& device_class : classes_) {
+      for (GroupId group = 0; group < groups_; ++group) {
+        if (problem.can_run(group, device_class.devices.front())) runs_here[at(group)] = true;
       }
     }
-    for (DeviceClass& device_class : classes_) fill(device_class, runs_here, rules);
+    for (const DeviceClass& device_class : classes_) {
+      KindSums& sums = sums_[cluster.kind_of(device_class.devices.front())];
+      if (sums.us.empty()) fill(sums, device_class.devices.front(), runs_here, rules);
+    }
     number_states();
   }
 
   std::optional<GroupPlacement> best() {
     double high = 0;
-    for (const DeviceClass& device_class : classes_) high += device_class.us.back();
+    for (const DeviceClass& device_class : classes_) high += device_class.sums->us.back();
     if (!covers(high)) return std::nullopt;
     double low = 0;
     // `high` is always a load that can be had; halving ends where doubles do.
@@ -58,24 +75,21 @@ class Cutter {
   }
 
  private:
-  void fill(DeviceClass& device_class, const std::vector<bool>& runs_here,
+  void fill(KindSums& sums, DeviceId device, const std::vector<bool>& runs_here,
             ContiguousRules rules) const {
-    const DeviceId device = device_class.devices.front();
-    const std::int64_t memory = problem_.cluster().device(device).memory_bytes;
-    if (rules.memory && memory != kNoLimit) device_class.memory_bytes = static_cast<double>(memory);
-    device_class.us.assign(1, 0);
-    device_class.bytes.assign(1, 0);
-    device_class.next_bad.assign(at(groups_) + 1, groups_);
+    sums.us.assign(1, 0);
+    sums.bytes.assign(1, 0);
+    sums.next_bad.assign(at(groups_) + 1, groups_);
     for (GroupId group = 0; group < groups_; ++group) {
       const bool can = problem_.can_run(group, device);
       const double us = can ? problem_.group_cost_us(group, device) : 0;
       const auto bytes = can ? static_cast<double>(problem_.group_param_bytes(group)) : 0;
-      device_class.us.push_back(device_class.us.back() + us);
-      device_class.bytes.push_back(device_class.bytes.back() + bytes);
+      sums.us.push_back(sums.us.back() + us);
+      sums.bytes.push_back(sums.bytes.back() + bytes);
     }
     for (GroupId group = groups_ - 1; group >= 0; --group) {
       const bool bad = rules.kinds && runs_here[at(group)] && !problem_.can_run(group, device);
-      device_class.next_bad[at(group)] = bad ? group : device_class.next_bad[at(group) + 1];
+      sums.next_bad[at(group)] = bad ? group : sums.next_bad[at(group) + 1];
     }
   }
 
@@ -118,9 +132,9 @@ class Cutter {
       const auto past = std::upper_bound(sums.begin() + from, sums.end(), sums[at(from)] + limit);
       return static_cast<GroupId>(past - sums.begin()) - 1;
     };
-    return std::min({last_within(device_class.us, limit_us),
-                     last_within(device_class.bytes, device_class.memory_bytes),
-                     device_class.next_bad[at(from)]});
+    return std::min({last_within(device_class.sums->us, limit_us),
+                     last_within(device_class.sums->bytes, device_class.memory_bytes),
+                     device_class.sums->next_bad[at(from)]});
   }
 
   /// Whether all groups can be covered with no segment above `limit_us`: the furthest group that
@@ -175,6 +189,7 @@ class Cutter {
 
   const Problem& problem_;
   GroupId groups_;
+  std::map<KindId, KindSums> sums_;  // a map: classes point into it
   std::vector<DeviceClass> classes_;
   std::vector<std::size_t> stride_;
   std::vector<std::pair<DeviceId, std::size_t>> fixed_order_;  // empty: all orders are searched

@@ -36,7 +36,7 @@ class BERTH_EXPORT Evaluator {
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_simulation_evaluator(
     std::shared_ptr<const Problem> problem, int threads = 0);
 
-/// One proven lower bound of the problem's objective over all placements.
+/// One proven lower bound of the problem's objective over all feasible placements.
 struct LowerBound {
   double us = 0;
   /// Which argument gives it: "critical path", "total work", "memory-forced spread", ...

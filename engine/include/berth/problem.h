@@ -45,8 +45,8 @@ struct ProblemOptions {
 class BERTH_EXPORT Problem {
  public:
   /// `groups` null = colocation_groups(*graph). Throws Error(invalid_argument) where the parts do
-  /// not belong together, Error(infeasible) naming an op or group that no device kind of the
-  /// cluster can run.
+  /// not belong together or a co-location class is split between groups, Error(infeasible) naming
+  /// an op or group that no device kind of the cluster can run.
   Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
           std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups = nullptr,
           ProblemOptions options = {});
@@ -91,6 +91,8 @@ class BERTH_EXPORT Problem {
 
  private:
   void sum_groups();
+  /// An op whose group does not hold all of its co-location class; kNoOp where there is none.
+  [[nodiscard]] OpId split_from_its_class() const;
 
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const Cluster> cluster_;

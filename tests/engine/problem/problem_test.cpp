@@ -1,0 +1,121 @@
+#include "berth/problem.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+
+#include "berth/error.h"
+
+using namespace berth;
+
+namespace {
+
+/// a, b, c, d; b and c are co-located; b runs on x alone.
+struct Parts {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Costs> costs;
+
+  Parts() {
+    GraphBuilder builder("four");
+    for (const char* name : {"a", "b", "c", "d"}) builder.add_op(name, "Op");
+    builder.set_colocation(1, "pair");
+    builder.set_colocation(2, "pair");
+    for (OpId op = 0; op < 4; ++op) builder.set_param_bytes(op, 10 + op);
+    graph = builder.build();
+    Device first, second;
+    first.name = "first";
+    first.kind = "x";
+    second.name = "second";
+    second.kind = "y";
+    cluster = std::make_shared<const Cluster>("pair", std::vector<Device>{first, second},
+                                              std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+    costs = make_costs({{1, 2, 3, 4}, {5, kCannotRun, 7, 8}});
+  }
+
+  static std::shared_ptr<const Costs> make_costs(std::vector<std::vector<double>> us) {
+    return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), "test");
+  }
+};
+
+std::string error_of(ErrorCode code, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("Problem: what it knows of groups") {
+  const Parts parts;
+  const Problem problem(parts.graph, parts.cluster, parts.costs);
+  CHECK(problem.groups().count() == 3);
+  const GroupId pair = problem.groups().of(1);
+  CHECK(problem.group_cost_us(pair, 0) == 5);
+  CHECK(problem.group_cost_us(pair, 1) == kCannotRun);
+  CHECK(problem.can_run(pair, 0));
+  CHECK_FALSE(problem.can_run(pair, 1));
+  CHECK(problem.group_param_bytes(pair) == 23);
+  CHECK(problem.cost_us(3, 1) == 8);
+}
+
+TEST_CASE("Problem: parts that do not belong together") {
+  const Parts parts;
+  const auto make = [&](const std::shared_ptr<const Costs>& costs,
+                        const std::shared_ptr<const Groups>& groups, ProblemOptions options = {}) {
+    return [=] { Problem(parts.graph, parts.cluster, costs, groups, options); };
+  };
+  const auto groups = [&](std::vector<GroupId> map) {
+    return std::make_shared<const Groups>(*parts.graph, std::move(map));
+  };
+  constexpr ErrorCode kInvalid = ErrorCode::invalid_argument;
+  CHECK(error_of(kInvalid, make(nullptr, nullptr)).find("missing") != std::string::npos);
+  CHECK(error_of(kInvalid, make(Parts::make_costs({{1, 2, 3, 4}}), nullptr))
+            .find("another graph or cluster") != std::string::npos);
+  CHECK(error_of(kInvalid, make(Parts::make_costs({{1, 2}, {1, 2}}), nullptr))
+            .find("another graph or cluster") != std::string::npos);
+  CHECK(error_of(kInvalid, make(parts.costs, groups({0, 1, 2, 3}))) ==
+        "the groups put op 'c' apart from others of its co-location class 'pair'; make them with "
+        "coarsen or colocation_groups");
+  ProblemOptions bad_gap;
+  bad_gap.transfer_gap_us = -1;
+  CHECK(error_of(kInvalid, make(parts.costs, nullptr, bad_gap)).find("gap") != std::string::npos);
+
+  constexpr ErrorCode kInfeasible = ErrorCode::infeasible;
+  CHECK(error_of(kInfeasible,
+                 make(Parts::make_costs({{1, kCannotRun, 3, 4}, {5, kCannotRun, 7, 8}}), nullptr))
+            .find("op 'b'") != std::string::npos);
+  CHECK(error_of(kInfeasible,
+                 make(Parts::make_costs({{1, kCannotRun, 3, 4}, {5, 6, kCannotRun, 8}}), nullptr))
+            .find("'b' share no device kind") != std::string::npos);
+}
+
+TEST_CASE("Problem::validate: each thing that can be wrong with a placement") {
+  const Parts parts;
+  // Ops of a coarser group may be apart.
+  const Problem problem(parts.graph, parts.cluster, parts.costs,
+                        std::make_shared<const Groups>(*parts.graph, std::vector<GroupId>(4, 0)));
+  CHECK_NOTHROW(problem.validate({1, 0, 0, 1}));
+  struct Bad {
+    Placement placement;
+    const char* part;
+  };
+  for (const Bad& bad :
+       std::vector<Bad>{{{}, "0 ops"},
+                        {{0, 0, 0}, "3 ops"},
+                        {{0, 0, 0, 0, 0}, "5 ops"},
+                        {{0, 0, 0, 2}, "device #2"},
+                        {{-1, 0, 0, 0}, "device #-1"},
+                        {{0, 1, 1, 0}, "'b' of type 'Op' cannot run on device 'second'"},
+                        {{0, 0, 1, 0}, "'b' and 'c' must share a device"}}) {
+    const std::string message =
+        error_of(ErrorCode::invalid_argument, [&] { problem.validate(bad.placement); });
+    CAPTURE(message);
+    CHECK(message.find(bad.part) != std::string::npos);
+  }
+}
