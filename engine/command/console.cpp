@@ -7,10 +7,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 #include "berth/error.h"
@@ -55,6 +57,21 @@ void open_console() {
 
 void log_error(std::string_view message) {
   spdlog::error("error: {}", printable(message));
+}
+void log_script_error(std::string_view message) {
+  std::string text;
+  for (std::size_t begin = 0; begin <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size());
+    std::string_view line = message.substr(begin, end - begin);
+    if (begin > 0) text += '\n';
+    if (line.starts_with('\t')) {
+      text += "  ";
+      line.remove_prefix(1);
+    }
+    text += printable(line);
+    begin = end + 1;
+  }
+  spdlog::error("error: {}", text);
 }
 void log_warning(std::string_view message) {
   spdlog::warn("warning: {}", printable(message));

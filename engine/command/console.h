@@ -15,6 +15,8 @@ void open_console();
 
 /// Lines on standard error: "berth: error: ...", "berth: warning: ...", "berth: note: ...".
 void log_error(std::string_view message);
+/// The same for what a script failed with: its lines, a traceback often among them, stay lines.
+void log_script_error(std::string_view message);
 void log_warning(std::string_view message);
 void log_note(std::string_view message);
 

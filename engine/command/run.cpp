@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "berth/engine.h"
+#include "berth/error.h"
+#include "console.h"
 #include "scripts.h"
 #include "subcommands.h"
 
@@ -17,7 +19,12 @@ struct RunOptions {
 
 int run_script(const RunOptions& options) {
   Engine engine;
-  Scripts(engine).run(options.script, options.args);
+  try {
+    Scripts(engine).run(options.script, options.args);
+  } catch (const Error& error) {
+    log_script_error(error.what());
+    return 1;
+  }
   return 0;
 }
 
@@ -34,7 +41,7 @@ void add_run(CLI::App& app, Action& chosen) {
   sub->positionals_at_end();
   sub->footer(
       "Examples:\n"
-      "  berth run scripts/experiments/compare.lua model.onnx k80x4");
+      "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8");
   sub->callback([&chosen, options] { chosen = [options] { return run_script(*options); }; });
 }
 

@@ -322,6 +322,18 @@ TEST_CASE("a script or config that is wrong") {
   check_all({{"a script that is not there", {}, {}, {"none.lua"}}}, {"run", "none.lua"});
 }
 
+TEST_CASE("a script's error keeps its lines") {
+  Workplace work;
+  work.write_text("bad.lua", "local function f() error('one\\ntwo\\27[31m') end\nf()\n");
+  const ProcessResult result = work.berth({"run", "bad.lua"});
+  if (result.err.find("built without Lua") != std::string::npos) {
+    MESSAGE("skipped: this build has no Lua");
+    return;
+  }
+  CHECK(result.status == 1);
+  CHECK(result.err.find("berth: error: bad.lua:1: one\ntwo?[31m\nstack traceback:\n") == 0);
+}
+
 TEST_CASE("names of a model cannot steer the terminal or split a message") {
   check_all({{"an escape sequence in a name",
               graph([](Json& g) {
