@@ -301,6 +301,7 @@ bool looks_like_tensorflow(const std::filesystem::path& path) {
     named = named || ends(end) || ends(std::string(end) + ".gz");
   }
   if (!named || ends(".onnx.pb")) return false;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would wait
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return false;
   std::string front(kFrontBytes, '\0');
