@@ -5,10 +5,10 @@
 #include <sstream>
 #include <string>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "berth/error.h"
+#include "common/footprint.h"
 
 namespace berth::policies {
 namespace {
@@ -18,73 +18,6 @@ constexpr int kMemoryRounds = 12;
 std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
-
-/// Saturating: what matters is only that it is more than any device has.
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kNoLimit : sum;
-}
-
-/// Bytes each group needs on its device: parameters, where the problem counts them, and its
-/// outputs, where asked for. A parameter shared by several groups counts once per device.
-class Footprint {
- public:
-  Footprint(const Problem& problem, bool outputs)
-      : devices_(at(problem.cluster().device_count())),
-        own_(at(problem.groups().count()), 0),
-        shared_(own_.size()) {
-    const Graph& graph = problem.graph();
-    const Groups& groups = problem.groups();
-    // The published simulator of `placeto` knows no parameters.
-    const bool parameters = problem.options().objective == Objective::throughput ||
-                            problem.options().semantics == Semantics::dataflow;
-    for (OpId op = 0; op < graph.op_count(); ++op) {
-      std::int64_t& own = own_[at(groups.of(op))];
-      if (parameters) own = plus(own, graph.own_param_bytes(op));
-      if (outputs) own = plus(own, graph.output_bytes(op));
-    }
-    if (!parameters) return;
-    const auto& shared = graph.shared_parameters();
-    for (std::size_t i = 0; i < shared.size(); ++i) {
-      shared_bytes_.push_back(shared[i].bytes);
-      for (const OpId op : shared[i].consumers) {
-        std::vector<std::size_t>& list = shared_[at(groups.of(op))];
-        if (list.empty() || list.back() != i) list.push_back(i);
-      }
-    }
-  }
-
-  /// All of the group's bytes, as if it were alone on a device.
-  [[nodiscard]] std::int64_t alone(GroupId group) const {
-    std::int64_t bytes = own_[at(group)];
-    for (const std::size_t i : shared_[at(group)]) bytes = plus(bytes, shared_bytes_[i]);
-    return bytes;
-  }
-
-  /// What the group would add to a device that holds what was put there so far.
-  [[nodiscard]] std::int64_t added(GroupId group, DeviceId device) const {
-    std::int64_t bytes = own_[at(group)];
-    for (const std::size_t i : shared_[at(group)]) {
-      if (!resident_.contains(key(i, device))) bytes = plus(bytes, shared_bytes_[i]);
-    }
-    return bytes;
-  }
-
-  void put(GroupId group, DeviceId device) {
-    for (const std::size_t i : shared_[at(group)]) resident_.insert(key(i, device));
-  }
-
- private:
-  [[nodiscard]] std::size_t key(std::size_t shared, DeviceId device) const {
-    return shared * devices_ + at(device);
-  }
-
-  std::size_t devices_;
-  std::vector<std::int64_t> own_;
-  std::vector<std::vector<std::size_t>> shared_;  // per group, ascending, distinct
-  std::vector<std::int64_t> shared_bytes_;
-  std::unordered_set<std::size_t> resident_;
-};
 
 /// Compute time of `group` on `device` plus its transfers from and to neighbours elsewhere.
 double added_us(const Problem& problem, const GroupPlacement& placement, GroupId group,
@@ -128,7 +61,7 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
   std::vector<std::int64_t> used(capacity.size(), 0);
   const auto fits = [&](GroupId group, DeviceId device) {
     return problem.can_run(group, device) &&
-           plus(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
+           plus_bytes(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
   };
   for (const GroupId group : packing_order(problem, footprint)) {
     DeviceId best = placement[at(group)];
@@ -146,7 +79,7 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
       if (best == kNoDevice) return group;
     }
     placement[at(group)] = best;
-    used[at(best)] = plus(used[at(best)], footprint.added(group, best));
+    used[at(best)] = plus_bytes(used[at(best)], footprint.added(group, best));
     footprint.put(group, best);
   }
   return kNoGroup;
@@ -267,11 +200,11 @@ std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts) {
 
 void keep_to_kinds(const Problem& problem, GroupPlacement& placement) {
   const std::vector<std::int64_t> unlimited(at(problem.cluster().device_count()), kNoLimit);
-  pack(problem, Footprint(problem, /*outputs=*/false), unlimited, placement);
+  pack(problem, Footprint(problem, /*output_share=*/0), unlimited, placement);
 }
 
 void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
-  const Footprint footprint(problem, /*outputs=*/false);
+  const Footprint footprint(problem, /*output_share=*/0);
   const GroupId homeless = pack(problem, footprint, memories(problem), placement);
   if (homeless == kNoGroup) return;
   std::ostringstream message;
@@ -291,7 +224,7 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
     return problem.groups().expand(placement);
   }
   keep_to_parameters(problem, placement);
-  const Footprint footprint(problem, /*outputs=*/true);
+  const Footprint footprint(problem, /*output_share=*/1);
   Evaluation evaluation;
   for (int round = 0; round < kMemoryRounds; ++round) {
     const Placement per_op = problem.groups().expand(placement);

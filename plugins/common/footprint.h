@@ -1,0 +1,44 @@
+// The bytes that groups take on devices while a placement is being made, before any step is run.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "berth/problem.h"
+
+namespace berth::policies {
+
+/// a + b, saturating at kNoLimit: what matters is only that it is more than any device has.
+[[nodiscard]] inline std::int64_t plus_bytes(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kNoLimit : sum;
+}
+
+/// Bytes each group needs on its device: parameters, where the problem counts them, and a share of
+/// its outputs. A parameter shared by several groups counts once per device. [thread-compatible]
+class Footprint {
+ public:
+  /// `output_share` in [0, 1]: 0 counts parameters alone; 1 counts every output as if it were held
+  /// for the whole step, which is more than a step holds at once.
+  Footprint(const Problem& problem, double output_share);
+
+  /// All of the group's bytes, as if it were alone on a device.
+  [[nodiscard]] std::int64_t alone(GroupId group) const;
+  /// What the group would add to a device that holds what was put there so far.
+  [[nodiscard]] std::int64_t added(GroupId group, DeviceId device) const;
+  void put(GroupId group, DeviceId device);
+
+ private:
+  [[nodiscard]] std::size_t key(std::size_t shared, DeviceId device) const {
+    return shared * devices_ + static_cast<std::size_t>(device);
+  }
+
+  std::size_t devices_;
+  std::vector<std::int64_t> own_;
+  std::vector<std::vector<std::size_t>> shared_;  // per group, ascending, distinct
+  std::vector<std::int64_t> shared_bytes_;
+  std::unordered_set<std::size_t> resident_;
+};
+
+}  // namespace berth::policies
