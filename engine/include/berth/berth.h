@@ -10,6 +10,7 @@
 #include "berth/frontend.h"   // IWYU pragma: export
 #include "berth/graph.h"      // IWYU pragma: export
 #include "berth/groups.h"     // IWYU pragma: export
+#include "berth/moves.h"      // IWYU pragma: export
 #include "berth/policy.h"     // IWYU pragma: export
 #include "berth/problem.h"    // IWYU pragma: export
 #include "berth/random.h"     // IWYU pragma: export

@@ -157,6 +157,7 @@ class BERTH_EXPORT Simulator {
   [[nodiscard]] StepTrace trace(std::span<const DeviceId> placement) const;
 
  private:
+  friend class MoveEvaluator;
   struct Plan;
   std::unique_ptr<const Plan> plan_;
 };

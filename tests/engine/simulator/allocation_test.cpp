@@ -1,29 +1,10 @@
-// No heap allocation once a workspace is warm. This program replaces operator new to count.
+// No heap allocation once a workspace is warm.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "berth/simulator.h"
+#include "support/allocations.h"
 #include "support/layered_problem.h"
 #include "support/tangled_problem.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace berth::test {
 namespace {

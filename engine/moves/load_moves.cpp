@@ -1,0 +1,250 @@
+// Throughput: the loads of all devices, kept up to date move by move.
+//
+// A move changes the load of two devices by the op's durations, and what devices pay for the
+// tensors that the op makes or reads: for each of those a small table says which devices have
+// readers of it, and how many. So a move takes time in proportion to the op's tensors and the
+// devices that read them, whatever the size of the graph.
+#include <algorithm>
+#include <limits>
+
+#include "moves/device_counts.h"
+#include "moves/exact_sum.h"
+#include "moves/method.h"
+
+namespace berth::moves {
+namespace {
+
+using simulator::Index;
+using simulator::Plan;
+
+/// Lists of numbers per op.
+struct Lists {
+  std::vector<std::uint32_t> begin;
+  std::vector<std::uint32_t> items;
+
+  [[nodiscard]] std::span<const std::uint32_t> of(Index op) const noexcept {
+    return {items.data() + begin[op], items.data() + begin[op + 1]};
+  }
+};
+
+/// visit(report) calls report(op, item) for every item, the same way each time.
+template <typename Visit>
+Lists collect(std::uint32_t ops, const Visit& visit) {
+  Lists lists;
+  lists.begin.assign(ops + 1, 0);
+  visit([&](Index op, std::uint32_t) { ++lists.begin[op + 1]; });
+  for (std::uint32_t op = 0; op < ops; ++op) lists.begin[op + 1] += lists.begin[op];
+  lists.items.resize(lists.begin.back());
+  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
+  visit([&](Index op, std::uint32_t item) { lists.items[next[op]++] = item; });
+  return lists;
+}
+
+class LoadMoves final : public Method {
+ public:
+  explicit LoadMoves(const Plan& plan);
+
+  void reset(std::span<const DeviceId> placement) override;
+  MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) override;
+  void accept() override;
+
+ private:
+  void apply(OpId op, DeviceId to);
+  void undo();
+  void relocate_readers(Index op, std::uint32_t from, std::uint32_t to);
+  /// Adds to the loads what everyone pays for `message`, or takes it away.
+  template <int kSign>
+  void charge(std::uint32_t message);
+  void place_shared(std::uint32_t parameter, std::uint32_t device);
+  [[nodiscard]] Worth current() const;
+  [[nodiscard]] double largest_total_us() const;
+
+  const Plan& plan_;
+  Lists reads_;       ///< by op: messages
+  Lists parameters_;  ///< by op: shared parameters
+  TickScale scale_;
+  std::vector<std::uint32_t> device_;  ///< by Index
+  std::vector<std::uint8_t> host_;     ///< by device
+  DeviceCounts receivers_;             ///< by message
+  DeviceCounts holders_;               ///< by shared parameter
+  std::vector<Ticks> load_;            ///< by device
+  std::vector<std::int64_t> bytes_;    ///< by device
+  std::vector<Move> undo_;             ///< the way back to the placement kept
+  Worth candidate_;
+};
+
+LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
+  reads_ = collect(plan.op_count, [&](const auto& report) {
+    for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
+      if (plan.message_tensor[m] == kNoTensor) continue;
+      for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
+        report(plan.consumers[e], m);
+      }
+    }
+  });
+  const auto& shared = plan.graph().shared_parameters();
+  parameters_ = collect(plan.op_count, [&](const auto& report) {
+    for (std::uint32_t p = 0; p < shared.size(); ++p) {
+      for (const OpId op : shared[p].consumers) report(plan.index_of(op), p);
+    }
+  });
+  for (const simulator::Message& message : plan.messages) {
+    receivers_.add_row(message.end - message.begin, plan.device_count);
+  }
+  for (const Graph::SharedParameter& parameter : shared) {
+    holders_.add_row(parameter.consumers.size(), plan.device_count);
+  }
+  for (DeviceId d = 0; d < plan.cluster().device_count(); ++d) {
+    host_.push_back(plan.cluster().device(d).host ? 1 : 0);
+  }
+  scale_ = TickScale(largest_total_us());
+  undo_.reserve(plan.op_count);
+}
+
+/// No load comes above this.
+double LoadMoves::largest_total_us() const {
+  double total = 0;
+  for (Index op = 0; op < plan_.op_count; ++op) {
+    double longest = 0;
+    for (std::size_t at = op; at < plan_.duration_us.size(); at += plan_.op_count) {
+      if (plan_.duration_us[at] < kCannotRun) longest = std::max(longest, plan_.duration_us[at]);
+    }
+    total += longest;
+  }
+  double latency_us = 0;
+  double bytes_per_s = std::numeric_limits<double>::infinity();
+  for (DeviceId src = 0; src < plan_.cluster().device_count(); ++src) {
+    for (DeviceId dst = 0; dst < plan_.cluster().device_count(); ++dst) {
+      if (src == dst) continue;
+      const Route& route = plan_.cluster().route(src, dst);
+      latency_us = std::max(latency_us, route.latency_us);
+      bytes_per_s = std::min(bytes_per_s, route.bandwidth_bytes_per_s);
+    }
+  }
+  for (const std::int64_t bytes : plan_.message_bytes) {
+    total += 2 * (latency_us + static_cast<double>(bytes) / bytes_per_s * 1e6);
+  }
+  return total;
+}
+
+void LoadMoves::reset(std::span<const DeviceId> placement) {
+  placement_.assign(placement.begin(), placement.end());
+  undo_.clear();
+  load_.assign(plan_.device_count, 0);
+  bytes_.assign(plan_.device_count, 0);
+  device_.resize(plan_.op_count);
+  receivers_.clear();
+  holders_.clear();
+  for (Index op = 0; op < plan_.op_count; ++op) {
+    const DeviceId device = placement[static_cast<std::size_t>(plan_.ids[op])];
+    const auto d = static_cast<std::uint32_t>(device);
+    device_[op] = d;
+    load_[d] += scale_.ticks(plan_.durations_on(device)[op]);
+    bytes_[d] += plan_.param_bytes[op];
+    for (const std::uint32_t message : reads_.of(op)) receivers_.add(message, d);
+    for (const std::uint32_t parameter : parameters_.of(op)) place_shared(parameter, d);
+  }
+  for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) charge<+1>(m);
+  worth_ = candidate_ = current();
+}
+
+void LoadMoves::place_shared(std::uint32_t parameter, std::uint32_t device) {
+  if (holders_.add(parameter, device)) {
+    bytes_[device] += plan_.graph().shared_parameters()[parameter].bytes;
+  }
+}
+
+template <int kSign>
+void LoadMoves::charge(std::uint32_t message) {
+  if (plan_.message_tensor[message] == kNoTensor) return;
+  const std::uint32_t src = device_[plan_.message_producer[message]];
+  double slowest_us = 0;
+  for (const DeviceCounts::Entry& receiver : receivers_.row(message)) {
+    const std::uint32_t dst = receiver.device;
+    if (dst == src) continue;
+    const double us =
+        plan_.transfer_us(message, static_cast<DeviceId>(src), static_cast<DeviceId>(dst));
+    slowest_us = std::max(slowest_us, us);
+    if (host_[dst] == 0) load_[dst] += kSign * scale_.ticks(us);
+  }
+  if (host_[src] == 0) load_[src] += kSign * scale_.ticks(slowest_us);
+}
+
+void LoadMoves::apply(OpId id, DeviceId to) {
+  const Index op = plan_.index_of(id);
+  const std::uint32_t from = device_[op];
+  const auto target = static_cast<std::uint32_t>(to);
+  if (from == target) return;
+  undo_.push_back({id, static_cast<DeviceId>(from)});
+  load_[from] -= scale_.ticks(plan_.durations_on(static_cast<DeviceId>(from))[op]);
+  load_[target] += scale_.ticks(plan_.durations_on(to)[op]);
+  bytes_[from] -= plan_.param_bytes[op];
+  bytes_[target] += plan_.param_bytes[op];
+
+  const simulator::OpRow& row = plan_.rows[op];
+  const std::uint32_t last = row.first_message + row.message_count;
+  for (std::uint32_t m = row.first_message; m < last; ++m) charge<-1>(m);
+  device_[op] = target;
+  for (std::uint32_t m = row.first_message; m < last; ++m) charge<+1>(m);
+  relocate_readers(op, from, target);
+}
+
+void LoadMoves::relocate_readers(Index op, std::uint32_t from, std::uint32_t to) {
+  for (const std::uint32_t message : reads_.of(op)) {
+    charge<-1>(message);
+    receivers_.remove(message, from);
+    receivers_.add(message, to);
+    charge<+1>(message);
+  }
+  for (const std::uint32_t parameter : parameters_.of(op)) {
+    if (holders_.remove(parameter, from)) {
+      bytes_[from] -= plan_.graph().shared_parameters()[parameter].bytes;
+    }
+    place_shared(parameter, to);
+  }
+}
+
+void LoadMoves::undo() {
+  // Made backwards, the moves back are recorded too: only the first of them count.
+  for (std::size_t left = undo_.size(); left > 0; --left) {
+    const Move back = undo_[left - 1];
+    apply(back.op, back.to);
+  }
+  undo_.clear();
+}
+
+Worth LoadMoves::current() const {
+  Ticks largest = 0;
+  std::int64_t excess_bytes = 0;
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    largest = std::max(largest, load_[d]);
+    const std::int64_t memory = plan_.cluster().device(static_cast<DeviceId>(d)).memory_bytes;
+    excess_bytes = std::max(excess_bytes, bytes_[d] - memory);
+  }
+  return {scale_.us(largest), excess_bytes};
+}
+
+MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double cutoff_us) {
+  undo();
+  for (const Move& move : moves) apply(move.op, move.to);
+  candidate_ = current();
+  const bool rejected = candidate_.objective_us >= cutoff_us;
+  return {candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes, rejected};
+}
+
+void LoadMoves::accept() {
+  for (const Move& changed : undo_) {
+    const auto op = static_cast<std::size_t>(changed.op);
+    placement_[op] = static_cast<DeviceId>(device_[plan_.index_of(changed.op)]);
+  }
+  undo_.clear();
+  worth_ = candidate_;
+}
+
+}  // namespace
+
+std::unique_ptr<Method> load_moves(const Plan& plan) {
+  return std::make_unique<LoadMoves>(plan);
+}
+
+}  // namespace berth::moves

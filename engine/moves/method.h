@@ -1,0 +1,40 @@
+// How moves are evaluated under one objective.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/moves.h"
+#include "simulator/plan.h"
+
+namespace berth::moves {
+
+struct Worth {
+  double objective_us = 0;
+  std::int64_t excess_bytes = 0;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  virtual void reset(std::span<const DeviceId> placement) = 0;
+  virtual MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) = 0;
+  virtual void accept() = 0;
+
+  [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
+  [[nodiscard]] const Worth& worth() const noexcept { return worth_; }
+
+ protected:
+  std::vector<DeviceId> placement_;  ///< by op; the one kept
+  Worth worth_;                      ///< of it
+};
+
+/// Objective throughput.
+[[nodiscard]] std::unique_ptr<Method> load_moves(const simulator::Plan& plan);
+/// Objective latency.
+[[nodiscard]] std::unique_ptr<Method> step_moves(const Simulator& simulator,
+                                                 const simulator::Plan& plan);
+
+}  // namespace berth::moves

@@ -1,0 +1,63 @@
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/moves.h"
+#include "moves/method.h"
+
+namespace berth {
+
+struct MoveEvaluator::State {
+  explicit State(std::shared_ptr<const Simulator> the_simulator)
+      : simulator(std::move(the_simulator)),
+        method(simulator->problem().options().objective == Objective::throughput
+                   ? moves::load_moves(*simulator->plan_)
+                   : moves::step_moves(*simulator, *simulator->plan_)) {}
+
+  std::shared_ptr<const Simulator> simulator;
+  std::unique_ptr<moves::Method> method;
+  bool started = false;
+  bool proposed = false;
+};
+
+MoveEvaluator::MoveEvaluator(std::shared_ptr<const Simulator> simulator)
+    : state_(std::make_unique<State>(std::move(simulator))) {}
+MoveEvaluator::~MoveEvaluator() = default;
+MoveEvaluator::MoveEvaluator(MoveEvaluator&&) noexcept = default;
+MoveEvaluator& MoveEvaluator::operator=(MoveEvaluator&&) noexcept = default;
+
+const Problem& MoveEvaluator::problem() const noexcept {
+  return state_->simulator->problem();
+}
+
+void MoveEvaluator::reset(std::span<const DeviceId> placement) {
+  state_->method->reset(placement);
+  state_->started = true;
+  state_->proposed = false;
+}
+
+std::span<const DeviceId> MoveEvaluator::placement() const noexcept {
+  return state_->method->placement();
+}
+double MoveEvaluator::objective_us() const noexcept {
+  return state_->method->worth().objective_us;
+}
+std::int64_t MoveEvaluator::excess_bytes() const noexcept {
+  return state_->method->worth().excess_bytes;
+}
+
+MoveEvaluator::Candidate MoveEvaluator::propose(std::span<const Move> moves, double cutoff_us) {
+  if (!state_->started) {
+    throw Error(ErrorCode::invalid_argument,
+                "moves were proposed before there was a placement; call reset(placement) first");
+  }
+  state_->proposed = true;
+  return state_->method->propose(moves, cutoff_us);
+}
+
+void MoveEvaluator::accept() {
+  if (!state_->proposed) return;
+  state_->method->accept();
+  state_->proposed = false;
+}
+
+}  // namespace berth

@@ -1,0 +1,198 @@
+#include "berth/moves.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "berth/evaluator.h"
+#include "support/expect_error.h"
+#include "support/layered_problem.h"
+#include "support/random_problem.h"
+#include "support/tangled_problem.h"
+
+namespace berth::test {
+namespace {
+
+constexpr Semantics kBoth[] = {Semantics::placeto, Semantics::dataflow};
+
+/// Calls check(problem, random) over problems of several sizes.
+template <typename Check>
+void on_random_problems(Semantics semantics, Objective objective, int problems, Check&& check) {
+  for (int seed = 0; seed < problems; ++seed) {
+    CAPTURE(seed);
+    CAPTURE(semantics_name(semantics));
+    CAPTURE(objective_name(objective));
+    Random random(static_cast<std::uint64_t>(seed));
+    TangledShape shape;
+    shape.ops = 1 + static_cast<int>(random.below(seed % 5 == 0 ? 300 : 60));
+    // Now and then more devices than are scanned for the next event.
+    shape.devices = seed % 10 == 9 ? 9 + static_cast<int>(random.below(16))
+                                   : 1 + static_cast<int>(random.below(6));
+    check(tangled_problem(random, semantics, objective, shape), random);
+  }
+}
+
+std::vector<Move> any_moves(Random& random, const Problem& problem, std::size_t most) {
+  std::vector<Move> moves(1 + random.below(most));
+  for (Move& move : moves) {
+    move.op =
+        static_cast<OpId>(random.below(static_cast<std::uint64_t>(problem.graph().op_count())));
+    move.to = static_cast<DeviceId>(
+        random.below(static_cast<std::uint64_t>(problem.cluster().device_count())));
+  }
+  return moves;
+}
+
+Placement with(Placement placement, const std::vector<Move>& moves) {
+  for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
+  return placement;
+}
+
+/// The same for latency; for throughput up to the rounding of the simulator's sums.
+void check_objective(const Problem& problem, double us, double reference_us) {
+  if (problem.options().objective == Objective::latency) {
+    CHECK(us == reference_us);
+  } else {
+    CHECK(us == doctest::Approx(reference_us).epsilon(1e-12));
+  }
+}
+
+Evaluation evaluate(const Simulator& simulator, const Placement& placement) {
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(placement, workspace, evaluation);
+  return evaluation;
+}
+
+/// A walk of `steps` proposals; every figure is checked against a full evaluation.
+void check_walk(const std::shared_ptr<const Problem>& problem, Random& random, int steps) {
+  const auto simulator = std::make_shared<const Simulator>(problem);
+  MoveEvaluator evaluator(simulator);
+  Placement placement = any_placement(random, *problem);
+  evaluator.reset(placement);
+  for (int step = 0; step < steps; ++step) {
+    CAPTURE(step);
+    const Evaluation base = evaluate(*simulator, placement);
+    check_objective(*problem, evaluator.objective_us(), base.objective_us);
+    CHECK(evaluator.excess_bytes() == base.excess_bytes);
+    CHECK(evaluator.feasible() == base.feasible);
+    CHECK(std::equal(placement.begin(), placement.end(), evaluator.placement().begin(),
+                     evaluator.placement().end()));
+
+    const auto moves = any_moves(random, *problem, step % 4 == 0 ? 8 : 1);
+    const Placement moved = with(placement, moves);
+    const Evaluation reference = evaluate(*simulator, moved);
+    const double cutoff_us =
+        random.uniform() < 0.5 ? kCannotRun : base.objective_us * (0.8 + 0.3 * random.uniform());
+    const MoveEvaluator::Candidate candidate = evaluator.propose(moves, cutoff_us);
+    if (candidate.rejected) {
+      CHECK(candidate.objective_us >= cutoff_us);
+      CHECK(reference.objective_us * (1 + 1e-12) >= candidate.objective_us);
+      CHECK(candidate.excess_bytes == 0);
+    } else {
+      CHECK(candidate.objective_us < cutoff_us);
+      check_objective(*problem, candidate.objective_us, reference.objective_us);
+      CHECK(candidate.excess_bytes == reference.excess_bytes);
+    }
+    const double draw = random.uniform();
+    if (draw < 0.4) {
+      evaluator.accept();
+      placement = moved;
+      if (draw < 0.1) evaluator.accept();  // nothing is left to accept
+    } else if (draw < 0.45) {
+      placement = any_placement(random, *problem);
+      evaluator.reset(placement);
+    }
+  }
+}
+
+TEST_CASE("MoveEvaluator: every figure is the simulator's") {
+  for (const Semantics semantics : kBoth) {
+    on_random_problems(semantics, Objective::latency, 300, [](const auto& problem, Random& random) {
+      check_walk(problem, random, 25);
+    });
+  }
+  on_random_problems(Semantics::dataflow, Objective::throughput, 300,
+                     [](const auto& problem, Random& random) { check_walk(problem, random, 25); });
+}
+
+TEST_CASE("MoveEvaluator: a long walk on a larger graph") {
+  for (const bool ties : {false, true}) {
+    LayeredShape layered;
+    layered.ops = 900;
+    layered.edges = 1600;
+    layered.ties = ties;
+    const auto graph = layered_graph(3, layered);
+    const auto cluster = equal_devices(4, 5);
+    for (const Semantics semantics : kBoth) {
+      ProblemOptions options;
+      options.semantics = semantics;
+      Random random(11);
+      check_walk(std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster),
+                                                 nullptr, options),
+                 random, 150);
+    }
+  }
+}
+
+TEST_CASE("MoveEvaluator: loads do not depend on the moves that led to them") {
+  on_random_problems(Semantics::dataflow, Objective::throughput, 100,
+                     [](const auto& problem, Random& random) {
+                       const auto simulator = std::make_shared<const Simulator>(problem);
+                       MoveEvaluator walked(simulator);
+                       walked.reset(any_placement(random, *problem));
+                       for (int step = 0; step < 200; ++step) {
+                         (void)walked.propose(any_moves(random, *problem, 4));
+                         if (random.uniform() < 0.5) walked.accept();
+                       }
+                       MoveEvaluator fresh(simulator);
+                       fresh.reset(walked.placement());
+                       CHECK(walked.objective_us() == fresh.objective_us());
+                     });
+}
+
+TEST_CASE("MoveEvaluator: a proposal leaves the placement kept alone") {
+  const auto graph = layered_graph(1, {.ops = 60, .edges = 90});
+  const auto cluster = equal_devices(2);
+  const auto simulator = std::make_shared<const Simulator>(
+      std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster)));
+  MoveEvaluator evaluator(simulator);
+  SUBCASE("there is none before the first reset") {
+    CHECK(evaluator.placement().empty());
+    const Move move{0, 1};
+    expect_error(ErrorCode::invalid_argument, {"reset(placement)"}, [&] {
+      (void)evaluator.propose({&move, 1});
+    });
+    evaluator.accept();
+    CHECK(evaluator.placement().empty());
+  }
+  SUBCASE("only accept changes it") {
+    const Placement all_on_first(60, 0);
+    evaluator.reset(all_on_first);
+    const double before_us = evaluator.objective_us();
+    const Move there[] = {{5, 1}, {5, 0}, {5, 1}};
+    (void)evaluator.propose(there);
+    CHECK(evaluator.objective_us() == before_us);
+    CHECK(evaluator.placement()[5] == 0);
+    const Move other{7, 1};
+    (void)evaluator.propose({&other, 1});
+    evaluator.accept();
+    CHECK(evaluator.placement()[5] == 0);
+    CHECK(evaluator.placement()[7] == 1);
+    // The last of several moves of one op counts.
+    (void)evaluator.propose(there);
+    evaluator.accept();
+    CHECK(evaluator.placement()[5] == 1);
+  }
+  SUBCASE("no moves change nothing") {
+    evaluator.reset(Placement(60, 0));
+    CHECK(evaluator.propose({}).objective_us == evaluator.objective_us());
+    const Move stay{3, 0};
+    CHECK(evaluator.propose({&stay, 1}).objective_us == evaluator.objective_us());
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
