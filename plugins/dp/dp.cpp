@@ -1,0 +1,146 @@
+// The best contiguous split by dynamic programming over ideals (Tarnawski et al., "Efficient
+// Algorithms for Device Placement of DNN Graph Operators", NeurIPS 2020): the graph is cut into one
+// part per device, each the difference of two downward-closed sets, so that the largest load is
+// least.
+//
+// contraction.h  the graph that is cut
+// ideals.h       the sets between which it is cut
+// split.h        the dynamic program
+// here           how many sets are looked at: first the prefixes of one order, then all that lie
+//                within a few positions of it, then more, until all are there or there are too many
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/plugin.h"
+#include "common/repair.h"
+#include "dp/contraction.h"
+#include "dp/ideals.h"
+#include "dp/split.h"
+
+namespace berth::policies {
+namespace {
+
+/// Entries of the program's table: ideals times states. Bounds its memory to some 70 MB.
+constexpr std::size_t kMaxEntries = std::size_t{1} << 22;
+/// Ideals times nodes and tensors: what is summed up before the program starts, some 0.1 s.
+constexpr std::size_t kMaxSums = std::size_t{1} << 27;
+
+class DpPolicy final : public Policy {
+ public:
+  explicit DpPolicy(const Options& options)
+      : ideals_(options.integer("ideals")), pairs_(options.integer("pairs")) {
+    if (ideals_ < 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "dp: ideals = " + std::to_string(ideals_) + "; give a number >= 1");
+    }
+    if (pairs_ < 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "dp: pairs = " + std::to_string(pairs_) + "; give a number >= 1");
+    }
+  }
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    const SplitGraph graph(problem);
+    const Report report = [&](const Split& split, const std::string& text) {
+      if (!context.progress || split.parts.empty()) return;
+      GroupPlacement placement = place_parts(graph, split);
+      keep_to_kinds(problem, placement);
+      context.progress(evaluator.evaluate(problem.groups().expand(placement)).objective_us, text);
+    };
+    const Split split = search(graph, context.should_stop, report);
+    if (split.parts.empty()) {
+      // Stopped at once, or no split obeys kinds and memory.
+      SingleDevice single = best_single_device(evaluator);
+      if (single.device != kNoDevice) return std::move(single.placement);
+    }
+    return finish(problem, evaluator, place_parts(graph, split), /*fit_memory=*/true);
+  }
+
+ private:
+  using Report = std::function<void(const Split& split, const std::string& text)>;
+  using Stop = std::function<bool()>;
+
+  /// Devices of each class in the cluster's order; without parts, all on one.
+  static GroupPlacement place_parts(const SplitGraph& graph, const Split& split) {
+    std::vector<DeviceId> device_of_node(static_cast<std::size_t>(graph.count()),
+                                         graph.classes().front().devices.front());
+    std::vector<std::size_t> used(graph.classes().size(), 0);
+    for (const SplitPart& part : split.parts) {
+      const DeviceId device = graph.classes()[part.of_class].devices[used[part.of_class]++];
+      for (const Node node : part.nodes) device_of_node[static_cast<std::size_t>(node)] = device;
+    }
+    return graph.expand(device_of_node);
+  }
+
+  /// Widens the window until it leaves nothing out or the work allowed is done.
+  Split search(const SplitGraph& graph, const Stop& should_stop, const Report& report) const {
+    Split best;
+    std::size_t states = 1;
+    for (const SplitClass& c : graph.classes()) states *= c.devices.size() + 1;
+    const std::size_t most =
+        std::min({static_cast<std::size_t>(ideals_), kMaxEntries / states,
+                  kMaxSums / (static_cast<std::size_t>(graph.count()) + graph.tensors().size())});
+    std::int64_t pairs_left = pairs_;
+    for (Node window = 0;; window = std::max<Node>(1, 2 * window)) {
+      const std::size_t count =
+          window == 0 ? std::numeric_limits<std::size_t>::max() : most;  // prefixes are few
+      const auto ideals = Ideals::enumerate(graph, {window, count, should_stop});
+      if (!ideals) {
+        report(best, "too many ideals for a wider window");
+        return best;
+      }
+      SplitSearch splits(graph, *ideals);
+      const bool complete = improve(splits, should_stop, pairs_left, best);
+      pairs_left -= splits.pairs();
+      const std::string among = std::to_string(ideals->size()) + " ideals";
+      if (!complete) {
+        report(best, "stopped among " + among);
+        return best;
+      }
+      if (ideals->all()) {
+        report(best, "the best contiguous split: all " + among);
+        return best;
+      }
+      report(best, among + " within " + std::to_string(window) + " positions of one order");
+    }
+  }
+
+  /// Tries limits on the load from the bound up to the best known: low ones are quickly refuted,
+  /// and the first that is met ends the search. False where the work allowed did not suffice.
+  static bool improve(SplitSearch& splits, const Stop& should_stop, std::int64_t pairs_left,
+                      Split& best) {
+    const double bound_us = splits.bound_us();
+    for (const double share : {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0}) {
+      const bool known = best.load_us < kCannotRun;
+      if (!known && share < 1) continue;
+      const double limit_us =
+          known ? bound_us + share * (best.load_us - bound_us) : std::numeric_limits<double>::max();
+      Split split;
+      const auto outcome = splits.below({limit_us, pairs_left, should_stop}, split);
+      if (split.load_us < best.load_us) best = split;
+      if (outcome == SplitSearch::Outcome::gave_up) return false;
+      if (outcome == SplitSearch::Outcome::found) return true;
+    }
+    return true;
+  }
+
+  std::int64_t ideals_;
+  std::int64_t pairs_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"ideals", OptionType::integer, "100000",
+     "downward-closed sets to cut between, >= 1; where there are more, only those near one order"},
+    {"pairs", OptionType::integer, "5000000",
+     "pairs of such sets to look at, >= 1; where that does not suffice, the best split so far"}};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::DpPolicy, "dp", "1.0",
+                    "contiguous split with the smallest largest load, transfers included, by "
+                    "dynamic programming over ideals",
+                    berth::policies::kOptions)
