@@ -1,0 +1,58 @@
+// What list schedulers share beside the schedule itself: ranks, and the search for one that fits.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "berth/evaluator.h"
+#include "berth/policy.h"
+#include "berth/problem.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+
+inline constexpr OptionSpec kScheduleContentionOption = {
+    "contention", OptionType::boolean, "true",
+    "let estimated transfers wait for each other on engines and channels; false: as published"};
+
+/// Times averaged over devices, as list schedulers rank ops by them. [thread-safe: immutable]
+class MeanTimes {
+ public:
+  /// Averages over `devices` (not empty), and over the ordered pairs of distinct ones.
+  MeanTimes(const Problem& problem, const std::vector<DeviceId>& devices);
+
+  /// Over the devices that can run `op`, overheads included (where none of `devices` can: over all
+  /// that do).
+  [[nodiscard]] double op_us(OpId op) const;
+  /// What an edge with so many bytes takes between devices.
+  [[nodiscard]] double transfer_us(std::int64_t bytes) const {
+    return latency_us_ + static_cast<double>(bytes) * us_per_byte_;
+  }
+  /// A control edge costs latency.
+  [[nodiscard]] double edge_us(const Edge& edge) const;
+
+ private:
+  const Problem& problem_;
+  std::vector<DeviceId> devices_;
+  std::vector<DeviceId> all_;
+  double latency_us_ = 0;
+  double us_per_byte_ = 0;
+};
+
+/// Upward rank of every op: the longest path from it to a sink, both included, of mean compute and
+/// mean transfer times (Topcuoglu, Hariri, Wu, TPDS 2002, section 4.1). By op.
+[[nodiscard]] std::vector<double> upward_ranks_us(const Problem& problem, const MeanTimes& means);
+
+/// Ops by falling rank, each after its producers (among equals the order of the graph).
+[[nodiscard]] std::vector<OpId> by_rank(const Graph& graph, const std::vector<double>& ranks_us);
+
+/// Places with more and more of the outputs counted against memory until the evaluator says that
+/// the step fits: schedulers that count every output as held for the whole step, as Baechi does,
+/// would spread ops for memory that a step gives back long before its end. `schedule` gives a
+/// placement for a share of the outputs in [0, 1]. The answer goes through `finish`; where none
+/// fits, the one that overflows least does. Without `repair`, the first is taken.
+[[nodiscard]] Placement place_within_memory(
+    const Problem& problem, Evaluator& evaluator, const PlaceContext& context, bool repair,
+    const std::function<GroupPlacement(double output_share)>& schedule);
+
+}  // namespace berth::policies

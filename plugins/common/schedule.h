@@ -1,0 +1,101 @@
+// A schedule of one step that grows op by op: what list schedulers share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/problem.h"
+#include "common/footprint.h"
+#include "common/repair.h"
+#include "common/timeline.h"
+
+namespace berth::policies {
+
+struct ScheduleRules {
+  /// Transfers wait for each other as in the problem's semantics: for the sender's outgoing engine
+  /// (`placeto`: its bus), the receiver's incoming one and the route's channels. Otherwise each
+  /// takes its route's time alone, as the classic papers have it.
+  bool contention = true;
+  /// How much of the outputs, and of their copies on other devices, counts against a device's
+  /// memory; see Footprint. With 1, groups of one op and no workspaces, what has room fits.
+  double output_share = 0;
+};
+
+/// Ops with their starts, the transfers between them, and the memory their groups take. The first
+/// op of a group to be placed fixes the device of all of them. An estimate: an executor orders
+/// ops and transfers by rules of its own. [thread-compatible]
+class Schedule {
+ public:
+  Schedule(const Problem& problem, ScheduleRules rules);
+
+  /// How long `op` keeps `device` busy, overheads and pauses included; kCannotRun if it cannot.
+  [[nodiscard]] double busy_us(OpId op, DeviceId device) const;
+  /// When the inputs of `op` that are placed so far could be on `device`. Without contention it
+  /// does not change while other ops are placed, but for copies that they leave there.
+  [[nodiscard]] double ready_us(OpId op, DeviceId device) const;
+  /// The first gap of the device that is long enough for `op`, from `ready_us` on.
+  [[nodiscard]] double start_us(OpId op, DeviceId device, double ready_us) const;
+  /// From here on the device is free.
+  [[nodiscard]] double free_us(DeviceId device) const { return devices_[at(device)].end_us(); }
+
+  /// Schedules `op`, whose producers are placed and whose device is its group's or, if it has none
+  /// yet, any; and the transfers of its inputs.
+  void place(OpId op, DeviceId device);
+
+  [[nodiscard]] bool placed(OpId op) const { return end_us_[at(op)] >= 0; }
+  [[nodiscard]] double end_us(OpId op) const { return end_us_[at(op)]; }
+  /// The end of the last op.
+  [[nodiscard]] double makespan_us() const { return makespan_us_; }
+
+  /// kNoDevice where no op of the group is placed yet.
+  [[nodiscard]] DeviceId device_of(GroupId group) const { return placement_[at(group)]; }
+  /// Whether the device's memory holds the group beside what was placed there.
+  [[nodiscard]] bool has_room(GroupId group, DeviceId device) const;
+  /// The devices of `among` that can run the group and have room for it; where none has, the one
+  /// that then overflows least; where none of `among` can run it, the same of all devices.
+  void candidates(GroupId group, const std::vector<DeviceId>& among,
+                  std::vector<DeviceId>& out) const;
+  /// Device by group; what was not placed goes to the first device that can run it.
+  [[nodiscard]] GroupPlacement placement() const;
+
+ private:
+  static std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+  static constexpr std::int32_t kNone = -1;
+  /// A tensor that arrives on a device; the copies of one tensor are a chain.
+  struct Copy {
+    DeviceId device;
+    double arrival_us;
+    std::int32_t next;
+  };
+
+  [[nodiscard]] std::int64_t copy_bytes(TensorId tensor) const;
+  /// Bytes of the copies that would come to `device` with the group, as far as is known.
+  [[nodiscard]] std::int64_t incoming_bytes(GroupId group, DeviceId device) const;
+  /// What the device would hold with the group on it.
+  [[nodiscard]] std::int64_t filled_bytes(GroupId group, DeviceId device) const;
+  void narrow(GroupId group, const std::vector<DeviceId>& among, std::vector<DeviceId>& out) const;
+  /// The arrival of `tensor` on `device` if it was sent there already, else a negative number.
+  [[nodiscard]] double known_arrival_us(TensorId tensor, DeviceId device) const;
+  [[nodiscard]] double transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const;
+  [[nodiscard]] double transfer_start_us(DeviceId src, DeviceId dst, double from_us,
+                                         double transfer_us) const;
+  double send(const Edge& edge, DeviceId src, DeviceId dst);
+
+  const Problem& problem_;
+  const Graph& graph_;
+  const Cluster& cluster_;
+  ScheduleRules rules_;
+  bool broadcasts_;  // placeto: one transfer reaches all receivers
+  double device_gap_us_ = 0;
+  double transfer_gap_us_ = 0;
+  GroupPlacement placement_;
+  Footprint footprint_;
+  std::vector<std::int64_t> used_bytes_;  // by device
+  std::vector<double> end_us_;            // by op; negative = not placed
+  std::vector<Timeline> devices_, outgoing_, incoming_, channels_;
+  std::vector<std::int32_t> first_copy_;  // by tensor, into copies_
+  std::vector<Copy> copies_;
+  double makespan_us_ = 0;
+};
+
+}  // namespace berth::policies
