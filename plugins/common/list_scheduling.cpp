@@ -50,8 +50,7 @@ double MeanTimes::op_us(OpId op) const {
 }
 
 double MeanTimes::edge_us(const Edge& edge) const {
-  return edge.tensor == kNoTensor ? latency_us_
-                                  : transfer_us(problem_.graph().bytes(edge.tensor));
+  return edge.tensor == kNoTensor ? latency_us_ : transfer_us(problem_.graph().bytes(edge.tensor));
 }
 
 std::vector<double> upward_ranks_us(const Problem& problem, const MeanTimes& means) {

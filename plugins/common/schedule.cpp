@@ -132,8 +132,7 @@ void Schedule::place(OpId op, DeviceId device) {
   const GroupId group = problem_.groups().of(op);
   if (placement_[at(group)] == kNoDevice) {
     placement_[at(group)] = device;
-    used_bytes_[at(device)] =
-        plus_bytes(used_bytes_[at(device)], footprint_.added(group, device));
+    used_bytes_[at(device)] = plus_bytes(used_bytes_[at(device)], footprint_.added(group, device));
     footprint_.put(group, device);
   }
   double ready_us = 0;
@@ -150,7 +149,8 @@ void Schedule::place(OpId op, DeviceId device) {
   }
   const double start = start_us(op, device, ready_us);
   devices_[at(device)].occupy(start, busy_us(op, device));
-  end_us_[at(op)] = start + busy_us(op, device) - (problem_.cost_us(op, device) == 0 ? 0 : device_gap_us_);
+  end_us_[at(op)] =
+      start + busy_us(op, device) - (problem_.cost_us(op, device) == 0 ? 0 : device_gap_us_);
   makespan_us_ = std::max(makespan_us_, end_us_[at(op)]);
 }
 
@@ -182,6 +182,13 @@ std::int64_t Schedule::filled_bytes(GroupId group, DeviceId device) const {
 bool Schedule::has_room(GroupId group, DeviceId device) const {
   const std::int64_t memory = cluster_.device(device).memory_bytes;
   return memory == kNoLimit || filled_bytes(group, device) <= memory;
+}
+
+bool Schedule::fits() const {
+  for (DeviceId device = 0; device < cluster_.device_count(); ++device) {
+    if (used_bytes_[at(device)] > cluster_.device(device).memory_bytes) return false;
+  }
+  return true;
 }
 
 void Schedule::narrow(GroupId group, const std::vector<DeviceId>& among,

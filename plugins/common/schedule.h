@@ -51,6 +51,8 @@ class Schedule {
   [[nodiscard]] DeviceId device_of(GroupId group) const { return placement_[at(group)]; }
   /// Whether the device's memory holds the group beside what was placed there.
   [[nodiscard]] bool has_room(GroupId group, DeviceId device) const;
+  /// Whether all that was placed has room.
+  [[nodiscard]] bool fits() const;
   /// The devices of `among` that can run the group and have room for it; where none has, the one
   /// that then overflows least; where none of `among` can run it, the same of all devices.
   void candidates(GroupId group, const std::vector<DeviceId>& among,

@@ -72,8 +72,8 @@ void Timeline::occupy(double start_us, double duration_us) {
 
 void Timeline::refresh(Index index) {
   Gap& here = gap(index);
-  here.longest_us = std::max({here.end_us - here.start_us, longest_us(here.left),
-                              longest_us(here.right)});
+  here.longest_us =
+      std::max({here.end_us - here.start_us, longest_us(here.left), longest_us(here.right)});
 }
 
 Timeline::Index Timeline::insert(Index root, Index added) {

@@ -33,9 +33,7 @@ class Timeline {
   };
 
   [[nodiscard]] Gap& gap(Index index) { return gaps_[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] const Gap& gap(Index index) const {
-    return gaps_[static_cast<std::size_t>(index)];
-  }
+  [[nodiscard]] const Gap& gap(Index index) const { return gaps_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] double longest_us(Index index) const {
     return index == kNone ? -1 : gap(index).longest_us;
   }

@@ -15,11 +15,10 @@ class HeftPolicy final : public Policy {
 
   Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    return place_within_memory(
-        problem, evaluator, context, repair_, [&](double output_share) {
-          return schedule_by_earliest_finish(problem, devices, {contention_, output_share}, context)
-              .placement();
-        });
+    return place_within_memory(problem, evaluator, context, repair_, [&](double output_share) {
+      return schedule_by_earliest_finish(problem, devices, {contention_, output_share}, context)
+          .placement();
+    });
   }
 
  private:

@@ -49,9 +49,8 @@ TEST_CASE("heft: the published example") {
 
 TEST_CASE("heft: an op goes into a gap that it does not lengthen") {
   // op0 -> op1 leaves device b waiting for 50 bytes; op2 and op3 rank lower and fit before.
-  const auto problem = small_problem({{"a", "x"}, {"b", "y"}},
-                                     {{{10, 100}}, {{200, 20}}, {{30, 25}}, {{30, 5}}},
-                                     {{0, 1, 50}});
+  const auto problem = small_problem(
+      {{"a", "x"}, {"b", "y"}}, {{{10, 100}}, {{200, 20}}, {{30, 25}}, {{30, 5}}}, {{0, 1, 50}});
   const Schedule schedule = schedule_by_earliest_finish(*problem, {0, 1}, {}, {});
   CHECK(schedule.placement() == GroupPlacement{0, 1, 1, 1});
   CHECK(schedule.end_us(1) == 80);
@@ -65,8 +64,7 @@ TEST_CASE("heft: transfers on one engine follow each other where they contend") 
                                      {{{1, 1000}}, {{50, 4}}, {{50, 4}}, {{50, 4}}},
                                      {{0, 1, 40}, {0, 2, 40}, {0, 3, 40}});
   const std::vector<DeviceId> devices{0, 1, 2};
-  const Schedule alone =
-      schedule_by_earliest_finish(*problem, devices, {.contention = false}, {});
+  const Schedule alone = schedule_by_earliest_finish(*problem, devices, {.contention = false}, {});
   CHECK(alone.placement() == GroupPlacement{0, 1, 2, 1});
   CHECK(alone.makespan_us() == 49);
   const Schedule contended = schedule_by_earliest_finish(*problem, devices, {}, {});
@@ -85,10 +83,10 @@ TEST_CASE("heft: a tensor is sent once per device") {
   builder.add_input(1, tensor);
   builder.add_input(2, tensor);
   const auto machine = small_problem({{"a", "x"}, {"b", "y"}}, {{{1, 1}}}, {});
-  const Problem problem(builder.build(), machine->shared_cluster(),
-                        std::make_shared<const Costs>(
-                            std::vector<std::vector<double>>{{1, 100, 100}, {1000, 10, 10}},
-                            std::vector<std::int64_t>(), "test"));
+  const Problem problem(
+      builder.build(), machine->shared_cluster(),
+      std::make_shared<const Costs>(std::vector<std::vector<double>>{{1, 100, 100}, {1000, 10, 10}},
+                                    std::vector<std::int64_t>(), "test"));
   const Schedule schedule = schedule_by_earliest_finish(problem, {0, 1}, {}, {});
   CHECK(schedule.placement() == GroupPlacement{0, 1, 1});
   CHECK(schedule.makespan_us() == 61);

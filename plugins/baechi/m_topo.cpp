@@ -1,0 +1,71 @@
+// Baechi's m-TOPO (Jeon et al., SoCC 2020, section 3.1): ops in topological order fill one device
+// after the other, each up to an equal share of all the bytes (parameters and outputs) plus the
+// largest op's.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "berth/plugin.h"
+#include "common/footprint.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+namespace {
+
+class FillPolicy final : public Policy {
+ public:
+  explicit FillPolicy(const Options& options)
+      : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
+    return finish(problem, evaluator, fill(problem, devices), repair_);
+  }
+
+ private:
+  static GroupPlacement fill(const Problem& problem, const std::vector<DeviceId>& devices) {
+    Footprint footprint(problem, /*output_share=*/1);
+    const GroupId count = problem.groups().count();
+    std::int64_t total_bytes = 0;
+    std::int64_t largest_bytes = 0;
+    for (GroupId group = 0; group < count; ++group) {
+      const std::int64_t bytes = footprint.alone(group);
+      total_bytes = plus_bytes(total_bytes, bytes);
+      largest_bytes = std::max(largest_bytes, bytes);
+    }
+    const std::int64_t share_bytes =
+        plus_bytes(total_bytes / static_cast<std::int64_t>(devices.size()), largest_bytes);
+
+    GroupPlacement placement;
+    placement.reserve(static_cast<std::size_t>(count));
+    std::size_t filling = 0;
+    std::int64_t used_bytes = 0;
+    for (GroupId group = 0; group < count; ++group) {
+      if (plus_bytes(used_bytes, footprint.added(group, devices[filling])) > share_bytes &&
+          filling + 1 < devices.size()) {
+        ++filling;
+        used_bytes = 0;
+      }
+      used_bytes = plus_bytes(used_bytes, footprint.added(group, devices[filling]));
+      footprint.put(group, devices[filling]);
+      placement.push_back(devices[filling]);
+    }
+    return placement;
+  }
+
+  bool hosts_;
+  bool repair_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"hosts", OptionType::boolean, "false",
+     "fill host devices too; false keeps them for what nothing else can run"},
+    kRepairOption};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::FillPolicy, "m-topo", "1.0",
+                    "fills one device after the other in topological order (Baechi)",
+                    berth::policies::kOptions)
