@@ -41,7 +41,7 @@ std::int64_t parse_dimension(const std::string& text, const std::string& option)
 std::vector<std::int64_t> parse_shape(const std::string& text, const std::string& option) {
   std::vector<std::int64_t> shape;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const std::size_t end = std::min(text.find_first_of("x,", begin), text.size());
     shape.push_back(parse_dimension(text.substr(begin, end - begin), option));
     begin = end + 1;
   }
@@ -55,12 +55,14 @@ bool carries_costs(const Graph& graph) {
   return false;
 }
 
-std::shared_ptr<const Costs> make_costs(const Graph& graph, const Cluster& cluster,
+std::shared_ptr<const Costs> make_costs(Engine& engine, const Graph& graph, const Cluster& cluster,
                                         const std::optional<std::string>& choice) {
   const std::string source = choice.value_or(carries_costs(graph) ? "stated" : "roofline");
   if (source == "stated") return Costs::stated(graph, cluster);
   if (source == "roofline") return Costs::roofline(graph, cluster);
-  return load_costs(source, graph, cluster);
+  LoadedCosts loaded = engine.load_costs(source, graph, cluster);
+  for (const std::string& note : loaded.notes) log_note(note);
+  return std::move(loaded.costs);
 }
 
 /// A check of an option's value while the command line is read; `what` returns what is wrong.
@@ -142,10 +144,19 @@ void ModelOptions::add_to(CLI::App& app) {
                  load.dims[name] = parse_dimension(value, "--dim");
                });
   add_repeated(app, "--shape", "NAME=SHAPE",
-               "shape of a model input, such as data=1x3x224x224; repeatable",
+               "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224; repeatable",
                [this](const std::string& text) {
                  auto [name, value] = split_assignment(text, "--shape");
                  load.shapes[name] = parse_shape(value, "--shape");
+               });
+  add_repeated(app, "--fetch", "NAME",
+               "load only what computes this op or tensor, such as train_op or loss:0; repeatable; "
+               "default: the model's outputs or, where it has one, its training step",
+               [this](const std::string& text) {
+                 if (text.empty()) {
+                   throw CLI::ValidationError("--fetch", "name an op or a tensor of the model");
+                 }
+                 load.fetches.push_back(text);
                });
 }
 
@@ -155,7 +166,8 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
       ->type_name("PRESET|FILE");
   app.add_option("--costs", costs,
                  "where compute times come from: roofline, stated (in the graph file) or a file "
-                 "with them; default: stated where the graph has them, else roofline")
+                 "with them (berth.costs/1, or a profile such as TensorFlow's RunMetadata); "
+                 "default: stated where the graph has them, else roofline")
       ->type_name("SOURCE");
   add_checked(app, "--semantics", semantics, "dataflow|placeto",
               "rules of the simulated step; default: dataflow",
@@ -218,7 +230,9 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
     const auto found = config.settings.find("budget");
     if (search.budget && !std::holds_alternative<std::string>(found->second)) *search.budget += "s";
   }
-  model.load.dims.insert(config.dims.begin(), config.dims.end());
+  model.load.dims.insert(config.load.dims.begin(), config.load.dims.end());
+  model.load.shapes.insert(config.load.shapes.begin(), config.load.shapes.end());
+  if (model.load.fetches.empty()) model.load.fetches = config.load.fetches;
 }
 
 std::shared_ptr<const Graph> load_model(Engine& engine, const ModelOptions& options) {
@@ -237,7 +251,7 @@ std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& 
   // The small file first: a wrong name is told at once.
   const auto cluster = load_cluster(*choices.cluster);
   const auto graph = load_model(engine, model);
-  const auto costs = make_costs(*graph, *cluster, choices.costs);
+  const auto costs = make_costs(engine, *graph, *cluster, choices.costs);
   const auto groups =
       choices.groups ? coarsen(*graph, *costs, static_cast<GroupId>(*choices.groups)) : nullptr;
   ProblemOptions options;

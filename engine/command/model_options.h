@@ -17,7 +17,7 @@
 
 namespace berth::command {
 
-/// The model and how to bind its dynamic dimensions.
+/// The model, which part of it to load, and how to bind its dynamic dimensions.
 struct ModelOptions {
   std::string model;
   LoadOptions load;
@@ -49,7 +49,7 @@ struct SearchChoices {
   [[nodiscard]] double budget_s() const;
 };
 
-/// Takes from a config file what the command line left open; `model.load.dims` by name.
+/// Takes from a config file what the command line left open; dimensions and shapes by name.
 void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,
              SearchChoices& search);
 /// A text setting of a config; empty where the file does not give it.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <fstream>
 #include <mutex>
 #include <new>
 #include <set>
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/groups.h"
 #include "host/descriptor.h"
 #include "host/plugin_folder.h"
 #include "support/text.h"
@@ -21,6 +23,15 @@ bool is_exchange_graph(const std::filesystem::path& model) {
   const std::string name = model.filename().string();
   return name.size() > kGraphSuffix.size() &&
          name.compare(name.size() - kGraphSuffix.size(), kGraphSuffix.size(), kGraphSuffix) == 0;
+}
+
+/// What the engine's own reader is to judge: JSON, and what is no file with anything in it.
+bool may_be_json(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return true;
+  std::ifstream stream(path);
+  char first = 0;
+  return !(stream >> first) || first == '{' || first == '[';
 }
 
 }  // namespace
@@ -42,6 +53,8 @@ struct Engine::State {
   void scan();
   const Plugin& find(PluginKind kind, std::string_view name);
   std::vector<std::string> names(PluginKind kind) const;
+  /// Names of all frontends, found now where they were not yet.
+  std::vector<std::string> frontends();
 };
 
 void Engine::State::consider(const std::filesystem::path& file) {
@@ -196,22 +209,23 @@ void Engine::register_plugin(const PluginDescriptor& descriptor) {
   }
 }
 
+std::vector<std::string> Engine::State::frontends() {
+  const std::lock_guard lock(mutex);
+  for (const std::filesystem::path& folder : folders) {
+    for (const std::filesystem::path& file : plugin_files(folder)) {
+      if (file.filename().string().rfind("frontend_", 0) == 0) consider(file);
+    }
+  }
+  return names(PluginKind::frontend);
+}
+
 std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& model) {
   std::error_code error;
   if (!std::filesystem::exists(model, error)) {
     throw Error(ErrorCode::not_found,
                 cat(model.string(), ": no such file or folder; check the path"));
   }
-  std::vector<std::string> names;
-  {
-    const std::lock_guard lock(state_->mutex);
-    for (const std::filesystem::path& folder : state_->folders) {
-      for (const std::filesystem::path& file : plugin_files(folder)) {
-        if (file.filename().string().rfind("frontend_", 0) == 0) state_->consider(file);
-      }
-    }
-    names = state_->names(PluginKind::frontend);
-  }
+  const std::vector<std::string> names = state_->frontends();
   for (const std::string& name : names) {
     std::unique_ptr<Frontend> frontend = make_frontend(name);
     if (frontend->claims(model)) return frontend;
@@ -222,6 +236,20 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
               cat(model.string(), ": no frontend knows this kind of file. Known: ", known, "."));
 }
 
+LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& graph,
+                               const Cluster& cluster) {
+  if (may_be_json(costs)) return {berth::load_costs(costs, graph, cluster), {}};
+  const std::vector<std::string> names = state_->frontends();
+  for (const std::string& name : names) {
+    const std::unique_ptr<Frontend> frontend = make_frontend(name);
+    if (frontend->claims_costs(costs)) return frontend->load_costs(costs, graph, cluster);
+  }
+  throw Error(ErrorCode::unsupported,
+              cat(costs.string(), ": holds no costs: it is neither JSON (berth.costs/1 or ",
+                  "berth.graph/1) nor a profile that a frontend knows (", join(names),
+                  "); name such a file"));
+}
+
 LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {
   if (!is_exchange_graph(model)) return frontend_for(model)->load(model, options);
   if (!options.dims.empty() || !options.shapes.empty()) {
@@ -230,7 +258,13 @@ LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& 
                     ": an exchange graph has fixed sizes; it takes no dimensions "
                     "or shapes"));
   }
-  return {load_graph(model), {}};
+  const std::shared_ptr<const Graph> graph = load_graph(model);
+  if (options.fetches.empty()) return {graph, {}};
+  try {
+    return {prune(*graph, options.fetches), {}};
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), cat(model.string(), ": ", refusal.what()));
+  }
 }
 
 }  // namespace berth

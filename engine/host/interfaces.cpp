@@ -18,4 +18,13 @@ void Frontend::annotate(const std::filesystem::path& model, const Graph&, const 
                   "use -o for a placement file"));
 }
 
+bool Frontend::claims_costs(const std::filesystem::path&) const {
+  return false;
+}
+
+LoadedCosts Frontend::load_costs(const std::filesystem::path& costs, const Graph&, const Cluster&) {
+  throw Error(ErrorCode::unsupported,
+              cat(costs.string(), ": this frontend reads no costs; use a berth.costs/1 file"));
+}
+
 }  // namespace berth

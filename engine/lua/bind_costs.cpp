@@ -3,6 +3,7 @@
 #include "berth/files.h"
 #include "call.h"
 #include "objects.h"
+#include "state.h"
 #include "support/text.h"
 #include "values.h"
 
@@ -42,8 +43,12 @@ int make(Call& call) {
   const Value source = call.argument(1, "source");
   const auto graph = call.argument(2, "graph").object<const Graph>();
   const auto cluster = call.argument(3, "cluster").object<const Cluster>();
-  if (source.is_table()) return call.made(read_costs(call.L, source, *graph, *cluster));
-  return call.made(costs_by_name(source, *graph, *cluster));
+  const LoadedCosts loaded = source.is_table()
+                                 ? LoadedCosts{read_costs(call.L, source, *graph, *cluster), {}}
+                                 : costs_by_name(call.state.engine, source, *graph, *cluster);
+  call.made(loaded.costs);
+  push_texts(call.L, loaded.notes);
+  return 2;
 }
 
 int source(Call& call) {
@@ -74,12 +79,12 @@ std::string describe(const void* object) {
 
 }  // namespace
 
-std::shared_ptr<const Costs> costs_by_name(const Value& source, const Graph& graph,
-                                           const Cluster& cluster) {
+LoadedCosts costs_by_name(Engine& engine, const Value& source, const Graph& graph,
+                          const Cluster& cluster) {
   const std::string name = source.is_text() ? source.text() : "";
-  if (name == "roofline") return Costs::roofline(graph, cluster);
-  if (name == "stated") return Costs::stated(graph, cluster);
-  if (name.find_first_of("./") != std::string::npos) return load_costs(name, graph, cluster);
+  if (name == "roofline") return {Costs::roofline(graph, cluster), {}};
+  if (name == "stated") return {Costs::stated(graph, cluster), {}};
+  if (name.find_first_of("./") != std::string::npos) return engine.load_costs(name, graph, cluster);
   source.fail("\"roofline\", \"stated\", a costs file's path or a table of costs");
 }
 

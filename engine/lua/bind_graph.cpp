@@ -14,16 +14,7 @@ namespace {
 int load(Call& call) {
   const std::string path = call.argument(1, "path").text();
   Fields fields = call.options(2);
-  LoadOptions options;
-  if (const Value dims = fields.get("dims"); dims.present()) {
-    options.dims = dims.integers_by_name(/*least=*/0);
-  }
-  if (const Value shapes = fields.get("shapes"); shapes.present()) {
-    for (const std::string& name : shapes.keys()) {
-      Fields inputs(call.L, shapes);
-      options.shapes[name] = inputs.get(name.c_str()).integers(/*least=*/0, kMaxInteger);
-    }
-  }
+  const LoadOptions options = read_load_options(call.L, fields);
   fields.finish();
   const LoadedModel model = call.state.engine.load(path, options);
   call.made(model.graph);

@@ -29,9 +29,9 @@ std::shared_ptr<const Cluster> cluster_of(const Value& value) {
 }
 
 /// Without a word about costs: those stated with the graph where it states any, else the roofline.
-std::shared_ptr<const Costs> costs_of(const Value& value, const Graph& graph,
+std::shared_ptr<const Costs> costs_of(Engine& engine, const Value& value, const Graph& graph,
                                       const Cluster& cluster) {
-  if (value.is_text()) return costs_by_name(value, graph, cluster);
+  if (value.is_text()) return costs_by_name(engine, value, graph, cluster).costs;
   if (value.present()) return value.object<const Costs>();
   for (OpId op = 0; op < graph.op_count(); ++op) {
     if (!graph.stated_costs(op).empty()) return Costs::stated(graph, cluster);
@@ -70,7 +70,7 @@ int make(Call& call) {
     options.transfer_gap_us = gap.number();
   }
   fields.finish();
-  const auto costs = costs_of(costs_value, *graph, *cluster);
+  const auto costs = costs_of(call.state.engine, costs_value, *graph, *cluster);
   const auto groups = groups_of(groups_value, *graph, *costs);
   return call.made(std::make_shared<ProblemObject>(
       std::make_shared<const Problem>(graph, cluster, costs, groups, options)));

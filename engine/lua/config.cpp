@@ -4,6 +4,7 @@
 #include "state.h"
 #include "support/text.h"
 #include "value.h"
+#include "values.h"
 
 namespace berth::lua {
 namespace {
@@ -98,9 +99,7 @@ Config config_from(lua_State* L) {
   if (const Value options = fields.get("options"); options.present()) {
     config.options = options.options();
   }
-  if (const Value dims = fields.get("dims"); dims.present()) {
-    config.dims = dims.integers_by_name(/*least=*/0);
-  }
+  config.load = read_load_options(L, fields);
   fields.finish();
   return config;
 }

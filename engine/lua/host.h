@@ -26,7 +26,7 @@ struct Config {
   /// of seconds: budget.
   std::map<std::string, OptionValue> settings;
   std::map<std::string, OptionValue> options;  ///< options = { ... } of the policy
-  std::map<std::string, std::int64_t> dims;    ///< dims = { batch = 8 } of the model
+  LoadOptions load;  ///< dims = { batch = 8 }, shapes, fetches of the model
 };
 
 /// One Lua state with the `berth` module. Everything it holds of the engine is freed with it.

@@ -68,8 +68,8 @@ struct ContextObject {
 
 /// "roofline", "stated" or the path of a file (anything with a '/' or a '.'); throws Error for any
 /// other value.
-std::shared_ptr<const Costs> costs_by_name(const Value& source, const Graph& graph,
-                                           const Cluster& cluster);
+LoadedCosts costs_by_name(Engine& engine, const Value& source, const Graph& graph,
+                          const Cluster& cluster);
 
 template <>
 const Type& type_of<Graph>();

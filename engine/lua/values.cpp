@@ -210,6 +210,24 @@ void push_single_device(lua_State* L, const SingleDevice& single) {
   lua_setfield(L, -2, "evaluation");
 }
 
+LoadOptions read_load_options(lua_State* L, Fields& fields) {
+  LoadOptions options;
+  if (const Value dims = fields.get("dims"); dims.present()) {
+    options.dims = dims.integers_by_name(/*least=*/0);
+  }
+  if (const Value shapes = fields.get("shapes"); shapes.present()) {
+    shapes.require_table();
+    Fields inputs(L, shapes);
+    for (const std::string& name : shapes.keys()) {
+      options.shapes[name] = inputs.get(name.c_str()).integers(/*least=*/0, kMaxInteger);
+    }
+  }
+  if (const Value fetches = fields.get("fetches"); fetches.present()) {
+    options.fetches = fetches.texts();
+  }
+  return options;
+}
+
 void read_placement(const Value& value, const Problem& problem, Placement& out) {
   value.ids(problem.graph().op_count(), problem.cluster().device_count(), out);
 }

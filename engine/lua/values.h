@@ -1,4 +1,4 @@
-// C++ values that become plain Lua tables.
+// C++ values that become plain Lua tables, and tables that become C++ values.
 #pragma once
 
 #include <lua.hpp>
@@ -37,6 +37,9 @@ void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation);
 
 /// { device =, placement =, evaluation = }
 void push_single_device(lua_State* L, const SingleDevice& single);
+
+/// What to load of a model, of a table's fields dims, shapes and fetches.
+[[nodiscard]] LoadOptions read_load_options(lua_State* L, Fields& fields);
 
 /// A placement is an array: the device (1..) of every op.
 void read_placement(const Value& value, const Problem& problem, Placement& out);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "berth/error.h"
+#include "berth/groups.h"
 #include "onnx/annotation.h"
 #include "onnx/dims.h"
 #include "onnx/inference.h"
@@ -107,6 +108,12 @@ LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path
   note_inference(report, loaded.notes);
   try {
     loaded.graph = translate(program, graph_name(*model), loaded.notes);
+    if (!options.fetches.empty()) {
+      const OpId all = loaded.graph->op_count();
+      loaded.graph = prune(*loaded.graph, options.fetches);
+      loaded.notes.push_back(cat("left out ", all - loaded.graph->op_count(), " of ", all,
+                                 " ops that the fetches do not need"));
+    }
   } catch (const Error& refusal) {
     throw Error(refusal.code(), cat(model->file, ": ", refusal.what()));
   }

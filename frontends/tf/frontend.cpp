@@ -10,6 +10,7 @@
 #include "tf/graph_maker.h"
 #include "tf/gzip.h"
 #include "tf/inference.h"
+#include "tf/measured_costs.h"
 #include "tf/model_file.h"
 #include "tf/program.h"
 
@@ -82,6 +83,15 @@ void TensorFlowFrontend::annotate(const std::filesystem::path& model, const Grap
   const NodeDevices devices(library, graph, cluster, placement);
   const std::string content = set_devices(*file, devices);
   write_file(output, output.extension() == ".gz" ? gzip(content) : content);
+}
+
+bool TensorFlowFrontend::claims_costs(const std::filesystem::path& costs) const {
+  return looks_like_profile(costs);
+}
+
+LoadedCosts TensorFlowFrontend::load_costs(const std::filesystem::path& costs, const Graph& graph,
+                                           const Cluster& cluster) {
+  return measured_costs(read_profile(costs), costs.string(), graph, cluster);
 }
 
 }  // namespace berth::tf_frontend

@@ -23,6 +23,13 @@ class TensorFlowFrontend final : public Frontend {
   /// not the folder.
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
+
+  /// A RunMetadata, StepStats or CostGraphDef, by its content.
+  [[nodiscard]] bool claims_costs(const std::filesystem::path& costs) const override;
+
+  /// Measured times by name of node; see measured_costs.h for what counts for which op and kind.
+  [[nodiscard]] LoadedCosts load_costs(const std::filesystem::path& costs, const Graph& graph,
+                                       const Cluster& cluster) override;
 };
 
 }  // namespace berth::tf_frontend

@@ -1,6 +1,7 @@
 #include "tf/graph_maker.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_set>
 
@@ -13,6 +14,11 @@ namespace berth::tf_frontend {
 
 using frontend::cat;
 using frontend::readable;
+
+bool runs_bodies(std::string_view op_type) {
+  return op_type == "While" || op_type == "StatelessWhile" || op_type == "If" ||
+         op_type == "StatelessIf" || op_type == "Case" || op_type == "StatelessCase";
+}
 
 Work add_work(const Work& a, const Work& b) {
   // The part with more to compute (or to move) says what kind of work it is.
@@ -34,11 +40,6 @@ Work scale_work(Work work, double times) {
 namespace {
 
 constexpr Work kNoWork{0, 0, OpClass::none, DType::f32, 0};
-
-bool is_functional(std::string_view op) {
-  return op == "While" || op == "StatelessWhile" || op == "If" || op == "StatelessIf" ||
-         op == "Case" || op == "StatelessCase";
-}
 
 /// Attributes that rules of costs may ask for: small values, none of TensorFlow's own bookkeeping.
 void add_attributes(GraphBuilder& builder, OpId op, const Node& node) {
@@ -133,6 +134,7 @@ class GraphMaker {
       const OpId op = op_of_frame(static_cast<FrameId>(frame));
       if (op != kNoOp) builder_.set_work(op, loop_works[frame]);
     }
+    name_loop_nodes();
     add_tensors();
     add_edges();
     add_classes();
@@ -142,6 +144,17 @@ class GraphMaker {
   [[nodiscard]] GraphMap& map() { return map_; }
 
  private:
+  void name_loop_nodes() {
+    std::map<OpId, std::vector<std::string>> names;
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      if (frame_of(node) != kNoFrame) names[map_.op_of[i]].push_back(readable(node.name));
+    }
+    for (auto& [op, list] : names) {
+      builder_.set_attribute(op, std::string(kLoopNodes), std::move(list));
+    }
+  }
+
   [[nodiscard]] FrameId frame_of(const Node& node) const {
     return inferred_.loops.outermost(id_of(node));
   }
@@ -197,7 +210,7 @@ class GraphMaker {
     add_attributes(builder_, op, node);
     if (const auto work = inferred_.works.find(id); work != inferred_.works.end()) {
       builder_.set_work(op, work->second);
-    } else if (is_functional(node.op)) {
+    } else if (runs_bodies(node.op)) {
       builder_.set_work(op, kNoWork);
     }
     if (in_bodies_) return;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/graph.h"
@@ -14,6 +15,12 @@ namespace berth::tf_frontend {
 /// Constants from this size are weights: resident parameters of the ops that read them. Smaller
 /// ones stay ops, as TensorFlow's own counts have them.
 inline constexpr std::int64_t kWeightBytes = 1024;
+
+/// Attribute of an op that stands for a loop: the names of its nodes.
+inline constexpr std::string_view kLoopNodes = "nodes";
+
+/// Whether ops of this type stand for bodies that they run: While, If, Case.
+[[nodiscard]] bool runs_bodies(std::string_view op_type);
 
 [[nodiscard]] Work add_work(const Work& a, const Work& b);
 [[nodiscard]] Work scale_work(Work work, double times);

@@ -1,11 +1,9 @@
 #include "tf/model_file.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "berth/error.h"
 #include "support/text.h"
-#include "tf/gzip.h"
 #include "tf/text_form.h"
 
 namespace berth::tf_frontend {
@@ -240,39 +238,19 @@ std::filesystem::path file_of(const std::filesystem::path& path) {
                   "SavedModel's folder or a model file"));
 }
 
-constexpr std::size_t kFrontBytes = 4096;
-
 }  // namespace
 
 std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
   auto file = std::make_unique<ModelFile>();
-  file->path = file_of(path);
-  file->source.file = file->path.string();
-  file->mapped = std::make_unique<frontend::MappedFile>(file->path);
-  file->bytes = file->mapped->bytes();
-  if (is_gzip(file->bytes)) {
-    file->is_compressed = true;
-    file->owned = gunzip(file->bytes, file->source.file);
-    file->bytes = file->owned;
-    file->mapped.reset();
-    if (file->bytes.empty()) {
-      throw Error(ErrorCode::invalid_file,
-                  cat(file->source.file, ": holds nothing; export or download the model again"));
-    }
-  }
-  if (is_text(file->bytes.substr(0, kFrontBytes))) {
-    file->is_text = true;
-    file->text = file->is_compressed ? std::move(file->owned) : std::string(file->bytes);
-    file->mapped.reset();
+  read_bytes(file_of(path), *file);
+  if (file->is_text) {
     file->kind = kind_of_text(file->text, file->source.file);
-    file->owned = text_to_binary(file->text, file->kind, file->source.file);
-    file->bytes = file->owned;
+    set_binary(*file, text_to_binary(file->text, file->kind, file->source.file));
   } else if (!kind_of_binary(file->bytes, file->kind)) {
     throw Error(ErrorCode::invalid_file,
                 cat(file->source.file, ": holds no GraphDef, MetaGraphDef or SavedModel, though ",
                     file->bytes.size(), " bytes; name the file of the graph itself"));
   }
-  file->source.begin = file->bytes.data();
   switch (file->kind) {
     case MessageKind::graph:
       file->graph = file->bytes;
@@ -301,13 +279,8 @@ bool looks_like_tensorflow(const std::filesystem::path& path) {
     named = named || ends(end) || ends(std::string(end) + ".gz");
   }
   if (!named || ends(".onnx.pb")) return false;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // opening a pipe would wait
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return false;
-  std::string front(kFrontBytes, '\0');
-  stream.read(front.data(), static_cast<std::streamsize>(front.size()));
-  front.resize(static_cast<std::size_t>(stream.gcount()));
-  if (is_gzip(front)) front = gunzip_front(front, kFrontBytes);
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const std::string front = front_of(path);
   // Files of these names that hold no graph are claimed all the same, so that their error says what
   // they lack; all but those that may be another family's.
   if (is_text(front)) return front.find("ir_version") == std::string::npos;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/mapped_file.h"
+#include "tf/file_bytes.h"
 #include "tf/graph_def.h"
 #include "tf/wire.h"
 
@@ -25,15 +25,7 @@ struct MetaInfo {
 };
 
 /// The bytes of a model file as binary Protobuf, and where the graph in them is.
-struct ModelFile {
-  std::filesystem::path path;  ///< of the file itself, also where a SavedModel's folder was named
-  WireSource source;
-  std::unique_ptr<frontend::MappedFile> mapped;
-  std::string text;   ///< of a text file, decompressed
-  std::string owned;  ///< the bytes, where they are not the mapped file's
-  std::string_view bytes;
-  bool is_text = false;
-  bool is_compressed = false;
+struct ModelFile : FileBytes {
   MessageKind kind = MessageKind::graph;
   std::string_view graph;  ///< a GraphDef in `bytes`
   int meta_graph = 0;      ///< its index in a SavedModel

@@ -62,8 +62,8 @@ std::unique_ptr<Message> empty_message(MessageKind kind) {
   return std::make_unique<tf_files::SavedModel>();
 }
 
-std::unique_ptr<Message> parse(const std::string& text, MessageKind kind, const std::string& file,
-                               TextFormat::ParseInfoTree* places) {
+void parse(const std::string& text, Message& message, const std::string& file,
+           TextFormat::ParseInfoTree* places) {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Error(ErrorCode::unsupported,
                 cat(file, ": text of more than 2 GB; convert it to binary"));
@@ -74,11 +74,9 @@ std::unique_ptr<Message> parse(const std::string& text, MessageKind kind, const 
   parser.SetRecursionLimit(kDeepestNesting);
   parser.RecordErrorsTo(&error);
   if (places != nullptr) parser.WriteLocationsTo(places);
-  std::unique_ptr<Message> message = empty_message(kind);
-  if (!parser.ParseFromString(text, message.get())) {
+  if (!parser.ParseFromString(text, &message)) {
     throw Error(ErrorCode::invalid_file, cat(file, ": ", error.text(), "; correct the text"));
   }
-  return message;
 }
 
 }  // namespace
@@ -87,6 +85,23 @@ bool is_text(std::string_view front) noexcept {
   return !front.empty() && std::none_of(front.begin(), front.end(), [](char c) {
     return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t';
   });
+}
+
+FirstWord first_word(std::string_view text) {
+  int line = 1;
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '#') at = std::min(text.find('\n', at), text.size());
+    if (at >= text.size() || !std::isspace(static_cast<unsigned char>(text[at]))) break;
+    if (text[at] == '\n') ++line;
+  }
+  std::size_t end = at;
+  while (end < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) {
+    ++end;
+  }
+  constexpr std::size_t kShown = 20;
+  return {end > at ? text.substr(at, end - at) : text.substr(at, kShown), line};
 }
 
 MessageKind kind_of_text(std::string_view text, const std::string& file) {
@@ -110,33 +125,25 @@ MessageKind kind_of_text(std::string_view text, const std::string& file) {
       {"saved_model_schema_version", MessageKind::saved_model},
       {"meta_graphs", MessageKind::saved_model},
   }};
-  int line = 1;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if (text[at] == '#') at = std::min(text.find('\n', at), text.size());
-    if (at >= text.size() || !std::isspace(static_cast<unsigned char>(text[at]))) break;
-    if (text[at] == '\n') ++line;
-  }
-  std::size_t end = at;
-  while (end < text.size() &&
-         (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) {
-    ++end;
-  }
-  const std::string_view first = text.substr(at, end - at);
+  const auto [first, line] = first_word(text);
   for (const Field& field : kFields) {
     if (field.name == first) return field.kind;
   }
   throw Error(ErrorCode::invalid_file,
-              cat(file, ": line ", line, ": the text begins with '",
-                  readable(first.empty() ? text.substr(at, 20) : first),
+              cat(file, ": line ", line, ": the text begins with '", readable(first),
                   "', which no GraphDef, MetaGraphDef or SavedModel does; name the file of the "
                   "graph itself",
                   first == "op" ? " (this looks like a list of op definitions)" : ""));
 }
 
 std::string text_to_binary(const std::string& text, MessageKind kind, const std::string& file) {
+  return text_to_binary(text, *empty_message(kind), file);
+}
+
+std::string text_to_binary(const std::string& text, Message& message, const std::string& file) {
+  parse(text, message, file, nullptr);
   std::string binary;
-  if (!parse(text, kind, file, nullptr)->SerializeToString(&binary)) {
+  if (!message.SerializeToString(&binary)) {
     throw Error(ErrorCode::unsupported,
                 cat(file, ": more than 2 GB as a message; split the graph"));
   }
@@ -268,7 +275,8 @@ class DeviceWriter {
 std::string set_devices_in_text(const std::string& text, MessageKind kind, int meta_graph,
                                 const std::string& file, const DeviceOf& device_of) {
   TextFormat::ParseInfoTree root;
-  const std::unique_ptr<Message> message = parse(text, kind, file, &root);
+  const std::unique_ptr<Message> message = empty_message(kind);
+  parse(text, *message, file, &root);
   DeviceWriter writer(text, device_of);
   const TextFormat::ParseInfoTree* tree = &root;
   const tf_files::MetaGraphDef* meta = nullptr;

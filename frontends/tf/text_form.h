@@ -8,10 +8,21 @@
 
 #include "tf/model_file.h"
 
+namespace google::protobuf {
+class Message;
+}
+
 namespace berth::tf_frontend {
 
 /// Whether `front`, the first bytes of a file, are text.
 [[nodiscard]] bool is_text(std::string_view front) noexcept;
+
+/// The first word of a text behind blanks and comments, and its line from 1.
+struct FirstWord {
+  std::string_view word;  ///< where there is none, what stands in its place
+  int line;
+};
+[[nodiscard]] FirstWord first_word(std::string_view text);
 
 /// The kind of message whose field comes first in `text`. Throws Error(invalid_file) naming that
 /// field where no kind has it.
@@ -20,6 +31,11 @@ namespace berth::tf_frontend {
 /// The same message in binary; fields of no interest are left out. Throws Error(invalid_file) with
 /// line and column.
 [[nodiscard]] std::string text_to_binary(const std::string& text, MessageKind kind,
+                                         const std::string& file);
+
+/// The same for a message of another type, which is filled too.
+[[nodiscard]] std::string text_to_binary(const std::string& text,
+                                         google::protobuf::Message& message,
                                          const std::string& file);
 
 /// `text` with the device of its nodes set to what `device_of` says, every other character kept;

@@ -97,8 +97,9 @@ function object:release() end
 
 ---Loads a model file that a frontend claims, or a `.graph.json`.
 ---@param path string
----@param options? { dims?: table<string, integer>, shapes?: table<string, integer[]> } values of
----named dynamic dimensions; shapes of inputs whose dimensions have no name
+---@param options? { dims?: table<string, integer>, shapes?: table<string, integer[]>, fetches?: string[] }
+---values of named dynamic dimensions; shapes of inputs whose dimensions have no name; ops or tensors
+---to compute, so that only what they need is loaded
 ---@return berth.Graph graph
 ---@return string[] notes what one should know of it and can live with
 function berth.load(path, options) end
@@ -126,12 +127,14 @@ function berth.cluster(cluster) end
 function berth.cluster_presets() end
 
 ---Compute time of every op on every kind of device: the roofline model, what the graph states, a
----berth.graph/1 file with the costs (anything with a '/' or a '.'), or numbers: by kind the cost of
----every op, math.huge where it cannot run it.
+---file with the costs (anything with a '/' or a '.': berth.costs/1, berth.graph/1, or a profile that a
+---frontend reads, such as TensorFlow's RunMetadata), or numbers: by kind the cost of every op,
+---math.huge where it cannot run it.
 ---@param source "roofline" | "stated" | string | { us: table<string, number[]>, workspace_bytes?: integer[] }
 ---@param graph berth.Graph
 ---@param cluster berth.Cluster
----@return berth.Costs
+---@return berth.Costs costs
+---@return string[] notes what one should know of them: how many ops were measured
 function berth.costs(source, graph, cluster) end
 
 ---Groups by label: ops with the same label are one group. They are renumbered in topological order.

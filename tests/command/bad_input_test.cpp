@@ -1,6 +1,7 @@
 // Files and names that are wrong: one message with the file, the place and the fix, status 1,
 // nothing on standard output, nothing written.
 #include "berth.h"
+#include "berth/version.h"
 
 using namespace berth::test;
 
@@ -261,20 +262,28 @@ TEST_CASE("a wrong name") {
   check_all({{"a policy of compare", {}, {}, {"'magic'", "single"}}},
             {"compare", kGraph, "--cluster", kCluster, "--policies", "single,magic"});
   check_all({{"a plugin", {}, {}, {"'singel'", "did you mean 'single'"}}}, {"plugins", "singel"});
-  check_all({{"an option", {}, {"--set", "devcie=gpu:0"}, {"devcie", "device"}},
-             {"an option's device", {}, {"--set", "device=gpu:9"}, {"gpu:9", "gpu:0"}},
-             {"a cost source", {}, {"--costs", "exact"}, {"exact"}},
-             {"costs of another graph",
-              [](const Workplace& work) {
-                Json other = diamond_graph();
-                other["ops"][4]["name"] = "c4";
-                work.write("costs.json", other);
-              },
-              {"--costs", "costs.json"},
-              {"costs.json", "'b1'"}},
-             {"a dimension", {}, {"--dim", "batch=8"}, {kGraph, "takes no dimensions"}},
-             {"an input", {}, {"--shape", "data=1x3"}, {kGraph, "or shapes"}}},
-            kPlace);
+  check_all(
+      {{"an option", {}, {"--set", "devcie=gpu:0"}, {"devcie", "device"}},
+       {"an option's device", {}, {"--set", "device=gpu:9"}, {"gpu:9", "gpu:0"}},
+       {"a cost source", {}, {"--costs", "exact"}, {"exact"}},
+       {"costs of another graph",
+        [](const Workplace& work) {
+          Json other = diamond_graph();
+          other["ops"][4]["name"] = "c4";
+          work.write("costs.json", other);
+        },
+        {"--costs", "costs.json"},
+        {"costs.json", "'b1'"}},
+       {"a dimension", {}, {"--dim", "batch=8"}, {kGraph, "takes no dimensions"}},
+       {"an input", {}, {"--shape", "data=1x3"}, {kGraph, "or shapes"}},
+       {"an input with commas", {}, {"--shape", "data=1,3"}, {kGraph, "or shapes"}},
+       {"costs of no known kind",
+        text("costs.pb", "garbage"),
+        {"--costs", "costs.pb"},
+        {"costs.pb", "berth.costs/1"}},
+       {"costs that are empty", text("costs.json", ""), {"--costs", "costs.json"}, {"costs.json"}},
+       {"a fetch", {}, {"--fetch", "a2", "--fetch", "a9"}, {kGraph, "'a9'", "end"}}},
+      kPlace);
 }
 
 TEST_CASE("a wrong option value of a policy") {
@@ -284,9 +293,14 @@ TEST_CASE("a wrong option value of a policy") {
 }
 
 TEST_CASE("a policy built for another version is refused with both versions") {
-  check_all({{"place", {}, {}, {"policy_foreign.so", "ABI 2", "ABI 1", "rebuild"}}},
-            {"place", kGraph, "--cluster", kCluster, "--policy", "foreign"},
-            {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_REFUSED_PLUGINS});
+  const auto abi = [](int version) { return "ABI " + std::to_string(version); };
+  check_all(
+      {{"place",
+        {},
+        {},
+        {"policy_foreign.so", abi(BERTH_ABI_VERSION + 1), abi(BERTH_ABI_VERSION), "rebuild"}}},
+      {"place", kGraph, "--cluster", kCluster, "--policy", "foreign"},
+      {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_REFUSED_PLUGINS});
 }
 
 TEST_CASE("no feasible placement") {

@@ -16,6 +16,8 @@ TEST_CASE("inspect counts what is in a model") {
   REQUIRE(json["types"].size() == 1);
   CHECK(json["types"][0]["type"] == "Layer");
   CHECK(json["types"][0]["ops"] == 7);
+  CHECK(work.berth_json({"inspect", "diamond.graph.json", "--fetch", "a1", "--fetch", "b0",
+                         "--json"})["ops"] == 3);
   const ProcessResult text = work.berth({"inspect", "diamond.graph.json"});
   CHECK(text.status == 0);
   CHECK(text.out.find("4 ops deep, up to 2 wide") != std::string::npos);

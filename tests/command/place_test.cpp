@@ -37,6 +37,23 @@ TEST_CASE("place --json tells what was found and how good it is") {
   CHECK(json["links"] == Json::array());
 }
 
+TEST_CASE("only what the fetches need is placed, and simulated with the same fetches") {
+  const Workplace work;
+  work.write_text("only.lua", "return { fetches = { 'a2' } }");
+  const std::vector<std::string> chosen[] = {{"--fetch", "a2"}, {"--config", "only.lua"}};
+  for (std::vector<std::string> more : chosen) {
+    more.insert(more.end(), {"--json", "-o", "p.json"});
+    CHECK(work.berth_json(place("single", more))["runtime_us"] == doctest::Approx(3000));
+    CHECK(Json::parse(file_text(work / "p.json"))["assignment"].size() == 3);
+  }
+  std::vector<std::string> simulate = {
+      "simulate", "diamond.graph.json", "--cluster", "pair.cluster.json", "--placement", "p.json",
+      "--json"};
+  CHECK(work.berth(simulate).status == 1);  // the placement lacks the rest of the graph
+  simulate.insert(simulate.end(), {"--fetch", "a2"});
+  CHECK(work.berth_json(simulate)["runtime_us"] == doctest::Approx(3000));
+}
+
 TEST_CASE("the throughput objective reports the largest load beside the runtime") {
   const Workplace work;
   const Json json = work.berth_json(place("single", {"--json", "--objective", "throughput"}));

@@ -10,6 +10,7 @@
 
 #include "berth/engine.h"
 #include "berth/error.h"
+#include "berth/groups.h"
 #include "berth/random.h"
 #include "support/data.h"
 #include "support/temporary_folder.h"
@@ -182,6 +183,38 @@ TEST_CASE("a dimension or input the model does not have is an error that names i
           CHECK(error.code() == ErrorCode::invalid_argument);
           CHECK(std::string(error.what()).find("no such") != std::string::npos);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("a fetch loads what it needs and nothing else") {
+  for (const Named& each : frontends()) {
+    CAPTURE(each.name);
+    for (const fs::path& model : example_models(*each.frontend)) {
+      CAPTURE(model.string());
+      const auto whole = each.frontend->load(model, {}).graph;
+      const auto order = whole->topological_order();
+      const std::string fetch = whole->op_name(order[order.size() / 2]);
+      CAPTURE(fetch);
+      const auto expected = prune(*whole, std::vector{fetch});
+      LoadOptions options;
+      options.fetches = {fetch};
+      const auto part = each.frontend->load(model, options).graph;
+      REQUIRE(part->op_count() == expected->op_count());
+      CHECK(part->op_count() < whole->op_count());
+      for (OpId op = 0; op < part->op_count(); ++op) {
+        REQUIRE(part->op_name(op) == expected->op_name(op));
+        REQUIRE(part->output_bytes(op) == expected->output_bytes(op));
+      }
+      options.fetches = {fetch, "no such op"};
+      try {
+        (void)each.frontend->load(model, options);
+        FAIL_CHECK("expected an error");
+      } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::not_found);
+        CHECK(std::string(error.what()).find("'no such op'") != std::string::npos);
+        CHECK(std::string(error.what()).find(model.filename().string()) != std::string::npos);
       }
     }
   }

@@ -14,7 +14,8 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
       groups = 2 ^ 7, seed = 7, threads = 2, budget = 1.5,
       policies = { "topo", "scotch" },
       options = { rounds = 8, lr = 1e-3, verbose = true, mode = "fast" },
-      dims = { batch = math.max(8, 4) },
+      dims = { batch = math.max(8, 4) }, shapes = { image = { 1, 3, 8, 8 } },
+      fetches = { "loss:0", "train" },
     })"));
   CHECK(config.settings == std::map<std::string, OptionValue>{{"cluster", "k80x4"},
                                                               {"policy", "scotch"},
@@ -29,14 +30,17 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
   CHECK(config.options ==
         std::map<std::string, OptionValue>{
             {"rounds", std::int64_t{8}}, {"lr", 1e-3}, {"verbose", true}, {"mode", "fast"}});
-  CHECK(config.dims == std::map<std::string, std::int64_t>{{"batch", 8}});
+  CHECK(config.load.dims == std::map<std::string, std::int64_t>{{"batch", 8}});
+  CHECK(config.load.shapes ==
+        std::map<std::string, std::vector<std::int64_t>>{{"image", {1, 3, 8, 8}}});
+  CHECK(config.load.fetches == std::vector<std::string>{"loss:0", "train"});
 }
 
 TEST_CASE_FIXTURE(HostFixture, "a config may give nothing") {
   const lua::Config config = host.read_config(write("empty.lua", "return {}"));
   CHECK(config.settings.empty());
   CHECK(config.options.empty());
-  CHECK(config.dims.empty());
+  CHECK(config.load.dims.empty());
 }
 
 TEST_CASE_FIXTURE(HostFixture, "a bad config is refused with the file, the key and the fix") {
@@ -62,6 +66,9 @@ TEST_CASE_FIXTURE(HostFixture, "a bad config is refused with the file, the key a
       {"options no table", "return { options = 1 }", {"'options'", "table"}},
       {"option no value", "return { options = { a = {} } }", {"'a'", "table"}},
       {"dims not integers", "return { dims = { batch = 'x' } }", {"'batch'", "integer", "'x'"}},
+      {"shapes no lists", "return { shapes = { x = 3 } }", {"'x'", "3"}},
+      {"shapes no table", "return { shapes = 3 }", {"'shapes'", "table"}},
+      {"fetches no list", "return { fetches = 'loss' }", {"'fetches'", "'loss'"}},
       {"asks the system", "return { seed = os.time() }", {"bad.lua:1:", "os", "only `math`"}},
       {"loads code", "return loadstring('return {}')()", {"bad.lua:1:", "only `math`"}},
       {"raises", "local x = nil\nreturn x.y", {"bad.lua:2:"}},

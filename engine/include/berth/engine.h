@@ -76,6 +76,11 @@ class BERTH_EXPORT Engine {
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options = {});
 
+  /// Costs of `graph` from a file: one of the engine's own (berth::load_costs), or a profile that a
+  /// frontend claims. Throws Error(unsupported) where nobody knows such a file.
+  [[nodiscard]] LoadedCosts load_costs(const std::filesystem::path& costs, const Graph& graph,
+                                       const Cluster& cluster);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

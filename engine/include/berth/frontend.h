@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/cluster.h"
+#include "berth/costs.h"
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/problem.h"
@@ -32,6 +33,12 @@ struct LoadedModel {
   std::vector<std::string> notes;
 };
 
+struct LoadedCosts {
+  std::shared_ptr<const Costs> costs;
+  /// What a user should know and can live with: how many ops have a measurement.
+  std::vector<std::string> notes;
+};
+
 /// Reads (and writes back) one family of model files. [thread-compatible]
 class BERTH_EXPORT Frontend {
  public:
@@ -50,6 +57,17 @@ class BERTH_EXPORT Frontend {
   virtual void annotate(const std::filesystem::path& model, const Graph& graph,
                         const Cluster& cluster, const Placement& placement,
                         const std::filesystem::path& output);
+
+  /// Whether this file looks like compute times as the family's own profiler measured them, by its
+  /// content. Never throws for a file that cannot be read. The default claims none.
+  [[nodiscard]] virtual bool claims_costs(const std::filesystem::path& costs) const;
+
+  /// The costs of `graph`, which this frontend loaded, on the kinds of `cluster`: measured ones by
+  /// op name, the roofline model's (Costs::roofline) for the rest. Throws Error naming the file,
+  /// the place in it and the fix; also where it measures no op of the graph. The default throws
+  /// Error(unsupported).
+  [[nodiscard]] virtual LoadedCosts load_costs(const std::filesystem::path& costs,
+                                               const Graph& graph, const Cluster& cluster);
 };
 
 }  // namespace berth

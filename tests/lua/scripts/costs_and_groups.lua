@@ -17,8 +17,8 @@ check.test("costs come from the graph, from numbers and from a file", function()
 
   local path = folder .. "/costs.graph.json"
   graph:save(path, stated, cluster)
-  local read = berth.costs(path, graph, cluster)
-  check.equal({ read:source(), read:op_us(2, 1) }, { path, 30 })
+  local read, notes = berth.costs(path, graph, cluster)
+  check.equal({ read:source(), read:op_us(2, 1), notes }, { path, 30, {} })
 end)
 
 check.test("the roofline model asks for the devices' figures", function()

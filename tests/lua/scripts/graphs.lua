@@ -117,6 +117,8 @@ check.test("a graph file is loaded, pruned and written", function()
   check.equal({ pruned:op_count(), pruned:find "left", pruned:find "right" }, { 2, 2 })
   check.equal(berth.prune(again):op_count(), 4)
   check.fails("berth.prune: .*'lift'", berth.prune, again, { "lift" })
+  check.equal(berth.load(path, { fetches = { "left" } }):op_count(), 2)
+  check.fails("saved.graph.json: .*'lift'", berth.load, path, { fetches = { "lift" } })
 end)
 
 check.test("a file that is not there, or not a graph, is named", function()
