@@ -4,14 +4,12 @@
 #include <scotch.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <string>
 
 #include "berth/error.h"
@@ -83,76 +81,16 @@ using OwnedArch = Owned<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
 using OwnedStrategy = Owned<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
 using OwnedContext = Owned<SCOTCH_Context, SCOTCH_contextInit, SCOTCH_contextExit>;
 
-/// A graph in Scotch's arrays, which must outlive the SCOTCH_Graph built on them.
-struct Arrays {
-  std::vector<SCOTCH_Num> begin, neighbours, edge_weights, vertex_weights;
+using Arrays = CompressedGraph<SCOTCH_Num>;
 
-  void build(SCOTCH_Graph* graph) {
-    const auto vertices = static_cast<SCOTCH_Num>(vertex_weights.size());
-    const auto arcs = static_cast<SCOTCH_Num>(neighbours.size());
-    check(
-        SCOTCH_graphBuild(graph, 0, vertices, begin.data(), begin.data() + 1, vertex_weights.data(),
-                          nullptr, arcs, neighbours.data(), edge_weights.data()),
+/// `arrays` must outlive the graph.
+void build_graph(Arrays& arrays, SCOTCH_Graph* graph) {
+  const auto vertices = static_cast<SCOTCH_Num>(arrays.vertex_weights.size());
+  const auto arcs = static_cast<SCOTCH_Num>(arrays.neighbours.size());
+  check(SCOTCH_graphBuild(graph, 0, vertices, arrays.begin.data(), arrays.begin.data() + 1,
+                          arrays.vertex_weights.data(), nullptr, arcs, arrays.neighbours.data(),
+                          arrays.edge_weights.data()),
         "building the graph");
-  }
-};
-
-struct IntegerEdge {
-  std::int32_t a;
-  std::int32_t b;
-  SCOTCH_Num weight;
-};
-
-Arrays adjacency(std::vector<SCOTCH_Num> vertex_weights, const std::vector<IntegerEdge>& edges) {
-  Arrays arrays;
-  arrays.vertex_weights = std::move(vertex_weights);
-  arrays.begin.assign(arrays.vertex_weights.size() + 1, 0);
-  for (const IntegerEdge& edge : edges) {
-    ++arrays.begin[static_cast<std::size_t>(edge.a) + 1];
-    ++arrays.begin[static_cast<std::size_t>(edge.b) + 1];
-  }
-  std::partial_sum(arrays.begin.begin(), arrays.begin.end(), arrays.begin.begin());
-  // One spare element: Scotch wants arrays even where there are no edges.
-  arrays.neighbours.reserve(2 * edges.size() + 1);
-  arrays.neighbours.resize(2 * edges.size());
-  arrays.edge_weights.reserve(2 * edges.size() + 1);
-  arrays.edge_weights.resize(2 * edges.size());
-  std::vector<SCOTCH_Num> next(arrays.begin.begin(), arrays.begin.end() - 1);
-  for (const IntegerEdge& edge : edges) {
-    for (const auto& [from, to] : {std::pair(edge.a, edge.b), std::pair(edge.b, edge.a)}) {
-      const auto slot = static_cast<std::size_t>(next[static_cast<std::size_t>(from)]++);
-      arrays.neighbours[slot] = to;
-      arrays.edge_weights[slot] = edge.weight;
-    }
-  }
-  return arrays;
-}
-
-/// Factor that brings a sum of weights to Scotch's integers; 0 where all weights are 0.
-double scale_of(double sum) {
-  return sum > 0 ? kLargestWeightSum / sum : 0;
-}
-
-SCOTCH_Num rounded(double value, double smallest, double largest) {
-  return static_cast<SCOTCH_Num>(std::lround(std::clamp(value, smallest, largest)));
-}
-
-Arrays source_arrays(const MappingGraph& graph) {
-  const double compute =
-      std::accumulate(graph.vertex_weights.begin(), graph.vertex_weights.end(), 0.0);
-  std::vector<SCOTCH_Num> weights;
-  for (const double weight : graph.vertex_weights) {
-    // Where nothing costs anything, the number of vertices is balanced.
-    weights.push_back(compute > 0 ? rounded(weight * scale_of(compute), 0, kLargestWeightSum) : 1);
-  }
-  double data = 0;
-  for (const MappingGraph::Edge& edge : graph.edges) data += edge.weight;
-  std::vector<IntegerEdge> edges;
-  for (const MappingGraph::Edge& edge : graph.edges) {
-    // Scotch's edges weigh at least 1.
-    edges.push_back({edge.a, edge.b, rounded(edge.weight * scale_of(data), 1, kLargestWeightSum)});
-  }
-  return adjacency(std::move(weights), edges);
 }
 
 /// Whether every two processors are as far apart as every other two.
@@ -171,7 +109,7 @@ void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* 
   const double fastest = *std::max_element(target.speeds.begin(), target.speeds.end());
   std::vector<SCOTCH_Num> speeds;
   for (const double speed : target.speeds) {
-    speeds.push_back(rounded(speed / fastest * kLargestSpeed, 1, kLargestSpeed));
+    speeds.push_back(rounded<SCOTCH_Num>(speed / fastest * kLargestSpeed, 1, kLargestSpeed));
   }
   if (n > kMaxProcessorsWithDistances || equally_far(target)) {
     check(SCOTCH_archCmpltw(arch, static_cast<SCOTCH_Num>(n), speeds.data()),
@@ -184,17 +122,17 @@ void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* 
       shortest = std::min(shortest, target.distances[i * n + j]);
     }
   }
-  std::vector<IntegerEdge> edges;
+  std::vector<Arrays::Edge> edges;
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const double units = target.distances[i * n + j] / shortest * kDistanceUnits;
       edges.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j),
-                       rounded(units, 1, kLargestDistance)});
+                       rounded<SCOTCH_Num>(units, 1, kLargestDistance)});
     }
   }
-  Arrays arrays = adjacency(std::move(speeds), edges);
+  Arrays arrays(std::move(speeds), edges);
   OwnedGraph graph("making a graph");
-  arrays.build(graph.get());
+  build_graph(arrays, graph.get());
   OwnedStrategy strategy("making a strategy");
   SCOTCH_randomSeed(static_cast<SCOTCH_Num>(seed));
   SCOTCH_randomReset();
@@ -218,12 +156,12 @@ SCOTCH_Num flags_of(MappingStrategy strategy) {
 
 }  // namespace
 
-std::vector<std::int32_t> map_statically(const MappingGraph& graph, const MappingTarget& target,
+std::vector<std::int32_t> map_statically(const WeightedGraph& graph, const MappingTarget& target,
                                          MappingStrategy strategy, double imbalance,
                                          std::uint64_t seed) {
   const std::lock_guard lock(scotch_mutex);
   complaint.clear();
-  Arrays arrays = source_arrays(graph);
+  Arrays arrays(graph, kLargestWeightSum);
   OwnedArch arch("making an architecture");
   build_target(target, seed, arch.get());
   OwnedStrategy how("making a strategy");
@@ -232,7 +170,7 @@ std::vector<std::int32_t> map_statically(const MappingGraph& graph, const Mappin
         "building the strategy");
 
   OwnedGraph source("making a graph");
-  arrays.build(source.get());
+  build_graph(arrays, source.get());
   OwnedContext context("making a context");
   check(SCOTCH_contextRandomClone(context.get()), "making a generator");
   SCOTCH_contextRandomSeed(context.get(), static_cast<SCOTCH_Num>(seed));

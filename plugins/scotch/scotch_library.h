@@ -5,20 +5,9 @@
 #include <utility>
 #include <vector>
 
-namespace berth::policies {
+#include "common/weighted_graph.h"
 
-/// An undirected graph without loops or parallel edges.
-struct MappingGraph {
-  struct Edge {
-    std::int32_t a;
-    std::int32_t b;
-    double weight;  ///< >= 0: data that flows between them
-  };
-  std::vector<double> vertex_weights;  ///< >= 0: compute
-  std::vector<Edge> edges;
-  /// Processor of each vertex that has no choice, -1 for the others.
-  std::vector<std::int32_t> fixed;
-};
+namespace berth::policies {
 
 /// Processors and how far apart they are.
 struct MappingTarget {
@@ -36,7 +25,7 @@ enum class MappingStrategy { standard, quality, speed, balance };
 /// of edge weight times distance is small. One thread, so that the answer depends on the seed
 /// alone. At least one vertex and one processor. Throws Error(unsupported) with Scotch's own words
 /// where it fails. [thread-safe: calls wait for each other]
-[[nodiscard]] std::vector<std::int32_t> map_statically(const MappingGraph& graph,
+[[nodiscard]] std::vector<std::int32_t> map_statically(const WeightedGraph& graph,
                                                        const MappingTarget& target,
                                                        MappingStrategy strategy, double imbalance,
                                                        std::uint64_t seed);
