@@ -49,6 +49,14 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   context.should_stop = [asked = std::move(context.should_stop), start, budget_s] {
     return (asked && asked()) || seconds_since(start) >= budget_s;
   };
+  context.budget_s = budget_s;
+  for (const Placement& initial : context.initial) {
+    try {
+      evaluator.problem().validate(initial);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("a placement to start from is invalid: ", error.what()));
+    }
+  }
 
   PlaceResult result;
   const std::int64_t evaluations_before = evaluator.evaluations();

@@ -55,6 +55,8 @@ struct Engine::State {
   std::vector<std::string> names(PluginKind kind) const;
   /// Names of all frontends, found now where they were not yet.
   std::vector<std::string> frontends();
+  static std::unique_ptr<Policy> make_policy(const std::shared_ptr<State>& state,
+                                             std::string_view name, const OptionTexts& options);
 };
 
 void Engine::State::consider(const std::filesystem::path& file) {
@@ -122,7 +124,7 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
 }
 
 Engine::Engine(std::vector<std::filesystem::path> plugin_folders)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_shared<State>()) {
   state_->folders = plugin_folders.empty() ? default_plugin_folders() : std::move(plugin_folders);
 }
 Engine::~Engine() = default;
@@ -179,13 +181,31 @@ std::unique_ptr<Interface> make(const PluginDescriptor& descriptor,
 
 }  // namespace
 
-std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionTexts& options) {
+std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>& state,
+                                                   std::string_view name,
+                                                   const OptionTexts& options) {
   const PluginDescriptor* descriptor = nullptr;
   {
-    const std::lock_guard lock(state_->mutex);
-    descriptor = state_->find(PluginKind::policy, name).descriptor;
+    const std::lock_guard lock(state->mutex);
+    descriptor = state->find(PluginKind::policy, name).descriptor;
   }
-  return make(*descriptor, descriptor->create_policy, options);
+  std::unique_ptr<Policy> policy = make(*descriptor, descriptor->create_policy, options);
+  policy->use_policies([weak = std::weak_ptr<State>(state)](std::string_view other,
+                                                            const OptionTexts& other_options) {
+    const std::shared_ptr<State> alive = weak.lock();
+    if (alive == nullptr) {
+      throw Error(ErrorCode::not_found,
+                  cat("no policy '", other,
+                      "': the engine that made this policy has ended; keep it as long as the "
+                      "policies that use others"));
+    }
+    return make_policy(alive, other, other_options);
+  });
+  return policy;
+}
+
+std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionTexts& options) {
+  return State::make_policy(state_, name, options);
 }
 
 std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const OptionTexts& options) {

@@ -8,6 +8,7 @@
 namespace berth {
 
 Policy::~Policy() = default;
+void Policy::use_policies(PolicyMaker) {}
 Frontend::~Frontend() = default;
 
 void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,

@@ -34,9 +34,6 @@ struct PluginInfo {
   std::filesystem::path file;  ///< empty = registered in process
 };
 
-/// Options as text by name, as a command line or a script gives them.
-using OptionTexts = std::map<std::string, OptionValue>;
-
 /// Holds the plugins of one process. Search path: the folder `lib/berth` beside the engine's own
 /// library (build or install), then the folders of BERTH_PLUGIN_PATH (':'-separated); never the
 /// working directory. Where two plugins of a kind have one name, the first found wins and the
@@ -57,7 +54,8 @@ class BERTH_EXPORT Engine {
   [[nodiscard]] std::vector<std::string> problems();
 
   /// Throws Error(not_found) listing the known names, Error(incompatible) for a plugin of another
-  /// ABI, Error(invalid_argument) for an option.
+  /// ABI, Error(invalid_argument) for an option. The policy may outlive the engine; it can make
+  /// other policies (Policy::use_policies) for as long as the engine lives.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
                                                     const OptionTexts& options = {});
   [[nodiscard]] std::unique_ptr<Frontend> make_frontend(std::string_view name,
@@ -83,7 +81,7 @@ class BERTH_EXPORT Engine {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace berth

@@ -25,6 +25,9 @@ struct OptionSpec {
 
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
+/// Options by name, as a command line or a script gives them.
+using OptionTexts = std::map<std::string, OptionValue>;
+
 /// The options of one plugin instance: every declared name has a value of its declared type.
 class BERTH_EXPORT Options {
  public:

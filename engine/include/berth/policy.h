@@ -5,9 +5,12 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "berth/evaluator.h"
 #include "berth/export.h"
+#include "berth/options.h"
 #include "berth/problem.h"
 
 namespace berth {
@@ -18,14 +21,32 @@ struct PlaceContext {
   /// Asked now and then by policies that search; true = return the best so far, now. Covers both
   /// the time budget and Ctrl-C. Never empty when a policy is called through `place`.
   std::function<bool()> should_stop;
+  /// The whole time budget, for policies that plan ahead; infinity = none, so that a policy that
+  /// could search for ever needs an end of its own. should_stop says when it is over. Set by
+  /// `place`.
+  double budget_s = std::numeric_limits<double>::infinity();
+  /// Placements to start from, such as the samples of another policy; a policy may ignore them.
+  /// Each is valid (Problem::validate); whether it fits in memory is open.
+  std::vector<Placement> initial;
   /// Where the policy stands: the best objective so far and a short text. May be empty.
   std::function<void(double best_us, const std::string& text)> progress;
 };
+
+class Policy;
+
+/// Makes an installed policy by name, as Engine::make_policy does and with its errors: not_found
+/// for a name that is not installed. [thread-safe]
+using PolicyMaker =
+    std::function<std::unique_ptr<Policy>(std::string_view name, const OptionTexts& options)>;
 
 /// Finds a placement. [thread-compatible]
 class BERTH_EXPORT Policy {
  public:
   virtual ~Policy();
+
+  /// Hands over the means to run other policies; Engine::make_policy calls it once on every policy
+  /// it makes. The default ignores it. `make` may be kept as long as the policy lives.
+  virtual void use_policies(PolicyMaker make);
 
   /// A placement that Problem::validate accepts: one device per op, kinds and co-location kept. It
   /// fits in memory where the policy can see to that; where the policy knows that nothing it can
@@ -52,7 +73,7 @@ struct PlaceResult {
 
 /// Runs `policy`, checks what it returns (Problem::validate) and measures it. A policy that breaks
 /// its contract gives an Error naming it. `budget_s` infinity = none; should_stop of `context` is
-/// wrapped so that it also covers the budget.
+/// wrapped so that it also covers the budget. Placements of `context.initial` are validated first.
 [[nodiscard]] BERTH_EXPORT PlaceResult place(Policy& policy, Evaluator& evaluator,
                                              PlaceContext context, double budget_s);
 

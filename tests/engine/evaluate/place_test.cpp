@@ -119,6 +119,30 @@ TEST_CASE("place: the budget and the caller's wish both stop a policy") {
   }
 }
 
+TEST_CASE("place: a policy learns its budget and where to start from") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  double budget_s = 0;
+  Scripted first_initial([&](const Problem&, Evaluator&, PlaceContext& context) {
+    budget_s = context.budget_s;
+    return context.initial.at(0);
+  });
+  PlaceContext context;
+  context.initial = {{1, 1}, {1, 0}};
+  CHECK(place(first_initial, *evaluator, context, 7.5).placement == Placement{1, 1});
+  CHECK(budget_s == 7.5);
+  static_cast<void>(place(first_initial, *evaluator, context, kNoBudget));
+  CHECK(budget_s == kNoBudget);
+
+  context.initial.push_back({0, 2});
+  try {
+    static_cast<void>(place(first_initial, *evaluator, context, kNoBudget));
+    FAIL("an invalid placement to start from was taken");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("to start from") != std::string::npos);
+  }
+}
+
 TEST_CASE("place: a policy that breaks its contract is named") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);

@@ -260,3 +260,58 @@ TEST_CASE("plugin host: an unknown name lists the known ones") {
     CHECK_THROWS_AS(static_cast<void>(engine.make_policy(name)), Error);
   }
 }
+
+namespace {
+
+/// Keeps what the engine hands it, for the test to use.
+class Composer final : public Policy {
+ public:
+  Placement place(const Problem&, Evaluator&, PlaceContext&) override { return {}; }
+  void use_policies(PolicyMaker make) override { make_ = std::move(make); }
+  [[nodiscard]] const PolicyMaker& make() const { return make_; }
+
+ private:
+  PolicyMaker make_;
+};
+
+constexpr PluginDescriptor kComposer = {kPluginMagic,
+                                        BERTH_ABI_VERSION,
+                                        sizeof(PluginDescriptor),
+                                        PluginKind::policy,
+                                        BERTH_BUILD_FINGERPRINT,
+                                        BERTH_VERSION_STRING,
+                                        "composer",
+                                        "1",
+                                        "runs other policies",
+                                        nullptr,
+                                        0,
+                                        nullptr,
+                                        [](const Options&) -> Policy* { return new Composer; }};
+
+}  // namespace
+
+TEST_CASE("plugin host: a policy can make others, for as long as its engine lives") {
+  std::unique_ptr<Policy> policy;
+  {
+    Engine engine({fixture_folder("good")});
+    engine.register_plugin(kComposer);
+    policy = engine.make_policy("composer");
+    const PolicyMaker& make = dynamic_cast<const Composer&>(*policy).make();
+    CHECK(make("fixture", {{"rounds", std::int64_t{3}}}) != nullptr);
+    // Those it makes can do the same.
+    const std::unique_ptr<Policy> inner = make("composer", {});
+    CHECK(dynamic_cast<const Composer&>(*inner).make()("fixture", {}) != nullptr);
+    try {
+      static_cast<void>(make("absent", {}));
+      FAIL("no error");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::not_found);
+    }
+  }
+  try {
+    static_cast<void>(dynamic_cast<const Composer&>(*policy).make()("fixture", {}));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(mentions(error.what(), "has ended"));
+  }
+}
