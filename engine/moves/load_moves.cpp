@@ -47,6 +47,7 @@ class LoadMoves final : public Method {
   void reset(std::span<const DeviceId> placement) override;
   MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) override;
   void accept() override;
+  std::span<const double> loads_us() override;
 
  private:
   void apply(OpId op, DeviceId to);
@@ -68,6 +69,7 @@ class LoadMoves final : public Method {
   DeviceCounts receivers_;             ///< by message
   DeviceCounts holders_;               ///< by shared parameter
   std::vector<Ticks> load_;            ///< by device
+  std::vector<double> load_us_;        ///< the same, on demand
   std::vector<std::int64_t> bytes_;    ///< by device
   std::vector<Move> undo_;             ///< the way back to the placement kept
   Worth candidate_;
@@ -230,6 +232,12 @@ MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double 
   candidate_ = current();
   const bool rejected = candidate_.objective_us >= cutoff_us;
   return {candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes, rejected};
+}
+
+std::span<const double> LoadMoves::loads_us() {
+  load_us_.clear();
+  for (const Ticks load : load_) load_us_.push_back(scale_.us(load));
+  return load_us_;
 }
 
 void LoadMoves::accept() {

@@ -54,6 +54,10 @@ MoveEvaluator::Candidate MoveEvaluator::propose(std::span<const Move> moves, dou
   return state_->method->propose(moves, cutoff_us);
 }
 
+std::span<const double> MoveEvaluator::loads_us() {
+  return state_->method->loads_us();
+}
+
 void MoveEvaluator::accept() {
   if (!state_->proposed) return;
   state_->method->accept();

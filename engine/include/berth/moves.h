@@ -63,6 +63,11 @@ class BERTH_EXPORT MoveEvaluator {
   Candidate propose(std::span<const Move> moves,
                     double cutoff_us = std::numeric_limits<double>::infinity());
 
+  /// Throughput: the load of every device under the last candidate proposed, or of the placement
+  /// kept where nothing was proposed since the last accept or reset. Latency: empty. Valid until
+  /// the next call.
+  [[nodiscard]] std::span<const double> loads_us();
+
   /// Makes the last candidate proposed the placement kept, rejected or not (one that was rejected
   /// is then evaluated in full). Does nothing where nothing was proposed since the last accept or
   /// reset.

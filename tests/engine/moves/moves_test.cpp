@@ -96,6 +96,15 @@ void check_walk(const std::shared_ptr<const Problem>& problem, Random& random, i
       check_objective(*problem, candidate.objective_us, reference.objective_us);
       CHECK(candidate.excess_bytes == reference.excess_bytes);
     }
+    if (problem->options().objective == Objective::latency) {
+      CHECK(evaluator.loads_us().empty());
+    } else {
+      const auto loads_us = evaluator.loads_us();
+      REQUIRE(loads_us.size() == reference.busy_us.size());
+      for (std::size_t d = 0; d < loads_us.size(); ++d) {
+        CHECK(loads_us[d] == doctest::Approx(reference.busy_us[d]).epsilon(1e-12).scale(1));
+      }
+    }
     const double draw = random.uniform();
     if (draw < 0.4) {
       evaluator.accept();
