@@ -1,0 +1,167 @@
+// FlexFlow's search as a policy; see metropolis.h for the method and its source. Chains start from
+// the best single device, from contiguous parts and from random placements, as FlexFlow's start
+// from existing strategies and random ones.
+#include <memory>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/plugin.h"
+#include "mcmc/metropolis.h"
+
+namespace berth::policies {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+enum class Start { single, contiguous, random };
+
+/// The starts of the chains in turn.
+std::vector<Start> starts_from_name(const std::string& name) {
+  if (name == "all") return {Start::single, Start::contiguous, Start::random};
+  if (name == "single") return {Start::single};
+  if (name == "contiguous") return {Start::contiguous};
+  if (name == "random") return {Start::random};
+  throw Error(ErrorCode::invalid_argument,
+              "policy mcmc: no start '" + name + "'. Known: all, single, contiguous, random");
+}
+
+/// The device of `devices` with the least compute in all; what it cannot run is moved later.
+DeviceId fastest_device(const Problem& problem, const std::vector<DeviceId>& devices) {
+  DeviceId best = devices.front();
+  std::pair<GroupId, double> best_lack(problem.groups().count() + 1, 0);
+  for (const DeviceId device : devices) {
+    std::pair<GroupId, double> lack(0, 0);  // groups it cannot run, time of the others
+    for (GroupId group = 0; group < problem.groups().count(); ++group) {
+      if (problem.can_run(group, device)) {
+        lack.second += problem.group_cost_us(group, device);
+      } else {
+        ++lack.first;
+      }
+    }
+    if (lack < best_lack) {
+      best_lack = lack;
+      best = device;
+    }
+  }
+  return best;
+}
+
+/// As many groups, in their order, on each device.
+GroupPlacement contiguous_parts(const Problem& problem, const std::vector<DeviceId>& devices) {
+  GroupPlacement placement(at(problem.groups().count()));
+  for (std::size_t g = 0; g < placement.size(); ++g) {
+    placement[g] = devices[g * devices.size() / placement.size()];
+  }
+  return placement;
+}
+
+GroupPlacement start_of(const Problem& problem, const std::vector<DeviceId>& devices, Start start,
+                        Random& random) {
+  switch (start) {
+    case Start::single:
+      break;
+    case Start::contiguous:
+      return contiguous_parts(problem, devices);
+    case Start::random: {
+      GroupPlacement placement(at(problem.groups().count()));
+      for (DeviceId& device : placement) device = devices[random.below(devices.size())];
+      return placement;
+    }
+  }
+  return GroupPlacement(at(problem.groups().count()), fastest_device(problem, devices));
+}
+
+class McmcPolicy final : public Policy {
+ public:
+  explicit McmcPolicy(const Options& options)
+      : starts_(starts_from_name(options.text("start"))),
+        chains_(options.integer("chains")),
+        rules_{options.real("beta"), options.integer("moves")},
+        hosts_(options.boolean("hosts")),
+        repair_(options.boolean("repair")) {
+    std::ostringstream message;
+    if (chains_ < 1) {
+      message << "chains is " << chains_ << "; run at least 1";
+    } else if (rules_.moves < 0) {
+      message << "moves is " << rules_.moves << "; give a number >= 0";
+    } else if (!(rules_.beta > 0)) {
+      message << "beta is " << rules_.beta << "; give a number > 0, such as 10000";
+    } else {
+      return;
+    }
+    throw Error(ErrorCode::invalid_argument, "policy mcmc: " + message.str());
+  }
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
+    // The caller keeps the problem alive as long as this call.
+    MoveEvaluator moves(std::make_shared<const Simulator>(
+        std::shared_ptr<const Problem>(std::shared_ptr<void>(), &problem)));
+    Random random(context.seed);
+    std::vector<ChainBest> found;
+    double best_us = kCannotRun;
+    for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !stopped(context)); ++chain) {
+      Random own = random.split();
+      const Start start = starts_[static_cast<std::size_t>(chain) % starts_.size()];
+      GroupPlacement placement = start_of(problem, devices, start, own);
+      keep_to_kinds(problem, placement);
+      found.push_back(
+          run_chain(moves, problem.groups(), devices, std::move(placement), rules_, own, context));
+      if (found.back().excess_bytes > 0 || found.back().objective_us >= best_us) continue;
+      best_us = found.back().objective_us;
+      if (context.progress) context.progress(best_us, std::to_string(chain + 1) + " chains");
+    }
+    return finish(problem, evaluator, best_of(problem, evaluator, std::move(found)), repair_);
+  }
+
+ private:
+  /// The best by the evaluator's word, which may be a measurement where the chains were simulated.
+  static GroupPlacement best_of(const Problem& problem, Evaluator& evaluator,
+                                std::vector<ChainBest> found) {
+    std::vector<Placement> placements;
+    for (const ChainBest& chain : found) {
+      placements.push_back(problem.groups().expand(chain.placement));
+    }
+    std::vector<Evaluation> evaluations(placements.size());
+    evaluator.evaluate(placements, evaluations);
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      if (std::tuple(evaluations[i].excess_bytes, evaluations[i].objective_us) <
+          std::tuple(evaluations[best].excess_bytes, evaluations[best].objective_us)) {
+        best = i;
+      }
+    }
+    return std::move(found[best].placement);
+  }
+
+  std::vector<Start> starts_;
+  std::int64_t chains_;
+  ChainRules rules_;
+  bool hosts_;
+  bool repair_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"start", OptionType::text, "all",
+     "where chains start: single, contiguous, random, or all in turn"},
+    {"chains", OptionType::integer, "3", "chains, one after the other, >= 1"},
+    {"moves", OptionType::integer, "3000",
+     "proposals of a chain at most, >= 0; it ends after half of them without improvement"},
+    {"beta", OptionType::real, "10000",
+     "acceptance is exp(-beta * relative worsening), > 0; larger is greedier"},
+    {"hosts", OptionType::boolean, "true",
+     "let groups go to host devices; false keeps them for what nothing else can run"},
+    kRepairOption};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::McmcPolicy, "mcmc", "1.0",
+                    "Markov chains of single moves on the simulator (FlexFlow's search)",
+                    berth::policies::kOptions)

@@ -1,0 +1,43 @@
+// A Markov chain over placements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "berth/moves.h"
+#include "berth/policy.h"
+#include "berth/random.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+
+struct ChainRules {
+  /// Acceptance exp(-beta * relative worsening): at 10,000, a placement that is 0.01 % worse is
+  /// taken with probability 1/e.
+  double beta = 10000;
+  std::int64_t moves = 3000;  ///< proposals at most
+};
+
+/// What a chain has found: the best of all it visited, by (excess_bytes, objective_us).
+struct ChainBest {
+  GroupPlacement placement;
+  double objective_us = 0;
+  std::int64_t excess_bytes = 0;
+};
+
+/// The search of FlexFlow (Jia, Zaharia, Aiken, "Beyond data and model parallelism for deep neural
+/// networks", MLSys 2019, section 6.2) over devices of groups: a random group proposes to go to a
+/// random other device of `devices` that can run it, and a proposal is accepted as Metropolis and
+/// Hastings do. It ends after `rules.moves` proposals, or when half of them brought nothing better.
+/// Memory comes first: a move that overflows more is never accepted, one that overflows less
+/// always. Groups that only one of `devices` can run stay where they are.
+///
+/// The random number of a proposal is drawn before its cost is known, so the evaluator may give up
+/// on it as soon as it is proven too dear. Evaluates by the simulator whatever the policy's
+/// evaluator does.
+[[nodiscard]] ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
+                                  const std::vector<DeviceId>& devices, GroupPlacement start,
+                                  ChainRules rules, Random random, const PlaceContext& context);
+
+}  // namespace berth::policies

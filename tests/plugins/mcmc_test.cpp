@@ -1,0 +1,109 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "mcmc/metropolis.h"
+#include "plugins/small_problem.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::policies;
+using namespace berth::test;
+
+namespace {
+
+/// The least objective of all placements that fit.
+double optimum_us(Evaluator& evaluator) {
+  const Problem& problem = evaluator.problem();
+  Placement placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
+  double best_us = kCannotRun;
+  for (;;) {
+    const Evaluation evaluation = evaluator.evaluate(placement);
+    if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
+    std::size_t op = 0;
+    while (op < placement.size() && ++placement[op] == problem.cluster().device_count()) {
+      placement[op++] = 0;
+    }
+    if (op == placement.size()) return best_us;
+  }
+}
+
+std::shared_ptr<const Problem> random_problem(std::uint64_t seed, OpId ops, int devices,
+                                              Objective objective,
+                                              std::int64_t memory_bytes = kNoLimit) {
+  Random random(seed);
+  const auto graph = random_graph(
+      random, {.ops = ops, .edge_chance = 0.3, .max_bytes = 100000, .max_param_bytes = 100});
+  const auto cluster =
+      random_cluster(random, {.devices = devices, .kinds = 2, .memory_bytes = memory_bytes});
+  ProblemOptions options;
+  options.objective = objective;
+  return std::make_shared<const Problem>(graph, cluster, random_costs(random, *graph, *cluster),
+                                         nullptr, options);
+}
+
+}  // namespace
+
+TEST_CASE("mcmc: finds the best of all placements where they are few") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const auto problem = random_problem(seed, 8, 2, objective);
+      const auto evaluator = make_simulation_evaluator(problem, 1);
+      const double best_us = optimum_us(*evaluator);
+      const Placement placement = placed("mcmc", problem, {{"beta", 10.0}});
+      CHECK(evaluator->evaluate(placement).objective_us == doctest::Approx(best_us).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("mcmc: a chain keeps the best it visited, and tells its figures") {
+  const auto problem = random_problem(3, 30, 3, Objective::latency);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  MoveEvaluator moves(std::make_shared<const Simulator>(problem));
+  const GroupPlacement start(30, 0);
+  const double start_us = evaluator->evaluate(Placement(30, 0)).objective_us;
+  // However hot: beta of next to nothing takes every move.
+  for (const double beta : {1e-9, 1e3, 1e12}) {
+    CAPTURE(beta);
+    const ChainBest best = run_chain(moves, problem->groups(), {0, 1, 2}, start, {beta, 2000},
+                                     Random(5), PlaceContext{});
+    CHECK(best.objective_us < start_us);
+    CHECK(evaluator->evaluate(problem->groups().expand(best.placement)).objective_us ==
+          best.objective_us);
+  }
+  const ChainBest none =
+      run_chain(moves, problem->groups(), {0, 1, 2}, start, {1e4, 0}, Random(5), PlaceContext{});
+  CHECK(none.placement == start);
+  CHECK(none.objective_us == start_us);
+}
+
+TEST_CASE("mcmc: out of memory, it moves towards less of an overflow whatever that costs") {
+  // The fast device holds two of the four ops.
+  const auto problem = small_problem({{"fast", "x", 100}, {"slow", "y", 200}},
+                                     std::vector<SmallOp>(4, {{1, 50}, 50}), {});
+  MoveEvaluator moves(std::make_shared<const Simulator>(problem));
+  const ChainBest best = run_chain(moves, problem->groups(), {0, 1}, GroupPlacement(4, 0),
+                                   {1e4, 200}, Random(1), PlaceContext{});
+  CHECK(best.excess_bytes == 0);
+  CHECK(best.objective_us == 100);
+  CHECK(std::count(best.placement.begin(), best.placement.end(), 0) == 2);
+}
+
+TEST_CASE("mcmc: kinds and hosts") {
+  const auto problem = small_problem({{"cpu", "host", kNoLimit, true}, {"gpu", "gpu"}},
+                                     {{{1, 5}}, {{1, kCannotRun}}, {{1, 5}}}, {});
+  CHECK(placed("mcmc", problem) == Placement{0, 0, 0});
+  CHECK(placed("mcmc", problem, {{"hosts", false}}) == Placement{1, 0, 1});
+}
+
+TEST_CASE("mcmc: bad options") {
+  const auto problem = small_problem({{"a", "x"}}, {{{1}}}, {});
+  const auto complaint = [&](const OptionTexts& options) {
+    return complaint_of("mcmc", problem, ErrorCode::invalid_argument, options);
+  };
+  CHECK(complaint({{"start", std::string("magic")}}) ==
+        "policy mcmc: no start 'magic'. Known: all, single, contiguous, random");
+  CHECK(complaint({{"chains", std::int64_t{0}}}) == "policy mcmc: chains is 0; run at least 1");
+  CHECK(complaint({{"moves", std::int64_t{-1}}}) == "policy mcmc: moves is -1; give a number >= 0");
+  CHECK(complaint({{"beta", 0.0}}) == "policy mcmc: beta is 0; give a number > 0, such as 10000");
+}
