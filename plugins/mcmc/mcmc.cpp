@@ -1,6 +1,7 @@
 // FlexFlow's search as a policy; see metropolis.h for the method and its source. Chains start from
 // the best single device, from contiguous parts and from random placements, as FlexFlow's start
 // from existing strategies and random ones.
+#include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -31,21 +32,20 @@ std::vector<Start> starts_from_name(const std::string& name) {
               "policy mcmc: no start '" + name + "'. Known: all, single, contiguous, random");
 }
 
-/// The device of `devices` with the least compute in all; what it cannot run is moved later.
-DeviceId fastest_device(const Problem& problem, const std::vector<DeviceId>& devices) {
+/// The best single device, where it is one of `devices`; else the one that can run most groups.
+DeviceId main_device(const Problem& problem, Evaluator& evaluator,
+                     const std::vector<DeviceId>& devices) {
+  const DeviceId single = best_single_device(evaluator).device;
+  if (std::find(devices.begin(), devices.end(), single) != devices.end()) return single;
   DeviceId best = devices.front();
-  std::pair<GroupId, double> best_lack(problem.groups().count() + 1, 0);
+  GroupId most = 0;
   for (const DeviceId device : devices) {
-    std::pair<GroupId, double> lack(0, 0);  // groups it cannot run, time of the others
+    GroupId able = 0;
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      if (problem.can_run(group, device)) {
-        lack.second += problem.group_cost_us(group, device);
-      } else {
-        ++lack.first;
-      }
+      able += problem.can_run(group, device) ? 1 : 0;
     }
-    if (lack < best_lack) {
-      best_lack = lack;
+    if (able > most) {
+      most = able;
       best = device;
     }
   }
@@ -61,8 +61,8 @@ GroupPlacement contiguous_parts(const Problem& problem, const std::vector<Device
   return placement;
 }
 
-GroupPlacement start_of(const Problem& problem, const std::vector<DeviceId>& devices, Start start,
-                        Random& random) {
+GroupPlacement start_of(const Problem& problem, Evaluator& evaluator,
+                        const std::vector<DeviceId>& devices, Start start, Random& random) {
   switch (start) {
     case Start::single:
       break;
@@ -74,7 +74,7 @@ GroupPlacement start_of(const Problem& problem, const std::vector<DeviceId>& dev
       return placement;
     }
   }
-  return GroupPlacement(at(problem.groups().count()), fastest_device(problem, devices));
+  return GroupPlacement(at(problem.groups().count()), main_device(problem, evaluator, devices));
 }
 
 class McmcPolicy final : public Policy {
@@ -109,7 +109,7 @@ class McmcPolicy final : public Policy {
     for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !stopped(context)); ++chain) {
       Random own = random.split();
       const Start start = starts_[static_cast<std::size_t>(chain) % starts_.size()];
-      GroupPlacement placement = start_of(problem, devices, start, own);
+      GroupPlacement placement = start_of(problem, evaluator, devices, start, own);
       keep_to_kinds(problem, placement);
       found.push_back(
           run_chain(moves, problem.groups(), devices, std::move(placement), rules_, own, context));
