@@ -148,11 +148,26 @@ std::string configuration(const Cluster& cluster) {
   return out;
 }
 
+/// Of the model's configurations and of a node's alike: both name theirs in the first field.
 bool is_own_configuration(std::string_view message, const std::string& file) {
   for (WireReader reader(message, 0, file); reader.next();) {
-    if (reader.field() == 1) return reader.payload() == kConfigurationName;
+    if (reader.is_bytes(1)) return reader.payload() == kConfigurationName;
   }
   return false;
+}
+
+/// A NodeDeviceConfigurationProto: each of `outputs` is sharded over `device` alone.
+std::string node_configuration(const std::vector<std::string_view>& outputs, DeviceId device) {
+  constexpr std::uint32_t kId = 1, kShardingSpec = 2, kTensorName = 1, kDevice = 2;
+  std::string out;
+  append_bytes_field(out, kId, kConfigurationName);
+  for (const std::string_view output : outputs) {
+    std::string spec;
+    append_bytes_field(spec, kTensorName, output);
+    append_varint_field(spec, kDevice, static_cast<std::uint64_t>(device));
+    append_bytes_field(out, kShardingSpec, spec);
+  }
+  return out;
 }
 
 // The main graph, with one node after the other changed. Run twice over the same bytes: once to
@@ -181,15 +196,21 @@ class GraphCopy {
  private:
   std::string changed(std::string_view node, std::size_t offset) {
     std::string out;
+    std::vector<std::string_view> outputs;
     for (WireReader reader(node, offset, file_); reader.next();) {
       const bool replaced =
-          reader.field() == kNodeMetadata && !device_of_entry(reader.payload(), file_).empty();
+          (reader.is_bytes(kNodeMetadata) && !device_of_entry(reader.payload(), file_).empty()) ||
+          (reader.is_bytes(kNodeDevices) && is_own_configuration(reader.payload(), file_));
       if (!replaced) out += reader.whole();
+      if (reader.is_bytes(kNodeOutput) && !reader.payload().empty()) {
+        outputs.push_back(reader.payload());
+      }
     }
     const DeviceId device = next_ < devices_.size() ? devices_[next_] : kNoDevice;
     ++next_;
     if (device != kNoDevice) {
       append_bytes_field(out, kNodeMetadata, entry(kDeviceKey, cluster_.device(device).name));
+      append_bytes_field(out, kNodeDevices, node_configuration(outputs, device));
     }
     return out;
   }

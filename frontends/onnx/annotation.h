@@ -12,8 +12,11 @@ namespace berth::onnx_frontend {
 ///  - every node of the main graph gets the metadata "berth.device" = its device's name (IR 10). A
 ///    call of a local function gets it where all ops inlined from it agree, a Constant where all
 ///    ops that read it do;
-///  - the model gets a device configuration named "berth" that lists the cluster's devices (IR 11).
-/// Readers of older IR versions skip both. Everything else is copied byte by byte, weights without
+///  - the model gets a device configuration named "berth" that lists the cluster's devices, and
+///  each
+///    of these nodes a device configuration by which all its outputs are whole on the one device of
+///    that list (IR 11).
+/// Readers of older IR versions skip them. Everything else is copied byte by byte, weights without
 /// being held. `output` may be `model`; it is replaced as a whole or not at all.
 ///
 /// Throws Error(invalid_argument) where `graph` is not of this model, Error(io).

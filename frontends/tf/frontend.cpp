@@ -68,7 +68,12 @@ LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
   const Inferred inferred = infer(context, program);
   bindings.finish(loaded.notes);
-  loaded.graph = make_graph(program, inferred, frontend::readable(model.stem().string()), nullptr);
+  try {
+    loaded.graph =
+        make_graph(program, inferred, frontend::readable(model.stem().string()), nullptr);
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), cat(file->source.file, ": ", refusal.what()));
+  }
   note_unknowns(*loaded.graph, context, loaded.notes);
   return loaded;
 }

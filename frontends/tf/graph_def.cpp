@@ -82,7 +82,6 @@ FunctionDef read_function(std::string_view bytes, const WireSource& source) {
         break;
     }
   }
-  function.body.finish();
   return function;
 }
 
@@ -121,6 +120,8 @@ OpDef read_op_def(std::string_view bytes, const WireSource& source) {
 void NodeList::add(std::string_view bytes, const WireSource& source) {
   NodeDef node;
   node.bytes = bytes;
+  node_inputs_.clear();
+  node_attrs_.clear();
   for (WireReader reader(bytes, source); reader.next();) {
     if (reader.field() <= node_field::kAttr && reader.type() != WireType::bytes) {
       reader.refuse(cat("field ", reader.field(), " of a node has wire type ",
@@ -134,13 +135,13 @@ void NodeList::add(std::string_view bytes, const WireSource& source) {
         node.op = reader.payload();
         break;
       case node_field::kInput:
-        inputs_.push_back(reader.payload());
+        node_inputs_.push_back(reader.payload());
         break;
       case node_field::kDevice:
         node.device = reader.payload();
         break;
       case node_field::kAttr:
-        attrs_.push_back(read_attr(reader.payload(), source));
+        node_attrs_.push_back(read_attr(reader.payload(), source));
         break;
       default:
         break;
@@ -153,21 +154,9 @@ void NodeList::add(std::string_view bytes, const WireSource& source) {
                     node.name.empty() ? "name" : "op",
                     "; every node needs both: export or download the file again"));
   }
+  node.inputs = inputs_.add(node_inputs_);
+  node.attrs = attrs_.add(node_attrs_);
   nodes_.push_back(node);
-  extents_.push_back(
-      {static_cast<std::uint32_t>(inputs_.size()), static_cast<std::uint32_t>(attrs_.size())});
-}
-
-void NodeList::finish() {
-  Extent begin{0, 0};
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Extent end = extents_[i];
-    nodes_[i].inputs = std::span(inputs_).subspan(begin.inputs, end.inputs - begin.inputs);
-    nodes_[i].attrs = std::span(attrs_).subspan(begin.attrs, end.attrs - begin.attrs);
-    begin = end;
-  }
-  extents_.clear();
-  extents_.shrink_to_fit();
 }
 
 const FunctionDef* GraphDef::function(std::string_view name) const noexcept {
@@ -196,7 +185,6 @@ void read_graph_def(std::string_view bytes, const WireSource& source, GraphDef& 
                         static_cast<int>(reader.type()), " and must have 2"));
     }
   }
-  graph.list.finish();
   for (const FunctionDef& function : graph.functions) {
     const std::string_view name = function.signature.name;
     if (!graph.function_by_name.emplace(name, &function).second) {

@@ -2,7 +2,9 @@
 // graph costs little more than its file and constants are never copied.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +28,31 @@ struct NodeDef {
   std::string_view bytes;  ///< the message, for its place in the file
 };
 
+/// Lists that stay where they are, one behind the other, without growing by copies.
+template <typename Item>
+class ListStore {
+ public:
+  std::span<const Item> add(const std::vector<Item>& list) {
+    constexpr std::size_t kLargestBlock = 2048;
+    if (list.size() > left_) {
+      block_ = std::min(kLargestBlock, 2 * block_);
+      left_ = std::max(block_, list.size());
+      blocks_.push_back(std::make_unique<Item[]>(left_));
+      next_ = blocks_.back().get();
+    }
+    Item* const begin = next_;
+    next_ = std::copy(list.begin(), list.end(), begin);
+    left_ -= list.size();
+    return {begin, list.size()};
+  }
+
+ private:
+  std::vector<std::unique_ptr<Item[]>> blocks_;
+  Item* next_ = nullptr;
+  std::size_t left_ = 0;
+  std::size_t block_ = 16;  // most functions are small
+};
+
 /// The nodes of a graph or of a function, with the storage their spans point to.
 class NodeList {
  public:
@@ -37,19 +64,14 @@ class NodeList {
 
   /// Adds a serialized NodeDef. Throws Error(invalid_file).
   void add(std::string_view bytes, const WireSource& source);
-  /// Call once after the last add, before nodes().
-  void finish();
   [[nodiscard]] const std::vector<NodeDef>& nodes() const noexcept { return nodes_; }
 
  private:
-  struct Extent {
-    std::uint32_t inputs;
-    std::uint32_t attrs;
-  };
   std::vector<NodeDef> nodes_;
-  std::vector<Extent> extents_;  // ends in the two below, until finish
-  std::vector<std::string_view> inputs_;
-  std::vector<AttrEntry> attrs_;
+  ListStore<std::string_view> inputs_;
+  ListStore<AttrEntry> attrs_;
+  std::vector<std::string_view> node_inputs_;  // of the node that is being read
+  std::vector<AttrEntry> node_attrs_;
 };
 
 struct ArgDef {

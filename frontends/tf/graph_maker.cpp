@@ -362,7 +362,9 @@ std::vector<bool> find_weights(const Program& program) {
 GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<bool>& is_weight) {
   GraphMap map;
   map.op_of.assign(program.nodes.size(), kNoOp);
+  map.op_names.reserve(program.nodes.size());
   std::unordered_set<std::string> taken;
+  taken.reserve(program.nodes.size());
   const auto add = [&](std::string name) {
     std::string unique = name;
     for (int i = 1; !taken.insert(unique).second; ++i) unique = cat(name, "_", i);

@@ -130,7 +130,12 @@ class Inference {
       Node& node = node_at(program_.arguments[i]);
       node.outputs.assign(1, i < arguments.size() ? arguments[i] : Value());
     }
-    for (const NodeId id : inferred_.loops.order) visit(id);
+    // Constants first, whatever they wait for: loops are counted with those in them.
+    for (const bool constants : {true, false}) {
+      for (const NodeId id : inferred_.loops.order) {
+        if ((node_at(id).op == "Const") == constants) visit(id);
+      }
+    }
     for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
       static_cast<void>(trips(frame));
     }
@@ -286,6 +291,7 @@ class Inference {
   struct BodyResult {
     std::vector<Value> outputs;
     Work work;
+    Program program;
   };
 
   void bodies(NodeId id, Node& node) {
@@ -296,6 +302,7 @@ class Inference {
       inputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
     if (is_functional_loop(node.op)) {
+      const std::vector<Value> initial = inputs;
       for (Value& input : inputs) input.data = nullptr;  // it changes
       const BodyResult body = run_body(node, node.attributes.function("body"), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
@@ -303,8 +310,9 @@ class Inference {
         merge_shape(node.outputs[i], body.outputs[i]);
       }
       Work work = add_work(body.work, condition.work);
-      const auto rounds = static_cast<double>(context_.bindings.trips_or_one(readable(node.name)));
-      inferred_.works[id] = scale_work(work, rounds);
+      std::int64_t rounds = count_trips(condition.program, body.program, initial);
+      if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
+      inferred_.works[id] = scale_work(work, static_cast<double>(rounds));
       return;
     }
     std::vector<Attributes::Function> branches;
@@ -320,7 +328,7 @@ class Inference {
 
   void larger_branch(NodeId id, Node& node, const std::vector<Attributes::Function>& branches,
                      const std::vector<Value>& inputs) {
-    BodyResult largest;
+    BodyResult largest{};
     for (std::size_t i = 0; i < branches.size(); ++i) {
       BodyResult result = run_body(node, branches[i], inputs);
       if (i == 0 || weight(result.work) > weight(largest.work)) largest = std::move(result);
@@ -358,6 +366,7 @@ class Inference {
       result.outputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
     result.work = body_work(body, inferred);
+    result.program = std::move(body);
     --context_.depth;
     return result;
   }

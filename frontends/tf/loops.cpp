@@ -161,12 +161,15 @@ NodeId behind_copies(const Program& program, NodeId id) {
   return id;
 }
 
+std::optional<std::int64_t> number(const Value& value) {
+  if (value.data == nullptr || value.data->size() != 1) return {};
+  return value.element(0);
+}
+
 std::optional<std::int64_t> number(const Program& program, const Source& source) {
   const Node& node = node_at(program, source.node);
   if (source.port < 0 || static_cast<std::size_t>(source.port) >= node.outputs.size()) return {};
-  const Value& value = node.outputs[static_cast<std::size_t>(source.port)];
-  if (value.data == nullptr || value.data->size() != 1) return {};
-  return value.element(0);
+  return number(node.outputs[static_cast<std::size_t>(source.port)]);
 }
 
 /// Small enough to be counted with.
@@ -180,26 +183,30 @@ struct Counter {
   std::int64_t step;
 };
 
+/// By how much `end`, what a variable is after a round, differs from `own`, what it was before.
+std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId own) {
+  const Node& change = node_at(program, behind_copies(program, end));
+  const bool adds = change.op == "Add" || change.op == "AddV2";
+  if ((!adds && change.op != "Sub") || change.inputs.size() != 2) return {};
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (behind_copies(program, change.inputs[i].node) != own) continue;
+    if (!adds && i == 1) continue;
+    const auto step = number(program, change.inputs[1 - i]);
+    if (step && is_moderate(*step)) return adds ? *step : -*step;
+  }
+  return {};
+}
+
 /// A variable of a loop that changes by the same number each round.
 std::optional<Counter> counter_at(const Program& program, NodeId merge) {
   const Node& node = node_at(program, merge);
   if (!is_merge(node.op) || node.inputs.size() != 2) return {};
   for (const int back : {1, 0}) {
-    const Source& end = node.inputs[static_cast<std::size_t>(back)];
-    const Source& begin = node.inputs[static_cast<std::size_t>(1 - back)];
-    if (!is_next_iteration(node_at(program, end.node).op)) continue;
-    const auto start = number(program, begin);
-    const Node& next = node_at(program, end.node);
-    if (!start || next.inputs.empty()) return {};
-    const Node& change = node_at(program, behind_copies(program, next.inputs[0].node));
-    const bool adds = change.op == "Add" || change.op == "AddV2";
-    if ((!adds && change.op != "Sub") || change.inputs.size() != 2) return {};
-    for (const std::size_t own : {std::size_t{0}, std::size_t{1}}) {
-      if (behind_copies(program, change.inputs[own].node) != merge) continue;
-      if (!adds && own == 1) continue;
-      const auto step = number(program, change.inputs[1 - own]);
-      if (step && is_moderate(*step)) return Counter{*start, adds ? *step : -*step};
-    }
+    const Node& next = node_at(program, node.inputs[static_cast<std::size_t>(back)].node);
+    if (!is_next_iteration(next.op) || next.inputs.empty()) continue;
+    const auto start = number(program, node.inputs[static_cast<std::size_t>(1 - back)]);
+    const auto step = step_of(program, next.inputs[0].node, merge);
+    if (start && step) return Counter{*start, *step};
   }
   return {};
 }
@@ -216,14 +223,24 @@ std::int64_t rounds(const Counter& counter, std::string_view op, std::int64_t li
   return distance <= 0 ? 0 : (distance + step - 1) / step;
 }
 
-std::int64_t rounds_while(const Program& program, NodeId id, int depth) {
+/// What the variables of a loop are, as its condition reads them.
+class Variables {
+ public:
+  virtual ~Variables() = default;
+  [[nodiscard]] virtual std::optional<Counter> counter(const Source& source) const = 0;
+  /// A number that no round changes.
+  [[nodiscard]] virtual std::optional<std::int64_t> limit(const Source& source) const = 0;
+};
+
+std::int64_t rounds_while(const Program& program, const Variables& variables, NodeId id,
+                          int depth = 0) {
   constexpr int kDeepest = 16;
   id = behind_copies(program, id);
   const Node& node = node_at(program, id);
   if (depth > kDeepest || node.inputs.size() != 2) return kUnknownDim;
   if (node.op == "LogicalAnd") {
-    const std::int64_t a = rounds_while(program, node.inputs[0].node, depth + 1);
-    const std::int64_t b = rounds_while(program, node.inputs[1].node, depth + 1);
+    const std::int64_t a = rounds_while(program, variables, node.inputs[0].node, depth + 1);
+    const std::int64_t b = rounds_while(program, variables, node.inputs[1].node, depth + 1);
     if (a == kUnknownDim || b == kUnknownDim) return std::max(a, b);
     return std::min(a, b);
   }
@@ -235,19 +252,83 @@ std::int64_t rounds_while(const Program& program, NodeId id, int depth) {
   for (const auto& [op, mirrored] : kMirrored) {
     if (node.op != op) continue;
     for (const std::size_t own : {std::size_t{0}, std::size_t{1}}) {
-      const auto counter = counter_at(program, behind_copies(program, node.inputs[own].node));
-      const auto limit = number(program, node.inputs[1 - own]);
+      const auto counter = variables.counter(node.inputs[own]);
+      const auto limit = variables.limit(node.inputs[1 - own]);
       if (counter && limit) return rounds(*counter, own == 0 ? op : mirrored, *limit);
     }
   }
   return kUnknownDim;
 }
 
+/// Of a loop written with Merge and NextIteration.
+class FrameVariables final : public Variables {
+ public:
+  explicit FrameVariables(const Program& program) : program_(program) {}
+  [[nodiscard]] std::optional<Counter> counter(const Source& source) const override {
+    return counter_at(program_, behind_copies(program_, source.node));
+  }
+  [[nodiscard]] std::optional<std::int64_t> limit(const Source& source) const override {
+    return number(program_, source);
+  }
+
+ private:
+  const Program& program_;
+};
+
+/// Of a functional loop: the arguments of its condition and, in the same order, of its body.
+class FunctionalVariables final : public Variables {
+ public:
+  FunctionalVariables(const Program& condition, const Program& body,
+                      const std::vector<Value>& initial)
+      : condition_(condition), body_(body), initial_(initial) {}
+
+  [[nodiscard]] std::optional<Counter> counter(const Source& source) const override {
+    const auto index = argument(source);
+    if (!index) return {};
+    const auto start = number(initial_[*index]);
+    const auto step = step_of(body_, body_.results[*index].node, body_.arguments[*index]);
+    if (!start || !step) return {};
+    return Counter{*start, *step};
+  }
+  [[nodiscard]] std::optional<std::int64_t> limit(const Source& source) const override {
+    if (const auto constant = number(condition_, source)) return constant;
+    const auto index = argument(source);
+    if (!index) return {};
+    const bool kept = behind_copies(body_, body_.results[*index].node) == body_.arguments[*index];
+    return kept ? number(initial_[*index]) : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> argument(const Source& source) const {
+    const auto& arguments = condition_.arguments;
+    const auto found =
+        std::find(arguments.begin(), arguments.end(), behind_copies(condition_, source.node));
+    const auto index = static_cast<std::size_t>(found - arguments.begin());
+    if (found == arguments.end() || index >= body_.arguments.size() ||
+        index >= body_.results.size() || index >= initial_.size()) {
+      return std::nullopt;
+    }
+    return index;
+  }
+
+  const Program& condition_;
+  const Program& body_;
+  const std::vector<Value>& initial_;
+};
+
 }  // namespace
 
 std::int64_t count_trips(const Program& program, NodeId condition) {
   const Node& node = node_at(program, condition);
-  return node.inputs.empty() ? kUnknownDim : rounds_while(program, node.inputs[0].node, 0);
+  if (node.inputs.empty()) return kUnknownDim;
+  return rounds_while(program, FrameVariables(program), node.inputs[0].node);
+}
+
+std::int64_t count_trips(const Program& condition, const Program& body,
+                         const std::vector<Value>& initial) {
+  if (condition.results.empty()) return kUnknownDim;
+  return rounds_while(condition, FunctionalVariables(condition, body, initial),
+                      condition.results[0].node);
 }
 
 std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips) {

@@ -60,6 +60,11 @@ struct Loops {
 /// the condition's nodes are inferred.
 [[nodiscard]] std::int64_t count_trips(const Program& program, NodeId condition);
 
+/// The same for a functional loop: its condition and body as inferred, and what its variables are
+/// before the first round. A limit may also be a variable that the body passes on as it is.
+[[nodiscard]] std::int64_t count_trips(const Program& condition, const Program& body,
+                                       const std::vector<Value>& initial);
+
 /// The content of a loop variable after `trips` rounds, for a counter; kUnknown where `merge` is
 /// none.
 [[nodiscard]] std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips);

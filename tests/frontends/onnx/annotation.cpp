@@ -51,6 +51,18 @@ TEST_CASE("devices of nodes survive the round trip") {
   CHECK(placed->requested_device(op(*placed, "y")) == "gpu:0");
   CHECK(placed->requested_device(op(*placed, "b")) == "cpu:0");
 
+  SUBCASE("the standard's multi-device fields say the same") {
+    // NodeProto.device_configurations (10): configuration_id (1) "berth", sharding_spec (2) of
+    // tensor_name (1) "y" on device (2) 1; ModelProto.configuration (26): name, two devices.
+    const std::string bytes = content(output);
+    CHECK(bytes.find(std::string("\x52\x0e\x0a\x05"
+                                 "berth\x12\x05\x0a\x01y\x10\x01",
+                                 16)) != std::string::npos);
+    CHECK(bytes.find("\xd2\x01\x17\x0a\x05"
+                     "berth\x10\x02\x1a\x05"
+                     "cpu:0\x1a\x05"
+                     "gpu:0") != std::string::npos);
+  }
   SUBCASE("a second placement replaces the first") {
     placement.assign(placement.size(), 1);
     models.frontend().annotate(output, *placed, cluster, placement, output);

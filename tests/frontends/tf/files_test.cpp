@@ -142,6 +142,20 @@ TEST_CASE("what a newer TensorFlow adds is no reason to refuse") {
   CHECK(model.graph->attribute(op_named(*model.graph, "y"), "unheard_of") != nullptr);
 }
 
+TEST_CASE("a type that only a newer TensorFlow numbers loads, of unknown size") {
+  std::string bytes = binary(kGraph);
+  const std::string type =
+      "\x0a\x05"
+      "dtype\x12\x02\x30\x01";  // 1: DT_FLOAT
+  const std::size_t at = bytes.find(type);
+  REQUIRE(at != std::string::npos);
+  bytes[at + type.size() - 1] = 99;
+  const LoadedModel model = load_bytes(bytes, {}, "g.pb");
+  const TensorId tensor = model.graph->outputs(op_named(*model.graph, "x"))[0];
+  CHECK(model.graph->dtype(tensor) == DType::unknown);
+  CHECK_FALSE(model.graph->bytes_known(tensor));
+}
+
 TEST_CASE("structural damage names the node") {
   struct Case {
     const char* what;

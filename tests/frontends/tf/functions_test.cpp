@@ -116,6 +116,17 @@ TEST_CASE("functions that cannot be inlined are refused by name") {
     expect_error(ErrorCode::invalid_graph, {"'c'", "'f'"},
                  [&] { static_cast<void>(load_bytes(node("c", "f", "", kFloats) + library(f))); });
   }
+  SUBCASE("a loop that runs itself") {
+    const std::string f =
+        function("f",
+                 body_node("n", "While", "a",
+                           attr("body", "func { name: 'f' }") + attr("cond", "func { name: 'f' }") +
+                               attr("T", "list { type: DT_FLOAT }")),
+                 "n:output:0");
+    const std::string text = x + node("c", "f", "x", kFloats) + library(f);
+    expect_error(ErrorCode::invalid_graph, {"'f'", "nest deeper"},
+                 [&] { static_cast<void>(load_bytes(text)); });
+  }
   SUBCASE("a result that nothing gives") {
     const std::string f = function("f", body_node("n", "Relu", "a"), "m:y:0");
     expect_error(ErrorCode::invalid_graph, {"'f'", "'m:y:0'"}, [&] {
@@ -171,6 +182,44 @@ TEST_CASE("a functional loop is one op; its rounds can be said by its name") {
   LoadOptions options;
   options.dims = {{"loop", 10}};
   CHECK(flops(options) == doctest::Approx(10 * once));
+}
+
+TEST_CASE("rounds of a functional loop are counted where its condition and its body tell") {
+  // i, n, x of the loop:  while (i < n) { i += 2; x = x @ x }
+  const auto scalar = [](const std::string& name) {
+    return "input_arg { name: '" + name + "' type: DT_INT32 } ";
+  };
+  const std::string arguments =
+      scalar("i") + scalar("n") + "input_arg { name: 'x' type: DT_FLOAT } ";
+  const std::string ints = attr("T", "type: DT_INT32");
+  const auto body_of = [&](const std::string& n) {
+    std::string two = integers("two", {2}, true);
+    two.replace(0, two.find('{'), "node_def ");
+    return "function { signature { name: 'body' " + arguments +
+           "output_arg { name: 'ri' type: DT_INT32 } output_arg { name: 'rn' type: DT_INT32 } "
+           "output_arg { name: 'rx' type: DT_FLOAT } } " +
+           two + "node_def { name: 'add' op: 'AddV2' input: 'i' input: 'two:output:0' " + ints +
+           "} node_def { name: 'mul' op: 'MatMul' input: 'x' input: 'x' " + kFloats +
+           "} ret { key: 'ri' value: 'add:z:0' } ret { key: 'rn' value: '" + n +
+           "' } ret { key: 'rx' value: 'mul:product:0' } } ";
+  };
+  const std::string condition =
+      "function { signature { name: 'cond' " + arguments +
+      "output_arg { name: 'r' type: DT_BOOL } } node_def { name: 'less' op: 'Less' input: 'i' "
+      "input: 'n' " +
+      ints + "} ret { key: 'r' value: 'less:z:0' } } ";
+  const auto flops = [&](const std::string& n) {
+    const LoadedModel model = load_bytes(
+        integers("start", {1}, true) + integers("limit", {8}, true) + placeholder("x", {16, 16}) +
+        node("loop", "StatelessWhile", "start limit x",
+             attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                 attr("T", "list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT }")) +
+        "library { " + body_of(n) + condition + " }");
+    return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+  };
+  constexpr double kRound = 2.0 * 16 * 16 * 16;
+  CHECK(flops("n") == doctest::Approx(4 * kRound).epsilon(0.02));    // 1, 3, 5, 7
+  CHECK(flops("add:z:0") == doctest::Approx(kRound).epsilon(0.02));  // a limit that moves
 }
 
 }  // namespace

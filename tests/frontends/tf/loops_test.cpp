@@ -80,6 +80,18 @@ TEST_CASE("rounds are counted from the counter") {
   }
 }
 
+TEST_CASE("rounds are counted with constants that wait for the round, as TensorFlow writes them") {
+  std::string text = kInput + loop("", 0, 10, 2);
+  const std::string entered = enter("s", "step", "frame", kInt);
+  const std::string step = integers("step", {2}, true);
+  text.replace(text.find(entered), entered.size(), "");
+  text.replace(text.find(step), step.size(), "");
+  std::string inside = integers("s", {2}, true);
+  inside.insert(inside.find(" op:"), " input: '^bi'");
+  CHECK(flops_of(*load_bytes(text + inside).graph, "frame") ==
+        doctest::Approx(5 * kRound).epsilon(0.02));
+}
+
 TEST_CASE("the count of one loop is the limit of another, as in gradients") {
   // The second loop counts down what the first has counted up.
   std::string second = loop("b_", 0, 1, 1, "GreaterEqual", "Sub");

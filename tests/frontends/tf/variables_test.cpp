@@ -1,4 +1,5 @@
 // Variables: their bytes, and the ops that must stay with them.
+#include "support/data.h"
 #include "text_graph.h"
 
 namespace berth::tf_frontend {
@@ -63,6 +64,71 @@ TEST_CASE("resource variables") {
     CHECK(class_of(graph, name) == "w");
   }
   CHECK(class_of(graph, "grad").empty());
+}
+
+TEST_CASE("Adam's slots count and stay with their variable, by reference and by resource") {
+  const std::string scalar = attr("dtype", "type: DT_FLOAT") + shape("shape", {});
+  const auto variables = [&](const std::string& op) {
+    std::string text = placeholder("g", {10, 10});
+    for (const char* name : {"w", "m", "v"}) text += node(name, op, "", kMatrix);
+    return text + node("b1", op, "", scalar) + placeholder("p", {});
+  };
+  SUBCASE("by reference") {
+    const LoadedModel model = load_bytes(
+        variables("VariableV2") + node("update", "ApplyAdam", "w m v b1 b1 p p p p g", kFloats));
+    const Graph& graph = *model.graph;
+    CHECK(graph.total_param_bytes() == 3 * kBytes + 4);
+    for (const char* name : {"w", "m", "v", "b1", "update"}) {
+      CAPTURE(name);
+      CHECK(class_of(graph, name) == "w");
+    }
+    CHECK(class_of(graph, "p").empty());
+  }
+  SUBCASE("by resource") {
+    const LoadedModel model =
+        load_bytes(variables("VarHandleOp") +
+                   node("beta", "ReadVariableOp", "b1", attr("dtype", "type: DT_FLOAT")) +
+                   node("update", "ResourceApplyAdam", "w m v beta beta p p p p g", kFloats));
+    const Graph& graph = *model.graph;
+    CHECK(graph.total_param_bytes() == 3 * kBytes + 4);
+    for (const char* name : {"w", "m", "v", "update"}) CHECK(class_of(graph, name) == "w");
+    // What is only read may be sent.
+    CHECK(class_of(graph, "beta") == "b1");
+  }
+}
+
+TEST_CASE("the example graphs have the variables of their optimizers, beside their updates") {
+  struct Example {
+    const char* file;
+    std::int64_t all_bytes;  // as examples/models/tf/README.md says
+    const char* update;
+    std::size_t variables;  // that an update takes first: the trained one, then its slots
+  };
+  constexpr Example kExamples[] = {
+      {"nmt_tiny.pb", 51'856, "ApplyGradientDescent", 1},
+      {"inception_v3_b32.pb.gz", 434'480'432, "ApplyAdam", 3},
+      {"nasnet_b64.pb.gz", 92'590'656, "ApplyRMSProp", 3},
+  };
+  for (const Example& example : kExamples) {
+    CAPTURE(example.file);
+    TensorFlowFrontend frontend{Options{}};
+    const auto graph =
+        frontend.load(test::source_path("examples/models/tf") / example.file, {}).graph;
+    CHECK(graph->total_param_bytes() == example.all_bytes);
+    int updates = 0;
+    for (OpId op = 0; op < graph->op_count(); ++op) {
+      if (graph->op_type(op) != example.update) continue;
+      ++updates;
+      const OpId trained = graph->producer(graph->inputs(op)[0]);
+      REQUIRE(!graph->colocation(op).empty());
+      for (std::size_t i = 0; i < example.variables; ++i) {
+        const OpId variable = graph->producer(graph->inputs(op)[i]);
+        REQUIRE(graph->colocation(variable) == graph->colocation(op));
+        REQUIRE(graph->own_param_bytes(variable) == graph->own_param_bytes(trained));
+      }
+    }
+    CHECK(updates > 0);
+  }
 }
 
 TEST_CASE("co-location is transitive, also through a node that is left out") {
