@@ -15,17 +15,16 @@ bool runs_everything(const Problem& problem, DeviceId device) {
 }
 
 /// What tells two devices apart when a whole graph runs on one of them.
-auto figures(const Cluster& cluster, DeviceId device) {
-  return std::tuple(cluster.kind_of(device), cluster.device(device).memory_bytes);
+auto figures(const Problem& problem, DeviceId device) {
+  return std::tuple(problem.device_class(device), problem.memory_bytes(device));
 }
 
 /// One device of each sort, in the cluster's order.
 std::vector<DeviceId> distinct_candidates(const Problem& problem) {
-  const Cluster& cluster = problem.cluster();
   std::vector<DeviceId> candidates;
-  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
     const bool seen = std::any_of(candidates.begin(), candidates.end(), [&](DeviceId other) {
-      return figures(cluster, other) == figures(cluster, device);
+      return figures(problem, other) == figures(problem, device);
     });
     if (!seen && runs_everything(problem, device)) candidates.push_back(device);
   }

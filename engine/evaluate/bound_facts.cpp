@@ -12,7 +12,7 @@ std::size_t at(std::int32_t id) {
 }  // namespace
 
 Facts::Facts(const Problem& problem)
-    : problem_(problem), classes_(colocation_groups(problem.graph())) {
+    : problem_(problem), classes_(problem.finest_groups()) {
   const Cluster& cluster = problem.cluster();
   device_count_.assign(at(kind_count()), 0);
   for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;
@@ -29,6 +29,7 @@ Facts::Facts(const Problem& problem)
     }
   }
 
+  mark_forbidden();
   class_us_.assign(at(kind_count()) * at(classes_->count()), 0);
   for (KindId kind = 0; kind < kind_count(); ++kind) {
     for (OpId op = 0; op < graph().op_count(); ++op) {
@@ -38,7 +39,23 @@ Facts::Facts(const Problem& problem)
   }
 }
 
+/// A kind none of whose devices may hold a class is as good as one that cannot run it.
+void Facts::mark_forbidden() {
+  if (problem_.constraints() == nullptr) return;
+  const Cluster& cluster = problem_.cluster();
+  forbidden_.assign(at(kind_count()) * at(classes_->count()), true);
+  for (GroupId group = 0; group < classes_->count(); ++group) {
+    for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+      if (!problem_.constraints()->class_can_be_on(group, d)) continue;
+      forbidden_[at(cluster.kind_of(d)) * at(classes_->count()) + at(group)] = false;
+    }
+  }
+}
+
 double Facts::op_us(OpId op, KindId kind) const noexcept {
+  if (!forbidden_.empty() && forbidden_[at(kind) * at(classes_->count()) + at(classes_->of(op))]) {
+    return kCannotRun;
+  }
   const double cost_us = problem_.costs().op_us(op, kind);
   const bool overhead = problem_.options().semantics == Semantics::dataflow && cost_us != 0;
   return overhead ? cost_us + problem_.cluster().kind_device(kind).op_overhead_us : cost_us;

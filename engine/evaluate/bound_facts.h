@@ -23,7 +23,8 @@ class Facts {
   [[nodiscard]] const Groups& classes() const noexcept { return *classes_; }
 
   /// Time from an op's start to its end on a device of `kind`: its cost, with the per-op overhead
-  /// in dataflow semantics (an op of cost 0 pays none); kCannotRun where it cannot run.
+  /// in dataflow semantics (an op of cost 0 pays none); kCannotRun where it cannot run or no device
+  /// of the kind is allowed.
   [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept;
   /// The pause of the device after the op (placeto semantics, ops with a cost).
   [[nodiscard]] double pause_us(OpId op, KindId kind) const noexcept;
@@ -49,7 +50,10 @@ class Facts {
     double latency_us;
     double bandwidth_bytes_per_s;  // 0: there is no such pair of devices
   };
+  void mark_forbidden();
+
   const Problem& problem_;
+  std::vector<bool> forbidden_;  // kind-major, by class; empty without constraints
   std::shared_ptr<const Groups> classes_;
   std::vector<double> class_us_;      // kind-major
   std::vector<double> device_count_;  // by kind

@@ -164,11 +164,12 @@ class Components {
 /// such edge is a bound.
 double forced_cut_us(const Facts& facts, Paths& paths) {
   const Graph& graph = facts.graph();
-  const Cluster& cluster = facts.problem().cluster();
+  const DeviceId devices = facts.problem().cluster().device_count();
   double largest_memory = 0;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    if (cluster.device(d).memory_bytes == kNoLimit) return 0;
-    largest_memory = std::max(largest_memory, static_cast<double>(cluster.device(d).memory_bytes));
+  for (DeviceId d = 0; d < devices; ++d) {
+    const std::int64_t memory = facts.problem().memory_bytes(d);
+    if (memory == kNoLimit) return 0;
+    largest_memory = std::max(largest_memory, static_cast<double>(memory));
   }
   if (static_cast<double>(graph.total_param_bytes()) <= largest_memory) return 0;
 

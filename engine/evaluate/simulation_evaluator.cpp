@@ -55,14 +55,14 @@ class SimulationEvaluator final : public Evaluator {
     std::atomic<std::size_t> first_invalid = placements.size();
     for_each(placements.size(), [&](std::size_t i) {
       try {
-        problem_->validate(placements[i]);
+        problem_->validate_but_separations(placements[i]);
       } catch (const Error&) {
         std::size_t known = first_invalid;
         while (i < known && !first_invalid.compare_exchange_weak(known, i)) {
         }
       }
     });
-    if (first_invalid < placements.size()) problem_->validate(placements[first_invalid]);
+    if (first_invalid < placements.size()) problem_->validate_but_separations(placements[first_invalid]);
   }
 
   Simulator simulator_;

@@ -53,7 +53,7 @@ Work collect(const Facts& facts) {
   for (KindId kind = 0; kind < work.kinds; ++kind) work.devices.push_back(facts.devices_of(kind));
   work.memory.assign(at(work.kinds), 0);
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    const std::int64_t bytes = cluster.device(d).memory_bytes;
+    const std::int64_t bytes = facts.problem().memory_bytes(d);
     work.memory[at(cluster.kind_of(d))] +=
         bytes == kNoLimit ? kCannotRun : static_cast<double>(bytes);
   }

@@ -1,8 +1,8 @@
 // Coarsening in three phases, each only as far as it is needed:
 //   1. contract the heaviest edge that creates no cycle (contraction.h);
 //   2. merge neighbours in the resulting topological order, the cheapest pair first;
-//   3. where device kinds forbid what is left, order the groups so that those with common kinds are
-//      neighbours, and do 2 again.
+//   3. where device kinds or constraints forbid what is left, order the groups so that those that
+//      may merge are neighbours, and do 2 again.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -11,10 +11,11 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/constraints.h"
 #include "berth/error.h"
 #include "berth/groups.h"
 #include "groups/contraction.h"
-#include "groups/kind_sets.h"
+#include "groups/merge_rules.h"
 #include "support/text.h"
 
 namespace berth {
@@ -28,15 +29,16 @@ std::size_t at(std::int32_t id) {
 struct Part {
   double us = 0;           ///< on the fastest kind that can run it
   double param_bytes = 0;  ///< a double: sums of shared parameters may pass 2^63
-  KindSets::Id kinds = 0;
+  MergeRules::State may;
 };
 
 class Coarsening {
  public:
-  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count)
+  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count,
+             const Constraints* constraints)
       : base_(base),
         count_(count),
-        kinds_(costs.kind_count()),
+        rules_(costs, constraints),
         parts_(at(base.count())),
         part_of_(at(base.count())),
         left_(base.count()) {
@@ -52,7 +54,7 @@ class Coarsening {
     std::vector<std::int32_t> order = contract_heavy_edges();
     merge_neighbours(order);
     if (left_ > count_) {
-      order = order_by_kinds(order);
+      order = order_by_rules(order);
       merge_neighbours(order);
     }
     std::vector<GroupId> group_of(at(graph.op_count()));
@@ -63,7 +65,7 @@ class Coarsening {
  private:
   Part measure(const Graph& graph, const Costs& costs, GroupId group) {
     Part part;
-    part.kinds = kinds_.all();
+    part.may = rules_.of(base_.members(group));
     std::vector<double> us(at(costs.kind_count()), 0);
     for (const OpId op : base_.members(group)) {
       for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
@@ -71,11 +73,7 @@ class Coarsening {
       }
       part.param_bytes += static_cast<double>(graph.param_bytes(op));
     }
-    double fastest = kCannotRun;
-    for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-      if (us[at(kind)] == kCannotRun) part.kinds = kinds_.without(part.kinds, kind);
-      fastest = std::min(fastest, us[at(kind)]);
-    }
+    const double fastest = *std::min_element(us.begin(), us.end());
     part.us = fastest == kCannotRun ? 0 : fastest;
     return part;
   }
@@ -88,8 +86,8 @@ class Coarsening {
     return part;
   }
 
-  bool kinds_allow(std::int32_t a, std::int32_t b) {
-    return kinds_.common(parts_[at(a)].kinds, parts_[at(b)].kinds) != KindSets::kNone;
+  bool rules_allow(std::int32_t a, std::int32_t b) {
+    return rules_.allow(parts_[at(a)].may, parts_[at(b)].may);
   }
 
   /// Not past twice the mean, in compute or in parameters; what adds nothing is always welcome.
@@ -107,7 +105,7 @@ class Coarsening {
     const Part& other = parts_[at(absorbed)];
     part.us += other.us;
     part.param_bytes += other.param_bytes;
-    part.kinds = kinds_.common(part.kinds, other.kinds);
+    part.may = rules_.join(part.may, other.may);
     part_of_[at(absorbed)] = survivor;
     --left_;
   }
@@ -128,7 +126,7 @@ class Coarsening {
       heaviest.pop();
       const Contraction::Edge edge = graph.edges()[at(-negated)];
       if (!edge.alive || edge.bytes != bytes) continue;
-      if (!kinds_allow(edge.src, edge.dst) || !size_allows(edge.src, edge.dst)) continue;
+      if (!rules_allow(edge.src, edge.dst) || !size_allows(edge.src, edge.dst)) continue;
       grown.clear();
       const Contraction::Node survivor = graph.contract(-negated, grown);
       if (survivor < 0) continue;
@@ -165,7 +163,7 @@ class Coarsening {
       const std::int32_t a = order[at(first)];
       const std::int32_t b = order[at(next[at(first)])];
       ++version[at(first)];
-      if (!kinds_allow(a, b) || (keep_sizes && !size_allows(a, b))) return;
+      if (!rules_allow(a, b) || (keep_sizes && !size_allows(a, b))) return;
       cheapest.push({parts_[at(a)].us + parts_[at(b)].us, first, version[at(first)]});
     };
     for (std::int32_t i = 0; i < size; ++i) {
@@ -191,9 +189,9 @@ class Coarsening {
     order = std::move(kept);
   }
 
-  /// Another topological order of the parts: after each, one that shares a kind with the run so
-  /// far where one is ready, else the earliest.
-  std::vector<std::int32_t> order_by_kinds(const std::vector<std::int32_t>& order) {
+  /// Another topological order of the parts: after each, one that may merge with the run so far
+  /// where one is ready, else the earliest.
+  std::vector<std::int32_t> order_by_rules(const std::vector<std::int32_t>& order) {
     std::vector<std::int32_t> rank(parts_.size(), -1);
     for (std::size_t i = 0; i < order.size(); ++i)
       rank[at(order[i])] = static_cast<std::int32_t>(i);
@@ -207,29 +205,29 @@ class Coarsening {
     }
     std::vector<std::int32_t> waiting_for(order.size(), 0);
     for (const auto& [src, dst] : edges) ++waiting_for[at(dst)];
-    std::map<KindSets::Id, std::set<std::int32_t>> ready;
+    std::map<MergeRules::State, std::set<std::int32_t>> ready;
     const auto make_ready = [&](std::int32_t r) {
-      ready[parts_[at(order[at(r)])].kinds].insert(r);
+      ready[parts_[at(order[at(r)])].may].insert(r);
     };
     for (std::int32_t r = 0; r < static_cast<std::int32_t>(order.size()); ++r) {
       if (waiting_for[at(r)] == 0) make_ready(r);
     }
     std::vector<std::int32_t> result;
-    KindSets::Id run = KindSets::kNone;  // the kinds that all of the run so far share
+    MergeRules::State run;  // of all of the run so far together
     while (result.size() < order.size()) {
       std::int32_t next = -1;
       const auto earliest = [&](bool in_run) {
-        for (const auto& [kinds, ranks] : ready) {
-          if (ranks.empty() || (in_run && kinds_.common(run, kinds) == KindSets::kNone)) continue;
+        for (const auto& [may, ranks] : ready) {
+          if (ranks.empty() || (in_run && !rules_.allow(run, may))) continue;
           if (next < 0 || *ranks.begin() < next) next = *ranks.begin();
         }
       };
-      if (run != KindSets::kNone) earliest(/*in_run=*/true);
+      if (!result.empty()) earliest(/*in_run=*/true);
       const bool same_run = next >= 0;
       if (!same_run) earliest(/*in_run=*/false);
-      const KindSets::Id kinds = parts_[at(order[at(next)])].kinds;
-      run = same_run ? kinds_.common(run, kinds) : kinds;
-      ready[kinds].erase(next);
+      const MergeRules::State may = parts_[at(order[at(next)])].may;
+      run = same_run ? rules_.join(run, may) : may;
+      ready[may].erase(next);
       result.push_back(order[at(next)]);
       for (auto edge = edges.lower_bound({next, -1}); edge != edges.end() && edge->first == next;
            ++edge) {
@@ -241,7 +239,7 @@ class Coarsening {
 
   const Groups& base_;
   GroupId count_;
-  KindSets kinds_;
+  MergeRules rules_;
   std::vector<Part> parts_;            // by the base group that survives
   std::vector<std::int32_t> part_of_;  // union-find over base groups
   Part mean_;
@@ -250,12 +248,14 @@ class Coarsening {
 
 }  // namespace
 
-std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count) {
+std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count,
+                                      const Constraints* constraints) {
   if (count < 1) {
     throw Error(ErrorCode::invalid_argument, cat("cannot coarsen graph '", graph.name(), "' to ",
                                                  count, " groups; ask for at least 1"));
   }
-  std::shared_ptr<const Groups> base = colocation_groups(graph);
+  std::shared_ptr<const Groups> base =
+      constraints != nullptr ? constraints->classes() : colocation_groups(graph);
   if (base->count() <= count) return base;
   if (costs.kind_count() == 0 ||
       costs.of_kind(0).size() != static_cast<std::size_t>(graph.op_count())) {
@@ -263,7 +263,7 @@ std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, Gr
                 cat("the costs (", costs.source(), ") are not for graph '", graph.name(),
                     "'; make them from it"));
   }
-  return std::make_shared<const Groups>(graph, Coarsening(graph, costs, *base, count).run(graph));
+  return std::make_shared<const Groups>(graph, Coarsening(graph, costs, *base, count, constraints).run(graph));
 }
 
 }  // namespace berth

@@ -1,4 +1,5 @@
-// Sets of device kinds, interned: many groups share few distinct sets.
+// Sets of device kinds, or of devices where constraints tell devices of a kind apart, interned: many
+// groups share few distinct sets.
 #pragma once
 
 #include <map>
@@ -19,6 +20,11 @@ class KindSets {
 
   [[nodiscard]] Id all() {
     return intern(std::vector<bool>(static_cast<std::size_t>(kind_count_), true));
+  }
+  /// The set of those marked; not empty.
+  [[nodiscard]] Id of(std::vector<bool> kinds) { return intern(std::move(kinds)); }
+  [[nodiscard]] const std::vector<bool>& members(Id set) const {
+    return sets_[static_cast<std::size_t>(set)];
   }
   /// The set with one kind taken out.
   [[nodiscard]] Id without(Id set, KindId kind);

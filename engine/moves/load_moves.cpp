@@ -220,7 +220,7 @@ Worth LoadMoves::current() const {
   std::int64_t excess_bytes = 0;
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     largest = std::max(largest, load_[d]);
-    const std::int64_t memory = plan_.cluster().device(static_cast<DeviceId>(d)).memory_bytes;
+    const std::int64_t memory = plan_.problem->memory_bytes(static_cast<DeviceId>(d));
     excess_bytes = std::max(excess_bytes, bytes_[d] - memory);
   }
   return {scale_.us(largest), excess_bytes};

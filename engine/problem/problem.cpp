@@ -1,8 +1,12 @@
 #include "berth/problem.h"
 
+#include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "berth/error.h"
+#include "constraints/rule_text.h"
 #include "support/text.h"
 
 namespace berth {
@@ -42,12 +46,29 @@ std::string_view semantics_name(Semantics semantics) noexcept {
 
 Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
                  std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups,
-                 ProblemOptions options)
+                 ProblemOptions options, std::shared_ptr<const Constraints> constraints)
     : graph_(std::move(graph)),
       cluster_(std::move(cluster)),
       costs_(std::move(costs)),
       groups_(std::move(groups)),
+      constraints_(std::move(constraints)),
       options_(options) {
+  check_parts();
+  if (constraints_ && groups_) groups_ = regroup(*graph_, *costs_, *groups_, *constraints_);
+  if (!groups_) groups_ = finest_groups();
+  const OpId apart = split_from_its_class();
+  if (apart != kNoOp) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the groups put op '", graph_->op_name(apart),
+                    "' apart from others of its co-location class '", graph_->colocation(apart),
+                    "'; make them with coarsen or colocation_groups"));
+  }
+  classify_devices();
+  sum_groups();
+  separate_groups();
+}
+
+void Problem::check_parts() {
   if (!graph_ || !cluster_ || !costs_) {
     throw Error(ErrorCode::invalid_argument,
                 "a problem needs a graph, a cluster and costs; one of them is missing");
@@ -56,23 +77,21 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
     throw Error(ErrorCode::invalid_argument,
                 cat("graph '", graph_->name(), "' has no ops; there is nothing to place"));
   }
-  if (!groups_) groups_ = colocation_groups(*graph_);
   const auto ops = static_cast<std::size_t>(graph_->op_count());
   if (costs_->kind_count() != cluster_->kind_count() || costs_->of_kind(0).size() != ops) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the costs (", costs_->source(), ") are for another graph or cluster than '",
                     graph_->name(), "' on '", cluster_->name(), "'; make them from these"));
   }
-  if (groups_->map().size() != ops) {
+  if (groups_ && groups_->map().size() != ops) {
     throw Error(ErrorCode::invalid_argument, cat("the groups are for another graph than '",
                                                  graph_->name(), "'; make them from it"));
   }
-  const OpId apart = split_from_its_class();
-  if (apart != kNoOp) {
+  if (constraints_ && (constraints_->classes()->map().size() != ops ||
+                       constraints_->device_count() != cluster_->device_count())) {
     throw Error(ErrorCode::invalid_argument,
-                cat("the groups put op '", graph_->op_name(apart),
-                    "' apart from others of its co-location class '", graph_->colocation(apart),
-                    "'; make them with coarsen or colocation_groups"));
+                cat("the constraints are for another graph or cluster than '", graph_->name(),
+                    "' on '", cluster_->name(), "'; make them from these"));
   }
   for (const double gap : {options_.device_gap_us, options_.transfer_gap_us}) {
     if (!(gap >= 0) || gap == kCannotRun) {
@@ -80,7 +99,41 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
                   cat("a simulator gap of ", gap, " us; gaps are finite and not negative"));
     }
   }
-  sum_groups();
+}
+
+std::shared_ptr<const Groups> Problem::finest_groups() const {
+  return constraints_ ? constraints_->classes() : colocation_groups(*graph_);
+}
+
+/// Two devices are in one class where they are of one kind and no group is allowed on one alone.
+void Problem::classify_devices() {
+  const DeviceId devices = cluster_->device_count();
+  if (!constraints_) {
+    for (DeviceId d = 0; d < devices; ++d) device_class_.push_back(cluster_->kind_of(d));
+    device_class_count_ = cluster_->kind_count();
+    return;
+  }
+  std::map<std::pair<KindId, std::vector<bool>>, std::int32_t> classes;
+  for (DeviceId d = 0; d < devices; ++d) {
+    auto column = std::pair(cluster_->kind_of(d), constraints_->column(d));
+    device_class_.push_back(
+        classes.try_emplace(std::move(column), static_cast<std::int32_t>(classes.size()))
+            .first->second);
+  }
+  device_class_count_ = static_cast<std::int32_t>(classes.size());
+}
+
+void Problem::separate_groups() {
+  if (!constraints_) return;
+  for (const Constraints::Separation& separation : constraints_->separations()) {
+    separations_.push_back({separation.rule, {}});
+    for (const std::vector<OpId>& ops : separation.parts) {
+      std::vector<GroupId>& part = separations_.back().parts.emplace_back();
+      for (const OpId op : ops) part.push_back(groups_->of(op));
+      std::sort(part.begin(), part.end());
+      part.erase(std::unique(part.begin(), part.end()), part.end());
+    }
+  }
 }
 
 OpId Problem::split_from_its_class() const {
@@ -95,15 +148,18 @@ OpId Problem::split_from_its_class() const {
 
 void Problem::sum_groups() {
   const auto groups = static_cast<std::size_t>(groups_->count());
-  const auto kinds = static_cast<std::size_t>(cluster_->kind_count());
-  group_us_.assign(kinds * groups, 0.0);
+  std::vector<DeviceId> device_of(static_cast<std::size_t>(device_class_count_), kNoDevice);
+  for (DeviceId d = 0; d < cluster_->device_count(); ++d) {
+    device_of[static_cast<std::size_t>(device_class(d))] = d;
+  }
+  group_us_.assign(device_of.size() * groups, 0.0);
   group_param_bytes_.assign(groups, 0);
   for (OpId op = 0; op < graph_->op_count(); ++op) {
     const auto group = static_cast<std::size_t>(groups_->of(op));
     bool runs_somewhere = false;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      const double us = costs_->op_us(op, static_cast<KindId>(kind));
-      group_us_[kind * groups + group] += us;
+    for (std::size_t c = 0; c < device_of.size(); ++c) {
+      const double us = cost_us(op, device_of[c]);
+      group_us_[c * groups + group] += us;
       runs_somewhere = runs_somewhere || us < kCannotRun;
     }
     if (!runs_somewhere) {
@@ -119,8 +175,8 @@ void Problem::sum_groups() {
   }
   for (std::size_t group = 0; group < groups; ++group) {
     bool runs_somewhere = false;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-      runs_somewhere = runs_somewhere || group_us_[kind * groups + group] < kCannotRun;
+    for (std::size_t c = 0; c < device_of.size(); ++c) {
+      runs_somewhere = runs_somewhere || group_us_[c * groups + group] < kCannotRun;
     }
     if (!runs_somewhere) {
       const OpId op = groups_->members(static_cast<GroupId>(group)).front();
@@ -133,6 +189,18 @@ void Problem::sum_groups() {
 }
 
 void Problem::validate(const Placement& placement) const {
+  validate_but_separations(placement);
+  if (const std::optional<Crowd> crowd = find_crowd(placement)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat("ops '", graph_->op_name(crowd->first), "' and '", graph_->op_name(crowd->second),
+            "' are to be apart and are both on device '",
+            cluster_->device(placement[static_cast<std::size_t>(crowd->first)]).name, "': ",
+            shown(constraints_->rules()[crowd->rule])));
+  }
+}
+
+void Problem::validate_but_separations(const Placement& placement) const {
   const Graph& graph = *graph_;
   if (placement.size() != static_cast<std::size_t>(graph.op_count())) {
     throw Error(ErrorCode::invalid_argument,
@@ -147,11 +215,17 @@ void Problem::validate(const Placement& placement) const {
                   cat("op '", graph.op_name(op), "' is placed on device #", device, "; cluster '",
                       cluster_->name(), "' has devices #0 to #", cluster_->device_count() - 1));
     }
-    if (cost_us(op, device) == kCannotRun) {
+    if (!costs_->can_run(op, cluster_->kind_of(device))) {
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
                       "' cannot run on device '", cluster_->device(device).name, "' (kind '",
                       cluster_->device(device).kind, "'); place it on another kind"));
+    }
+    if (!allowed(op, device)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("op '", graph.op_name(op), "' is not allowed on device '",
+                      cluster_->device(device).name, "': ",
+                      listed(shown(constraints_->rules(), constraints_->rules_against(op, device)))));
     }
     const std::string& colocation = graph.colocation(op);
     if (colocation.empty()) continue;
@@ -165,6 +239,48 @@ void Problem::validate(const Placement& placement) const {
               cluster_->device(expected).name, "' and '", cluster_->device(device).name, "'"));
     }
   }
+  if (constraints_) validate_colocation(placement);
+}
+
+void Problem::validate_colocation(const Placement& placement) const {
+  const auto device_of = [&](OpId op) { return placement[static_cast<std::size_t>(op)]; };
+  for (std::size_t rule = 0; rule < constraints_->rules().size(); ++rule) {
+    if (constraints_->rules()[rule].kind != ConstraintRule::Kind::colocate) continue;
+    const OpId first = constraints_->ops_of(rule).front();
+    for (const OpId op : constraints_->ops_of(rule)) {
+      if (device_of(op) == device_of(first)) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  cat("ops '", graph_->op_name(first), "' and '", graph_->op_name(op),
+                      "' must share a device and are on '", cluster_->device(device_of(first)).name,
+                      "' and '", cluster_->device(device_of(op)).name, "': ",
+                      shown(constraints_->rules()[rule])));
+    }
+  }
+}
+
+std::optional<Problem::Crowd> Problem::find_crowd(std::span<const DeviceId> placement) const {
+  if (separations_.empty()) return std::nullopt;
+  for (const Constraints::Separation& separation : constraints_->separations()) {
+    struct Owner {
+      std::size_t part;
+      OpId op;
+    };
+    std::vector<Owner> owners(static_cast<std::size_t>(cluster_->device_count()), {0, kNoOp});
+    for (std::size_t part = 0; part < separation.parts.size(); ++part) {
+      for (const OpId op : separation.parts[part]) {
+        const DeviceId device = placement[static_cast<std::size_t>(op)];
+        Owner& owner = owners[static_cast<std::size_t>(device)];
+        if (owner.op == kNoOp) owner = {part, op};
+        if (owner.part != part) return Crowd{owner.op, op, separation.rule};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+DeviceId Problem::crowded_device(std::span<const DeviceId> placement) const {
+  const std::optional<Crowd> crowd = find_crowd(placement);
+  return crowd ? placement[static_cast<std::size_t>(crowd->first)] : kNoDevice;
 }
 
 }  // namespace berth

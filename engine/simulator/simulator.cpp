@@ -16,19 +16,22 @@ namespace {
 using simulator::NoObserver;
 using simulator::StartObserver;
 
-/// Feasibility of out.peak_bytes against the devices' memory.
-void judge(const Cluster& cluster, Evaluation& out) {
+/// Feasibility: out.peak_bytes against the devices' memory, and what is to be apart.
+void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluation& out) {
   out.feasible = true;
   out.worst_device = kNoDevice;
   out.excess_bytes = 0;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+  for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
     const std::int64_t peak = out.peak_bytes[static_cast<std::size_t>(d)];
-    const std::int64_t memory = cluster.device(d).memory_bytes;
+    const std::int64_t memory = problem.memory_bytes(d);
     if (peak <= memory || peak - memory <= out.excess_bytes) continue;
     out.feasible = false;
     out.worst_device = d;
     out.excess_bytes = peak - memory;
   }
+  if (!out.feasible || problem.separations().empty()) return;
+  out.worst_device = problem.crowded_device(placement);
+  out.feasible = out.worst_device == kNoDevice;
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspa
               out.peak_bytes.begin());
     out.max_load_us = *std::max_element(out.busy_us.begin(), out.busy_us.end());
     out.objective_us = out.max_load_us;
-    judge(plan.cluster(), out);
+    judge(*plan.problem, placement, out);
     return;
   }
   scratch.prepare(plan, placement);
@@ -86,7 +89,7 @@ void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspa
   std::transform(scratch.memory.peaks.begin(), scratch.memory.peaks.end(), out.peak_bytes.begin(),
                  [](const simulator::Peak& peak) { return peak.bytes; });
   out.objective_us = out.runtime_us;
-  judge(plan.cluster(), out);
+  judge(*plan.problem, placement, out);
 }
 
 StepTrace Simulator::trace(std::span<const DeviceId> placement) const {

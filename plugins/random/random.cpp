@@ -23,44 +23,44 @@ class Choices {
  public:
   Choices(const Problem& problem, bool hosts)
       : problem_(problem),
-        some_(by_kind(problem, spread_devices(problem, hosts))),
-        all_(by_kind(problem, spread_devices(problem, /*hosts=*/true))) {}
+        some_(by_class(problem, spread_devices(problem, hosts))),
+        all_(by_class(problem, spread_devices(problem, /*hosts=*/true))) {}
 
   [[nodiscard]] GroupPlacement draw(Random& random) const {
     GroupPlacement placement;
     placement.reserve(static_cast<std::size_t>(problem_.groups().count()));
     for (GroupId group = 0; group < problem_.groups().count(); ++group) {
-      const auto& kinds = count_able(some_, group) > 0 ? some_ : all_;
-      placement.push_back(able_device(kinds, group, random.below(count_able(kinds, group))));
+      const auto& classes = count_able(some_, group) > 0 ? some_ : all_;
+      placement.push_back(able_device(classes, group, random.below(count_able(classes, group))));
     }
     return placement;
   }
 
  private:
-  /// By kind, so that a draw costs no more than there are kinds.
-  using DevicesByKind = std::vector<std::vector<DeviceId>>;
+  /// By Problem::device_class, so that a draw costs no more than there are classes.
+  using DevicesByClass = std::vector<std::vector<DeviceId>>;
 
-  static DevicesByKind by_kind(const Problem& problem, const std::vector<DeviceId>& devices) {
-    DevicesByKind kinds(static_cast<std::size_t>(problem.cluster().kind_count()));
+  static DevicesByClass by_class(const Problem& problem, const std::vector<DeviceId>& devices) {
+    DevicesByClass classes(static_cast<std::size_t>(problem.device_class_count()));
     for (const DeviceId device : devices) {
-      kinds[static_cast<std::size_t>(problem.cluster().kind_of(device))].push_back(device);
+      classes[static_cast<std::size_t>(problem.device_class(device))].push_back(device);
     }
-    std::erase_if(kinds, [](const std::vector<DeviceId>& kind) { return kind.empty(); });
-    return kinds;
+    std::erase_if(classes, [](const auto& of_class) { return of_class.empty(); });
+    return classes;
   }
 
-  [[nodiscard]] std::size_t count_able(const DevicesByKind& kinds, GroupId group) const {
+  [[nodiscard]] std::size_t count_able(const DevicesByClass& classes, GroupId group) const {
     std::size_t count = 0;
-    for (const std::vector<DeviceId>& devices : kinds) {
+    for (const std::vector<DeviceId>& devices : classes) {
       if (problem_.can_run(group, devices.front())) count += devices.size();
     }
     return count;
   }
 
   /// The `index`-th device that can run the group.
-  [[nodiscard]] DeviceId able_device(const DevicesByKind& kinds, GroupId group,
+  [[nodiscard]] DeviceId able_device(const DevicesByClass& classes, GroupId group,
                                      std::size_t index) const {
-    for (const std::vector<DeviceId>& devices : kinds) {
+    for (const std::vector<DeviceId>& devices : classes) {
       if (!problem_.can_run(group, devices.front())) continue;
       if (index < devices.size()) return devices[index];
       index -= devices.size();
@@ -69,8 +69,8 @@ class Choices {
   }
 
   const Problem& problem_;
-  DevicesByKind some_;
-  DevicesByKind all_;
+  DevicesByClass some_;
+  DevicesByClass all_;
 };
 
 class RandomPolicy final : public Policy {

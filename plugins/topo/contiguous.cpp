@@ -13,7 +13,7 @@ std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-/// What segments ask of the devices of one kind.
+/// What segments ask of devices that run the same groups at the same cost.
 struct KindSums {
   std::vector<double> us;     // prefix sums of compute time
   std::vector<double> bytes;  // prefix sums of parameters
@@ -21,7 +21,7 @@ struct KindSums {
       next_bad;  // by group: the first at or after it that must not be on this kind
 };
 
-/// Devices that are the same to a segment: of one kind, with one memory size.
+/// Devices that are the same to a segment: those with one memory size, too.
 struct DeviceClass {
   std::vector<DeviceId> devices;
   const KindSums* sums = nullptr;
@@ -32,15 +32,14 @@ class Cutter {
  public:
   Cutter(const Problem& problem, const std::vector<DeviceId>& devices, ContiguousRules rules)
       : problem_(problem), groups_(problem.groups().count()) {
-    const Cluster& cluster = problem.cluster();
-    std::map<std::tuple<KindId, std::int64_t>, std::size_t> index;
+    std::map<std::tuple<std::int32_t, std::int64_t>, std::size_t> index;
     for (const DeviceId device : devices) {
-      const std::int64_t memory = cluster.device(device).memory_bytes;
-      const KindId kind = cluster.kind_of(device);
-      const auto [entry, is_new] = index.try_emplace({kind, memory}, classes_.size());
+      const std::int64_t memory = problem.memory_bytes(device);
+      const std::int32_t sort = problem.device_class(device);
+      const auto [entry, is_new] = index.try_emplace({sort, memory}, classes_.size());
       if (is_new) {
         classes_.emplace_back();
-        classes_.back().sums = &sums_[kind];
+        classes_.back().sums = &sums_[sort];
         if (rules.memory && memory != kNoLimit) {
           classes_.back().memory_bytes = static_cast<double>(memory);
         }
@@ -54,7 +53,7 @@ class Cutter {
       }
     }
     for (const DeviceClass& device_class : classes_) {
-      KindSums& sums = sums_[cluster.kind_of(device_class.devices.front())];
+      KindSums& sums = sums_[problem.device_class(device_class.devices.front())];
       if (sums.us.empty()) fill(sums, device_class.devices.front(), runs_here, rules);
     }
     number_states();
@@ -189,7 +188,7 @@ class Cutter {
 
   const Problem& problem_;
   GroupId groups_;
-  std::map<KindId, KindSums> sums_;  // a map: classes point into it
+  std::map<std::int32_t, KindSums> sums_;  // by Problem::device_class; a map: classes point into it
   std::vector<DeviceClass> classes_;
   std::vector<std::size_t> stride_;
   std::vector<std::pair<DeviceId, std::size_t>> fixed_order_;  // empty: all orders are searched

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "berth/cluster.h"    // IWYU pragma: export
+#include "berth/constraints.h"  // IWYU pragma: export
 #include "berth/costs.h"      // IWYU pragma: export
 #include "berth/engine.h"     // IWYU pragma: export
 #include "berth/error.h"      // IWYU pragma: export
@@ -14,6 +15,7 @@
 #include "berth/policy.h"     // IWYU pragma: export
 #include "berth/problem.h"    // IWYU pragma: export
 #include "berth/random.h"     // IWYU pragma: export
+#include "berth/separation.h"  // IWYU pragma: export
 #include "berth/simulator.h"  // IWYU pragma: export
 #include "berth/types.h"      // IWYU pragma: export
 #include "berth/version.h"    // IWYU pragma: export

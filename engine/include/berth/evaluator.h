@@ -20,7 +20,7 @@ class BERTH_EXPORT Evaluator {
   [[nodiscard]] virtual const Problem& problem() const noexcept = 0;
 
   /// `out.size() == placements.size()`. Throws Error(invalid_argument) for a placement that
-  /// Problem::validate refuses, before anything is evaluated. The result of a placement does not
+  /// Problem::validate_but_separations refuses, before anything is evaluated. The result of a placement does not
   /// depend on the rest of the batch or on the number of threads.
   virtual void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) = 0;
 

@@ -15,6 +15,8 @@
 
 namespace berth {
 
+class Constraints;
+
 /// An immutable map op -> group with its quotient graph. Policies place groups.
 ///
 /// Every group is non-empty. The groups are numbered in a topological order of the quotient graph
@@ -63,14 +65,22 @@ class BERTH_EXPORT Groups {
 /// The finest groups a placement may use: one per op, ops of one co-location class together.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> colocation_groups(const Graph& graph);
 
-/// At most `count` groups (more only where devices' kinds forbid a merge), coarsened from
-/// `colocation_groups` by merging along the heaviest edge that creates no cycle, then merging
+/// At most `count` groups (more only where devices' kinds or `constraints` forbid a merge), coarsened
+/// from `colocation_groups` (or Constraints::classes) by merging along the heaviest edge that creates no cycle, then merging
 /// neighbours in topological order. Acyclic unless co-location forces a cycle. Merging never joins
-/// ops without a common device kind; a group grows past twice the mean, in compute time on its
+/// ops without a common device kind, nor without a common allowed device or that are to be apart; a group grows past twice the mean, in compute time on its
 /// fastest kind or in parameter bytes, only where nothing else is left to merge. Deterministic.
 /// Throws Error(invalid_argument) for count < 1 and for the costs of another graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
-                                                                 const Costs& costs, GroupId count);
+                                                                 const Costs& costs, GroupId count,
+                                                                 const Constraints* constraints = nullptr);
+
+/// `groups` made to obey `constraints`: groups that share a co-location class become one, and a
+/// group whose ops may not all be on one device is cut into runs of its topological order.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> regroup(const Graph& graph,
+                                                                 const Costs& costs,
+                                                                 const Groups& groups,
+                                                                 const Constraints& constraints);
 
 /// The graph without the ops that no op of `fetches` needs (names of ops, or of outputs; empty =
 /// every op without consumers that is not a bare constant). Ops keep their order and

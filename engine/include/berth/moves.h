@@ -22,7 +22,8 @@ struct Move {
 /// Keeps one placement evaluated and tells what moves would make of it.
 ///
 /// Neither placements nor moves are validated (Problem::validate does that): a device that cannot
-/// run an op is undefined behaviour, co-location is the caller's to keep.
+/// run an op is undefined behaviour, co-location and separations (SeparationTracker) are the
+/// caller's to keep.
 ///
 /// Exactness. Latency: every figure is Simulator::evaluate's, to the last bit. Throughput: loads
 /// are sums without rounding, so they depend on the placement alone and not on the moves that led

@@ -1,0 +1,289 @@
+#include "constraints/compiler.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/error.h"
+#include "constraints/rule_text.h"
+#include "constraints/selection.h"
+#include "constraints/separation_search.h"
+#include "support/text.h"
+#include "support/units.h"
+
+namespace berth {
+namespace {
+
+using Kind = ConstraintRule::Kind;
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+std::int32_t find(std::vector<std::int32_t>& parent, std::int32_t node) {
+  while (parent[at(node)] != node) {
+    parent[at(node)] = parent[at(parent[at(node)])];
+    node = parent[at(node)];
+  }
+  return node;
+}
+
+/// Distinct sets with dense numbers, as one flat table.
+class SetTable {
+ public:
+  explicit SetTable(const KindSets& sets) : sets_(sets) {}
+
+  std::int32_t number(KindSets::Id set) {
+    const auto [entry, is_new] =
+        numbers_.try_emplace(set, static_cast<std::int32_t>(numbers_.size()));
+    if (is_new) {
+      const std::vector<bool>& members = sets_.members(set);
+      flat_.insert(flat_.end(), members.begin(), members.end());
+    }
+    return entry->second;
+  }
+  [[nodiscard]] std::vector<bool> take() { return std::move(flat_); }
+
+ private:
+  const KindSets& sets_;
+  std::map<KindSets::Id, std::int32_t> numbers_;
+  std::vector<bool> flat_;
+};
+
+}  // namespace
+
+void ConstraintCompiler::run() {
+  select();
+  join_classes();
+  restrict_ops();
+  find_places();
+  mark_parts();
+  label_classes();
+  check_separations();
+  keep_memory_free();
+}
+
+void ConstraintCompiler::select() {
+  out_.ops_of_rule_.resize(out_.rules_.size());
+  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) select(rule);
+}
+
+void ConstraintCompiler::select(std::size_t rule) {
+  const ConstraintRule& stated = out_.rules_[rule];
+  const std::string name = shown(stated);
+  if (stated.kind == Kind::memory_margin) return;
+  if (stated.ops.empty() && stated.kind != Kind::respect_devices) {
+    throw Error(ErrorCode::invalid_argument, cat("the constraint ", name, " does not say which ops"));
+  }
+  std::vector<OpId>& all = out_.ops_of_rule_[rule];
+  Constraints::Separation separation{rule, {}};
+  for (const OpSelector& selector : stated.ops) {
+    separation.parts.push_back(select_ops(graph_, cluster_, selector, name));
+    all.insert(all.end(), separation.parts.back().begin(), separation.parts.back().end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+
+  if (stated.kind == Kind::respect_devices) return respect(rule);
+  if (stated.kind == Kind::separate) {
+    if (stated.ops.size() == 1) {
+      separation.parts.clear();
+      for (const OpId op : all) separation.parts.push_back({op});
+    }
+    out_.separations_.push_back(std::move(separation));
+    return;
+  }
+  if (stated.kind == Kind::colocate) return;
+  if (stated.devices.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the constraint ", name, " does not say which devices"));
+  }
+  std::vector<bool> devices = select_devices(cluster_, stated.devices, name);
+  if (stated.kind == Kind::forbid) devices.flip();
+  restrict_to(rule, all, std::move(devices));
+}
+
+void ConstraintCompiler::respect(std::size_t rule) {
+  std::vector<OpId>& ops = out_.ops_of_rule_[rule];
+  if (out_.rules_[rule].ops.empty()) {
+    ops.resize(at(graph_.op_count()));
+    std::iota(ops.begin(), ops.end(), OpId{0});
+  }
+  std::erase_if(ops, [&](OpId op) { return graph_.requested_device(op).empty(); });
+  const std::string name = shown(out_.rules_[rule]);
+  if (ops.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the constraint ", name, " finds no op of graph '", graph_.name(),
+                    "' that asks for a device; leave it out, or pin ops by name"));
+  }
+  std::map<std::string_view, std::vector<OpId>> by_device;
+  for (const OpId op : ops) by_device[graph_.requested_device(op)].push_back(op);
+  for (auto& [device, asking] : by_device) {
+    std::vector<bool> devices = requested_devices(cluster_, device);
+    if (std::find(devices.begin(), devices.end(), true) == devices.end()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("the constraint ", name, ": op '", graph_.op_name(asking.front()),
+                      "' asks for device '", device, "', which cluster '", cluster_.name(),
+                      "' does not have (it has ", cluster_.device_names(),
+                      "); pin these ops elsewhere or respect the devices of fewer ops"));
+    }
+    restrict_to(rule, std::move(asking), std::move(devices));
+  }
+}
+
+void ConstraintCompiler::restrict_to(std::size_t rule, std::vector<OpId> ops,
+                                     std::vector<bool> devices) {
+  out_.restrictions_.push_back({rule, std::move(ops), std::move(devices)});
+}
+
+void ConstraintCompiler::join_classes() {
+  std::vector<std::int32_t> parent(at(graph_.op_count()));
+  std::iota(parent.begin(), parent.end(), 0);
+  std::unordered_map<std::string_view, OpId> first;
+  for (OpId op = 0; op < graph_.op_count(); ++op) {
+    if (graph_.colocation(op).empty()) continue;
+    const OpId other = first.try_emplace(graph_.colocation(op), op).first->second;
+    parent[at(find(parent, op))] = find(parent, other);
+  }
+  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
+    if (out_.rules_[rule].kind != Kind::colocate) continue;
+    const std::vector<OpId>& ops = out_.ops_of_rule_[rule];
+    for (const OpId op : ops) parent[at(find(parent, op))] = find(parent, ops.front());
+  }
+  for (OpId op = 0; op < graph_.op_count(); ++op) parent[at(op)] = find(parent, op);
+  out_.classes_ = std::make_shared<const Groups>(graph_, std::move(parent));
+}
+
+void ConstraintCompiler::restrict_ops() {
+  rule_set_.assign(at(out_.classes_->count()), sets_.all());
+  for (const Constraints::Restriction& restriction : out_.restrictions_) {
+    const KindSets::Id devices = sets_.of(restriction.devices);
+    for (const OpId op : restriction.ops) {
+      KindSets::Id& set = rule_set_[at(class_of(op))];
+      if (set == devices) continue;
+      set = sets_.common(set, devices);
+      if (set == KindSets::kNone) fail_without_device(class_of(op));
+    }
+  }
+  SetTable table(sets_);
+  out_.set_of_op_.reserve(at(graph_.op_count()));
+  for (OpId op = 0; op < graph_.op_count(); ++op) {
+    out_.set_of_op_.push_back(table.number(rule_set_[at(class_of(op))]));
+  }
+  out_.sets_ = table.take();
+}
+
+/// By device: whether its kind can run the op.
+std::vector<bool> ConstraintCompiler::runnable(OpId op) const {
+  std::vector<bool> devices;
+  for (DeviceId d = 0; d < cluster_.device_count(); ++d) {
+    devices.push_back(costs_.can_run(op, cluster_.kind_of(d)));
+  }
+  return devices;
+}
+
+void ConstraintCompiler::find_places() {
+  std::vector<KindSets::Id> places = rule_set_;
+  for (OpId op = 0; op < graph_.op_count(); ++op) {
+    bool everywhere = true;
+    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
+      everywhere = everywhere && costs_.can_run(op, kind);
+    }
+    if (everywhere) continue;
+    const std::vector<bool> devices = runnable(op);
+    // An op that nothing can run is Problem's to tell: no rule is to blame.
+    if (std::find(devices.begin(), devices.end(), true) == devices.end()) continue;
+    KindSets::Id& set = places[at(class_of(op))];
+    set = sets_.common(set, sets_.of(devices));
+    if (set == KindSets::kNone) fail_without_device(class_of(op));
+  }
+  SetTable table(sets_);
+  for (const KindSets::Id set : places) out_.place_of_class_.push_back(table.number(set));
+  out_.places_ = table.take();
+}
+
+/// Checks that no op and no class is in two parts of one separation.
+void ConstraintCompiler::mark_parts() {
+  for (const Constraints::Separation& separation : out_.separations_) {
+    std::unordered_map<GroupId, std::pair<std::size_t, OpId>> part_of_class;
+    for (std::size_t part = 0; part < separation.parts.size(); ++part) {
+      for (const OpId op : separation.parts[part]) {
+        const auto [entry, is_new] =
+            part_of_class.try_emplace(class_of(op), std::pair(part, op));
+        if (!is_new && entry->second.first != part) {
+          fail_for_joined_parts(separation, entry->second.second, op);
+        }
+      }
+    }
+  }
+}
+
+void ConstraintCompiler::label_classes() {
+  using Parts = std::vector<std::pair<std::size_t, std::size_t>>;  // (separation, part)
+  out_.label_of_class_.assign(at(out_.classes_->count()), 0);
+  std::map<GroupId, Parts> parts;
+  for (std::size_t s = 0; s < out_.separations_.size(); ++s) {
+    for (std::size_t part = 0; part < out_.separations_[s].parts.size(); ++part) {
+      for (const OpId op : out_.separations_[s].parts[part]) {
+        Parts& list = parts[class_of(op)];
+        if (list.empty() || list.back() != std::pair(s, part)) list.emplace_back(s, part);
+      }
+    }
+  }
+  std::map<Parts, std::int32_t> labels;
+  for (const auto& [of_classes, list] : parts) {
+    const auto next = static_cast<std::int32_t>(labels.size()) + 1;
+    out_.label_of_class_[at(of_classes)] = labels.try_emplace(list, next).first->second;
+  }
+}
+
+void ConstraintCompiler::check_separations() {
+  if (out_.separations_.empty()) return;
+  std::vector<SeparationSearch::Parts> separations;
+  for (const Constraints::Separation& separation : out_.separations_) {
+    SeparationSearch::Parts parts;
+    for (const std::vector<OpId>& ops : separation.parts) {
+      parts.emplace_back();
+      for (const OpId op : ops) parts.back().push_back(class_of(op));
+    }
+    separations.push_back(std::move(parts));
+  }
+  SeparationSearch search(out_.device_count(), separations, [this](GroupId item, DeviceId device) {
+    return out_.class_can_be_on(item, device);
+  });
+  if (const auto crowded = search.crowded()) fail_for_crowded_parts(out_.separations_[*crowded]);
+  if (search.run() == SeparationSearch::Result::impossible) fail_for_separations();
+}
+
+void ConstraintCompiler::keep_memory_free() {
+  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
+    const ConstraintRule& stated = out_.rules_[rule];
+    if (stated.kind != Kind::memory_margin) continue;
+    const std::string name = shown(stated);
+    if (stated.margin_bytes < 0 || !(stated.margin_share >= 0 && stated.margin_share < 1)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("the constraint ", name, ": a margin is bytes >= 0 or a share in [0, 1)"));
+    }
+    std::vector<bool> devices(at(cluster_.device_count()), true);
+    if (!stated.devices.empty()) devices = select_devices(cluster_, stated.devices, name);
+    for (DeviceId d = 0; d < cluster_.device_count(); ++d) {
+      const std::int64_t memory = cluster_.device(d).memory_bytes;
+      if (!devices[at(d)] || memory == kNoLimit) continue;
+      const std::int64_t margin =
+          std::max(stated.margin_bytes,
+                   static_cast<std::int64_t>(stated.margin_share * static_cast<double>(memory)));
+      if (margin > memory) {
+        throw Error(ErrorCode::invalid_argument,
+                    cat("the constraint ", name, " keeps ", format_bytes(margin),
+                        " free, and device '", cluster_.device(d).name, "' has ",
+                        format_bytes(memory), "; keep less free, or name other devices"));
+      }
+      out_.memory_bytes_[at(d)] = std::min(out_.memory_bytes_[at(d)], memory - margin);
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,70 @@
+#include <numeric>
+#include <utility>
+
+#include "berth/constraints.h"
+#include "berth/groups.h"
+#include "groups/merge_rules.h"
+
+namespace berth {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+std::int32_t find(std::vector<std::int32_t>& parent, std::int32_t node) {
+  while (parent[at(node)] != node) {
+    parent[at(node)] = parent[at(parent[at(node)])];
+    node = parent[at(node)];
+  }
+  return node;
+}
+
+/// For every group, the union of groups it must be part of: those that share a class.
+std::vector<GroupId> joined(const Groups& groups, const Groups& classes) {
+  std::vector<GroupId> parent(at(groups.count()));
+  std::iota(parent.begin(), parent.end(), GroupId{0});
+  for (GroupId of_classes = 0; of_classes < classes.count(); ++of_classes) {
+    const auto members = classes.members(of_classes);
+    const GroupId first = groups.of(members.front());
+    for (const OpId op : members) parent[at(find(parent, groups.of(op)))] = find(parent, first);
+  }
+  for (GroupId group = 0; group < groups.count(); ++group) parent[at(group)] = find(parent, group);
+  return parent;
+}
+
+}  // namespace
+
+std::shared_ptr<const Groups> regroup(const Graph& graph, const Costs& costs, const Groups& groups,
+                                      const Constraints& constraints) {
+  const Groups& classes = *constraints.classes();
+  const std::vector<GroupId> join = joined(groups, classes);
+  MergeRules rules(costs, &constraints);
+  // The piece of each union that is being filled: what is cut off never grows again, so that pieces
+  // are runs of the union's classes and lie one after the other in topological order.
+  struct Piece {
+    GroupId label = kNoGroup;
+    MergeRules::State state;
+  };
+  std::vector<Piece> open(at(groups.count()));
+  GroupId next = 0;
+  std::vector<GroupId> label_of_class(at(classes.count()), kNoGroup);
+  std::vector<GroupId> group_of(at(graph.op_count()));
+  for (const OpId op : graph.topological_order()) {
+    GroupId& label = label_of_class[at(classes.of(op))];
+    if (label == kNoGroup) {
+      Piece& piece = open[at(join[at(groups.of(op))])];
+      const MergeRules::State state = rules.of(classes.members(classes.of(op)));
+      if (piece.label != kNoGroup && rules.allow(piece.state, state)) {
+        piece.state = rules.join(piece.state, state);
+      } else {
+        piece = {next++, state};
+      }
+      label = piece.label;
+    }
+    group_of[at(op)] = label;
+  }
+  return std::make_shared<const Groups>(graph, std::move(group_of));
+}
+
+}  // namespace berth
