@@ -76,7 +76,8 @@ void ConstraintCompiler::select(std::size_t rule) {
   const std::string name = shown(stated);
   if (stated.kind == Kind::memory_margin) return;
   if (stated.ops.empty() && stated.kind != Kind::respect_devices) {
-    throw Error(ErrorCode::invalid_argument, cat("the constraint ", name, " does not say which ops"));
+    throw Error(ErrorCode::invalid_argument,
+                cat("the constraint ", name, " does not say which ops"));
   }
   std::vector<OpId>& all = out_.ops_of_rule_[rule];
   Constraints::Separation separation{rule, {}};
@@ -211,8 +212,7 @@ void ConstraintCompiler::mark_parts() {
     std::unordered_map<GroupId, std::pair<std::size_t, OpId>> part_of_class;
     for (std::size_t part = 0; part < separation.parts.size(); ++part) {
       for (const OpId op : separation.parts[part]) {
-        const auto [entry, is_new] =
-            part_of_class.try_emplace(class_of(op), std::pair(part, op));
+        const auto [entry, is_new] = part_of_class.try_emplace(class_of(op), std::pair(part, op));
         if (!is_new && entry->second.first != part) {
           fail_for_joined_parts(separation, entry->second.second, op);
         }

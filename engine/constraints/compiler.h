@@ -58,7 +58,7 @@ class ConstraintCompiler {
   const Cluster& cluster_;
   const Costs& costs_;
   Constraints& out_;
-  KindSets sets_;                   // of devices here
+  KindSets sets_;                       // of devices here
   std::vector<KindSets::Id> rule_set_;  // by class: what rules leave it
 };
 

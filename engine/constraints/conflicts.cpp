@@ -117,10 +117,9 @@ void ConstraintCompiler::fail_without_device(GroupId of_classes) const {
   for (const Cause& cause : left) {
     if (cause.op != left.front().op) add_new(lines, chain(left.front().op, cause.op));
   }
-  throw Error(ErrorCode::infeasible,
-              cat("no device of cluster '", cluster_.name(), "' is left for op '",
-                  graph_.op_name(left.front().op), "'; these constraints are in conflict: ",
-                  listed(lines)));
+  throw Error(ErrorCode::infeasible, cat("no device of cluster '", cluster_.name(),
+                                         "' is left for op '", graph_.op_name(left.front().op),
+                                         "'; these constraints are in conflict: ", listed(lines)));
 }
 
 void ConstraintCompiler::fail_for_joined_parts(const Constraints::Separation& separation, OpId a,
@@ -149,9 +148,8 @@ std::vector<std::string> ConstraintCompiler::restricting(
   }
   std::vector<std::string> lines;
   for (const Constraints::Restriction& restriction : out_.restrictions_) {
-    const bool about =
-        std::any_of(restriction.ops.begin(), restriction.ops.end(),
-                    [&](OpId op) { return classes.contains(class_of(op)); });
+    const bool about = std::any_of(restriction.ops.begin(), restriction.ops.end(),
+                                   [&](OpId op) { return classes.contains(class_of(op)); });
     if (about) add_new(lines, {shown(out_.rules_[restriction.rule])});
   }
   return lines;
@@ -161,16 +159,16 @@ void ConstraintCompiler::fail_for_crowded_parts(const Constraints::Separation& s
   std::vector<std::string> lines{shown(out_.rules_[separation.rule])};
   const auto devices = static_cast<std::size_t>(cluster_.device_count());
   if (separation.parts.size() > devices) {
-    throw Error(ErrorCode::infeasible,
-                cat("this constraint asks for ", separation.parts.size(),
-                    " devices at least and cluster '", cluster_.name(), "' has ", devices, ": ",
-                    lines.front()));
+    throw Error(ErrorCode::infeasible, cat("this constraint asks for ", separation.parts.size(),
+                                           " devices at least and cluster '", cluster_.name(),
+                                           "' has ", devices, ": ", lines.front()));
   }
   add_new(lines, restricting({&separation}));
-  throw Error(ErrorCode::infeasible,
-              cat("not each of the ", separation.parts.size(), " separated parts can have a device ",
-                  "of its own; these constraints (and what device kinds can run) are in conflict: ",
-                  listed(lines)));
+  throw Error(
+      ErrorCode::infeasible,
+      cat("not each of the ", separation.parts.size(), " separated parts can have a device ",
+          "of its own; these constraints (and what device kinds can run) are in conflict: ",
+          listed(lines)));
 }
 
 void ConstraintCompiler::fail_for_separations() const {

@@ -25,7 +25,8 @@ Constraints::Constraints(const Graph& graph, const Cluster& cluster, const Costs
 
 std::vector<bool> Constraints::column(DeviceId device) const {
   std::vector<bool> column;
-  for (std::size_t i = static_cast<std::size_t>(device); i < sets_.size(); i += memory_bytes_.size()) {
+  for (std::size_t i = static_cast<std::size_t>(device); i < sets_.size();
+       i += memory_bytes_.size()) {
     column.push_back(sets_[i]);
   }
   return column;
@@ -35,9 +36,9 @@ std::vector<std::size_t> Constraints::rules_against(OpId op, DeviceId device) co
   std::vector<std::size_t> against;
   for (const Restriction& restriction : restrictions_) {
     if (restriction.devices[static_cast<std::size_t>(device)]) continue;
-    const bool about = std::any_of(
-        restriction.ops.begin(), restriction.ops.end(),
-        [&](OpId other) { return classes_->of(other) == classes_->of(op); });
+    const bool about = std::any_of(restriction.ops.begin(), restriction.ops.end(), [&](OpId other) {
+      return classes_->of(other) == classes_->of(op);
+    });
     if (about && (against.empty() || against.back() != restriction.rule)) {
       against.push_back(restriction.rule);
     }

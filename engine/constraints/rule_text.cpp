@@ -101,9 +101,8 @@ ConstraintRule memory_margin_rule(std::string_view amount, std::vector<std::stri
     std::string_view name;
     double factor;
   };
-  constexpr Unit kUnits[] = {{"", 1},           {"B", 1},           {"kB", 1e3},
-                             {"MB", 1e6},       {"GB", 1e9},        {"KiB", 0x1p10},
-                             {"MiB", 0x1p20},   {"GiB", 0x1p30}};
+  constexpr Unit kUnits[] = {{"", 1},     {"B", 1},        {"kB", 1e3},     {"MB", 1e6},
+                             {"GB", 1e9}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
   ConstraintRule rule;
   rule.kind = ConstraintRule::Kind::memory_margin;
   rule.devices = std::move(devices);

@@ -75,17 +75,16 @@ std::vector<std::string> distinct(const Graph& graph, TextOf text_of) {
            " (an expression matches whole names: end it with .* to match what begins like this)";
   }
   if (!selector.type.empty()) {
-    hint += "; types" +
-            known_names(selector.type, distinct(graph, [&](OpId op) -> const std::string& {
-                          return graph.op_type(op);
-                        }));
+    hint +=
+        "; types" + known_names(selector.type, distinct(graph, [&](OpId op) -> const std::string& {
+                                  return graph.op_type(op);
+                                }));
   }
   if (!selector.requested_device.empty()) {
-    hint += "; requested devices" +
-            known_names(selector.requested_device,
-                        distinct(graph, [&](OpId op) -> const std::string& {
-                          return graph.requested_device(op);
-                        }));
+    hint += "; requested devices" + known_names(selector.requested_device,
+                                                distinct(graph, [&](OpId op) -> const std::string& {
+                                                  return graph.requested_device(op);
+                                                }));
   }
   throw Error(ErrorCode::invalid_argument,
               cat("the constraint ", rule, " selects none of the ", graph.op_count(),
@@ -149,8 +148,7 @@ std::vector<bool> requested_devices(const Cluster& cluster, std::string_view tex
   if (sort != "gpu" && sort != "cpu") return devices;
   int index = -1;
   if (number != "*") {
-    const auto [rest, error] =
-        std::from_chars(number.data(), number.data() + number.size(), index);
+    const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), index);
     if (error != std::errc() || rest != number.data() + number.size()) return devices;
   }
   int next = 0;
@@ -208,9 +206,10 @@ std::vector<bool> select_devices(const Cluster& cluster, const std::vector<std::
     std::vector<std::string> known;
     for (DeviceId d = 0; d < cluster.device_count(); ++d) known.push_back(cluster.device(d).name);
     for (KindId k = 0; k < cluster.kind_count(); ++k) known.push_back(cluster.kind_name(k));
-    throw Error(ErrorCode::invalid_argument,
-                cat("the constraint ", rule, " names '", name, "', which is neither a device nor a ",
-                    "kind of cluster '", cluster.name(), "'", known_names(name, known)));
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat("the constraint ", rule, " names '", name, "', which is neither a device nor a ",
+            "kind of cluster '", cluster.name(), "'", known_names(name, known)));
   }
   return devices;
 }

@@ -144,9 +144,8 @@ std::vector<DeviceId> SeparationSearch::candidates(const Node& node) const {
   for (DeviceId d = 0; at(d) < devices_; ++d) {
     if (free_for(node, d)) order.push_back(d);
   }
-  std::stable_sort(order.begin(), order.end(), [&](DeviceId a, DeviceId b) {
-    return node.votes[at(a)] > node.votes[at(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](DeviceId a, DeviceId b) { return node.votes[at(a)] > node.votes[at(b)]; });
   std::vector<bool> tried(devices_, false);  // by column
   std::erase_if(order, [&](DeviceId d) {
     if (!unused(d)) return false;

@@ -65,9 +65,9 @@ class SeparationSearch {
   std::size_t devices_;
   std::vector<Node> nodes_;
   std::vector<std::vector<std::vector<std::size_t>>> nodes_of_part_;  // by separation, part
-  std::vector<Owner> owners_;                 // by separation, device
-  std::vector<std::int32_t> uses_;            // by device
-  std::vector<std::int32_t> column_of_;       // by device: equal = no node tells them apart
+  std::vector<Owner> owners_;                                         // by separation, device
+  std::vector<std::int32_t> uses_;                                    // by device
+  std::vector<std::int32_t> column_of_;  // by device: equal = no node tells them apart
   double work_left_ = 5e7;
 };
 

@@ -11,8 +11,7 @@ std::size_t at(std::int32_t id) {
 
 }  // namespace
 
-Facts::Facts(const Problem& problem)
-    : problem_(problem), classes_(problem.finest_groups()) {
+Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.finest_groups()) {
   const Cluster& cluster = problem.cluster();
   device_count_.assign(at(kind_count()), 0);
   for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;

@@ -62,7 +62,8 @@ class SimulationEvaluator final : public Evaluator {
         }
       }
     });
-    if (first_invalid < placements.size()) problem_->validate_but_separations(placements[first_invalid]);
+    if (first_invalid < placements.size())
+      problem_->validate_but_separations(placements[first_invalid]);
   }
 
   Simulator simulator_;

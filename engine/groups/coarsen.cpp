@@ -206,9 +206,7 @@ class Coarsening {
     std::vector<std::int32_t> waiting_for(order.size(), 0);
     for (const auto& [src, dst] : edges) ++waiting_for[at(dst)];
     std::map<MergeRules::State, std::set<std::int32_t>> ready;
-    const auto make_ready = [&](std::int32_t r) {
-      ready[parts_[at(order[at(r)])].may].insert(r);
-    };
+    const auto make_ready = [&](std::int32_t r) { ready[parts_[at(order[at(r)])].may].insert(r); };
     for (std::int32_t r = 0; r < static_cast<std::int32_t>(order.size()); ++r) {
       if (waiting_for[at(r)] == 0) make_ready(r);
     }
@@ -263,7 +261,8 @@ std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, Gr
                 cat("the costs (", costs.source(), ") are not for graph '", graph.name(),
                     "'; make them from it"));
   }
-  return std::make_shared<const Groups>(graph, Coarsening(graph, costs, *base, count, constraints).run(graph));
+  return std::make_shared<const Groups>(
+      graph, Coarsening(graph, costs, *base, count, constraints).run(graph));
 }
 
 }  // namespace berth

@@ -1,5 +1,5 @@
-// Sets of device kinds, or of devices where constraints tell devices of a kind apart, interned: many
-// groups share few distinct sets.
+// Sets of device kinds, or of devices where constraints tell devices of a kind apart, interned:
+// many groups share few distinct sets.
 #pragma once
 
 #include <map>

@@ -36,6 +36,18 @@ bool MergeRules::allow(State a, State b) {
   return common == (a.label != 0 ? a.places : b.places);
 }
 
+bool MergeRules::allow(std::span<const State> states) {
+  State all = states.front();
+  for (const State state : states) {
+    if (all.label != 0 && state.label != 0 && all.label != state.label) return false;
+    all = join(all, state);
+    if (all.places == KindSets::kNone) return false;
+  }
+  return all.label == 0 || std::any_of(states.begin(), states.end(), [&](State state) {
+           return state.label != 0 && state.places == all.places;
+         });
+}
+
 MergeRules::State MergeRules::join(State a, State b) {
   return {places_.common(a.places, b.places), std::max(a.label, b.label)};
 }

@@ -1,8 +1,9 @@
 // What may become one group: device kinds and constraints.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "berth/constraints.h"
 #include "berth/costs.h"
@@ -33,6 +34,8 @@ class MergeRules {
   /// Not where no place is left. Nor where it could make separated ops impossible to place: what
   /// is apart from others merges with its like and with what leaves it every place it had.
   [[nodiscard]] bool allow(State a, State b);
+  /// The same for many at once, whatever the order in which they would merge.
+  [[nodiscard]] bool allow(std::span<const State> states);
   /// Of both together; they are allowed to merge.
   [[nodiscard]] State join(State a, State b);
 

@@ -40,6 +40,17 @@ std::shared_ptr<const Groups> regroup(const Graph& graph, const Costs& costs, co
   const Groups& classes = *constraints.classes();
   const std::vector<GroupId> join = joined(groups, classes);
   MergeRules rules(costs, &constraints);
+  std::vector<MergeRules::State> state_of(at(classes.count()));
+  std::vector<std::vector<MergeRules::State>> states(at(groups.count()));  // by union
+  for (GroupId of_classes = 0; of_classes < classes.count(); ++of_classes) {
+    state_of[at(of_classes)] = rules.of(classes.members(of_classes));
+    states[at(join[at(groups.of(classes.members(of_classes).front()))])].push_back(
+        state_of[at(of_classes)]);
+  }
+  std::vector<bool> whole(at(groups.count()), false);
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    whole[at(group)] = !states[at(group)].empty() && rules.allow(states[at(group)]);
+  }
   // The piece of each union that is being filled: what is cut off never grows again, so that pieces
   // are runs of the union's classes and lie one after the other in topological order.
   struct Piece {
@@ -53,12 +64,13 @@ std::shared_ptr<const Groups> regroup(const Graph& graph, const Costs& costs, co
   for (const OpId op : graph.topological_order()) {
     GroupId& label = label_of_class[at(classes.of(op))];
     if (label == kNoGroup) {
-      Piece& piece = open[at(join[at(groups.of(op))])];
-      const MergeRules::State state = rules.of(classes.members(classes.of(op)));
-      if (piece.label != kNoGroup && rules.allow(piece.state, state)) {
-        piece.state = rules.join(piece.state, state);
-      } else {
+      const GroupId group = join[at(groups.of(op))];
+      Piece& piece = open[at(group)];
+      const MergeRules::State state = state_of[at(classes.of(op))];
+      if (piece.label == kNoGroup || !(whole[at(group)] || rules.allow(piece.state, state))) {
         piece = {next++, state};
+      } else if (!whole[at(group)]) {
+        piece.state = rules.join(piece.state, state);
       }
       label = piece.label;
     }

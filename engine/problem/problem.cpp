@@ -191,12 +191,11 @@ void Problem::sum_groups() {
 void Problem::validate(const Placement& placement) const {
   validate_but_separations(placement);
   if (const std::optional<Crowd> crowd = find_crowd(placement)) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        cat("ops '", graph_->op_name(crowd->first), "' and '", graph_->op_name(crowd->second),
-            "' are to be apart and are both on device '",
-            cluster_->device(placement[static_cast<std::size_t>(crowd->first)]).name, "': ",
-            shown(constraints_->rules()[crowd->rule])));
+    throw Error(ErrorCode::invalid_argument,
+                cat("ops '", graph_->op_name(crowd->first), "' and '",
+                    graph_->op_name(crowd->second), "' are to be apart and are both on device '",
+                    cluster_->device(placement[static_cast<std::size_t>(crowd->first)]).name,
+                    "': ", shown(constraints_->rules()[crowd->rule])));
   }
 }
 
@@ -222,10 +221,11 @@ void Problem::validate_but_separations(const Placement& placement) const {
                       cluster_->device(device).kind, "'); place it on another kind"));
     }
     if (!allowed(op, device)) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("op '", graph.op_name(op), "' is not allowed on device '",
-                      cluster_->device(device).name, "': ",
-                      listed(shown(constraints_->rules(), constraints_->rules_against(op, device)))));
+      throw Error(
+          ErrorCode::invalid_argument,
+          cat("op '", graph.op_name(op), "' is not allowed on device '",
+              cluster_->device(device).name, "': ",
+              listed(shown(constraints_->rules(), constraints_->rules_against(op, device)))));
     }
     const std::string& colocation = graph.colocation(op);
     if (colocation.empty()) continue;
@@ -252,8 +252,8 @@ void Problem::validate_colocation(const Placement& placement) const {
       throw Error(ErrorCode::invalid_argument,
                   cat("ops '", graph_->op_name(first), "' and '", graph_->op_name(op),
                       "' must share a device and are on '", cluster_->device(device_of(first)).name,
-                      "' and '", cluster_->device(device_of(op)).name, "': ",
-                      shown(constraints_->rules()[rule])));
+                      "' and '", cluster_->device(device_of(op)).name,
+                      "': ", shown(constraints_->rules()[rule])));
     }
   }
 }

@@ -45,8 +45,8 @@ class PatternCompiler {
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorCode::invalid_argument,
-                cat("the regular expression '", text_, "' is not one: at character ",
-                    position_ + 1, ", ", what));
+                cat("the regular expression '", text_, "' is not one: at character ", position_ + 1,
+                    ", ", what));
   }
 
   [[nodiscard]] bool more() const { return position_ < text_.size(); }
@@ -171,8 +171,9 @@ class PatternCompiler {
       default:
         if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
           --position_;
-          fail(cat("'\\", c, "' is not known; known are \\d \\w \\s, their capitals, and '\\' "
-                             "before punctuation"));
+          fail(cat("'\\", c,
+                   "' is not known; known are \\d \\w \\s, their capitals, and '\\' "
+                   "before punctuation"));
         }
         bytes.set(static_cast<unsigned char>(c));
         return bytes;

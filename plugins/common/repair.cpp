@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/separation.h"
 #include "common/footprint.h"
 
 namespace berth::policies {
@@ -54,30 +55,72 @@ std::vector<GroupId> packing_order(const Problem& problem, const Footprint& foot
   return order;
 }
 
+/// The device among those that `suits` where the group adds least; kNoDevice where none does.
+template <typename Suits>
+DeviceId cheapest_device(const Problem& problem, const GroupPlacement& placement, GroupId group,
+                         const Suits& suits) {
+  DeviceId best = kNoDevice;
+  double best_us = kCannotRun;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (!suits(device)) continue;
+    const double us = added_us(problem, placement, group, device);
+    if (best == kNoDevice || us < best_us) {
+      best = device;
+      best_us = us;
+    }
+  }
+  return best;
+}
+
+/// Moves separated groups, and no others, to where they can run and are apart: only those in the
+/// way of the rest, to where each adds least; where that leads nowhere, as a search has it.
+void keep_apart(const Problem& problem, GroupPlacement& placement) {
+  if (problem.separations().empty()) return;
+  SeparationTracker separations(problem, GroupPlacement(placement.size(), kNoDevice));
+  const auto suits = [&](GroupId group, DeviceId device) {
+    return problem.can_run(group, device) && separations.may_be_on(group, device);
+  };
+  std::vector<GroupId> in_the_way;
+  for (const GroupId group : separations.separated_groups()) {
+    if (suits(group, placement[at(group)])) {
+      separations.move(group, kNoDevice, placement[at(group)]);
+    } else {
+      in_the_way.push_back(group);
+    }
+  }
+  for (const GroupId group : in_the_way) {
+    const DeviceId device =
+        cheapest_device(problem, placement, group, [&](DeviceId d) { return suits(group, d); });
+    if (device == kNoDevice) {
+      for (const auto& [searched, found] : separated_devices(problem, placement)) {
+        placement[at(searched)] = found;
+      }
+      return;
+    }
+    separations.move(group, kNoDevice, device);
+    placement[at(group)] = device;
+  }
+}
+
 /// Keeps every group where it is if its device can run it and has room below `capacity`, else
 /// moves it to where it adds least. Returns the first group that finds no room; kNoGroup = all do.
 GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std::int64_t>& capacity,
              GroupPlacement& placement) {
+  keep_apart(problem, placement);
+  SeparationTracker separations(problem, placement);
   std::vector<std::int64_t> used(capacity.size(), 0);
   const auto fits = [&](GroupId group, DeviceId device) {
-    return problem.can_run(group, device) &&
+    return problem.can_run(group, device) && separations.may_be_on(group, device) &&
            plus_bytes(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
   };
   for (const GroupId group : packing_order(problem, footprint)) {
     DeviceId best = placement[at(group)];
     if (!fits(group, best)) {
-      best = kNoDevice;
-      double best_us = kCannotRun;
-      for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-        if (!fits(group, device)) continue;
-        const double us = added_us(problem, placement, group, device);
-        if (best == kNoDevice || us < best_us) {
-          best = device;
-          best_us = us;
-        }
-      }
+      best = cheapest_device(problem, placement, group,
+                             [&](DeviceId device) { return fits(group, device); });
       if (best == kNoDevice) return group;
     }
+    separations.move(group, placement[at(group)], best);
     placement[at(group)] = best;
     used[at(best)] = plus_bytes(used[at(best)], footprint.added(group, best));
     footprint.put(group, best);
@@ -85,10 +128,21 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
   return kNoGroup;
 }
 
+/// For a message: the devices that constraints let a group be on.
+std::string left_by_constraints(const Problem& problem, GroupId group) {
+  if (problem.constraints() == nullptr) return {};
+  std::string able;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (!problem.can_run(group, device)) continue;
+    able += (able.empty() ? "" : ", ") + problem.cluster().device(device).name;
+  }
+  return ", where constraints leave it " + able;
+}
+
 std::vector<std::int64_t> memories(const Problem& problem) {
   std::vector<std::int64_t> bytes;
   for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    bytes.push_back(problem.cluster().device(device).memory_bytes);
+    bytes.push_back(problem.memory_bytes(device));
   }
   return bytes;
 }
@@ -105,9 +159,10 @@ class Shedding {
       : problem_(problem),
         footprint_(footprint),
         placement_(placement),
+        separations_(problem, placement),
         version_(placement.size(), 0) {
     for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-      const std::int64_t memory = problem.cluster().device(device).memory_bytes;
+      const std::int64_t memory = problem.memory_bytes(device);
       std::int64_t room =
           memory == kNoLimit ? kNoLimit : memory - evaluation.peak_bytes[at(device)];
       if (trusting && room >= 0) room = kNoLimit;
@@ -142,6 +197,7 @@ class Shedding {
     Move best{kCannotRun, group, kNoDevice, ++version_[at(group)]};
     for (DeviceId target = 0; target < problem_.cluster().device_count(); ++target) {
       if (room_[at(target)] < bytes || !problem_.can_run(group, target)) continue;
+      if (!separations_.may_be_on(group, target)) continue;
       const double us = added_us(problem_, placement_, group, target) - here;
       if (us / static_cast<double>(bytes) < best.us_per_byte) {
         best.us_per_byte = us / static_cast<double>(bytes);
@@ -163,12 +219,14 @@ class Shedding {
       const GroupId group = move.group;
       if (move.version != version_[at(group)]) continue;
       const std::int64_t bytes = footprint_.alone(group);
-      if (room_[at(move.target)] < bytes) {  // filled up since
+      // Filled up since, or taken by what the group is to be apart from.
+      if (room_[at(move.target)] < bytes || !separations_.may_be_on(group, move.target)) {
         consider(group, moves);
         continue;
       }
       room_[at(device)] += bytes;
       if (room_[at(move.target)] != kNoLimit) room_[at(move.target)] -= bytes;
+      separations_.move(group, device, move.target);
       placement_[at(group)] = move.target;
       moved = true;
       for (const Groups::Edge& edge : problem_.groups().in_edges(group)) {
@@ -184,6 +242,7 @@ class Shedding {
   const Problem& problem_;
   const Footprint& footprint_;
   GroupPlacement& placement_;
+  SeparationTracker separations_;
   std::vector<std::int64_t> room_;  // by device; negative = so much too full
   std::vector<int> version_;        // by group: moves considered under another placement are void
 };
@@ -211,8 +270,8 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   message << "the parameters do not fit: the group of op '"
           << problem.graph().op_name(problem.groups().members(homeless).front()) << "' needs "
           << footprint.alone(homeless) << " bytes and no device of cluster '"
-          << problem.cluster().name() << "' that can run it has them left ("
-          << problem.graph().total_param_bytes()
+          << problem.cluster().name() << "' that can run it has them left"
+          << left_by_constraints(problem, homeless) << " (" << problem.graph().total_param_bytes()
           << " bytes in all); use finer groups, more devices or larger ones";
   throw Error(ErrorCode::infeasible, message.str());
 }

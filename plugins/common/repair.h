@@ -26,8 +26,10 @@ using GroupPlacement = std::vector<DeviceId>;
   return context.should_stop && context.should_stop();
 }
 
-/// Moves every group that its device cannot run to the able device where it adds least: compute
-/// time plus the transfers from and to its neighbours.
+/// Moves every group that its device cannot run, or that constraints keep from it, to the able
+/// device where it adds least: compute time plus the transfers from and to its neighbours; and
+/// groups that are to be apart away from each other. Throws Error(infeasible) where those find no
+/// devices.
 void keep_to_kinds(const Problem& problem, GroupPlacement& placement);
 
 /// keep_to_kinds, and also moves groups from devices whose memory their parameters exceed. A

@@ -76,6 +76,7 @@ struct Case {
   std::shared_ptr<const Cluster> cluster;
   std::shared_ptr<const Costs> costs;
   GroupId groups = 0;  ///< 0: the finest
+  std::shared_ptr<const Constraints> constraints = nullptr;
 };
 
 Case random_case(std::string name, std::uint64_t seed, const RandomGraphShape& graph_shape,
@@ -134,11 +135,65 @@ std::vector<Case> cases() {
 }
 
 std::shared_ptr<const Problem> problem_of(const Case& c, Objective objective, Semantics semantics) {
-  const auto groups = c.groups == 0 ? nullptr : coarsen(*c.graph, *c.costs, c.groups);
+  const auto groups =
+      c.groups == 0 ? nullptr : coarsen(*c.graph, *c.costs, c.groups, c.constraints.get());
   ProblemOptions options;
   options.objective = objective;
   options.semantics = semantics;
-  return std::make_shared<const Problem>(c.graph, c.cluster, c.costs, groups, options);
+  return std::make_shared<const Problem>(c.graph, c.cluster, c.costs, groups, options,
+                                         c.constraints);
+}
+
+ConstraintRule rule(ConstraintRule::Kind kind, const std::vector<std::string>& names,
+                    std::vector<std::string> devices = {}) {
+  ConstraintRule made;
+  made.kind = kind;
+  for (const std::string& name : names) made.ops.push_back({name, {}, {}, {}});
+  made.devices = std::move(devices);
+  return made;
+}
+
+/// Rules about random ops, as many as agree with each other.
+std::vector<ConstraintRule> random_rules(Random& random, const Case& c) {
+  using Kind = ConstraintRule::Kind;
+  const auto op = [&] {
+    return c.graph->op_name(
+        static_cast<OpId>(random.below(static_cast<std::uint64_t>(c.graph->op_count()))));
+  };
+  std::vector<ConstraintRule> rules;
+  for (int i = 0; i < 12; ++i) {
+    const auto kind = static_cast<Kind>(random.below(4));
+    const auto device =
+        static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(c.cluster->device_count())));
+    rules.push_back(kind == Kind::pin || kind == Kind::forbid
+                        ? rule(kind, {op(), op()}, {c.cluster->device(device).name})
+                        : rule(kind, {op(), op()}));
+    try {
+      static_cast<void>(Constraints(*c.graph, *c.cluster, *c.costs, rules));
+    } catch (const Error&) {
+      rules.pop_back();
+    }
+  }
+  return rules;
+}
+
+/// What a placement breaks of the rules, told without any help of the engine.
+std::string broken_rule(const Case& c, const std::vector<ConstraintRule>& rules,
+                        const Placement& placement) {
+  using Kind = ConstraintRule::Kind;
+  for (const ConstraintRule& each : rules) {
+    std::vector<DeviceId> on;
+    for (const OpSelector& selector : each.ops) {
+      on.push_back(placement[static_cast<std::size_t>(*c.graph->find_op(selector.name))]);
+      const bool listed =
+          !each.devices.empty() && c.cluster->device(on.back()).name == each.devices.front();
+      if (each.kind == Kind::pin && !listed) return to_text(each);
+      if (each.kind == Kind::forbid && listed) return to_text(each);
+    }
+    if (each.kind == Kind::colocate && on.front() != on.back()) return to_text(each);
+    if (each.kind == Kind::separate && on.front() == on.back()) return to_text(each);
+  }
+  return {};
 }
 
 /// The placement, or empty where the policy says that it finds none that fits.
@@ -202,6 +257,31 @@ TEST_CASE("policies: an answer exists where memory is plenty") {
       if (c.cluster->device(0).memory_bytes != kNoLimit) continue;
       const auto problem = problem_of(c, Objective::latency, Semantics::dataflow);
       CHECK_FALSE(place_or_report(info.name, problem, 1, 5, true).empty());
+    }
+  }
+}
+
+TEST_CASE("policies: constraints are obeyed by all") {
+  for (const PluginInfo& info : policies()) {
+    if (info.name == kRegistered.name) continue;  // does not call finish
+    CAPTURE(info.name);
+    std::uint64_t seed = 0;
+    for (Case c : cases()) {
+      CAPTURE(c.name);
+      Random random(++seed);
+      const std::vector<ConstraintRule> rules = random_rules(random, c);
+      c.constraints = std::make_shared<const Constraints>(*c.graph, *c.cluster, *c.costs, rules);
+      for (const GroupId groups : {0, 6}) {
+        c.groups = groups;
+        for (const Objective objective : {Objective::latency, Objective::throughput}) {
+          const auto problem = problem_of(c, objective, Semantics::dataflow);
+          const Placement placement = place_or_report(info.name, problem, 1, seed, false);
+          if (!placement.empty()) CHECK(broken_rule(c, rules, placement).empty());
+          const bool plenty = c.cluster->device(0).memory_bytes == kNoLimit;
+          // On more than one device perhaps: `single` moves only what it must, as any repair.
+          if (plenty) CHECK_FALSE(placement.empty());
+        }
+      }
     }
   }
 }

@@ -1,21 +1,21 @@
 // Everything an embedder needs.
 #pragma once
 
-#include "berth/cluster.h"    // IWYU pragma: export
+#include "berth/cluster.h"      // IWYU pragma: export
 #include "berth/constraints.h"  // IWYU pragma: export
-#include "berth/costs.h"      // IWYU pragma: export
-#include "berth/engine.h"     // IWYU pragma: export
-#include "berth/error.h"      // IWYU pragma: export
-#include "berth/evaluator.h"  // IWYU pragma: export
-#include "berth/files.h"      // IWYU pragma: export
-#include "berth/frontend.h"   // IWYU pragma: export
-#include "berth/graph.h"      // IWYU pragma: export
-#include "berth/groups.h"     // IWYU pragma: export
-#include "berth/moves.h"      // IWYU pragma: export
-#include "berth/policy.h"     // IWYU pragma: export
-#include "berth/problem.h"    // IWYU pragma: export
-#include "berth/random.h"     // IWYU pragma: export
-#include "berth/separation.h"  // IWYU pragma: export
-#include "berth/simulator.h"  // IWYU pragma: export
-#include "berth/types.h"      // IWYU pragma: export
-#include "berth/version.h"    // IWYU pragma: export
+#include "berth/costs.h"        // IWYU pragma: export
+#include "berth/engine.h"       // IWYU pragma: export
+#include "berth/error.h"        // IWYU pragma: export
+#include "berth/evaluator.h"    // IWYU pragma: export
+#include "berth/files.h"        // IWYU pragma: export
+#include "berth/frontend.h"     // IWYU pragma: export
+#include "berth/graph.h"        // IWYU pragma: export
+#include "berth/groups.h"       // IWYU pragma: export
+#include "berth/moves.h"        // IWYU pragma: export
+#include "berth/policy.h"       // IWYU pragma: export
+#include "berth/problem.h"      // IWYU pragma: export
+#include "berth/random.h"       // IWYU pragma: export
+#include "berth/separation.h"   // IWYU pragma: export
+#include "berth/simulator.h"    // IWYU pragma: export
+#include "berth/types.h"        // IWYU pragma: export
+#include "berth/version.h"      // IWYU pragma: export

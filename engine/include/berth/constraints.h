@@ -23,8 +23,8 @@ namespace berth {
 /// Some ops of a graph: those for which everything given here holds. An empty text asks nothing.
 struct OpSelector {
   std::string name;  ///< the op's name, exactly
-  /// Matches the whole name: literals, `.`, `[a-z]`, `\d \w \s`, `( )`, `|`, `* + ? {n,m}`. Matching
-  /// takes linear time, so there are no back references and no look-around.
+  /// Matches the whole name: literals, `.`, `[a-z]`, `\d \w \s`, `( )`, `|`, `* + ? {n,m}`.
+  /// Matching takes linear time, so there are no back references and no look-around.
   std::string regex;
   std::string type;  ///< the op's type, exactly
   /// The device the model file asks for: its text, a device or kind of the cluster that this text
@@ -109,9 +109,7 @@ class BERTH_EXPORT Constraints {
     std::size_t rule;
     std::vector<std::vector<OpId>> parts;
   };
-  [[nodiscard]] const std::vector<Separation>& separations() const noexcept {
-    return separations_;
-  }
+  [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
   /// Classes with the same label are in the same parts of the same separations; 0 = in none.
   [[nodiscard]] std::int32_t label_of_class(GroupId of_classes) const noexcept {
     return label_of_class_[static_cast<std::size_t>(of_classes)];

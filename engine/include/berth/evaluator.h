@@ -20,8 +20,8 @@ class BERTH_EXPORT Evaluator {
   [[nodiscard]] virtual const Problem& problem() const noexcept = 0;
 
   /// `out.size() == placements.size()`. Throws Error(invalid_argument) for a placement that
-  /// Problem::validate_but_separations refuses, before anything is evaluated. The result of a placement does not
-  /// depend on the rest of the batch or on the number of threads.
+  /// Problem::validate_but_separations refuses, before anything is evaluated. The result of a
+  /// placement does not depend on the rest of the batch or on the number of threads.
   virtual void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) = 0;
 
   /// Placements evaluated so far.

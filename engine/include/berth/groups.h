@@ -65,15 +65,16 @@ class BERTH_EXPORT Groups {
 /// The finest groups a placement may use: one per op, ops of one co-location class together.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> colocation_groups(const Graph& graph);
 
-/// At most `count` groups (more only where devices' kinds or `constraints` forbid a merge), coarsened
-/// from `colocation_groups` (or Constraints::classes) by merging along the heaviest edge that creates no cycle, then merging
-/// neighbours in topological order. Acyclic unless co-location forces a cycle. Merging never joins
-/// ops without a common device kind, nor without a common allowed device or that are to be apart; a group grows past twice the mean, in compute time on its
-/// fastest kind or in parameter bytes, only where nothing else is left to merge. Deterministic.
+/// At most `count` groups (more only where devices' kinds or `constraints` forbid a merge),
+/// coarsened from `colocation_groups` (or Constraints::classes) by merging along the heaviest edge
+/// that creates no cycle, then merging neighbours in topological order. Acyclic unless co-location
+/// forces a cycle. Merging never joins ops without a common device kind, nor without a common
+/// allowed device or that are to be apart; a group grows past twice the mean, in compute time on
+/// its fastest kind or in parameter bytes, only where nothing else is left to merge. Deterministic.
 /// Throws Error(invalid_argument) for count < 1 and for the costs of another graph.
-[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
-                                                                 const Costs& costs, GroupId count,
-                                                                 const Constraints* constraints = nullptr);
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(
+    const Graph& graph, const Costs& costs, GroupId count,
+    const Constraints* constraints = nullptr);
 
 /// `groups` made to obey `constraints`: groups that share a co-location class become one, and a
 /// group whose ops may not all be on one device is cut into runs of its topological order.

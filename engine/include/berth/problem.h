@@ -119,9 +119,7 @@ class BERTH_EXPORT Problem {
   };
   /// What the constraints keep apart, by group; empty where there is nothing. can_run does not know
   /// of it, for it depends on where others are: see separation.h.
-  [[nodiscard]] const std::vector<Separation>& separations() const noexcept {
-    return separations_;
-  }
+  [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
 
   /// Throws Error naming the op and the fix unless `placement` has one valid device per op, that
   /// device can run the op and the constraints allow it there, every co-location class (of the

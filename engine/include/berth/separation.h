@@ -41,7 +41,7 @@ class BERTH_EXPORT SeparationTracker {
 
   std::size_t devices_;
   std::vector<GroupId> groups_;
-  std::unordered_map<GroupId, Labels> labels_;                        // of groups_
+  std::unordered_map<GroupId, Labels> labels_;                      // of groups_
   std::unordered_map<std::size_t, std::vector<Presence>> present_;  // by separation and device
 };
 

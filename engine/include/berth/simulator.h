@@ -41,8 +41,8 @@ struct Evaluation {
   double objective_us = 0;
   double runtime_us = 0;   ///< of one step; 0 where the objective is throughput
   double max_load_us = 0;  ///< the largest load of a device; 0 where the objective is latency
-  /// Every device's peak is within its memory (Problem::memory_bytes), and no two ops that are to be
-  /// apart share a device.
+  /// Every device's peak is within its memory (Problem::memory_bytes), and no two ops that are to
+  /// be apart share a device.
   bool feasible = true;
   /// The device that exceeds its memory by most, and by how much; kNoDevice and 0 where feasible.
   /// With an excess of 0: a device shared by ops that are to be apart.
