@@ -158,7 +158,9 @@ std::vector<OpId> favourite_children(const Problem& problem, const MeanTimes& me
                                      GroupId max_nodes, const PlaceContext& context) {
   const Graph& graph = problem.graph();
   std::shared_ptr<const Groups> nodes = problem.shared_groups();
-  if (nodes->count() > max_nodes) nodes = coarsen(graph, problem.costs(), max_nodes);
+  if (nodes->count() > max_nodes) {
+    nodes = coarsen(graph, problem.costs(), max_nodes, problem.constraints().get());
+  }
   const std::vector<GroupId> favourite = solve(problem, *nodes, means, context);
 
   // Of an op's consumers in its own node, or else in the favourite node, the one it sends most to.

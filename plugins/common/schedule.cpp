@@ -180,13 +180,13 @@ std::int64_t Schedule::filled_bytes(GroupId group, DeviceId device) const {
 }
 
 bool Schedule::has_room(GroupId group, DeviceId device) const {
-  const std::int64_t memory = cluster_.device(device).memory_bytes;
+  const std::int64_t memory = problem_.memory_bytes(device);
   return memory == kNoLimit || filled_bytes(group, device) <= memory;
 }
 
 bool Schedule::fits() const {
   for (DeviceId device = 0; device < cluster_.device_count(); ++device) {
-    if (used_bytes_[at(device)] > cluster_.device(device).memory_bytes) return false;
+    if (used_bytes_[at(device)] > problem_.memory_bytes(device)) return false;
   }
   return true;
 }
@@ -200,8 +200,7 @@ void Schedule::narrow(GroupId group, const std::vector<DeviceId>& among,
     if (!problem_.can_run(group, device)) continue;
     if (has_room(group, device)) out.push_back(device);
     if (!out.empty()) continue;
-    const std::int64_t excess_bytes =
-        filled_bytes(group, device) - cluster_.device(device).memory_bytes;
+    const std::int64_t excess_bytes = filled_bytes(group, device) - problem_.memory_bytes(device);
     if (roomiest == kNoDevice || excess_bytes < least_bytes) {
       roomiest = device;
       least_bytes = excess_bytes;

@@ -95,11 +95,11 @@ bool counts_parameters(const Problem& problem) {
          problem.options().semantics == Semantics::dataflow;
 }
 
-/// Time an op keeps a device of `kind`, as the simulator has it.
-double op_us(const Problem& problem, OpId op, KindId kind) {
-  const double us = problem.costs().op_us(op, kind);
+/// Time an op keeps `device`, as the simulator has it.
+double op_us(const Problem& problem, OpId op, DeviceId device) {
+  const double us = problem.cost_us(op, device);
   const bool overhead = problem.options().semantics == Semantics::dataflow && us != 0;
-  return overhead ? us + problem.cluster().kind_device(kind).op_overhead_us : us;
+  return overhead ? us + problem.cluster().device(device).op_overhead_us : us;
 }
 
 /// Figures of the routes from or to a device, averaged.
@@ -132,15 +132,16 @@ SplitGraph::SplitGraph(const Problem& problem, std::size_t max_nodes) {
 
 void SplitGraph::collect_classes(const Problem& problem) {
   const Cluster& cluster = problem.cluster();
-  std::map<std::tuple<KindId, std::int64_t, bool>, std::size_t> index;
+  std::map<std::tuple<std::int32_t, std::int64_t, bool>, std::size_t> index;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    const Device& described = cluster.device(device);
-    const std::int64_t memory = counts_parameters(problem) ? described.memory_bytes : kNoLimit;
+    const bool host = cluster.device(device).host;
+    const std::int64_t memory =
+        counts_parameters(problem) ? problem.memory_bytes(device) : kNoLimit;
     const auto [entry, is_new] =
-        index.try_emplace({cluster.kind_of(device), memory, described.host}, classes_.size());
+        index.try_emplace({problem.device_class(device), memory, host}, classes_.size());
     if (is_new) {
       const double bytes = memory == kNoLimit ? kCannotRun : static_cast<double>(memory);
-      classes_.push_back({{}, bytes, described.host});
+      classes_.push_back({{}, bytes, host});
     }
     classes_[entry->second].devices.push_back(device);
   }
@@ -214,8 +215,8 @@ void SplitGraph::weigh(const Problem& problem) {
       bytes_[node] += static_cast<double>(problem.group_param_bytes(group));
     }
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const KindId kind = problem.cluster().kind_of(classes_[c].devices.front());
-      for (const OpId op : groups.members(group)) us_[c][node] += op_us(problem, op, kind);
+      const DeviceId device = classes_[c].devices.front();
+      for (const OpId op : groups.members(group)) us_[c][node] += op_us(problem, op, device);
     }
   }
   for (std::size_t node = 0; node < nodes; ++node) {

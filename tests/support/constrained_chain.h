@@ -95,8 +95,7 @@ struct Chain {
     costs = std::make_shared<const Costs>(us, std::vector<std::int64_t>(), "test");
   }
 
-  std::shared_ptr<const Constraints> constraints(
-      std::vector<ConstraintRule> rules) const {
+  std::shared_ptr<const Constraints> constraints(std::vector<ConstraintRule> rules) const {
     return std::make_shared<const Constraints>(*graph, *cluster, *costs, std::move(rules));
   }
   [[nodiscard]] std::shared_ptr<const Problem> problem(
