@@ -32,24 +32,26 @@ std::vector<Start> starts_from_name(const std::string& name) {
               "policy mcmc: no start '" + name + "'. Known: all, single, contiguous, random");
 }
 
-/// The best single device, where it is one of `devices`; else the one that can run most groups.
-DeviceId main_device(const Problem& problem, Evaluator& evaluator,
-                     const std::vector<DeviceId>& devices) {
-  const DeviceId single = best_single_device(evaluator).device;
-  if (std::find(devices.begin(), devices.end(), single) != devices.end()) return single;
-  DeviceId best = devices.front();
-  GroupId most = 0;
+/// Everything on the device of `devices` (one of each kind) where the step is shortest, groups that
+/// it cannot run elsewhere; memory is the chain's business.
+GroupPlacement single_device(const Problem& problem, Evaluator& evaluator,
+                             const std::vector<DeviceId>& devices) {
+  std::vector<bool> seen(at(problem.cluster().kind_count()), false);
+  std::vector<GroupPlacement> starts;
+  std::vector<Placement> placements;
   for (const DeviceId device : devices) {
-    GroupId able = 0;
-    for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      able += problem.can_run(group, device) ? 1 : 0;
-    }
-    if (able > most) {
-      most = able;
-      best = device;
-    }
+    if (seen[at(problem.cluster().kind_of(device))]) continue;
+    seen[at(problem.cluster().kind_of(device))] = true;
+    starts.emplace_back(at(problem.groups().count()), device);
+    keep_to_kinds(problem, starts.back());
+    placements.push_back(problem.groups().expand(starts.back()));
   }
-  return best;
+  std::vector<Evaluation> evaluations(placements.size());
+  evaluator.evaluate(placements, evaluations);
+  const auto best = std::min_element(
+      evaluations.begin(), evaluations.end(),
+      [](const Evaluation& a, const Evaluation& b) { return a.objective_us < b.objective_us; });
+  return std::move(starts[static_cast<std::size_t>(best - evaluations.begin())]);
 }
 
 /// As many groups, in their order, on each device.
@@ -74,7 +76,7 @@ GroupPlacement start_of(const Problem& problem, Evaluator& evaluator,
       return placement;
     }
   }
-  return GroupPlacement(at(problem.groups().count()), main_device(problem, evaluator, devices));
+  return single_device(problem, evaluator, devices);
 }
 
 class McmcPolicy final : public Policy {

@@ -89,6 +89,15 @@ TEST_CASE("mcmc: out of memory, it moves towards less of an overflow whatever th
   CHECK(std::count(best.placement.begin(), best.placement.end(), 0) == 2);
 }
 
+TEST_CASE("mcmc: the single device to start from is the fastest, though it does not hold all") {
+  const auto problem = small_problem({{"slow", "y", 500}, {"fast", "x", 100}},
+                                     std::vector<SmallOp>(4, {{50, 1}, 50}), {});
+  const Placement placement = placed(
+      "mcmc", problem,
+      {{"start", std::string("single")}, {"chains", std::int64_t{1}}, {"moves", std::int64_t{0}}});
+  CHECK(std::count(placement.begin(), placement.end(), 1) == 2);
+}
+
 TEST_CASE("mcmc: kinds and hosts") {
   const auto problem = small_problem({{"cpu", "host", kNoLimit, true}, {"gpu", "gpu"}},
                                      {{{1, 5}}, {{1, kCannotRun}}, {{1, 5}}}, {});
