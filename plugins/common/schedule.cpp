@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace berth::policies {
-namespace {
-
-/// Rounds of looking for a gap that all resources of a transfer share; beyond, it queues up behind
-/// all that is known.
-constexpr int kGapRounds = 16;
-
-}  // namespace
-
 Schedule::Schedule(const Problem& problem, ScheduleRules rules)
     : problem_(problem),
       graph_(problem.graph()),
@@ -22,9 +14,9 @@ Schedule::Schedule(const Problem& problem, ScheduleRules rules)
       used_bytes_(at(cluster_.device_count()), 0),
       end_us_(at(graph_.op_count()), -1),
       devices_(used_bytes_.size()),
-      outgoing_(used_bytes_.size()),
-      incoming_(used_bytes_.size()),
-      channels_(at(cluster_.channel_count())),
+      outgoing_us_(used_bytes_.size(), 0),
+      incoming_us_(used_bytes_.size(), 0),
+      channels_us_(at(cluster_.channel_count()), 0),
       first_copy_(at(graph_.tensor_count()), kNone) {
   if (broadcasts_) {
     device_gap_us_ = problem.options().device_gap_us;
@@ -51,24 +43,13 @@ double Schedule::transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const 
   return broadcasts_ ? us - route.latency_us : us;
 }
 
-double Schedule::transfer_start_us(DeviceId src, DeviceId dst, double from_us,
-                                   double transfer_us) const {
+double Schedule::transfer_start_us(DeviceId src, DeviceId dst, double from_us) const {
   if (!rules_.contention) return from_us;
-  if (broadcasts_) return outgoing_[at(src)].earliest(from_us, transfer_us + transfer_gap_us_);
-  const std::vector<ChannelId>& channels = cluster_.route(src, dst).channels;
-  double start_us = from_us;
-  for (int round = 0; round < kGapRounds; ++round) {
-    const double before_us = start_us;
-    start_us = outgoing_[at(src)].earliest(start_us, transfer_us);
-    start_us = incoming_[at(dst)].earliest(start_us, transfer_us);
-    for (const ChannelId channel : channels) {
-      start_us = channels_[at(channel)].earliest(start_us, transfer_us);
-    }
-    if (start_us == before_us) return start_us;
-  }
-  start_us = std::max({from_us, outgoing_[at(src)].end_us(), incoming_[at(dst)].end_us()});
-  for (const ChannelId channel : channels) {
-    start_us = std::max(start_us, channels_[at(channel)].end_us());
+  double start_us = std::max(from_us, outgoing_us_[at(src)]);
+  if (broadcasts_) return start_us;
+  start_us = std::max(start_us, incoming_us_[at(dst)]);
+  for (const ChannelId channel : cluster_.route(src, dst).channels) {
+    start_us = std::max(start_us, channels_us_[at(channel)]);
   }
   return start_us;
 }
@@ -97,7 +78,7 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
       continue;
     }
     const double us = transfer_us(edge.tensor, src, device);
-    const double start_us = transfer_start_us(src, device, end_us, us);
+    const double start_us = transfer_start_us(src, device, end_us);
     first_start_us = std::min(first_start_us, start_us);
     total_us += us;
     ready_us = std::max(ready_us, start_us + us);
@@ -112,20 +93,17 @@ double Schedule::start_us(OpId op, DeviceId device, double ready_us) const {
 
 double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
   const double us = transfer_us(edge.tensor, src, dst);
-  const double start_us = transfer_start_us(src, dst, end_us_[at(edge.src)], us);
-  if (rules_.contention && broadcasts_) {
-    outgoing_[at(src)].occupy(start_us, us + transfer_gap_us_);
-  } else if (rules_.contention) {
-    outgoing_[at(src)].occupy(start_us, us);
-    incoming_[at(dst)].occupy(start_us, us);
-    for (const ChannelId channel : cluster_.route(src, dst).channels) {
-      channels_[at(channel)].occupy(start_us, us);
-    }
+  const double start_us = transfer_start_us(src, dst, end_us_[at(edge.src)]);
+  const double end_us = start_us + us;
+  outgoing_us_[at(src)] = end_us + transfer_gap_us_;
+  incoming_us_[at(dst)] = end_us;
+  for (const ChannelId channel : cluster_.route(src, dst).channels) {
+    channels_us_[at(channel)] = end_us;
   }
   used_bytes_[at(dst)] = plus_bytes(used_bytes_[at(dst)], copy_bytes(edge.tensor));
-  copies_.push_back({dst, start_us + us, first_copy_[at(edge.tensor)]});
+  copies_.push_back({dst, end_us, first_copy_[at(edge.tensor)]});
   first_copy_[at(edge.tensor)] = static_cast<std::int32_t>(copies_.size()) - 1;
-  return start_us + us;
+  return end_us;
 }
 
 void Schedule::place(OpId op, DeviceId device) {

@@ -12,9 +12,10 @@
 namespace berth::policies {
 
 struct ScheduleRules {
-  /// Transfers wait for each other as in the problem's semantics: for the sender's outgoing engine
-  /// (`placeto`: its bus), the receiver's incoming one and the route's channels. Otherwise each
-  /// takes its route's time alone, as the classic papers have it.
+  /// A transfer queues up for the sender's outgoing engine (`placeto`: its bus alone), the
+  /// receiver's incoming one and the route's channels, behind what was scheduled before it:
+  /// executors keep queues, so gaps before it are lost, unlike a device's. Otherwise each takes its
+  /// route's time alone, as the classic papers have it.
   bool contention = true;
   /// How much of the outputs, and of their copies on other devices, counts against a device's
   /// memory; see Footprint. With 1, groups of one op and no workspaces, what has room fits.
@@ -79,8 +80,7 @@ class Schedule {
   /// The arrival of `tensor` on `device` if it was sent there already, else a negative number.
   [[nodiscard]] double known_arrival_us(TensorId tensor, DeviceId device) const;
   [[nodiscard]] double transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const;
-  [[nodiscard]] double transfer_start_us(DeviceId src, DeviceId dst, double from_us,
-                                         double transfer_us) const;
+  [[nodiscard]] double transfer_start_us(DeviceId src, DeviceId dst, double from_us) const;
   double send(const Edge& edge, DeviceId src, DeviceId dst);
 
   const Problem& problem_;
@@ -94,7 +94,9 @@ class Schedule {
   Footprint footprint_;
   std::vector<std::int64_t> used_bytes_;  // by device
   std::vector<double> end_us_;            // by op; negative = not placed
-  std::vector<Timeline> devices_, outgoing_, incoming_, channels_;
+  std::vector<Timeline> devices_;
+  /// When the engines (by device) and channels have carried all that is queued for them.
+  std::vector<double> outgoing_us_, incoming_us_, channels_us_;
   std::vector<std::int32_t> first_copy_;  // by tensor, into copies_
   std::vector<Copy> copies_;
   double makespan_us_ = 0;

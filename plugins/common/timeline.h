@@ -1,4 +1,4 @@
-// When one device, engine or channel is taken, kept as the gaps in between.
+// When one device is taken, kept as the gaps in between.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace berth::policies {
 
-/// Stays of one resource that serves one customer at a time, and the search for the first gap that
+/// Stays on a device that serves one op at a time, and the search for the first gap that
 /// is long enough. Gaps lie by start in blocks of a bounded size, each block knowing its longest:
 /// a search looks into two blocks and passes the others by one comparison each, so that it reads
 /// little memory, and in order. [thread-compatible]
