@@ -1,57 +1,494 @@
+// Latency: the step of the placement kept is recorded, and a candidate's step starts from there.
+//
+// A move changes nothing before the first producer of the moved op ends. So a candidate resumes the
+// last recorded snapshot from before that, and simulates on until
+// - it is certain to reach the cutoff: a device is not free before some time and has so much work
+//   left, or an op that starts now has so long a path behind it;
+// - it has come to the very state of the recorded step after as many ops, so that the rest is the
+//   same too; or the step is over.
+// Before anything is simulated, the same is asked of the snapshot itself.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
 #include "berth/simulator.h"
 #include "moves/method.h"
+#include "moves/placed_tails.h"
+#include "simulator/run.h"
 
 namespace berth::moves {
 namespace {
 
+using simulator::Index;
+using simulator::Plan;
+
+constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
+/// Bounds are sums in another order than the step's: they have to pass a cutoff by more than that.
+constexpr double kRounding = 1e-9;
+
+/// What tells the two semantics apart here.
+struct PlacetoRules {
+  using Snapshot = simulator::PlacetoSnapshot;
+  template <typename Events, typename Observer>
+  using Step = simulator::PlacetoStep<Events, Observer>;
+};
+struct DataflowRules {
+  using Snapshot = simulator::DataflowSnapshot;
+  template <typename Events, typename Observer>
+  using Step = simulator::DataflowStep<Events, Observer>;
+};
+
+/// A pause of the recorded step. Ops before `first` have ended, ops from `end` on know nothing yet.
+template <typename Snapshot>
+struct Pause {
+  std::uint32_t ended = 0;
+  Index first = 0;
+  Index end = 0;
+  double now_us = 0;                 ///< of the next event; nothing starts before
+  std::vector<std::uint32_t> state;  ///< simulator::Workspace::state of [first, end)
+  std::vector<double> earliest_us;   ///< by device: it starts no further op before
+  std::vector<double> left_us;       ///< by device: work of the ops that have not started
+  Snapshot snapshot;
+};
+
+struct Changed {
+  Index op;
+  std::uint32_t from;
+  std::uint32_t to;
+};
+
+/// Follows a step. `position` is written where kRecords; the rest bounds the runtime from below.
+template <bool kRecords, bool kBounds>
+struct Watch : simulator::NoObserver {
+  static constexpr bool kPauses = true;
+
+  [[nodiscard]] bool pauses() const { return ended >= stop; }
+  void op_started(Index op, std::uint32_t d, double start_us, double) {
+    if constexpr (kBounds) {
+      left_us[d] -= busy_us[d][op];
+      if (start_us + tail_us[op] >= limit_us) {
+        hopeless = true;
+        stop = 0;
+      }
+      // Paths through the moved op are others now, but no op that starts later has one.
+      if (op == moved) limit_us = limit_after_moved_us;
+    }
+  }
+  void op_ended(Index op, std::uint32_t, double) {
+    if constexpr (kRecords) {
+      position[op] = ended;
+      end_of_readers = std::max(end_of_readers, ends_of_readers[op]);
+    }
+    ++ended;
+  }
+
+  std::uint32_t ended = 0;
+  std::uint32_t stop = 0;
+  std::uint32_t* position = nullptr;
+  const Index* ends_of_readers = nullptr;
+  Index end_of_readers = 0;  ///< ops from here on know nothing yet
+  double* left_us = nullptr;
+  const double* const* busy_us = nullptr;
+  const double* tail_us = nullptr;
+  Index moved = kNotEnded;
+  double limit_us = kCannotRun;
+  double limit_after_moved_us = kCannotRun;
+  bool hopeless = false;
+};
+
+template <typename Rules>
 class StepMoves final : public Method {
  public:
-  explicit StepMoves(const Simulator& simulator) : simulator_(simulator) {}
+  StepMoves(const Simulator& simulator, const Plan& plan);
 
-  void reset(std::span<const DeviceId> placement) override {
-    placement_.assign(placement.begin(), placement.end());
-    candidate_ = placement_;
-    evaluate();
-    worth_ = {evaluation_.objective_us, evaluation_.excess_bytes};
-    changed_.clear();
-  }
-
-  MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) override {
-    for (const OpId op : changed_) {
-      candidate_[static_cast<std::size_t>(op)] = placement_[static_cast<std::size_t>(op)];
-    }
-    changed_.clear();
-    for (const Move& move : moves) {
-      candidate_[static_cast<std::size_t>(move.op)] = move.to;
-      changed_.push_back(move.op);
-    }
-    evaluate();
-    const bool rejected = evaluation_.objective_us >= cutoff_us;
-    return {evaluation_.objective_us, rejected ? 0 : evaluation_.excess_bytes, rejected};
-  }
-
-  void accept() override {
-    for (const OpId op : changed_) {
-      placement_[static_cast<std::size_t>(op)] = candidate_[static_cast<std::size_t>(op)];
-    }
-    changed_.clear();
-    worth_ = {evaluation_.objective_us, evaluation_.excess_bytes};
-  }
+  void reset(std::span<const DeviceId> placement) override;
+  MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) override;
+  void accept() override;
 
  private:
-  void evaluate() { simulator_.evaluate(candidate_, workspace_, evaluation_); }
+  using Recorded = Pause<typename Rules::Snapshot>;
+
+  void relocate(const Changed& change);
+  void make(std::span<const Move> moves);
+  void take_back();
+  [[nodiscard]] const Recorded& start_of_change() const;
+  void place_rows();
+  void load_inputs(const Recorded& from);
+  void record(std::size_t from);
+  template <typename Step>
+  void save(const Step& step, std::uint32_t ended, Index end);
+  [[nodiscard]] bool hopeless_from(const Recorded& from, double limit_us) const;
+  template <bool kBounds>
+  [[nodiscard]] bool simulate(const Recorded& from, double limit_us, double& runtime_us);
+  template <typename Step>
+  [[nodiscard]] bool same_as(const Step& step, const Recorded& recorded);
+  [[nodiscard]] std::int64_t excess_bytes();
+  [[nodiscard]] double busy_us(Index op, std::uint32_t d) const { return busy_rows_[d][op]; }
 
   const Simulator& simulator_;
-  Simulator::Workspace workspace_;
+  const Plan& plan_;
+  const std::uint32_t spacing_;                ///< ops between pauses
+  std::vector<double> busy_us_;                ///< kind-major, by Index: pauses included
+  std::vector<const double*> busy_rows_;       ///< by device
+  std::vector<Index> end_of_readers_;          ///< by Index: one past the op's last consumer
+  std::vector<std::int64_t> footprint_bytes_;  ///< by Index: all it may have in memory
+  std::int64_t common_bytes_ = 0;              ///< what any device may have besides
+
+  // The placement kept, with the candidate's moves while there is one.
+  std::vector<DeviceId> candidate_;          ///< by op
+  std::vector<std::uint32_t> initial_;       ///< simulator::Workspace::state at the start
+  std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
+  std::vector<std::int64_t> at_most_bytes_;  ///< by device
+  std::vector<Changed> changed_;
+
+  // The step of the placement kept.
+  std::vector<std::uint32_t> position_;  ///< by Index: how many ops ended before
+  std::vector<double> tail_us_;
+  std::vector<Recorded> recorded_;
+  std::size_t recorded_count_ = 0;
+  Index first_ = 0;  ///< while recording: ops before it have ended
+
+  std::vector<double> left_us_;
+  simulator::Workspace workspace_;
+  Recorded scratch_;
+  Simulator::Workspace full_workspace_;
   Evaluation evaluation_;
-  std::vector<DeviceId> candidate_;
-  std::vector<OpId> changed_;
 };
+
+template <typename Rules>
+StepMoves<Rules>::StepMoves(const Simulator& simulator, const Plan& plan)
+    : simulator_(simulator),
+      plan_(plan),
+      spacing_(std::max<std::uint32_t>(16, plan.op_count / 256)),
+      busy_us_(plan.duration_us),
+      end_of_readers_(plan.op_count, 0),
+      footprint_bytes_(plan.op_count, 0),
+      initial_(plan.op_count),
+      tail_us_(plan.op_count) {
+  if (plan.placeto) {
+    for (double& us : busy_us_) us += us == 0 ? 0 : plan.problem->options().device_gap_us;
+  }
+  for (DeviceId d = 0; d < plan.cluster().device_count(); ++d) {
+    busy_rows_.push_back(busy_us_.data() + (plan.durations_on(d) - plan.duration_us.data()));
+  }
+  for (const Graph::SharedParameter& shared : plan.graph().shared_parameters()) {
+    if (!plan.placeto) common_bytes_ += shared.bytes;
+  }
+  std::int64_t largest_workspace = 0;
+  for (Index op = 0; op < plan.op_count; ++op) {
+    footprint_bytes_[op] += plan.output_bytes[op] + (plan.placeto ? 0 : plan.param_bytes[op]);
+    largest_workspace = std::max(largest_workspace, plan.workspace_bytes[op]);
+  }
+  if (!plan.placeto) common_bytes_ += largest_workspace;
+  for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
+    Index& end = end_of_readers_[plan.message_producer[m]];
+    for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
+      end = std::max(end, plan.consumers[e] + 1);
+      if (!plan.placeto) footprint_bytes_[plan.consumers[e]] += plan.message_bytes[m];
+    }
+  }
+}
+
+template <typename Rules>
+void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
+  placement_.assign(placement.begin(), placement.end());
+  candidate_ = placement_;
+  changed_.clear();
+  room_.assign(plan_.device_count, 0);
+  at_most_bytes_.assign(plan_.device_count, common_bytes_);
+  position_.assign(plan_.op_count, kNotEnded);
+  if (recorded_.empty()) recorded_.emplace_back();
+  Recorded& start = recorded_.front();
+  start.earliest_us.assign(plan_.device_count, 0);
+  start.left_us.assign(plan_.device_count, 0);
+  for (Index op = 0; op < plan_.op_count; ++op) {
+    const auto d = static_cast<std::uint32_t>(placement[static_cast<std::size_t>(plan_.ids[op])]);
+    initial_[op] = plan_.waiting[op] | d;
+    room_[d] += plan_.sends[op];
+    at_most_bytes_[d] += footprint_bytes_[op];
+    start.left_us[d] += busy_us(op, d);
+  }
+  record(0);
+}
+
+/// Rows as simulator::Workspace::prepare lays them out.
+template <typename Rules>
+void StepMoves<Rules>::place_rows() {
+  workspace_.begin.resize(plan_.device_count);
+  workspace_.row_total = 0;
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    workspace_.begin[d] = workspace_.row_total;
+    workspace_.row_total += room_[d] + 1;
+  }
+}
+
+template <typename Rules>
+void StepMoves<Rules>::load_inputs(const Recorded& from) {
+  std::vector<std::uint32_t>& state = workspace_.state;
+  state.resize(plan_.op_count);
+  for (Index op = 0; op < from.first; ++op) state[op] = initial_[op] & simulator::kDeviceMask;
+  std::copy(from.state.begin(), from.state.end(), state.begin() + from.first);
+  std::copy(initial_.begin() + from.end, initial_.end(), state.begin() + from.end);
+}
+
+/// Simulates the placement in candidate_, which is the one kept, from a pause on and records it.
+template <typename Rules>
+void StepMoves<Rules>::record(std::size_t from) {
+  recorded_count_ = from + 1;
+  const std::uint32_t ended = recorded_[from].ended;
+  for (std::uint32_t& position : position_) {
+    if (position >= ended) position = kNotEnded;
+  }
+  first_ = recorded_[from].first;
+  left_us_ = recorded_[from].left_us;
+  placed_tails(plan_, initial_, tail_us_);
+  place_rows();
+  load_inputs(recorded_[from]);
+
+  Watch<true, true> watch;
+  watch.ended = ended;
+  watch.position = position_.data();
+  watch.ends_of_readers = end_of_readers_.data();
+  watch.end_of_readers = recorded_[from].end;
+  watch.left_us = left_us_.data();
+  watch.busy_us = busy_rows_.data();
+  watch.tail_us = tail_us_.data();
+  worth_.objective_us = simulator::with_events(plan_, workspace_, [&](auto& events) {
+    typename Rules::template Step<std::remove_reference_t<decltype(events)>, Watch<true, true>>
+        step(plan_, workspace_, events, watch);
+    if (ended == 0) {
+      step.begin();
+    } else {
+      step.resume(recorded_[from].snapshot);
+    }
+    watch.stop = (ended / spacing_ + 1) * spacing_;
+    while (!step.go_on()) {
+      save(step, watch.ended, watch.end_of_readers);
+      watch.stop = (watch.ended / spacing_ + 1) * spacing_;
+    }
+    return step.runtime_us();
+  });
+  worth_.excess_bytes = excess_bytes();
+}
+
+template <typename Rules>
+template <typename Step>
+void StepMoves<Rules>::save(const Step& step, std::uint32_t ended, Index end) {
+  if (recorded_count_ == recorded_.size()) recorded_.emplace_back();
+  Recorded& to = recorded_[recorded_count_++];
+  to.ended = ended;
+  while (first_ < plan_.op_count && position_[first_] != kNotEnded) ++first_;
+  to.first = first_;
+  to.end = std::max(end, first_);
+  to.state.assign(workspace_.state.begin() + to.first, workspace_.state.begin() + to.end);
+  to.left_us = left_us_;
+  to.earliest_us.clear();
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    to.earliest_us.push_back(step.earliest_us(d));
+  }
+  step.save(to.snapshot);
+  simulator::TimeKey next = to.snapshot.pending.front();
+  for (const simulator::TimeKey key : to.snapshot.pending) next = std::min(next, key);
+  if constexpr (std::is_same_v<Rules, DataflowRules>) {
+    for (const simulator::Signal& signal : to.snapshot.signals) {
+      next = std::min(next, signal.arrival);
+    }
+  }
+  to.now_us = simulator::time_of(next);
+}
+
+template <typename Rules>
+void StepMoves<Rules>::relocate(const Changed& change) {
+  initial_[change.op] += change.to - change.from;
+  room_[change.from] -= plan_.sends[change.op];
+  room_[change.to] += plan_.sends[change.op];
+  at_most_bytes_[change.from] -= footprint_bytes_[change.op];
+  at_most_bytes_[change.to] += footprint_bytes_[change.op];
+  candidate_[static_cast<std::size_t>(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
+}
+
+template <typename Rules>
+void StepMoves<Rules>::make(std::span<const Move> moves) {
+  for (const Move& move : moves) {
+    const Index op = plan_.index_of(move.op);
+    const std::uint32_t from = initial_[op] & simulator::kDeviceMask;
+    const auto to = static_cast<std::uint32_t>(move.to);
+    if (from == to) continue;
+    changed_.push_back({op, from, to});
+    relocate(changed_.back());
+  }
+}
+
+template <typename Rules>
+void StepMoves<Rules>::take_back() {
+  for (; !changed_.empty(); changed_.pop_back()) {
+    const Changed& change = changed_.back();
+    relocate({change.op, change.to, change.from});
+  }
+}
+
+/// The last pause before anything changes.
+template <typename Rules>
+auto StepMoves<Rules>::start_of_change() const -> const Recorded& {
+  std::uint32_t earliest = plan_.op_count;
+  for (const Changed& change : changed_) {
+    const auto edges = plan_.graph().in_edges(plan_.ids[change.op]);
+    if (edges.empty()) return recorded_.front();
+    for (const Edge& edge : edges) {
+      earliest = std::min(earliest, position_[plan_.index_of(edge.src)]);
+    }
+  }
+  const auto after = std::upper_bound(
+      recorded_.begin(), recorded_.begin() + static_cast<std::ptrdiff_t>(recorded_count_), earliest,
+      [](std::uint32_t position, const Recorded& pause) { return position < pause.ended; });
+  return *(after - 1);
+}
+
+template <typename Rules>
+bool StepMoves<Rules>::hopeless_from(const Recorded& from, double limit_us) const {
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    double busy_until_us = from.earliest_us[d] + from.left_us[d];
+    for (const Changed& change : changed_) {
+      if (change.from == d) busy_until_us -= busy_us(change.op, d);
+      if (change.to == d) busy_until_us += busy_us(change.op, d);
+    }
+    if (busy_until_us >= limit_us) return true;
+  }
+  if (changed_.size() != 1) return false;
+  return from.now_us + placed_tail_us(plan_, initial_, tail_us_, changed_.front().op) >= limit_us;
+}
+
+template <typename Rules>
+template <typename Step>
+bool StepMoves<Rules>::same_as(const Step& step, const Recorded& recorded) {
+  // A moved op that knows nothing yet has its effect to come.
+  for (const Changed& change : changed_) {
+    if (change.op >= recorded.end) return false;
+  }
+  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+    if (step.pending(source) != recorded.snapshot.pending[source]) return false;
+  }
+  step.save(scratch_.snapshot);
+  if (!(scratch_.snapshot == recorded.snapshot)) return false;
+  // Nothing waits for an op that has all its inputs and does not wait itself.
+  return std::equal(recorded.state.begin(), recorded.state.end(),
+                    workspace_.state.begin() + recorded.first,
+                    [](std::uint32_t a, std::uint32_t b) {
+                      return a == b || (a < simulator::kOneInput && b < simulator::kOneInput);
+                    });
+}
+
+/// False where the runtime is certain to be no less than the limit.
+template <typename Rules>
+template <bool kBounds>
+bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& runtime_us) {
+  place_rows();
+  load_inputs(from);
+  Watch<false, kBounds> watch;
+  watch.ended = from.ended;
+  for (const Changed& change : changed_) {
+    // Where the window of the pause ends, load_inputs has taken the new device already.
+    if (change.op < from.end) workspace_.state[change.op] += change.to - change.from;
+  }
+  if constexpr (kBounds) {
+    left_us_ = from.left_us;
+    for (const Changed& change : changed_) {
+      left_us_[change.from] -= busy_us(change.op, change.from);
+      left_us_[change.to] += busy_us(change.op, change.to);
+    }
+    watch.left_us = left_us_.data();
+    watch.busy_us = busy_rows_.data();
+    watch.tail_us = tail_us_.data();
+    if (changed_.size() == 1) watch.moved = changed_.front().op;
+    watch.limit_after_moved_us = limit_us;
+  }
+  return simulator::with_events(plan_, workspace_, [&](auto& events) {
+    typename Rules::template Step<std::remove_reference_t<decltype(events)>, Watch<false, kBounds>>
+        step(plan_, workspace_, events, watch);
+    if (from.ended == 0) {
+      step.begin();
+    } else {
+      step.resume(from.snapshot);
+    }
+    std::size_t next = static_cast<std::size_t>(&from - recorded_.data()) + 1;
+    for (;;) {
+      if (!watch.hopeless) watch.stop = (watch.ended / spacing_ + 1) * spacing_;
+      if (step.go_on()) break;
+      if (watch.hopeless) return false;
+      if constexpr (kBounds) {
+        for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+          if (step.earliest_us(d) + left_us_[d] >= limit_us) return false;
+        }
+      }
+      while (next < recorded_count_ && recorded_[next].ended < watch.ended) ++next;
+      if (next < recorded_count_ && recorded_[next].ended == watch.ended &&
+          same_as(step, recorded_[next])) {
+        runtime_us = worth_.objective_us;
+        return true;
+      }
+    }
+    runtime_us = step.runtime_us();
+    return true;
+  });
+}
+
+template <typename Rules>
+MoveEvaluator::Candidate StepMoves<Rules>::propose(std::span<const Move> moves, double cutoff_us) {
+  take_back();
+  make(moves);
+  double runtime_us = worth_.objective_us;
+  if (!changed_.empty()) {
+    const Recorded& from = start_of_change();
+    const bool bounded = cutoff_us < kCannotRun;
+    const double limit_us = cutoff_us * (1 + kRounding);
+    if (bounded && hopeless_from(from, limit_us)) return {cutoff_us, 0, true};
+    const bool known = bounded ? simulate<true>(from, limit_us, runtime_us)
+                               : simulate<false>(from, limit_us, runtime_us);
+    if (!known) return {cutoff_us, 0, true};
+  }
+  if (runtime_us >= cutoff_us) return {runtime_us, 0, true};
+  return {runtime_us, changed_.empty() ? worth_.excess_bytes : excess_bytes(), false};
+}
+
+/// Of the placement in candidate_.
+template <typename Rules>
+std::int64_t StepMoves<Rules>::excess_bytes() {
+  // Where all that may ever be on a device fits at once there is nothing to look at.
+  bool fits = true;
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    fits =
+        fits && at_most_bytes_[d] <= plan_.cluster().device(static_cast<DeviceId>(d)).memory_bytes;
+  }
+  if (fits) return 0;
+  simulator_.evaluate(candidate_, full_workspace_, evaluation_);
+  return evaluation_.excess_bytes;
+}
+
+template <typename Rules>
+void StepMoves<Rules>::accept() {
+  if (changed_.empty()) return;
+  const auto from = static_cast<std::size_t>(&start_of_change() - recorded_.data());
+  for (const Changed& change : changed_) {
+    const auto op = static_cast<std::size_t>(plan_.ids[change.op]);
+    placement_[op] = candidate_[op];
+    for (std::size_t i = 0; i <= from; ++i) {
+      Recorded& pause = recorded_[i];
+      pause.left_us[change.from] -= busy_us(change.op, change.from);
+      pause.left_us[change.to] += busy_us(change.op, change.to);
+      if (change.op >= pause.first && change.op < pause.end) {
+        pause.state[change.op - pause.first] += change.to - change.from;
+      }
+    }
+  }
+  changed_.clear();
+  record(from);
+}
 
 }  // namespace
 
-std::unique_ptr<Method> step_moves(const Simulator& simulator, const simulator::Plan& /*plan*/) {
-  return std::make_unique<StepMoves>(simulator);
+std::unique_ptr<Method> step_moves(const Simulator& simulator, const Plan& plan) {
+  if (plan.placeto) return std::make_unique<StepMoves<PlacetoRules>>(simulator, plan);
+  return std::make_unique<StepMoves<DataflowRules>>(simulator, plan);
 }
 
 }  // namespace berth::moves

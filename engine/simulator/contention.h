@@ -20,21 +20,38 @@ namespace berth::simulator {
 
 class Contention {
  public:
+  struct Head {
+    std::uint32_t number;
+    std::uint32_t sender;
+    std::uint32_t receiver;
+
+    bool operator==(const Head&) const = default;
+  };
+  /// What lasts from one instant to the next.
+  struct State {
+    std::vector<Head> heads;  ///< by number
+    std::vector<std::uint8_t> receiver_busy, channel_busy;
+
+    bool operator==(const State&) const = default;
+  };
+
   void reset(const Plan& plan) {
-    heads_.clear();
-    heads_.reserve(plan.device_count);
-    receiver_busy_.assign(plan.device_count, false);
-    channel_busy_.assign(static_cast<std::size_t>(plan.cluster().channel_count()), false);
+    state_.heads.clear();
+    state_.heads.reserve(plan.device_count);
+    state_.receiver_busy.assign(plan.device_count, false);
+    state_.channel_busy.assign(static_cast<std::size_t>(plan.cluster().channel_count()), false);
     receiver_claimed_.assign(plan.device_count, 0);
-    channel_claimed_.assign(channel_busy_.size(), 0);
+    channel_claimed_.assign(state_.channel_busy.size(), 0);
     round_ = 0;
   }
 
+  [[nodiscard]] State& state() noexcept { return state_; }
+
   /// `sender` is idle and its head, the transfer `number`, wants to start.
   void wait(std::uint32_t number, std::uint32_t sender, std::uint32_t receiver) {
-    auto place = heads_.end();
-    while (place != heads_.begin() && (place - 1)->number > number) --place;
-    heads_.insert(place, {number, sender, receiver});
+    auto place = state_.heads.end();
+    while (place != state_.heads.begin() && (place - 1)->number > number) --place;
+    state_.heads.insert(place, {number, sender, receiver});
     changed_ = true;
   }
 
@@ -49,8 +66,8 @@ class Contention {
     if (!changed_) return;
     changed_ = false;
     ++round_;
-    auto kept = heads_.begin();
-    for (const Head& head : heads_) {
+    auto kept = state_.heads.begin();
+    for (const Head& head : state_.heads) {
       if (may_start(plan, head)) {
         occupy(plan, head.sender, head.receiver, true);
         start(head.sender);
@@ -58,16 +75,10 @@ class Contention {
         *kept++ = head;
       }
     }
-    heads_.erase(kept, heads_.end());
+    state_.heads.erase(kept, state_.heads.end());
   }
 
  private:
-  struct Head {
-    std::uint32_t number;
-    std::uint32_t sender;
-    std::uint32_t receiver;
-  };
-
   static const std::vector<ChannelId>& channels(const Plan& plan, std::uint32_t sender,
                                                 std::uint32_t receiver) {
     return plan.cluster()
@@ -76,10 +87,10 @@ class Contention {
   }
 
   void occupy(const Plan& plan, std::uint32_t sender, std::uint32_t receiver, bool busy) {
-    receiver_busy_[receiver] = busy;
+    state_.receiver_busy[receiver] = busy;
     if (plan.uniform_routes) return;
     for (const ChannelId channel : channels(plan, sender, receiver)) {
-      channel_busy_[static_cast<std::size_t>(channel)] = busy;
+      state_.channel_busy[static_cast<std::size_t>(channel)] = busy;
     }
   }
 
@@ -87,12 +98,12 @@ class Contention {
   bool may_start(const Plan& plan, const Head& head) {
     // Without channels the receiver is all that two heads can both want, and whatever keeps an
     // older head from it keeps a younger one too.
-    if (plan.uniform_routes) return !receiver_busy_[head.receiver];
-    bool free = !receiver_busy_[head.receiver] && receiver_claimed_[head.receiver] != round_;
+    if (plan.uniform_routes) return !state_.receiver_busy[head.receiver];
+    bool free = !state_.receiver_busy[head.receiver] && receiver_claimed_[head.receiver] != round_;
     const auto& route = channels(plan, head.sender, head.receiver);
     for (const ChannelId channel : route) {
       const auto c = static_cast<std::size_t>(channel);
-      free = free && !channel_busy_[c] && channel_claimed_[c] != round_;
+      free = free && !state_.channel_busy[c] && channel_claimed_[c] != round_;
     }
     if (free) return true;
     receiver_claimed_[head.receiver] = round_;
@@ -102,8 +113,7 @@ class Contention {
     return false;
   }
 
-  std::vector<Head> heads_;  ///< by number
-  std::vector<std::uint8_t> receiver_busy_, channel_busy_;
+  State state_;
   std::vector<std::uint32_t> receiver_claimed_, channel_claimed_;  ///< the round of the claim
   std::uint32_t round_ = 0;
   bool changed_ = false;

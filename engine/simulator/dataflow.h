@@ -30,6 +30,7 @@
 
 #include "simulator/observer.h"
 #include "simulator/plan.h"
+#include "simulator/snapshot.h"
 #include "simulator/workspace.h"
 
 namespace berth::simulator {
@@ -48,14 +49,36 @@ class DataflowStep {
 
   /// The runtime of the step.
   double run() {
+    begin();
+    go_on();
+    return runtime_us();
+  }
+
+  /// The parts of a run that may pause. First one of these two; `from` is of a step whose workspace
+  /// had the same inputs missing, and `workspace.state` says which.
+  void begin() {
     set_up();
-    double now_us = 0;
-    start(now_us);
+    for (const Index op : plan_.sources) make_ready(op, state_[op] & kDeviceMask, 0, {});
+    start(0);
+  }
+  void resume(const DataflowSnapshot& from);
+  /// Until the step is over (true) or the observer pauses.
+  bool go_on() {
+    double now_us = now_us_;
     for (;;) {
       NextEvent event = events_.next();
       TimeKey instant = event.key;
       if (!signals_.empty()) instant = std::min(instant, signals_.front().arrival);
-      if (is_idle(instant)) return now_us;
+      if (is_idle(instant)) {
+        now_us_ = now_us;
+        return true;
+      }
+      if constexpr (Observer::kPauses) {
+        if (observer_.pauses()) {
+          now_us_ = now_us;
+          return false;
+        }
+      }
       now_us = time_of(instant);
       while (event.key == instant) {
         if (event.source < plan_.device_count) {
@@ -69,6 +92,16 @@ class DataflowStep {
       while (!signals_.empty() && signals_.front().arrival == instant) end_signal(now_us);
       start(now_us);
     }
+  }
+
+  /// When it is over.
+  [[nodiscard]] double runtime_us() const { return now_us_; }
+  /// During a pause.
+  void save(DataflowSnapshot& to) const;
+  [[nodiscard]] TimeKey pending(std::uint32_t source) const { return events_.key(source); }
+  /// The device starts no further op before.
+  [[nodiscard]] double earliest_us(std::uint32_t d) const {
+    return devices_[d].busy ? time_of(events_.key(d)) : now_us_;
   }
 
  private:
@@ -96,7 +129,6 @@ class DataflowStep {
       devices_[d] = {plan_.durations_on(static_cast<DeviceId>(d)), 0, begin, begin, false, false};
     }
     idle_ = Events::kFewDevices ? (1ULL << devices) - 1 : 0;
-    for (const Index op : plan_.sources) make_ready(op, state_[op] & kDeviceMask, 0, {});
   }
 
   void make_ready(Index op, std::uint32_t d, double now_us, Cause cause) {
@@ -256,6 +288,75 @@ class DataflowStep {
   std::uint32_t send_count_ = 0;  ///< transfers and signals
   std::uint64_t idle_ = 0;        ///< by bit, where devices are few: runs nothing
   std::uint64_t filled_ = 0;      ///< by bit, where devices are few: has ready ops
+  double now_us_ = 0;             ///< outside of go_on
 };
+
+template <typename Events, typename Observer>
+void DataflowStep<Events, Observer>::save(DataflowSnapshot& to) const {
+  to.pending.clear();
+  to.devices.clear();
+  to.ready.clear();
+  to.sends.clear();
+  to.idle = idle_;
+  to.filled = filled_;
+  to.signals = signals_;
+  std::sort(to.signals.begin(), to.signals.end(),
+            [](const Signal& a, const Signal& b) { return later(b, a); });
+  for (Signal& signal : to.signals) signal.number -= send_count_;
+  to.contention = workspace_.contention.state();
+  for (Contention::Head& head : to.contention.heads) head.number -= send_count_;
+  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+    to.pending.push_back(events_.key(source));
+  }
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    DataflowDevice device = devices_[d];
+    workspace_.ready.for_each(d, [&](std::uint32_t slot) {
+      to.ready.push_back({d, slot, op_of_slot_[slot]});
+    });
+    for (std::uint32_t i = device.send_head; i < device.send_tail; ++i) {
+      to.sends.push_back({sends_[i].message, sends_[i].receiver, sends_[i].number - send_count_});
+    }
+    device.send_tail -= device.send_head;
+    device.send_head = 0;
+    if (!device.busy) device.running = 0;
+    to.devices.push_back(device);
+  }
+}
+
+template <typename Events, typename Observer>
+void DataflowStep<Events, Observer>::resume(const DataflowSnapshot& from) {
+  set_up();
+  idle_ = from.idle;
+  filled_ = from.filled;
+  // Numbers only ever count up and are compared: any start will do that leaves room below it.
+  send_count_ = 1U << 31;
+  // Ops of a class that are ready, or have run, have taken a slot each.
+  for (Index op = 0; op < plan_.op_count; ++op) {
+    next_slot_[priority_class_[op]] += state_[op] < kOneInput ? 1 : 0;
+  }
+  for (const DataflowSnapshot::Ready& ready : from.ready) {
+    workspace_.ready.insert(ready.device, ready.slot);
+    op_of_slot_[ready.slot] = ready.op;
+  }
+  signals_ = from.signals;
+  for (Signal& signal : signals_) signal.number += send_count_;
+  std::make_heap(signals_.begin(), signals_.end(), later);
+  workspace_.contention.state() = from.contention;
+  for (Contention::Head& head : workspace_.contention.state().heads) head.number += send_count_;
+  const SendEntry* sent = from.sends.data();
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    DataflowDevice& device = devices_[d];
+    const std::uint32_t begin = device.send_head;
+    device = from.devices[d];
+    for (std::uint32_t i = 0; i < device.send_tail; ++i, ++sent) {
+      sends_[begin + i] = {sent->message, sent->receiver, sent->number + send_count_};
+    }
+    device.send_head = begin;
+    device.send_tail += begin;
+  }
+  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+    events_.set(source, from.pending[source]);
+  }
+}
 
 }  // namespace berth::simulator

@@ -17,8 +17,11 @@ struct Cause {
 /// Sees nothing and costs nothing; also the list of what there is to see.
 struct NoObserver {
   static constexpr bool kWatchesReleases = false;
+  /// Asked between events; pauses() then says whether to stop there.
+  static constexpr bool kPauses = false;
 
   void op_started(Index, std::uint32_t /*device*/, double /*start_us*/, double /*end_us*/) {}
+  [[nodiscard]] bool pauses() const { return false; }
   /// After the op's end has released consumers and queued transfers.
   void op_ended(Index, std::uint32_t /*device*/, double /*now_us*/) {}
   /// The op's last input is there. Only where kWatchesReleases.

@@ -33,6 +33,7 @@
 
 #include "simulator/observer.h"
 #include "simulator/plan.h"
+#include "simulator/snapshot.h"
 #include "simulator/workspace.h"
 
 namespace berth::simulator {
@@ -53,8 +54,21 @@ class PlacetoStep {
 
   /// The runtime of the step.
   double run() {
-    set_up();
+    begin();
+    go_on();
+    return runtime_us();
+  }
+
+  /// The parts of a run that may pause. First one of these two; `from` is of a step whose workspace
+  /// had the same inputs missing, and `workspace.state` says which.
+  void begin() { set_up(); }
+  void resume(const PlacetoSnapshot& from);
+  /// Until the step is over (true) or the observer pauses.
+  bool go_on() {
     for (NextEvent event = events_.next(); !is_idle(event.key); event = events_.next()) {
+      if constexpr (Observer::kPauses) {
+        if (observer_.pauses()) return false;
+      }
       const std::uint32_t source = event.tie ? first_by_name(event.key) : event.source;
       const double now_us = time_of(event.key);
       if (source < plan_.device_count) {
@@ -63,20 +77,26 @@ class PlacetoStep {
         arrive(source - plan_.device_count, now_us);
       }
     }
+    return true;
+  }
+  /// When it is over.
+  [[nodiscard]] double runtime_us() const {
     double runtime_us = 0;
     for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
       runtime_us = std::max({runtime_us, devices_[d].free_us, devices_[d].bus_free_us});
     }
     return runtime_us;
   }
+  /// During a pause.
+  void save(PlacetoSnapshot& to) const;
+  [[nodiscard]] TimeKey pending(std::uint32_t source) const { return events_.key(source); }
+  /// The device starts no further op before.
+  [[nodiscard]] double earliest_us(std::uint32_t d) const { return devices_[d].free_us; }
 
  private:
   static constexpr Index kIdle = std::numeric_limits<Index>::max();
 
-  void set_up() {
-    // The row after the last is written to, never read; see release().
-    workspace_.queue.assign(workspace_.row_total, 0);
-    workspace_.bus.resize(workspace_.row_total);
+  void attach() {
     workspace_.place_of_message.resize(plan_.messages.size());
     workspace_.placeto_devices.resize(plan_.device_count);
     workspace_.touched.clear();
@@ -85,6 +105,13 @@ class PlacetoStep {
     bus_ = workspace_.bus.data();
     devices_ = workspace_.placeto_devices.data();
     events_.reset(2 * plan_.device_count);
+  }
+
+  void set_up() {
+    // The row after the last is written to, never read; see release().
+    workspace_.queue.assign(workspace_.row_total, 0);
+    workspace_.bus.resize(workspace_.row_total);
+    attach();
     for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
       const std::uint32_t begin = workspace_.begin[d];
       devices_[d] = {0,     0,     0,    plan_.durations_on(static_cast<DeviceId>(d)), begin, begin,
@@ -162,22 +189,13 @@ class PlacetoStep {
     std::vector<std::uint32_t>& place = workspace_.place_of_message;
     for (const Edge& edge : plan_.graph().out_edges(plan_.ids[op])) {
       if ((state_[plan_.index_of(edge.dst)] & kDeviceMask) == d) continue;
-      const std::uint32_t message = message_of(row, edge.tensor);
+      const std::uint32_t message = plan_.message_of(row, edge.tensor);
       const std::uint32_t tail = devices_[d].bus_tail;
       const std::uint32_t at = place[message];
       if (at >= first && at < tail && bus_[at].message == message) continue;
       place[message] = tail;
       append(message, d, now_us, broadcast_us(message, d));
     }
-  }
-
-  [[nodiscard]] std::uint32_t message_of(const OpRow& row, TensorId tensor) const {
-    const auto begin = plan_.message_tensor.begin() + row.first_message;
-    const auto found =
-        std::lower_bound(begin, begin + row.message_count, tensor, [](TensorId a, TensorId b) {
-          return static_cast<std::uint32_t>(a) < static_cast<std::uint32_t>(b);
-        });
-    return static_cast<std::uint32_t>(found - plan_.message_tensor.begin());
   }
 
   [[nodiscard]] double broadcast_us(std::uint32_t message, std::uint32_t d) const {
@@ -292,5 +310,53 @@ class PlacetoStep {
   PlacetoDevice* devices_ = nullptr;
   std::uint32_t idle_ = 0;  ///< by bit, where devices are few
 };
+
+template <typename Events, typename Observer>
+void PlacetoStep<Events, Observer>::save(PlacetoSnapshot& to) const {
+  to.pending.clear();
+  to.devices.clear();
+  to.queue.clear();
+  to.bus.clear();
+  to.idle = idle_;
+  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+    to.pending.push_back(events_.key(source));
+  }
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    PlacetoDevice device = devices_[d];
+    to.queue.insert(to.queue.end(), queue_ + device.head, queue_ + device.tail);
+    to.bus.insert(to.bus.end(), bus_ + device.bus_head, bus_ + device.bus_tail);
+    device.tail -= device.head;
+    device.bus_tail -= device.bus_head;
+    device.head = device.bus_head = 0;
+    // What the device of an idle one did last matters no more.
+    if (device.running == kIdle) device.start_us = 0;
+    to.devices.push_back(device);
+  }
+}
+
+template <typename Events, typename Observer>
+void PlacetoStep<Events, Observer>::resume(const PlacetoSnapshot& from) {
+  workspace_.queue.resize(workspace_.row_total);
+  workspace_.bus.resize(workspace_.row_total);
+  attach();
+  idle_ = from.idle;
+  auto waiting = from.queue.begin();
+  auto sent = from.bus.begin();
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    const std::uint32_t begin = workspace_.begin[d];
+    PlacetoDevice& device = devices_[d] = from.devices[d];
+    std::copy(waiting, waiting + device.tail, queue_ + begin);
+    std::copy(sent, sent + device.bus_tail, bus_ + begin);
+    waiting += device.tail;
+    sent += device.bus_tail;
+    device.head = device.bus_head = begin;
+    device.tail += begin;
+    device.bus_tail += begin;
+    bus_[device.bus_tail].arrival = idle_key(plan_.device_count + d);
+  }
+  for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
+    events_.set(source, from.pending[source]);
+  }
+}
 
 }  // namespace berth::simulator

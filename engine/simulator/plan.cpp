@@ -41,6 +41,15 @@ Plan::Plan(std::shared_ptr<const Problem> the_problem)
   compile_memory();
 }
 
+std::uint32_t Plan::message_of(const OpRow& row, TensorId tensor) const noexcept {
+  const auto begin = message_tensor.begin() + row.first_message;
+  const auto found =
+      std::lower_bound(begin, begin + row.message_count, tensor, [](TensorId a, TensorId b) {
+        return static_cast<std::uint32_t>(a) < static_cast<std::uint32_t>(b);
+      });
+  return static_cast<std::uint32_t>(found - message_tensor.begin());
+}
+
 void Plan::number_ops() {
   const auto order = graph().topological_order();
   ids.assign(order.begin(), order.end());

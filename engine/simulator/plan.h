@@ -52,6 +52,8 @@ struct Plan {
   [[nodiscard]] const double* durations_on(DeviceId device) const noexcept {
     return duration_us.data() + static_cast<std::size_t>(cluster().kind_of(device)) * ids.size();
   }
+  /// The message of the op of `row` that carries `tensor`, which must have consumers.
+  [[nodiscard]] std::uint32_t message_of(const OpRow& row, TensorId tensor) const noexcept;
   /// Time of one transfer of `message`, alone, between two devices.
   [[nodiscard]] double transfer_us(std::uint32_t message, DeviceId src,
                                    DeviceId dst) const noexcept {

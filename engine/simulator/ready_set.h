@@ -33,6 +33,16 @@ class ReadySets {
     for (std::size_t i = level2_; i < stride_; ++i) any |= set[i];
     return any == 0;
   }
+  /// visit(slot), the lowest first.
+  template <typename Visit>
+  void for_each(std::uint32_t device, Visit&& visit) const {
+    const std::uint64_t* set = words_.data() + device * stride_;
+    for (std::size_t word = 0; word < level1_; ++word) {
+      for (std::uint64_t bits = set[word]; bits != 0; bits &= bits - 1) {
+        visit(static_cast<std::uint32_t>(word * 64) + lowest(bits));
+      }
+    }
+  }
   /// Must not be empty.
   [[nodiscard]] std::uint32_t take_lowest(std::uint32_t device) noexcept {
     std::uint64_t* set = words_.data() + device * stride_;

@@ -11,7 +11,7 @@ namespace berth::simulator {
 
 /// Calls run(events) with the set of `workspace` for `plan`'s devices.
 template <typename Run>
-double with_events(const Plan& plan, Workspace& workspace, Run&& run) {
+auto with_events(const Plan& plan, Workspace& workspace, Run&& run) {
   if (plan.device_count <= 4) return run(workspace.events_4);
   if (plan.device_count <= 8) return run(workspace.events_8);
   if (plan.device_count <= 16) return run(workspace.events_16);

@@ -20,6 +20,8 @@ struct BusEntry {
   TimeKey arrival;
   std::uint32_t message;
   bool immediate;  ///< takes no time
+
+  bool operator==(const BusEntry&) const = default;
 };
 
 /// One transfer in a device's outgoing queue (dataflow).
@@ -27,6 +29,8 @@ struct SendEntry {
   std::uint32_t message;
   std::uint32_t receiver;
   std::uint32_t number;  ///< counts the transfers in the order in which they were queued
+
+  bool operator==(const SendEntry&) const = default;
 };
 
 /// A control signal on its way between devices (dataflow).
@@ -35,6 +39,8 @@ struct Signal {
   std::uint32_t number;
   std::uint32_t message;
   std::uint32_t receiver;
+
+  bool operator==(const Signal&) const = default;
 };
 
 struct PlacetoDevice {
@@ -45,6 +51,8 @@ struct PlacetoDevice {
   std::uint32_t head, tail;  ///< its part of `queue`: waiting ops; those before have run
   std::uint32_t running;
   std::uint32_t bus_head, bus_tail;  ///< its part of `bus`
+
+  bool operator==(const PlacetoDevice&) const = default;
 };
 
 struct DataflowDevice {
@@ -53,6 +61,8 @@ struct DataflowDevice {
   std::uint32_t send_head, send_tail;  ///< its part of `sends`
   bool busy;                           ///< runs an op
   bool sending;                        ///< the transfer at send_head is on its way
+
+  bool operator==(const DataflowDevice&) const = default;
 };
 
 struct Workspace {

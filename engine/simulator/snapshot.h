@@ -1,0 +1,47 @@
+// The state of a step between two events, so that a step can go on from there.
+//
+// The inputs that ops still wait for (Workspace::state) are left to whoever takes the snapshot:
+// most ops have run or know nothing yet, so few of them need to be kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/contention.h"
+#include "simulator/event_set.h"
+#include "simulator/workspace.h"
+
+namespace berth::simulator {
+
+/// Rows count from 0, as if each device's row in the workspace began there.
+struct PlacetoSnapshot {
+  std::vector<TimeKey> pending;  ///< by source of events
+  std::vector<PlacetoDevice> devices;
+  std::vector<Index> queue;   ///< the waiting ops, device by device
+  std::vector<BusEntry> bus;  ///< the transfers that have not arrived, device by device
+  std::uint32_t idle = 0;
+
+  bool operator==(const PlacetoSnapshot&) const = default;
+};
+
+struct DataflowSnapshot {
+  struct Ready {
+    std::uint32_t device;
+    std::uint32_t slot;
+    Index op;
+
+    bool operator==(const Ready&) const = default;
+  };
+  std::vector<TimeKey> pending;
+  std::vector<DataflowDevice> devices;
+  std::vector<Ready> ready;
+  std::vector<SendEntry> sends;  ///< numbers count back from the next one; so do the heads' below
+  std::vector<Signal> signals;   ///< by arrival
+  Contention::State contention;
+  std::uint64_t idle = 0;
+  std::uint64_t filled = 0;
+
+  bool operator==(const DataflowSnapshot&) const = default;
+};
+
+}  // namespace berth::simulator
