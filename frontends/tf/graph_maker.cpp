@@ -121,7 +121,7 @@ class GraphMaker {
     return builder_.build();
   }
 
-  std::shared_ptr<const Graph> run(const std::vector<Work>& loop_works) {
+  GraphBuilder run(const std::vector<Work>& loop_works) {
     map_ = map_ops(program_, inferred_.loops, is_weight_);
     classes_ = colocation_classes(program_);
     for (std::size_t i = 0; i < map_.op_names.size(); ++i) {
@@ -138,7 +138,7 @@ class GraphMaker {
     add_tensors();
     add_edges();
     add_classes();
-    return builder_.build();
+    return std::move(builder_);
   }
 
   [[nodiscard]] GraphMap& map() { return map_; }
@@ -386,19 +386,15 @@ GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<b
 }
 
 Work body_work(const Program& program, const Inferred& inferred) {
-  const std::shared_ptr<const Graph> graph = make_graph(program, inferred, "body", nullptr);
+  const std::shared_ptr<const Graph> graph = describe_graph(program, inferred, "body").build();
   Work work = kNoWork;
   for (OpId op = 0; op < graph->op_count(); ++op) work = add_work(work, op_work(*graph, op));
   return work;
 }
 
-std::shared_ptr<const Graph> make_graph(const Program& program, const Inferred& inferred,
-                                        const std::string& name, GraphMap* map) {
-  const std::vector<Work> works = loop_works(program, inferred);
-  GraphMaker maker(program, inferred, name);
-  std::shared_ptr<const Graph> graph = maker.run(works);
-  if (map != nullptr) *map = std::move(maker.map());
-  return graph;
+GraphBuilder describe_graph(const Program& program, const Inferred& inferred,
+                            const std::string& name) {
+  return GraphMaker(program, inferred, name).run(loop_works(program, inferred));
 }
 
 }  // namespace berth::tf_frontend

@@ -36,10 +36,10 @@ struct GraphMap {
 
 /// One op per node; one per loop, named by its frame, with the work of its rounds; weights as
 /// parameters. Nodes that share a variable, a handle or a co-location constraint share a class.
+/// The builder needs nothing of the program any more, which can go before the graph is built.
 /// Throws Error(invalid_graph).
-[[nodiscard]] std::shared_ptr<const Graph> make_graph(const Program& program,
-                                                      const Inferred& inferred,
-                                                      const std::string& name, GraphMap* map);
+[[nodiscard]] GraphBuilder describe_graph(const Program& program, const Inferred& inferred,
+                                          const std::string& name);
 
 /// The same mapping without a graph, for writing placements back.
 [[nodiscard]] GraphMap map_ops(const Program& program, const Loops& loops,

@@ -154,8 +154,9 @@ class Inliner {
     if (found == scope.defs.end()) return name.port;  // an argument
     const NodeDef& def = *found->second;
     const NodeId id = scope.ids.at(name.node);
-    const Attributes& call = *program_.calls[static_cast<std::size_t>(scope.call)].attributes;
-    const Attributes attributes(def.attrs, &call, library_.source);
+    // The graph itself is no call and has none.
+    const Attributes* call = program_.calls[static_cast<std::size_t>(scope.call)].attributes.get();
+    const Attributes attributes(def.attrs, call, library_.source);
     std::span<const ArgDef> outputs;
     std::vector<AttrEntry> unused;
     if (const OpInfo* info = find_op(def.op)) {
