@@ -1,0 +1,59 @@
+// One chain of simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 1983) over the moves of
+// moves.h, with thresholds drawn before a candidate is evaluated, so that hopeless ones are given
+// up early.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "auto/landscape.h"
+#include "auto/moves.h"
+#include "auto/units.h"
+
+namespace berth::policies {
+
+/// A placement with its figures, as the search ranks them.
+struct Solution {
+  Placement placement;
+  double objective_us = 0;
+  std::int64_t excess_bytes = 0;
+
+  [[nodiscard]] bool better_than(const Solution& other) const noexcept {
+    if (excess_bytes != other.excess_bytes) return excess_bytes < other.excess_bytes;
+    return objective_us < other.objective_us;
+  }
+};
+
+/// [thread-compatible: one per thread; its result depends on the arguments of `run` alone]
+class Annealer {
+ public:
+  Annealer(const std::shared_ptr<const Simulator>& simulator, const Units& units);
+
+  struct Schedule {
+    std::int64_t moves;  ///< proposals
+    double hottest_us;   ///< first temperature
+    double coldest_us;   ///< last one
+    double reach;        ///< see Proposer::draw
+  };
+  /// Anneals from `start`; the best placement seen, no worse than `start`. Ends early where
+  /// `stop()`, asked every millisecond or so, says so.
+  Solution run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
+               const std::function<bool()>& stop);
+
+ private:
+  void find_hot();
+  /// Whether `moves` leave apart what constraints separate.
+  [[nodiscard]] bool keeps_apart(std::span<const Move> moves);
+  void keep_if_better(Solution& best) const;
+
+  std::shared_ptr<const Simulator> simulator_;
+  const Units& units_;
+  Landscape landscape_;
+  Proposer proposer_;
+  std::vector<UnitId> hot_;
+  Placement trial_;
+  std::int64_t moves_per_poll_;
+};
+
+}  // namespace berth::policies

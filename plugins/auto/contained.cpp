@@ -1,0 +1,107 @@
+#include "auto/contained.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "berth/error.h"
+#include "common/repair.h"
+
+namespace berth::policies {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Of a time budget, what one contained policy may take: the slow ones shall not eat up the search.
+constexpr double kShareOfOne = 0.2;
+
+class Collector {
+ public:
+  Collector(const Problem& problem, Evaluator& evaluator, PlaceContext& context)
+      : problem_(problem), evaluator_(evaluator), context_(context) {}
+
+  void add(std::string from, Placement placement) {
+    const Evaluation evaluation = evaluator_.evaluate(placement);
+    Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
+    if (evaluation.feasible && solution.objective_us < best_us_) {
+      best_us_ = solution.objective_us;
+      if (context_.progress) context_.progress(best_us_, "from " + from);
+    }
+    starts_.found.push_back({std::move(from), std::move(solution)});
+  }
+
+  void run(const std::string& name, Policy& policy) {
+    PlaceContext inner;
+    inner.seed = context_.seed;
+    inner.budget_s = context_.budget_s * kShareOfOne;
+    inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
+      if (stopped(context_)) return true;
+      return std::isfinite(limit_s) &&
+             std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
+    };
+    try {
+      Placement placement = policy.place(problem_, evaluator_, inner);
+      problem_.validate(placement);
+      add(name, std::move(placement));
+    } catch (const Error& error) {
+      fail(name, error);
+    }
+  }
+
+  void fail(const std::string& name, const Error& error) {
+    starts_.failures.push_back(name + ": " + error.what());
+  }
+
+  /// The fastest device for every group, whatever it holds.
+  void add_careless() {
+    GroupPlacement placement;
+    for (GroupId group = 0; group < problem_.groups().count(); ++group) {
+      DeviceId fastest = 0;
+      for (DeviceId device = 1; device < problem_.cluster().device_count(); ++device) {
+        if (problem_.group_cost_us(group, device) < problem_.group_cost_us(group, fastest)) {
+          fastest = device;
+        }
+      }
+      placement.push_back(fastest);
+    }
+    keep_to_kinds(problem_, placement);
+    add("the fastest devices", problem_.groups().expand(placement));
+  }
+
+  [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
+  [[nodiscard]] bool enough() const { return anything_fits() && stopped(context_); }
+  [[nodiscard]] Starts take() { return std::move(starts_); }
+
+ private:
+  const Problem& problem_;
+  Evaluator& evaluator_;
+  PlaceContext& context_;
+  double best_us_ = kCannotRun;
+  Starts starts_;
+};
+
+}  // namespace
+
+Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
+                      bool skip_missing, const Problem& problem, Evaluator& evaluator,
+                      PlaceContext& context) {
+  Collector collector(problem, evaluator, context);
+  for (const Placement& placement : context.initial) {
+    collector.add("a given placement", placement);
+  }
+  for (const std::string& name : names) {
+    if (collector.enough()) break;
+    std::unique_ptr<Policy> policy;
+    try {
+      policy = make(name, {});
+    } catch (const Error& error) {
+      if (!skip_missing || error.code() != ErrorCode::not_found) throw;
+      continue;
+    }
+    collector.run(name, *policy);
+  }
+  if (!collector.anything_fits()) collector.add_careless();
+  return collector.take();
+}
+
+}  // namespace berth::policies

@@ -1,0 +1,198 @@
+#include "auto/moves.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::policies {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+template <typename T>
+const T& pick(std::span<const T> from, Random& random) {
+  return from[random.below(from.size())];
+}
+
+}  // namespace
+
+Proposer::Proposer(const Units& units) : units_(units), mark_(at(units.count()), 0) {
+  forget();
+}
+
+void Proposer::forget() {
+  // As good as measured: what single units and small regions usually are worth.
+  constexpr std::array<double, kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2};
+  for (std::size_t kind = 0; kind < kKinds; ++kind) records_[kind] = {100, kPrior[kind]};
+  learned_ = 0;
+  share_out();
+  std::fill(mark_.begin(), mark_.end(), 0);
+  regions_ = 0;
+}
+
+void Proposer::share_out() {
+  constexpr double kLeast = 0.03;  // no kind is ever given up: what helps changes on the way
+  double sum = 0;
+  for (const Record& record : records_) sum += (record.improved + 0.1) / (record.tried + 10);
+  double upto = 0;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const Record& record = records_[kind];
+    const double rate = (record.improved + 0.1) / (record.tried + 10);
+    upto += kLeast + (1 - kLeast * double{kKinds}) * rate / sum;
+    share_[kind] = upto;
+  }
+}
+
+void Proposer::learn(bool improved) {
+  constexpr int kMemory = 2048;
+  Record& record = records_[kind_];
+  record.tried += 1;
+  record.improved += improved ? 1 : 0;
+  if (++learned_ % kMemory != 0) return;
+  share_out();
+  for (Record& old : records_) old = {old.tried / 2, old.improved / 2};
+}
+
+Proposer::Kind Proposer::draw_kind(Random& random) const {
+  const double ticket = random.uniform();
+  std::uint8_t kind = 0;
+  while (kind + 1 < kKinds && share_[kind] < ticket) ++kind;
+  return static_cast<Kind>(kind);
+}
+
+DeviceId Proposer::device_of(std::span<const DeviceId> placement, UnitId unit) const {
+  return placement[at(units_.ops(unit).front())];
+}
+
+UnitId Proposer::draw_seed(Random& random) const {
+  if (!hot_.empty() && random.below(2) == 0) {
+    return pick(std::span<const UnitId>(hot_), random);
+  }
+  return pick(units_.movable(), random);
+}
+
+/// Where a neighbour is, most of the time: elsewhere a unit would need new transfers.
+DeviceId Proposer::draw_target(std::span<const DeviceId> placement, UnitId unit,
+                               Random& random) const {
+  const DeviceId here = device_of(placement, unit);
+  const auto around = units_.neighbours(unit);
+  if (!around.empty() && random.below(4) != 0) {
+    const DeviceId there = device_of(placement, pick(around, random));
+    if (there != here && units_.can_run(unit, there)) return there;
+  }
+  return pick(units_.devices(unit), random);
+}
+
+/// Log-uniform: every order of magnitude equally often.
+std::size_t Proposer::draw_size(double reach, Random& random) const {
+  const double largest = std::max(8.0, reach * static_cast<double>(units_.count()));
+  return static_cast<std::size_t>(std::exp(random.uniform() * std::log(largest)) + 0.5);
+}
+
+void Proposer::move(std::span<const DeviceId> placement, UnitId unit, DeviceId to) {
+  if (device_of(placement, unit) == to || !units_.can_run(unit, to)) return;
+  for (const OpId op : units_.ops(unit)) moves_.push_back({op, to});
+}
+
+void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                           DeviceId to, Random& random) {
+  const DeviceId from = device_of(placement, seed);
+  ++regions_;
+  region_.assign(1, seed);
+  mark_[at(seed)] = regions_;
+  // Grown from random members; those without neighbours left are met in vain a few times.
+  for (std::size_t tries = 0; region_.size() < size && tries < 3 * size; ++tries) {
+    const UnitId member = pick(std::span<const UnitId>(region_), random);
+    const auto around = units_.neighbours(member);
+    if (around.empty()) continue;
+    const UnitId next = pick(around, random);
+    if (mark_[at(next)] == regions_ || device_of(placement, next) != from) continue;
+    mark_[at(next)] = regions_;
+    region_.push_back(next);
+  }
+  for (const UnitId unit : region_) move(placement, unit, to);
+}
+
+void Proposer::move_cluster(std::span<const DeviceId> placement, UnitId seed, DeviceId to,
+                            Random& random) {
+  const auto& levels = units_.levels();
+  if (levels.empty()) return move(placement, seed, to);
+  const Units::Level& level = levels[random.below(levels.size())];
+  for (const UnitId unit : level.members(level.of(seed))) move(placement, unit, to);
+}
+
+void Proposer::move_interval(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                             DeviceId to) {
+  const DeviceId from = device_of(placement, seed);
+  std::size_t left = size;
+  // Units are numbered in topological order. The units of other devices in between stay.
+  for (UnitId unit = seed; unit < units_.count() && left > 0; ++unit) {
+    if (device_of(placement, unit) != from) continue;
+    move(placement, unit, to);
+    --left;
+  }
+}
+
+void Proposer::exchange_devices(std::span<const DeviceId> placement, DeviceId a, DeviceId b) {
+  for (const UnitId unit : units_.movable()) {
+    const DeviceId here = device_of(placement, unit);
+    if (here == a || here == b) move(placement, unit, here == a ? b : a);
+  }
+}
+
+/// A unit of `device`, rather near `unit` in topological order.
+UnitId Proposer::draw_partner(std::span<const DeviceId> placement, UnitId unit, DeviceId device,
+                              Random& random) const {
+  const UnitId count = units_.count();
+  UnitId partner = unit;
+  if (random.below(2) == 0) partner = static_cast<UnitId>(random.below(at(count)));
+  const UnitId step = random.below(2) == 0 ? 1 : count - 1;
+  for (UnitId tried = 0; tried < std::min<UnitId>(count, 64); ++tried) {
+    partner = (partner + step) % count;
+    if (partner != unit && device_of(placement, partner) == device) return partner;
+  }
+  return unit;
+}
+
+std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double reach,
+                                     Random& random) {
+  moves_.clear();
+  const UnitId seed = draw_seed(random);
+  const DeviceId from = device_of(placement, seed);
+  const DeviceId to = draw_target(placement, seed, random);
+  kind_ = draw_kind(random);
+  if (to == from && kind_ != kCluster) return moves_;
+  switch (kind_) {
+    case kSwap:
+      move(placement, draw_partner(placement, seed, to, random), from);
+      [[fallthrough]];
+    case kSingle:
+      move(placement, seed, to);
+      break;
+    case kExchange: {
+      const UnitId partner = draw_partner(placement, seed, to, random);
+      const std::size_t size = draw_size(reach, random);
+      if (partner != seed) move_region(placement, partner, size, from, random);
+      move_region(placement, seed, size, to, random);
+      break;
+    }
+    case kRegion:
+      move_region(placement, seed, draw_size(reach, random), to, random);
+      break;
+    case kCluster:
+      move_cluster(placement, seed, to, random);
+      break;
+    case kInterval:
+      move_interval(placement, seed, draw_size(reach, random), to);
+      break;
+    case kDevices:
+      exchange_devices(placement, from, to);
+      break;
+    case kKinds:
+      break;
+  }
+  return moves_;
+}
+
+}  // namespace berth::policies

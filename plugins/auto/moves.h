@@ -1,0 +1,77 @@
+// Proposals: what to move where, from single units to whole regions.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "auto/units.h"
+#include "berth/moves.h"
+#include "berth/random.h"
+
+namespace berth::policies {
+
+/// Draws changes of a placement. A seed unit (often a hot one: on the critical path or the busiest
+/// device) decides where; the kind of the proposal decides what goes with it.
+/// [thread-compatible: one per thread]
+class Proposer {
+ public:
+  explicit Proposer(const Units& units);
+
+  enum Kind : std::uint8_t {
+    kSingle,    ///< one unit
+    kSwap,      ///< two units on two devices change places
+    kRegion,    ///< connected units of one device
+    kExchange,  ///< connected units of two devices change places
+    kCluster,   ///< a whole cluster of some level gathers on one device
+    kInterval,  ///< units of one device that follow each other in topological order
+    kDevices,   ///< two devices change places
+    kKinds,
+  };
+
+  /// Units that limit the objective; empty = none known. A copy is kept.
+  void set_hot(std::span<const UnitId> units) { hot_.assign(units.begin(), units.end()); }
+
+  /// Moves that change `placement`; empty where the draw came to nothing. Valid until the next
+  /// call. `reach` in (0, 1]: how large regions may get, as a share of all units.
+  [[nodiscard]] std::span<const Move> draw(std::span<const DeviceId> placement, double reach,
+                                           Random& random);
+  /// Tells whether the last proposal improved the placement: kinds that do are drawn more often.
+  void learn(bool improved);
+  /// Forgets what was learned.
+  void forget();
+
+ private:
+  [[nodiscard]] Kind draw_kind(Random& random) const;
+  void share_out();
+  [[nodiscard]] UnitId draw_seed(Random& random) const;
+  [[nodiscard]] DeviceId device_of(std::span<const DeviceId> placement, UnitId unit) const;
+  [[nodiscard]] DeviceId draw_target(std::span<const DeviceId> placement, UnitId unit,
+                                     Random& random) const;
+  [[nodiscard]] std::size_t draw_size(double reach, Random& random) const;
+  void move(std::span<const DeviceId> placement, UnitId unit, DeviceId to);
+  void move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size, DeviceId to,
+                   Random& random);
+  void move_cluster(std::span<const DeviceId> placement, UnitId seed, DeviceId to, Random& random);
+  void move_interval(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                     DeviceId to);
+  void exchange_devices(std::span<const DeviceId> placement, DeviceId a, DeviceId b);
+  [[nodiscard]] UnitId draw_partner(std::span<const DeviceId> placement, UnitId unit,
+                                    DeviceId device, Random& random) const;
+
+  const Units& units_;
+  std::vector<UnitId> hot_;
+  std::vector<Move> moves_;
+  std::vector<UnitId> region_;
+  std::vector<std::uint32_t> mark_;  // by unit: the last region it was looked at for
+  std::uint32_t regions_ = 0;
+  Kind kind_ = kSingle;
+  struct Record {
+    double tried = 0, improved = 0;
+  };
+  std::array<Record, kKinds> records_;
+  std::array<double, kKinds> share_;  // of the draws, added up
+  int learned_ = 0;
+};
+
+}  // namespace berth::policies

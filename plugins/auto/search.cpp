@@ -1,0 +1,205 @@
+#include "auto/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/repair.h"
+
+namespace berth::policies {
+namespace {
+
+constexpr std::size_t kPool = 6;
+/// Proposals per unit of a chain that need not care where it started.
+constexpr std::int64_t kFullLength = 500;
+/// Where nobody said how long to search: proposals per unit, proposals at least, and ops to
+/// simulate for them at most.
+constexpr std::int64_t kDefaultMoves = 200;
+constexpr std::int64_t kDefaultLeast = 20'000;
+constexpr std::int64_t kDefaultOps = 50'000'000;
+/// The temperature that a chain of full length starts from, as a share of a unit's mean cost. Loads
+/// change smoothly, steps do not.
+constexpr double kLatencyTemperature = 0.3;
+constexpr double kThroughputTemperature = 0.06;
+/// And multiples of it that are tried too, with how often they count as having won.
+struct Factor {
+  double factor;
+  int won;
+};
+constexpr std::array<Factor, 5> kFactors = {{{1, 8}, {3, 2}, {0.3, 5}, {10, 1}, {0.1, 3}}};
+constexpr int kFactorsTried = 10;
+/// The last temperature, as a share of the first.
+constexpr double kCooling = 0.02;
+/// How large a region may get, as a share of all units.
+constexpr double kReach = 0.1;
+/// Of the budget: measuring the speed, and quenching the starts.
+constexpr double kWarmUp = 0.01;
+constexpr double kQuench = 0.1;
+
+double mean_unit_us(const Problem& problem, const Units& units) {
+  double sum = 0;
+  int count = 0;
+  for (UnitId unit = 0; unit < units.count(); ++unit) {
+    double least = kCannotRun;
+    for (const DeviceId device : units.devices(unit)) {
+      double us = 0;
+      for (const OpId op : units.ops(unit)) us += problem.cost_us(op, device);
+      least = std::min(least, us);
+    }
+    if (least > 0) ++count;
+    sum += least;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+std::int64_t default_moves(const Problem& problem, const Units& units) {
+  const std::int64_t affordable = kDefaultOps / problem.graph().op_count();
+  const std::int64_t wanted = std::max(kDefaultMoves * units.count(), kDefaultLeast);
+  return std::max<std::int64_t>(1, std::min(wanted, affordable));
+}
+
+}  // namespace
+
+Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettings& settings,
+               PlaceContext& context, std::chrono::steady_clock::time_point began)
+    : context_(context),
+      settings_(settings),
+      units_(*problem),
+      team_(std::make_shared<const Simulator>(problem), units_, settings.threads),
+      random_(context.seed),
+      total_moves_(settings.moves),
+      full_length_(kFullLength * units_.count()),
+      began_(began) {
+  if (total_moves_ == 0 && !std::isfinite(context.budget_s)) {
+    total_moves_ = default_moves(*problem, units_);
+  }
+  const bool latency = problem->options().objective == Objective::latency;
+  const double temperature =
+      (latency ? kLatencyTemperature : kThroughputTemperature) * mean_unit_us(*problem, units_);
+  for (std::size_t i = 0; i < arms_.size(); ++i) {
+    arms_[i] = {kFactors[i].factor * temperature, kFactorsTried, kFactors[i].won};
+  }
+}
+
+double Search::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+bool Search::over() const {
+  if (pool_.front().excess_bytes == 0 && pool_.front().objective_us <= bound_us_) return true;
+  return (!timed() && moves_made_ >= total_moves_) || stopped(context_);
+}
+
+std::int64_t Search::moves_left() const {
+  if (!timed()) return total_moves_ - moves_made_;
+  const double left_s = context_.budget_s - seconds();
+  return static_cast<std::int64_t>(std::max(1.0, left_s * moves_per_s_));
+}
+
+std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us) {
+  bound_us_ = bound_us * (1 + 1e-9);
+  for (Solution& start : starts) admit(std::move(start));
+  if (units_.movable().empty()) return pool_;
+  if (timed()) warm_up();
+  if (!over()) quench_starts();
+  while (!over()) anneal_round();
+  return pool_;
+}
+
+/// A chain that is too short to come back from the full heat starts with less.
+Annealer::Schedule Search::schedule(std::int64_t moves, const Arm& arm) const {
+  const double length = static_cast<double>(moves) / static_cast<double>(full_length_);
+  const double hottest_us = arm.temperature_us * std::clamp(std::cbrt(length), 0.1, 1.0);
+  return {std::max<std::int64_t>(moves, 1), hottest_us, hottest_us * kCooling, kReach};
+}
+
+/// Improves the best start a little, longer each time, until there is a speed to plan with.
+void Search::warm_up() {
+  for (std::int64_t moves = 64; !over(); moves *= 2) {
+    const double before_s = seconds();
+    std::vector<Task> tasks{{pool_.front(), schedule(moves, arms_[0]), random_.next()}};
+    run_tasks(tasks, {});
+    const double took_s = seconds() - before_s;
+    moves_per_s_ = static_cast<double>(moves * settings_.threads) / std::max(took_s, 1e-6);
+    if (took_s > kWarmUp * context_.budget_s) break;
+  }
+}
+
+void Search::quench_starts() {
+  const auto share = static_cast<std::int64_t>(kQuench * static_cast<double>(moves_left()));
+  std::vector<Task> tasks;
+  std::vector<Arm*> arms;
+  for (const Solution& start : pool_) {
+    Arm& arm = arms_[tasks.size() % 2];
+    const std::int64_t moves = share / static_cast<std::int64_t>(pool_.size());
+    tasks.push_back({start, schedule(std::min(moves, full_length_), arm), random_.next()});
+    arms.push_back(&arm);
+  }
+  run_tasks(tasks, arms);
+}
+
+Search::Arm& Search::draw_arm() {
+  double sum = 0;
+  for (const Arm& arm : arms_) sum += static_cast<double>(arm.won) / arm.tried;
+  double ticket = random_.uniform() * sum;
+  for (Arm& arm : arms_) {
+    ticket -= static_cast<double>(arm.won) / arm.tried;
+    if (ticket < 0) return arm;
+  }
+  return arms_.back();
+}
+
+void Search::anneal_round() {
+  const std::int64_t left = moves_left();
+  const std::int64_t least = timed() ? settings_.threads : 2;
+  const std::int64_t chains = std::max(
+      least,
+      std::min<std::int64_t>(left / full_length_, std::max(settings_.chains, settings_.threads)));
+  // Later rounds are longer; what would be left over for a short one is taken along.
+  std::int64_t moves = full_length_ * (2 + rounds_) / 2;
+  if (left < 2 * moves * chains) moves = (left + chains - 1) / chains;
+  ++rounds_;
+  const bool ample = left >= full_length_ * chains;
+  std::vector<Task> tasks;
+  std::vector<Arm*> arms;
+  for (std::int64_t chain = 0; chain < chains; ++chain) {
+    // Where there is time for more, the first round tries every temperature once.
+    Arm& arm = rounds_ > 1 ? draw_arm()
+                           : arms_[ample ? static_cast<std::size_t>(chain) % arms_.size() : 0];
+    const Solution& start = chain % 2 == 0 ? pool_.front() : pool_[random_.below(pool_.size())];
+    tasks.push_back({start, schedule(moves, arm), random_.next()});
+    arms.push_back(&arm);
+  }
+  run_tasks(tasks, arms);
+}
+
+void Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
+  const double before_us = pool_.front().objective_us;
+  std::vector<Solution> results = team_.run(tasks, [this] { return stopped(context_); });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    moves_made_ += tasks[i].schedule.moves;
+    if (i < arms.size()) {
+      ++arms[i]->tried;
+      if (results[i].better_than(tasks[i].start)) ++arms[i]->won;
+    }
+    admit(std::move(results[i]));
+  }
+  const Solution& best = pool_.front();
+  if (context_.progress && best.excess_bytes == 0 && best.objective_us < before_us) {
+    context_.progress(best.objective_us, std::to_string(moves_made_) + " moves");
+  }
+}
+
+void Search::admit(Solution solution) {
+  const auto alike = [&](const Solution& other) {
+    return other.excess_bytes == solution.excess_bytes &&
+           std::abs(other.objective_us - solution.objective_us) <= 1e-9 * other.objective_us;
+  };
+  if (std::any_of(pool_.begin(), pool_.end(), alike)) return;
+  const auto place =
+      std::upper_bound(pool_.begin(), pool_.end(), solution,
+                       [](const Solution& a, const Solution& b) { return a.better_than(b); });
+  pool_.insert(place, std::move(solution));
+  if (pool_.size() > kPool) pool_.pop_back();
+}
+
+}  // namespace berth::policies

@@ -1,0 +1,80 @@
+// The plan of a search: which solutions are annealed from which temperature for how long.
+//
+// One proposal at a time improves little; what counts is annealing slowly enough. A chain that is
+// given some hundred proposals per unit finds nearly as good placements from any start, a shorter
+// one has to keep to the neighbourhood of a good start. So the search
+//   1. quenches the best starts, a tenth of the budget;
+//   2. anneals in rounds of equally long chains, as long as the rule above asks for; where the
+//      budget is short, there is one round with all of it. Which temperatures and which of the best
+//      solutions so far to start from is learned from what has led to something.
+// All chains of a round end before the next begins, so that the result depends on the seed and the
+// number of proposals only.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "auto/team.h"
+#include "berth/policy.h"
+
+namespace berth::policies {
+
+struct SearchSettings {
+  std::int64_t moves = 0;  ///< proposals in all; 0 = as many as context.budget_s allows
+  int threads = 1;
+  int chains = 4;  ///< in a round, at most; where time decides, at least one per thread
+};
+
+/// [thread-compatible]
+class Search {
+ public:
+  /// `context` must outlive the search; its budget counts from `began`.
+  Search(const std::shared_ptr<const Problem>& problem, const SearchSettings& settings,
+         PlaceContext& context, std::chrono::steady_clock::time_point began);
+
+  /// Improves the best few of `starts` until the budget ends or the best meets `bound_us`. Returns
+  /// the best solutions found, best first, no two alike and at least one; the starts count among
+  /// them. `starts` is not empty.
+  [[nodiscard]] std::vector<Solution> run(std::vector<Solution> starts, double bound_us);
+
+ private:
+  /// A temperature to anneal from, and how often that has led to something better.
+  struct Arm {
+    double temperature_us;  ///< of a chain of full length
+    int tried;
+    int won;
+  };
+
+  void warm_up();
+  void quench_starts();
+  void anneal_round();
+  void run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
+  void admit(Solution solution);
+  [[nodiscard]] Arm& draw_arm();
+  [[nodiscard]] Annealer::Schedule schedule(std::int64_t moves, const Arm& arm) const;
+  [[nodiscard]] bool over() const;
+  [[nodiscard]] double seconds() const;  ///< since `began`
+  /// Proposals that are left, all threads together; an estimate where time decides.
+  [[nodiscard]] std::int64_t moves_left() const;
+  [[nodiscard]] bool timed() const noexcept { return total_moves_ == 0; }
+
+  PlaceContext& context_;
+  SearchSettings settings_;
+  Units units_;
+  Team team_;
+  Random random_;
+  std::int64_t total_moves_;  // 0: time decides
+  std::int64_t moves_made_ = 0;
+  std::int64_t full_length_;  // of a chain that need not care where it started
+  int rounds_ = 0;
+  std::chrono::steady_clock::time_point began_;
+  double moves_per_s_ = 0;  // all threads together; where time decides
+  double bound_us_ = 0;
+  std::array<Arm, 5> arms_;     // the first is the usual one
+  std::vector<Solution> pool_;  // best first
+};
+
+}  // namespace berth::policies

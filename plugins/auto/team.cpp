@@ -1,0 +1,58 @@
+#include "auto/team.h"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+namespace berth::policies {
+
+Team::Team(const std::shared_ptr<const Simulator>& simulator, const Units& units, int threads) {
+  for (int i = 0; i < threads; ++i) {
+    annealers_.push_back(std::make_unique<Annealer>(simulator, units));
+  }
+}
+
+std::vector<Solution> Team::run(std::span<const Task> tasks,
+                                const std::function<bool()>& should_stop) {
+  std::vector<Solution> results(tasks.size());
+  std::vector<std::exception_ptr> errors(annealers_.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> working{annealers_.size() - 1};
+  std::atomic<bool> over{false};
+  const auto work = [&](std::size_t thread, const std::function<bool()>& stop) {
+    try {
+      for (std::size_t i = next++; i < tasks.size(); i = next++) {
+        const Task& task = tasks[i];
+        results[i] = annealers_[thread]->run(task.start, task.schedule, task.seed, stop);
+      }
+    } catch (...) {
+      errors[thread] = std::current_exception();
+      over = true;
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (std::size_t thread = 1; thread < annealers_.size(); ++thread) {
+    helpers.emplace_back([&, thread] {
+      work(thread, [&over] { return over.load(std::memory_order_relaxed); });
+      --working;
+    });
+  }
+  // Only this thread may ask: the caller's function need not be safe to call from others.
+  const auto ask = [&] {
+    if (!over && should_stop()) over = true;
+    return over.load();
+  };
+  work(0, ask);
+  while (working > 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ask();
+  }
+  for (std::thread& helper : helpers) helper.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return results;
+}
+
+}  // namespace berth::policies

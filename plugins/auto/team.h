@@ -1,0 +1,34 @@
+// Chains of annealing side by side.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "auto/annealer.h"
+
+namespace berth::policies {
+
+struct Task {
+  Solution start;
+  Annealer::Schedule schedule;
+  std::uint64_t seed;
+};
+
+/// Runs tasks on a fixed number of threads; the results do not depend on it.
+/// [thread-compatible]
+class Team {
+ public:
+  /// `threads` >= 1, the caller's included.
+  Team(const std::shared_ptr<const Simulator>& simulator, const Units& units, int threads);
+
+  /// One result per task. `should_stop` is asked by the calling thread only; tasks then end early.
+  [[nodiscard]] std::vector<Solution> run(std::span<const Task> tasks,
+                                          const std::function<bool()>& should_stop);
+
+ private:
+  std::vector<std::unique_ptr<Annealer>> annealers_;  // one per thread
+};
+
+}  // namespace berth::policies

@@ -1,0 +1,97 @@
+#include "auto/units.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth::policies {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+}  // namespace
+
+Units::Units(const Problem& problem) : classes_(problem.finest_groups()) {
+  find_able(problem);
+  find_separated(problem);
+  connect();
+  coarsen_units(problem);
+}
+
+void Units::find_able(const Problem& problem) {
+  std::map<std::vector<DeviceId>, std::int32_t> known;
+  for (UnitId unit = 0; unit < count(); ++unit) {
+    std::vector<DeviceId> able;
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      const bool runs = std::all_of(ops(unit).begin(), ops(unit).end(), [&](OpId op) {
+        return problem.cost_us(op, device) < kCannotRun;
+      });
+      if (runs) able.push_back(device);
+    }
+    if (able.size() > 1) movable_.push_back(unit);
+    const auto [entry, added] = known.try_emplace(able, static_cast<std::int32_t>(able_.size()));
+    if (added) able_.push_back(std::move(able));
+    able_of_.push_back(entry->second);
+  }
+}
+
+void Units::find_separated(const Problem& problem) {
+  if (problem.separations().empty()) return;
+  separated_.assign(at(problem.graph().op_count()), false);
+  for (const Problem::Separation& separation : problem.separations()) {
+    for (const std::vector<GroupId>& part : separation.parts) {
+      for (const GroupId group : part) {
+        for (const OpId op : problem.groups().members(group)) separated_[at(op)] = true;
+      }
+    }
+  }
+}
+
+bool Units::can_run(UnitId unit, DeviceId device) const noexcept {
+  const auto able = devices(unit);
+  return std::binary_search(able.begin(), able.end(), device);
+}
+
+void Units::connect() {
+  std::vector<UnitId> around;
+  begin_.push_back(0);
+  for (UnitId unit = 0; unit < count(); ++unit) {
+    around.clear();
+    for (const Groups::Edge& edge : classes_->in_edges(unit)) around.push_back(edge.src);
+    for (const Groups::Edge& edge : classes_->out_edges(unit)) around.push_back(edge.dst);
+    std::sort(around.begin(), around.end());
+    around.erase(std::unique(around.begin(), around.end()), around.end());
+    neighbours_.insert(neighbours_.end(), around.begin(), around.end());
+    begin_.push_back(static_cast<std::uint32_t>(neighbours_.size()));
+  }
+}
+
+void Units::coarsen_units(const Problem& problem) {
+  constexpr GroupId kFactor = 3;
+  const GroupId coarsest = 2 * problem.cluster().device_count();
+  GroupId last = count();
+  for (GroupId wanted = count() / kFactor; wanted >= coarsest && wanted > 1; wanted /= kFactor) {
+    const auto groups =
+        coarsen(problem.graph(), problem.costs(), wanted, problem.constraints().get());
+    if (groups->count() >= last) break;
+    last = groups->count();
+    levels_.emplace_back(*groups, *this);
+  }
+  const Groups& given = problem.groups();
+  if (given.count() < count()) levels_.emplace_back(given, *this);
+}
+
+Units::Level::Level(const Groups& groups, const Units& units) {
+  begin_.assign(at(groups.count()) + 1, 0);
+  for (UnitId unit = 0; unit < units.count(); ++unit) {
+    of_.push_back(groups.of(units.ops(unit).front()));
+    ++begin_[at(of_.back()) + 1];
+  }
+  for (std::size_t g = 0; g + 1 < begin_.size(); ++g) begin_[g + 1] += begin_[g];
+  members_.resize(of_.size());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+  for (UnitId unit = 0; unit < units.count(); ++unit) members_[next[at(of(unit))]++] = unit;
+}
+
+}  // namespace berth::policies

@@ -1,0 +1,78 @@
+// What the search moves: co-location classes, the finest grain a placement may have, and what a
+// proposal needs to know of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/problem.h"
+
+namespace berth::policies {
+
+using UnitId = GroupId;
+
+/// [thread-safe: immutable]
+class Units {
+ public:
+  explicit Units(const Problem& problem);
+
+  [[nodiscard]] UnitId count() const noexcept { return classes_->count(); }
+  [[nodiscard]] UnitId of(OpId op) const noexcept { return classes_->of(op); }
+  [[nodiscard]] std::span<const OpId> ops(UnitId unit) const noexcept {
+    return classes_->members(unit);
+  }
+  /// Units that exchange tensors or signals with `unit`, each once.
+  [[nodiscard]] std::span<const UnitId> neighbours(UnitId unit) const noexcept {
+    const auto u = static_cast<std::size_t>(unit);
+    return {neighbours_.data() + begin_[u], neighbours_.data() + begin_[u + 1]};
+  }
+  /// Devices that can run the unit, ascending; never empty.
+  [[nodiscard]] std::span<const DeviceId> devices(UnitId unit) const noexcept {
+    return able_[static_cast<std::size_t>(able_of_[static_cast<std::size_t>(unit)])];
+  }
+  [[nodiscard]] bool can_run(UnitId unit, DeviceId device) const noexcept;
+  /// Ops that constraints keep apart from others, by op; empty where there are none.
+  [[nodiscard]] const std::vector<bool>& separated() const noexcept { return separated_; }
+  /// Units with a choice of devices.
+  [[nodiscard]] std::span<const UnitId> movable() const noexcept { return movable_; }
+
+  /// Ever coarser partitions of the units: clusters of units that belong together.
+  class Level {
+   public:
+    Level(const Groups& groups, const Units& units);
+    [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(begin_.size()) - 1; }
+    [[nodiscard]] GroupId of(UnitId unit) const noexcept {
+      return of_[static_cast<std::size_t>(unit)];
+    }
+    [[nodiscard]] std::span<const UnitId> members(GroupId group) const noexcept {
+      const auto g = static_cast<std::size_t>(group);
+      return {members_.data() + begin_[g], members_.data() + begin_[g + 1]};
+    }
+
+   private:
+    std::vector<GroupId> of_;
+    std::vector<std::uint32_t> begin_;
+    std::vector<UnitId> members_;
+  };
+  /// From fine to coarse; none for a graph of a few units.
+  [[nodiscard]] const std::vector<Level>& levels() const noexcept { return levels_; }
+
+ private:
+  void find_able(const Problem& problem);
+  void connect();
+  void find_separated(const Problem& problem);
+  void coarsen_units(const Problem& problem);
+
+  std::shared_ptr<const Groups> classes_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<UnitId> neighbours_;
+  std::vector<std::vector<DeviceId>> able_;  // the distinct sets
+  std::vector<std::int32_t> able_of_;        // by unit
+  std::vector<UnitId> movable_;
+  std::vector<bool> separated_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace berth::policies

@@ -1,0 +1,255 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "auto/moves.h"
+#include "berth/files.h"
+#include "plugins/small_problem.h"
+#include "support/data.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+/// Calls visit(placement) for every way to place the co-location classes.
+template <typename Visit>
+void for_all_placements(const Problem& problem, const Visit& visit) {
+  const auto classes = colocation_groups(problem.graph());
+  std::vector<DeviceId> devices(static_cast<std::size_t>(classes->count()), 0);
+  while (true) {
+    const Placement placement = classes->expand(devices);
+    bool can_run = true;
+    for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+      can_run =
+          can_run && problem.cost_us(op, placement[static_cast<std::size_t>(op)]) < kCannotRun;
+    }
+    if (can_run) visit(placement);
+    std::size_t digit = 0;
+    while (digit < devices.size() && ++devices[digit] == problem.cluster().device_count()) {
+      devices[digit++] = 0;
+    }
+    if (digit == devices.size()) return;
+  }
+}
+
+/// The least objective of all placements that fit; infinity where none does.
+double optimum_us(const std::shared_ptr<const Problem>& problem) {
+  const Simulator simulator(problem);
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  double best_us = std::numeric_limits<double>::infinity();
+  for_all_placements(*problem, [&](const Placement& placement) {
+    simulator.evaluate(placement, workspace, evaluation);
+    if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
+  });
+  return best_us;
+}
+
+double objective_us(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
+  const Evaluation evaluation = make_simulation_evaluator(problem, 1)->evaluate(placement);
+  CHECK(evaluation.feasible);
+  return evaluation.objective_us;
+}
+
+/// `run(problem)` for both objectives and both semantics.
+template <typename Run>
+void for_all_rules(const std::shared_ptr<const Graph>& graph,
+                   const std::shared_ptr<const Cluster>& cluster,
+                   const std::shared_ptr<const Costs>& costs, const Run& run) {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    CAPTURE(objective_name(objective));
+    for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+      CAPTURE(semantics_name(semantics));
+      ProblemOptions options;
+      options.objective = objective;
+      options.semantics = semantics;
+      run(std::make_shared<const Problem>(graph, cluster, costs, nullptr, options));
+    }
+  }
+}
+
+std::shared_ptr<const Problem> medium_problem(std::uint64_t seed, Objective objective) {
+  Random random(seed);
+  const auto graph = random_graph(
+      random, {.ops = 60, .edge_chance = 0.05, .colocate_chance = 0.2, .max_bytes = 100000});
+  const auto cluster = random_cluster(random, {.devices = 3, .kinds = 2});
+  const auto costs = random_costs(random, *graph, *cluster);
+  ProblemOptions options;
+  options.objective = objective;
+  return std::make_shared<const Problem>(graph, cluster, costs, nullptr, options);
+}
+
+/// The answer of `auto` under a context of the test's own.
+Placement placed_with(const std::shared_ptr<const Problem>& problem, PlaceContext context,
+                      const OptionTexts& options = {}) {
+  Engine engine({BERTH_PLUGIN_DIR});
+  const auto policy = engine.make_policy("auto", options);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  return place(*policy, *evaluator, std::move(context), std::numeric_limits<double>::infinity())
+      .placement;
+}
+
+}  // namespace
+
+TEST_CASE("auto: the optimum of small problems") {
+  int solved = 0;
+  int hopeless = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = random_graph(random, {.ops = 7,
+                                             .edge_chance = 0.3,
+                                             .colocate_chance = 0.2,
+                                             .max_bytes = 200000,
+                                             .max_param_bytes = 1000});
+    const std::int64_t memory = seed % 4 == 3 ? 250000 : kNoLimit;
+    const auto cluster = random_cluster(
+        random, {.devices = 3, .kinds = 2, .host = seed % 3 == 0, .memory_bytes = memory});
+    const auto costs = random_costs(random, *graph, *cluster, 100, seed % 2 == 0 ? 0.2 : 0);
+    for_all_rules(graph, cluster, costs, [&](const std::shared_ptr<const Problem>& problem) {
+      const double best_us = optimum_us(problem);
+      if (best_us == std::numeric_limits<double>::infinity()) {
+        ++hopeless;
+        CHECK(complaint_of("auto", problem, ErrorCode::infeasible).find("memory") !=
+              std::string::npos);
+        return;
+      }
+      ++solved;
+      CHECK(objective_us(problem, placed("auto", problem)) ==
+            doctest::Approx(best_us).epsilon(1e-9));
+    });
+  }
+  CHECK(solved > 100);
+  CHECK(hopeless > 0);
+}
+
+TEST_CASE("auto: never worse than a policy it contains") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      CAPTURE(seed);
+      const auto problem = medium_problem(seed, objective);
+      // With hardly a move of its own.
+      const double us =
+          objective_us(problem, placed("auto", problem, {{"moves", std::int64_t{1}}}));
+      for (const char* name : {"single", "topo", "round_robin"}) {
+        CAPTURE(name);
+        CHECK(us <= objective_us(problem, placed(name, problem)));
+      }
+    }
+  }
+}
+
+TEST_CASE("auto: the same result on any number of threads") {
+  for (const Objective objective : {Objective::latency, Objective::throughput}) {
+    const auto problem = medium_problem(3, objective);
+    const auto with_threads = [&](std::int64_t threads, std::uint64_t seed) {
+      return placed("auto", problem, {{"moves", std::int64_t{20000}}, {"threads", threads}}, seed);
+    };
+    const Placement alone = with_threads(1, 7);
+    for (const std::int64_t threads : {1, 2, 3, 5}) CHECK(with_threads(threads, 7) == alone);
+  }
+}
+
+TEST_CASE("auto: more moves do not lead to less") {
+  const auto problem = medium_problem(4, Objective::latency);
+  const double few = objective_us(problem, placed("auto", problem, {{"moves", std::int64_t{1}}}));
+  const double many =
+      objective_us(problem, placed("auto", problem, {{"moves", std::int64_t{20000}}}));
+  CHECK(many < few);
+}
+
+TEST_CASE("auto: stopped at once it has what the first policy found, or a given placement") {
+  const auto problem = medium_problem(5, Objective::latency);
+  PlaceContext context;
+  context.should_stop = [] { return true; };
+  CHECK(objective_us(problem, placed_with(problem, context)) ==
+        objective_us(problem, placed("single", problem)));
+
+  const Placement good = placed("auto", problem);
+  context.initial = {good};
+  CHECK(objective_us(problem, placed_with(problem, context)) == objective_us(problem, good));
+}
+
+TEST_CASE("auto: stops soon after it is told to") {
+  const auto problem = medium_problem(6, Objective::latency);
+  for (const int patience : {2, 20, 60}) {
+    CAPTURE(patience);
+    int asked = 0;
+    PlaceContext context;
+    context.should_stop = [&] { return ++asked >= patience; };
+    static_cast<void>(placed_with(problem, context, {{"moves", std::int64_t{1000000000}}}));
+    // Each level on the way out asks once or twice more; none goes on as if nothing had happened.
+    CHECK(asked < patience + 40);
+  }
+}
+
+TEST_CASE("auto: a placement to start from counts even where memory is exceeded") {
+  // Together the ops do not fit; the given placement has them together, and the fix is one move.
+  const auto problem =
+      small_problem({{"a", "x", 15}, {"b", "x", 15}}, {{{1}, 10}, {{1}, 10}}, {{0, 1, 1}});
+  PlaceContext context;
+  context.initial = {{0, 0}};
+  const Placement placement = placed_with(problem, context);
+  CHECK(placement[0] != placement[1]);
+}
+
+TEST_CASE("auto: impossible memory is told with the policies' reasons") {
+  const auto problem = small_problem({{"a", "x", 5}, {"b", "x", 5}}, {{{1}, 10}}, {});
+  const std::string complaint = complaint_of("auto", problem, ErrorCode::infeasible);
+  CHECK(complaint.find("single: ") != std::string::npos);
+  CHECK(complaint.find("topo: ") != std::string::npos);
+}
+
+TEST_CASE("auto: options out of range, and policies that are not there") {
+  const auto problem = small_problem({{"a", "x"}, {"b", "x"}}, {{{1}}}, {});
+  const auto complaint = [&](const char* option, OptionValue value) {
+    return complaint_of("auto", problem, ErrorCode::invalid_argument, {{option, value}});
+  };
+  for (const char* option : {"moves", "threads", "chains"}) {
+    CHECK(complaint(option, std::int64_t{-1}).find(option) != std::string::npos);
+  }
+  CHECK(complaint("chains", std::int64_t{0}).find("at least 1") != std::string::npos);
+  CHECK(complaint("from", std::string(",")).find("from") != std::string::npos);
+  CHECK(complaint("from", std::string("topo,auto")).find("itself") != std::string::npos);
+  CHECK(complaint_of("auto", problem, ErrorCode::not_found, {{"from", std::string("nobody")}})
+            .find("nobody") != std::string::npos);
+  CHECK(placed("auto", problem, {{"from", std::string("topo")}}) == Placement{0});
+}
+
+TEST_CASE("auto: proposals keep to what may be placed where") {
+  Random random(11);
+  const auto graph = random_graph(random, {.ops = 80, .edge_chance = 0.05, .colocate_chance = 0.3});
+  const auto cluster = random_cluster(random, {.devices = 4, .kinds = 3, .host = true});
+  const auto costs = random_costs(random, *graph, *cluster, 100, 0.5);
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
+  const policies::Units units(*problem);
+  policies::Proposer proposer(units);
+  Placement placement = placed("single", problem);
+  int changed = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const auto moves = proposer.draw(placement, 0.3, random);
+    for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
+    if (moves.empty()) continue;
+    ++changed;
+    proposer.learn(i % 3 == 0);
+    REQUIRE_NOTHROW(problem->validate(placement));
+  }
+  CHECK(changed > 1000);
+}
+
+TEST_CASE("auto: better than the best contiguous split on a published workload") {
+  if (!have_shared_data("a pipeline workload")) return;
+  const auto graph = load_graph(shared_path("pipeline/bert24.graph.json"));
+  const auto cluster = load_cluster(shared_path("pipeline/bert24.cluster.json"));
+  ProblemOptions options;
+  options.objective = Objective::throughput;
+  const auto problem = std::make_shared<const Problem>(
+      graph, cluster, Costs::stated(*graph, *cluster), nullptr, options);
+  // The optimal contiguous split has 17,789.9.
+  CHECK(objective_us(problem, placed("auto", problem, {{"moves", std::int64_t{60000}}})) < 17720);
+}
