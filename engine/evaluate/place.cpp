@@ -38,6 +38,15 @@ Placement run(Policy& policy, Evaluator& evaluator, PlaceContext& context) {
   }
 }
 
+/// Rounding apart, no feasible placement is below a proven bound.
+void check_proven(const Policy& policy, const LowerBound& proven, const Evaluation& evaluation) {
+  constexpr double kRounding = 1e-9;
+  if (!evaluation.feasible || proven.us <= evaluation.objective_us * (1 + kRounding)) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat(name_of(policy), " claims that nothing below ", proven.us, " us exists (",
+                  proven.source, ") and returned a placement of ", evaluation.objective_us, " us"));
+}
+
 }  // namespace
 
 PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s) {
@@ -50,6 +59,7 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
     return (asked && asked()) || seconds_since(start) >= budget_s;
   };
   context.budget_s = budget_s;
+  context.proven = {};
   for (const Placement& initial : context.initial) {
     try {
       evaluator.problem().validate(initial);
@@ -71,8 +81,10 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
                 cat(name_of(policy), " returned an invalid placement: ", error.what()));
   }
   result.evaluation = evaluator.evaluate(result.placement);
+  check_proven(policy, context.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);
   result.bound = lower_bound(evaluator.problem());
+  if (context.proven.us > result.bound.us) result.bound = std::move(context.proven);
   return result;
 }
 

@@ -9,6 +9,7 @@
 // here           how many sets are looked at: first the prefixes of one order, then all that lie
 //                within a few positions of it, then more, until all are there or there are too many
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -27,6 +28,8 @@ namespace {
 constexpr std::size_t kMaxEntries = std::size_t{1} << 22;
 /// Ideals times nodes and tensors: what is summed up before the program starts, some 0.1 s.
 constexpr std::size_t kMaxSums = std::size_t{1} << 27;
+/// Pairs of ideals looked at where no number and no time budget is given: a fraction of a second.
+constexpr std::int64_t kDefaultPairs = 5000000;
 
 class DpPolicy final : public Policy {
  public:
@@ -36,9 +39,9 @@ class DpPolicy final : public Policy {
       throw Error(ErrorCode::invalid_argument,
                   "dp: ideals = " + std::to_string(ideals_) + "; give a number >= 1");
     }
-    if (pairs_ < 1) {
+    if (pairs_ < 0) {
       throw Error(ErrorCode::invalid_argument,
-                  "dp: pairs = " + std::to_string(pairs_) + "; give a number >= 1");
+                  "dp: pairs = " + std::to_string(pairs_) + "; give a number >= 0");
     }
   }
 
@@ -50,7 +53,7 @@ class DpPolicy final : public Policy {
       keep_to_kinds(problem, placement);
       context.progress(evaluator.evaluate(problem.groups().expand(placement)).objective_us, text);
     };
-    const Split split = search(graph, context.should_stop, report);
+    const Split split = search(graph, context, report);
     if (split.parts.empty()) {
       // Stopped at once, or no split obeys kinds and memory.
       SingleDevice single = best_single_device(evaluator);
@@ -76,14 +79,19 @@ class DpPolicy final : public Policy {
   }
 
   /// Widens the window until it leaves nothing out or the work allowed is done.
-  Split search(const SplitGraph& graph, const Stop& should_stop, const Report& report) const {
+  Split search(const SplitGraph& graph, const PlaceContext& context, const Report& report) const {
     Split best;
     std::size_t states = 1;
     for (const SplitClass& c : graph.classes()) states *= c.devices.size() + 1;
     const std::size_t most =
         std::min({static_cast<std::size_t>(ideals_), kMaxEntries / states,
                   kMaxSums / (static_cast<std::size_t>(graph.count()) + graph.tensors().size())});
+    const Stop& should_stop = context.should_stop;
     std::int64_t pairs_left = pairs_;
+    if (pairs_left == 0) {
+      pairs_left =
+          std::isinf(context.budget_s) ? kDefaultPairs : std::numeric_limits<std::int64_t>::max();
+    }
     for (Node window = 0;; window = std::max<Node>(1, 2 * window)) {
       const std::size_t count =
           window == 0 ? std::numeric_limits<std::size_t>::max() : most;  // prefixes are few
@@ -134,8 +142,8 @@ class DpPolicy final : public Policy {
 constexpr OptionSpec kOptions[] = {
     {"ideals", OptionType::integer, "100000",
      "downward-closed sets to cut between, >= 1; where there are more, only those near one order"},
-    {"pairs", OptionType::integer, "5000000",
-     "pairs of such sets to look at, >= 1; where that does not suffice, the best split so far"}};
+    {"pairs", OptionType::integer, "0",
+     "pairs of such sets to look at, >= 0; 0: all that the time budget allows, 5,000,000 without"}};
 
 }  // namespace
 }  // namespace berth::policies

@@ -30,6 +30,10 @@ struct PlaceContext {
   std::vector<Placement> initial;
   /// Where the policy stands: the best objective so far and a short text. May be empty.
   std::function<void(double best_us, const std::string& text)> progress;
+  /// Written by a policy that proves one: a lower bound of the objective over all feasible
+  /// placements (of ops, not of its groups), and by what argument. 0 = none. `place` reports it
+  /// where it is larger than those it knows.
+  LowerBound proven;
 };
 
 class Policy;
@@ -72,8 +76,9 @@ struct PlaceResult {
 };
 
 /// Runs `policy`, checks what it returns (Problem::validate) and measures it. A policy that breaks
-/// its contract gives an Error naming it. `budget_s` infinity = none; should_stop of `context` is
-/// wrapped so that it also covers the budget. Placements of `context.initial` are validated first.
+/// its contract gives an Error naming it; proving a bound above what it returns breaks it too.
+/// `budget_s` infinity = none; should_stop of `context` is wrapped so that it also covers the
+/// budget. Placements of `context.initial` are validated first.
 [[nodiscard]] BERTH_EXPORT PlaceResult place(Policy& policy, Evaluator& evaluator,
                                              PlaceContext context, double budget_s);
 

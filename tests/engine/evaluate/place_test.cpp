@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/policy.h"
+#include "support/expect_error.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -117,6 +118,32 @@ TEST_CASE("place: the budget and the caller's wish both stop a policy") {
   for (const double budget : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK_THROWS_AS(static_cast<void>(place(until_stopped, *evaluator, {}, budget)), Error);
   }
+}
+
+TEST_CASE("place: a bound that a policy proves counts where it is the largest") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  LowerBound proven;
+  Scripted prover([&](const Problem&, Evaluator&, PlaceContext& context) {
+    CHECK(context.proven.us == 0);
+    context.proven = proven;
+    return Placement{1, 1};
+  });
+  const double objective_us = evaluator->evaluate(Placement{1, 1}).objective_us;
+  PlaceContext stale;
+  stale.proven = {1e9, "of another call"};
+  const LowerBound known = place(prover, *evaluator, stale, kNoBudget).bound;
+  CHECK(known.us < objective_us);
+
+  proven = {known.us / 2, "a weak argument"};
+  CHECK(place(prover, *evaluator, {}, kNoBudget).bound.source == known.source);
+  proven = {objective_us, "a strong argument"};
+  const PlaceResult result = place(prover, *evaluator, {}, kNoBudget);
+  CHECK(result.bound.source == "a strong argument");
+  CHECK(result.gap() == 0);
+  proven = {objective_us * 1.001, "a wrong argument"};
+  expect_error(ErrorCode::invalid_argument, {"a wrong argument"},
+               [&] { static_cast<void>(place(prover, *evaluator, {}, kNoBudget)); });
 }
 
 TEST_CASE("place: a policy learns its budget and where to start from") {

@@ -1,0 +1,149 @@
+// Branch and bound for small graphs: the best placement with its proof, or the best found and the
+// best bound proven when it is stopped.
+//
+// model.h         the problem as the search sees it
+// load_bound.h    bounds of the largest load (throughput)
+// step_bound.h    bounds of a step's runtime (latency), for both semantics
+// local_search.h  a good placement to start from
+// search.h        the search itself
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/plugin.h"
+#include "common/repair.h"
+#include "exact/load_bound.h"
+#include "exact/local_search.h"
+#include "exact/model.h"
+#include "exact/search.h"
+#include "exact/step_bound.h"
+
+namespace berth::policies {
+namespace {
+
+/// Graphs beyond these are not searched: a single bound would take too long.
+constexpr GroupId kMaxGroups = 512;
+constexpr std::int64_t kMaxArcs = std::int64_t{1} << 22;  // edges x devices^2
+/// Partial placements looked at where no number and no time budget is given: a fraction of a
+/// second.
+constexpr std::int64_t kDefaultNodes = 5000;
+/// The local search simulates this many ops at most, and each single move this often on average;
+/// ten times as much with a time budget.
+constexpr std::int64_t kLocalOps = 400000;
+constexpr std::int64_t kLocalRounds = 40;
+
+bool small_enough(const Problem& problem) {
+  const std::int64_t devices = problem.cluster().device_count();
+  return devices <= ExactModel::kMaxDevices && problem.groups().count() <= kMaxGroups &&
+         problem.graph().edge_count() * devices * devices <= kMaxArcs;
+}
+
+class ExactPolicy final : public Policy {
+ public:
+  explicit ExactPolicy(const Options& options) : nodes_(options.integer("nodes")) {
+    if (nodes_ < 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "exact: nodes = " + std::to_string(nodes_) + "; give a number >= 0");
+    }
+  }
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+    Incumbent best;
+    if (small_enough(problem)) {
+      search(problem, evaluator, context, best);
+    } else if (context.progress) {
+      context.progress(std::numeric_limits<double>::infinity(),
+                       "too large for an exact search; coarsen it to at most " +
+                           std::to_string(kMaxGroups) + " groups");
+    }
+    if (!best.device_of_group.empty()) return problem.groups().expand(best.device_of_group);
+    return any_feasible(problem, evaluator);
+  }
+
+ private:
+  void search(const Problem& problem, Evaluator& evaluator, PlaceContext& context,
+              Incumbent& best) const {
+    const ExactModel model(problem);
+    const bool unbudgeted = std::isinf(context.budget_s);
+    const std::int64_t moves = std::int64_t{model.groups()} * model.devices();
+    const std::int64_t evaluations =
+        (unbudgeted ? 1 : 10) *
+        std::min(kLocalOps / problem.graph().op_count() + 1, kLocalRounds * moves);
+    best = local_search(model, evaluator, evaluations, context);
+    if (best.device_of_group.empty() && !stopped(context)) best = repaired(problem, evaluator);
+    std::unique_ptr<Bound> bound;
+    if (problem.options().objective == Objective::throughput) {
+      bound = std::make_unique<LoadBound>(model);
+    } else {
+      bound = std::make_unique<StepBound>(model);
+    }
+    std::int64_t nodes = nodes_;
+    if (nodes == 0) nodes = unbudgeted ? kDefaultNodes : std::numeric_limits<std::int64_t>::max();
+    const auto report = [&](const Incumbent& incumbent, const std::string& text) {
+      if (context.progress) context.progress(incumbent.us, text);
+    };
+    report(best, "local search");
+    Search search(model, evaluator, *bound, {nodes, context.should_stop},
+                  [&](const Incumbent& incumbent) { report(incumbent, "branch and bound"); });
+    search.run(best);
+    const std::string looked = std::to_string(search.nodes()) + " partial placements";
+    if (best.device_of_group.empty() && search.exhausted()) {
+      throw Error(ErrorCode::infeasible,
+                  "exact: no placement of the groups fits in memory (" + looked +
+                      " leave none out); use devices with more memory, or more of them");
+    }
+    // A coarser grain than co-location asks for leaves placements out.
+    const bool finest = problem.groups().count() == problem.finest_groups()->count();
+    if (finest) {
+      context.proven = {search.bound_us(),
+                        search.exhausted() ? "exact search" : "unfinished exact search"};
+    }
+    report(best, !search.exhausted() ? "stopped after " + looked
+                 : finest            ? "proven optimal after " + looked
+                                     : "the best for these groups after " + looked);
+  }
+
+  /// What the repair of one device's placement gives, where that fits.
+  static Incumbent repaired(const Problem& problem, Evaluator& evaluator) {
+    try {
+      const Placement placement = any_feasible(problem, evaluator);
+      Incumbent found;
+      for (GroupId group = 0; group < problem.groups().count(); ++group) {
+        const OpId op = problem.groups().members(group).front();
+        found.device_of_group.push_back(placement[static_cast<std::size_t>(op)]);
+      }
+      const Evaluation evaluation = evaluator.evaluate(placement);
+      if (!evaluation.feasible) return {};
+      found.us = evaluation.objective_us;
+      return found;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible) throw;
+      return {};
+    }
+  }
+
+  /// Stopped at once, or too large.
+  static Placement any_feasible(const Problem& problem, Evaluator& evaluator) {
+    SingleDevice single = best_single_device(evaluator);
+    if (single.device != kNoDevice) return std::move(single.placement);
+    GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()), 0);
+    return finish(problem, evaluator, std::move(placement), /*fit_memory=*/true);
+  }
+
+  std::int64_t nodes_;
+};
+
+constexpr OptionSpec kOptions[] = {
+    {"nodes", OptionType::integer, "0",
+     "partial placements to look at, >= 0; 0: all that the time budget allows, 5,000 without one"}};
+
+}  // namespace
+}  // namespace berth::policies
+
+BERTH_POLICY_PLUGIN(berth::policies::ExactPolicy, "exact", "1.0",
+                    "branch and bound for small graphs: the best placement with a proof, or the "
+                    "best found with a bound",
+                    berth::policies::kOptions)

@@ -1,0 +1,19 @@
+// A good placement to start the search from: the better it is, the more the bounds cut off.
+#pragma once
+
+#include <cstdint>
+
+#include "berth/evaluator.h"
+#include "berth/policy.h"
+#include "exact/search.h"
+
+namespace berth::policies {
+
+/// Moves single groups while that helps: from the context's initial placements (a group whose ops
+/// are apart there goes where its first op is), from contiguous parts of an order along paths for
+/// each number of devices, and then from random changes to the best so far, until `evaluations`
+/// placements were tried or the context says stop. No placement where none of those was feasible.
+[[nodiscard]] Incumbent local_search(const ExactModel& model, Evaluator& evaluator,
+                                     std::int64_t evaluations, const PlaceContext& context);
+
+}  // namespace berth::policies

@@ -1,0 +1,231 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "berth/files.h"
+#include "berth/random.h"
+#include "plugins/small_problem.h"
+#include "support/data.h"
+#include "support/random_problem.h"
+#include "support/tangled_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+PlaceResult exact(const std::shared_ptr<const Problem>& problem, const OptionTexts& options = {},
+                  double budget_s = kNone) {
+  Engine engine({BERTH_PLUGIN_DIR});
+  const auto policy = engine.make_policy("exact", options);
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  return place(*policy, *evaluator, {}, budget_s);
+}
+
+const OptionTexts kToTheEnd = {{"nodes", std::int64_t{1000000}}};
+
+/// The least objective over all feasible placements; infinity where there is none.
+double best_of_all(const std::shared_ptr<const Problem>& problem) {
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const DeviceId devices = problem->cluster().device_count();
+  const auto classes = colocation_groups(problem->graph());
+  std::vector<DeviceId> of_class(static_cast<std::size_t>(classes->count()), 0);
+  double best = kNone;
+  while (true) {
+    const Placement placement = classes->expand(of_class);
+    bool can_run = true;
+    for (OpId op = 0; op < problem->graph().op_count(); ++op) {
+      can_run =
+          can_run && problem->cost_us(op, placement[static_cast<std::size_t>(op)]) < kCannotRun;
+    }
+    if (can_run) {
+      const Evaluation evaluation = evaluator->evaluate(placement);
+      if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
+    }
+    std::size_t digit = 0;
+    while (digit < of_class.size() && ++of_class[digit] == devices) of_class[digit++] = 0;
+    if (digit == of_class.size()) return best;
+  }
+}
+
+/// Checks the answer against all placements; false where none is feasible.
+bool check_optimal(const std::shared_ptr<const Problem>& problem) {
+  const double best = best_of_all(problem);
+  if (best == kNone) {
+    try {
+      static_cast<void>(exact(problem, kToTheEnd));
+      FAIL("a placement was found where none fits");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::infeasible);
+      CHECK(std::string(error.what()).find("no placement") != std::string::npos);
+    }
+    return false;
+  }
+  const PlaceResult result = exact(problem, kToTheEnd);
+  CHECK(result.evaluation.feasible);
+  CHECK(result.evaluation.objective_us == doctest::Approx(best).epsilon(1e-9));
+  CHECK(result.bound.us == doctest::Approx(best).epsilon(2e-9));
+  if (best > 0) CHECK(result.gap() < 2e-9);
+  return true;
+}
+
+template <typename Body>
+void for_each_question(Body&& body) {
+  for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+    CAPTURE(semantics_name(semantics));
+    for (const Objective objective : {Objective::latency, Objective::throughput}) {
+      CAPTURE(objective_name(objective));
+      body(semantics, objective);
+    }
+  }
+}
+
+/// A fixture of the published simulator, which holds its graph and cluster in one file.
+std::shared_ptr<const Problem> placeto_fixture(const std::string& name) {
+  const auto json = nlohmann::json::parse(read_file(shared_path("placeto_sim/" + name + ".json")));
+  const auto graph = parse_graph(json.at("graph").dump(), name);
+  const auto cluster = parse_cluster(json.at("cluster").dump(), name);
+  ProblemOptions options;
+  options.semantics = Semantics::placeto;
+  return std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster), nullptr,
+                                         options);
+}
+
+/// `count` chains of `length` ops between a source and a sink.
+std::shared_ptr<const Problem> chains(int count, int length, int devices, Semantics semantics) {
+  std::vector<SmallDevice> small;
+  for (int d = 0; d < devices; ++d) small.push_back({"d" + std::to_string(d), "x"});
+  const auto sink = static_cast<OpId>(count * length + 1);
+  const std::vector<SmallOp> ops(static_cast<std::size_t>(sink) + 1, SmallOp{{100}});
+  std::vector<SmallEdge> edges;
+  for (int c = 0; c < count; ++c) {
+    for (int i = 0; i < length; ++i) {
+      const auto op = static_cast<OpId>(1 + c * length + i);
+      edges.push_back({i == 0 ? 0 : op - 1, op, 10});
+      if (i + 1 == length) edges.push_back({op, sink, 10});
+    }
+  }
+  const auto plain = small_problem(small, ops, edges);
+  ProblemOptions options;
+  options.semantics = semantics;
+  return std::make_shared<const Problem>(plain->shared_graph(), plain->shared_cluster(),
+                                         plain->shared_costs(), nullptr, options);
+}
+
+}  // namespace
+
+TEST_CASE("exact: the best of all placements, and the proof, where many events coincide") {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    for_each_question([&](Semantics semantics, Objective objective) {
+      Random random(seed);
+      const TangledShape shape{2 + static_cast<int>(seed % 5), 1 + static_cast<int>(seed % 4)};
+      solved += check_optimal(tangled_problem(random, semantics, objective, shape)) ? 1 : 0;
+    });
+  }
+  CHECK(solved > 350);
+}
+
+TEST_CASE("exact: the best of all placements, and the proof, with kinds, hosts and co-location") {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    RandomGraphShape shape;
+    shape.ops = 2 + static_cast<OpId>(random.below(6));
+    shape.edge_chance = 0.7 * random.uniform();
+    shape.colocate_chance = seed % 4 == 0 ? 0.5 : 0;
+    shape.max_param_bytes = 100;
+    shape.shared_parameter_chance = seed % 3 == 0 ? 0.3 : 0;
+    const auto graph = random_graph(random, shape);
+    const auto cluster =
+        random_cluster(random, {.devices = 2 + static_cast<int>(seed % 2),
+                                .kinds = 1 + static_cast<int>(random.below(2)),
+                                .host = seed % 5 == 0,
+                                .memory_bytes = seed % 2 == 0 ? kNoLimit : std::int64_t{1200000},
+                                .op_overhead_us = 2});
+    const auto costs = random_costs(random, *graph, *cluster, 100, seed % 3 == 1 ? 0.3 : 0);
+    for_each_question([&](Semantics semantics, Objective objective) {
+      ProblemOptions options;
+      options.semantics = semantics;
+      options.objective = objective;
+      solved +=
+          check_optimal(std::make_shared<const Problem>(graph, cluster, costs, nullptr, options))
+              ? 1
+              : 0;
+    });
+  }
+  CHECK(solved > 300);
+}
+
+TEST_CASE("exact: devices that are alike are not all tried") {
+  // 8 devices, 10 ops: more than a thousand million placements, 41 partitions into chains.
+  for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+    const PlaceResult result = exact(chains(2, 4, 4, semantics), kToTheEnd);
+    CHECK(result.bound.source == "exact search");
+    CHECK(result.gap() < 2e-9);
+  }
+}
+
+TEST_CASE("exact: a bound holds when the search is stopped, and a placement is there") {
+  const auto problem = chains(3, 5, 3, Semantics::placeto);
+  const double best = exact(problem, kToTheEnd).evaluation.objective_us;
+  for (const std::int64_t nodes : {1, 10, 100}) {
+    const PlaceResult result = exact(problem, {{"nodes", nodes}});
+    CHECK(result.bound.us <= best * (1 + 1e-9));
+    CHECK(result.evaluation.objective_us >= best * (1 - 1e-9));
+  }
+  CHECK(exact(problem, {}, /*budget_s=*/0).evaluation.feasible);
+}
+
+TEST_CASE("exact: groups coarser than co-location give no proof") {
+  const auto fine = chains(2, 3, 2, Semantics::dataflow);
+  const auto coarse = std::make_shared<const Problem>(
+      fine->shared_graph(), fine->shared_cluster(), fine->shared_costs(),
+      coarsen(fine->graph(), fine->costs(), 2), fine->options());
+  const PlaceResult result = exact(coarse, kToTheEnd);
+  CHECK(result.bound.source.find("exact") == std::string::npos);
+}
+
+TEST_CASE("exact: the fixtures that it proves, or nearly") {
+  if (!have_shared_data("exact")) return;
+  const PlaceResult chain = exact(placeto_fixture("chain_16x3"), kToTheEnd);
+  CHECK(chain.evaluation.objective_us == doctest::Approx(2167.14).epsilon(1e-5));
+  CHECK(chain.gap() < 2e-9);
+
+  const auto graph = load_graph(shared_path("pipeline/bert24.graph.json"));
+  const auto cluster = load_cluster(shared_path("pipeline/bert24.cluster.json"));
+  ProblemOptions options;
+  options.objective = Objective::throughput;
+  const auto problem = std::make_shared<const Problem>(
+      graph, cluster, Costs::stated(*graph, *cluster), nullptr, options);
+  const PlaceResult bert = exact(problem, {{"nodes", std::int64_t{1000}}});
+  CHECK(bert.evaluation.objective_us <= 17715.5);
+  CHECK(bert.gap() < 0.002);
+}
+
+TEST_CASE("exact: a given placement is a start") {
+  const auto problem = chains(3, 5, 3, Semantics::placeto);
+  const Placement best = exact(problem, kToTheEnd).placement;
+  Engine engine({BERTH_PLUGIN_DIR});
+  const auto policy = engine.make_policy("exact", {{"nodes", std::int64_t{1}}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  PlaceContext context;
+  context.initial = {best};
+  const PlaceResult result = place(*policy, *evaluator, context, kNone);
+  CHECK(result.evaluation.objective_us <= evaluator->evaluate(best).objective_us);
+}
+
+TEST_CASE("exact: options out of range are refused") {
+  Engine engine({BERTH_PLUGIN_DIR});
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(engine.make_policy("exact", {{"nodes", std::int64_t{-1}}})),
+      "exact: nodes = -1; give a number >= 0", Error);
+}
