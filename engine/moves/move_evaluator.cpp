@@ -45,6 +45,12 @@ std::int64_t MoveEvaluator::excess_bytes() const noexcept {
   return state_->method->worth().excess_bytes;
 }
 
+bool MoveEvaluator::feasible() const {
+  if (excess_bytes() != 0) return false;
+  if (placement().empty()) return true;
+  return problem().separations().empty() || problem().crowded_device(placement()) == kNoDevice;
+}
+
 MoveEvaluator::Candidate MoveEvaluator::propose(std::span<const Move> moves, double cutoff_us) {
   if (!state_->started) {
     throw Error(ErrorCode::invalid_argument,

@@ -456,8 +456,7 @@ std::int64_t StepMoves<Rules>::excess_bytes() {
   // Where all that may ever be on a device fits at once there is nothing to look at.
   bool fits = true;
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    fits =
-        fits && at_most_bytes_[d] <= plan_.cluster().device(static_cast<DeviceId>(d)).memory_bytes;
+    fits = fits && at_most_bytes_[d] <= plan_.problem->memory_bytes(static_cast<DeviceId>(d));
   }
   if (fits) return 0;
   simulator_.evaluate(candidate_, full_workspace_, evaluation_);

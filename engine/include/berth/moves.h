@@ -46,7 +46,7 @@ class BERTH_EXPORT MoveEvaluator {
   /// The figures of the placement kept. Before the first reset: empty, 0, feasible, 0.
   [[nodiscard]] std::span<const DeviceId> placement() const noexcept;
   [[nodiscard]] double objective_us() const noexcept;
-  [[nodiscard]] bool feasible() const noexcept { return excess_bytes() == 0; }
+  [[nodiscard]] bool feasible() const;
   /// By how much the device that exceeds its memory by most does; 0 where none does.
   [[nodiscard]] std::int64_t excess_bytes() const noexcept;
 
