@@ -38,7 +38,7 @@ class Paths {
     for (const OpId op : facts.graph().topological_order()) compute_head(op);
   }
 
-  /// Needed before cut_us.
+  /// Needed before cut_us and ends_us.
   void compute_tails() {
     tail_.resize(head_.size());
     const auto order = facts_.graph().topological_order();
@@ -57,6 +57,24 @@ class Paths {
       longest = std::max(longest, end);
     }
     return longest;
+  }
+
+  struct Ends {
+    double start;  ///< least time before the op starts
+    double rest;   ///< least time after the op and its pause
+    double work;   ///< least time that the op and its pause take
+  };
+  [[nodiscard]] Ends ends_us(OpId op) const {
+    Ends ends{kCannotRun, kCannotRun, kCannotRun};
+    for (KindId kind = 0; kind < kinds_; ++kind) {
+      const double op_us = facts_.op_us(op, kind);
+      if (op_us == kCannotRun) continue;
+      const double work_us = op_us + facts_.pause_us(op, kind);
+      ends.start = std::min(ends.start, std::max(0.0, head(op, kind) - op_us));
+      ends.rest = std::min(ends.rest, std::max(0.0, tail(op, kind) - work_us));
+      ends.work = std::min(ends.work, work_us);
+    }
+    return ends;
   }
 
   /// The least runtime of a step in which the ends of `edge` are on different devices.
@@ -162,7 +180,7 @@ class Components {
 /// every device, a feasible placement has the component on two devices or more, so it cuts at
 /// least one edge between different co-location classes of the component: cut_us of the cheapest
 /// such edge is a bound.
-double forced_cut_us(const Facts& facts, Paths& paths) {
+double forced_cut_us(const Facts& facts, const Paths& paths) {
   const Graph& graph = facts.graph();
   const DeviceId devices = facts.problem().cluster().device_count();
   double largest_memory = 0;
@@ -173,7 +191,6 @@ double forced_cut_us(const Facts& facts, Paths& paths) {
   }
   if (static_cast<double>(graph.total_param_bytes()) <= largest_memory) return 0;
 
-  paths.compute_tails();
   Components components(facts);
   std::vector<double> bytes(at(facts.classes().count()), 0);
   const auto component_of = [&](OpId op) { return components.find(facts.classes().of(op)); };
@@ -206,12 +223,86 @@ double forced_cut_us(const Facts& facts, Paths& paths) {
   return bound * (1 - 1e-12);  // head and tail are rounded separately
 }
 
+/// Heads, work and tails. Let J be any set of ops, start(v) the least time before v starts, rest(v)
+/// the least time from the end of v, with its device's pause, to the end of the step (0 or more),
+/// both over all kinds, and W the least time that J keeps devices busy. If J runs on m devices then
+///   m T >= sum over them of (start of its first op + its work + rest of its last op)
+///       >= the m smallest starts of J + W + the m smallest rests of J,
+/// for the first ops are distinct, and so are the last. m is not known: the least over all counts.
+/// J: the ops that start no earlier than some time, for all such times, or the same with rests.
+class Bottleneck {
+ public:
+  explicit Bottleneck(DeviceId devices) : smallest_(at(devices), kCannotRun) {}
+
+  struct Op {
+    double key_us;    ///< J grows towards smaller ones
+    double other_us;  ///< of the two ends, the one that is not the key
+    double work_us;
+  };
+  /// `ops` is sorted by key, the largest first.
+  double bound_us(const std::vector<Op>& ops) {
+    std::fill(smallest_.begin(), smallest_.end(), kCannotRun);
+    double best_us = 0;
+    double work_us = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      work_us += ops[i].work_us;
+      insert(ops[i].other_us);
+      if (i + 1 < ops.size() && ops[i + 1].key_us == ops[i].key_us) continue;
+      best_us = std::max(best_us, least_us(ops, i + 1, work_us));
+    }
+    return best_us;
+  }
+
+ private:
+  void insert(double us) {
+    if (us >= smallest_.back()) return;
+    std::size_t place = smallest_.size() - 1;
+    for (; place > 0 && smallest_[place - 1] > us; --place) smallest_[place] = smallest_[place - 1];
+    smallest_[place] = us;
+  }
+  /// Over the numbers of devices that the first `count` ops may use.
+  [[nodiscard]] double least_us(const std::vector<Op>& ops, std::size_t count,
+                                double work_us) const {
+    double least = kCannotRun;
+    double ends_us = 0;
+    for (std::size_t m = 1; m <= std::min(count, smallest_.size()); ++m) {
+      ends_us += ops[count - m].key_us + smallest_[m - 1];
+      least = std::min(least, (ends_us + work_us) / static_cast<double>(m));
+    }
+    return least;
+  }
+
+  std::vector<double> smallest_;  ///< other_us of J
+};
+
+double bottleneck_us(const Facts& facts, const Paths& paths) {
+  constexpr DeviceId kMostDevices = 64;
+  const DeviceId devices = facts.problem().cluster().device_count();
+  if (devices > kMostDevices) return 0;
+  std::vector<Bottleneck::Op> by_start, by_rest;
+  for (OpId op = 0; op < facts.graph().op_count(); ++op) {
+    const Paths::Ends ends = paths.ends_us(op);
+    by_start.push_back({ends.start, ends.rest, ends.work});
+    by_rest.push_back({ends.rest, ends.start, ends.work});
+  }
+  double best_us = 0;
+  Bottleneck bottleneck(devices);
+  for (std::vector<Bottleneck::Op>* ops : {&by_start, &by_rest}) {
+    std::sort(ops->begin(), ops->end(),
+              [](const auto& a, const auto& b) { return a.key_us > b.key_us; });
+    best_us = std::max(best_us, bottleneck.bound_us(*ops));
+  }
+  return best_us * (1 - 1e-10);  // long sums, each rounded
+}
+
 }  // namespace
 
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
   Paths paths(facts);
   bounds.push_back({paths.critical_path_us(), "critical path"});
+  paths.compute_tails();
+  bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
   if (facts.counts_parameters()) {
     if (const double us = forced_cut_us(facts, paths); us > 0) {
       bounds.push_back({us, "memory-forced transfer"});

@@ -21,6 +21,7 @@
 // golden-section steps along single coordinates of this concave function.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "evaluate/bound_facts.h"
@@ -255,10 +256,35 @@ double largest_class_us(const Facts& facts) {
   return kRounding * largest;
 }
 
+/// Of the k n + 1 largest classes, n devices run k + 1 on one at least, and no k + 1 of them take
+/// less than the k + 1 smallest (k = 1: the two that follow the n - 1 largest).
+double crowded_classes_us(const Facts& facts) {
+  std::vector<double> us;
+  for (GroupId group = 0; group < facts.classes().count(); ++group) {
+    double least = kCannotRun;
+    for (KindId kind = 0; kind < facts.kind_count(); ++kind) {
+      least = std::min(least, facts.class_us(group, kind));
+    }
+    us.push_back(least);
+  }
+  std::sort(us.begin(), us.end(), std::greater<>());
+  std::vector<double> sum(us.size() + 1, 0);
+  std::partial_sum(us.begin(), us.end(), sum.begin() + 1);
+  const auto devices = static_cast<std::size_t>(facts.problem().cluster().device_count());
+  double best = 0;
+  for (std::size_t k = 1; k * devices < us.size(); ++k) {
+    best = std::max(best, sum[k * devices + 1] - sum[k * devices - k]);
+  }
+  return best - (1 - kRounding) * sum.back();
+}
+
 }  // namespace
 
 void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   bounds.push_back({largest_class_us(facts), "largest op or co-location class"});
+  if (const double us = crowded_classes_us(facts); us > 0) {
+    bounds.push_back({us, "largest classes, two or more on one device"});
+  }
   const Work work = collect(facts);
   bounds.push_back({best_value(work, /*with_memory=*/false), "total work"});
   const bool short_of_memory =

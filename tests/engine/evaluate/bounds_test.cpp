@@ -202,6 +202,34 @@ TEST_CASE("lower_bounds: what memory forces") {
   }
 }
 
+TEST_CASE("lower_bounds: heads, work and tails") {
+  // One op, then four that can share two devices, then one: 5 + 4 * 2 / 2 + 7, transfers apart.
+  GraphBuilder builder("diamond");
+  TensorInfo info;
+  info.bytes = 0;
+  for (OpId op = 0; op < 6; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    builder.add_output(op, info);
+  }
+  for (OpId op = 1; op < 5; ++op) {
+    builder.add_input(op, 0);
+    builder.add_input(5, op);
+  }
+  const auto problem =
+      make_problem(builder.build(), cluster_of({device("a", "x"), device("b", "x")}, 0),
+                   costs_of({{5, 2, 2, 2, 2, 7}}));
+  CHECK(bound_named(*problem, "heads, work and tails") == doctest::Approx(16));
+  CHECK(optimum(problem) == doctest::Approx(16));
+  CHECK(lower_bound(*problem).source == "heads, work and tails");
+}
+
+TEST_CASE("lower_bounds: three classes on two devices put two on one") {
+  const auto problem = make_problem(
+      independent(3), cluster_of({device("a", "x"), device("b", "x")}), costs_of({{5, 4, 4}}));
+  CHECK(lower_bound(*problem).us == doctest::Approx(8));
+  CHECK(optimum(problem) == doctest::Approx(8));
+}
+
 TEST_CASE("lower_bounds: co-located ops run one after the other") {
   GraphBuilder builder("together");
   for (OpId op = 0; op < 4; ++op) {
