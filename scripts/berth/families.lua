@@ -1,0 +1,121 @@
+-- Families of graphs, for learning what carries over from one graph to another.
+--
+-- Each family draws architectures by a seed and builds their training graphs (forward pass, gradients,
+-- optimizer) with real shapes, for roofline costs; they stand for the families on which Placeto's
+-- generalization was measured (Addanki et al., 2019), of which measured costs are public, not models:
+--
+--   families.cifar10  image classifiers of ENAS's convolution cells     128 groups
+--   families.ptb      language models of ENAS's recurrent cells         128 groups
+--   families.nmt      translation, varied in length and batch           160 groups
+--
+-- The files in families/ tell each design's source and what it leaves out. Groups are what Placeto's
+-- authors are remembered to have used, for `berth.problem`.
+--
+--   local train, test = families.split(families.ptb { seed = 1 })
+
+local berth = require "berth"
+
+local families = {}
+
+-- The names of all families.
+families.names = { "cifar10", "ptb", "nmt" }
+
+-- Groups by family.
+families.groups = { cifar10 = 128, ptb = 128, nmt = 160 }
+
+local function read_options(given, defaults)
+  local options = {}
+  for name, default in pairs(defaults) do options[name] = default end
+  for name, value in pairs(given or {}) do
+    if defaults[name] == nil then
+      local known = {}
+      for key in pairs(defaults) do known[#known + 1] = key end
+      table.sort(known)
+      error(("unknown option '%s'; known: %s"):format(tostring(name), table.concat(known, ", ")), 3)
+    end
+    if type(value) ~= "number" then
+      error(("option '%s': number expected, got %s"):format(name, type(value)), 3)
+    end
+    options[name] = value
+  end
+  return options
+end
+
+-- The same text for the same values.
+local function text_of(value)
+  if type(value) ~= "table" then return tostring(value) end
+  local parts = {}
+  for key, entry in pairs(value) do parts[#parts + 1] = tostring(key) .. "=" .. text_of(entry) end
+  table.sort(parts)
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+local ATTEMPTS = 1000
+
+-- An architecture that was not drawn before, lest one that is trained on be tested on.
+local function draw_new(generator, random, drawn)
+  for _ = 1, ATTEMPTS do
+    local architecture = generator.sample(random)
+    local text = text_of(architecture)
+    if not drawn[text] then
+      drawn[text] = true
+      return architecture
+    end
+  end
+end
+
+local function draw(family, given)
+  local options = read_options(given, { count = 32, seed = 1 })
+  if options.count < 1 or options.count % 1 ~= 0 then
+    error(("option 'count': integer >= 1 expected, got %s"):format(options.count), 2)
+  end
+  local generator = require("berth.families." .. family)
+  local random, drawn, graphs = berth.random(options.seed), {}, {}
+  for i = 1, options.count do
+    local architecture = draw_new(generator, random, drawn)
+    if not architecture then
+      error(("option 'count': the family has hardly more than %d different graphs"):format(i - 1), 2)
+    end
+    graphs[i] = generator.build(("%s_%d_%d"):format(family, options.seed, i), architecture)
+  end
+  return graphs
+end
+
+-- Image classifiers, language models, translation.
+--   ARGS    options  table, all optional:
+--             count  graphs, default 32
+--             seed   default 1; the same seed gives the same graphs on every machine, the first ones
+--                    whatever the count
+--   RETURN  array of berth.Graph, all different, named family_seed_number
+function families.cifar10(options) return draw("cifar10", options) end
+function families.ptb(options) return draw("ptb", options) end
+function families.nmt(options) return draw("nmt", options) end
+
+-- Splits at random into graphs to train on and graphs to test on; either part keeps the order.
+--   ARGS    graphs   array of anything
+--           options  table, all optional:
+--             test   share of the test part, 0 .. 1, default 0.25; rounded to whole graphs
+--             seed   default 1
+--   RETURN  train, test: arrays
+function families.split(graphs, options)
+  options = read_options(options, { test = 0.25, seed = 1 })
+  if not (options.test >= 0 and options.test <= 1) then
+    error(("option 'test': 0 .. 1 expected, got %s"):format(options.test), 2)
+  end
+  local random, order = berth.random(options.seed), {}
+  for i = 1, #graphs do order[i] = i end
+  for i = #order, 2, -1 do
+    local j = random:integer(i)
+    order[i], order[j] = order[j], order[i]
+  end
+  local held = {}
+  for i = 1, math.floor(#graphs * options.test + 0.5) do held[order[i]] = true end
+  local train, test = {}, {}
+  for i, graph in ipairs(graphs) do
+    local part = held[i] and test or train
+    part[#part + 1] = graph
+  end
+  return train, test
+end
+
+return families
