@@ -179,6 +179,13 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
   if (!searches) return;
   add_integer(app, "--groups", groups, 1, std::numeric_limits<GroupId>::max(),
               "place at most this many groups of ops; default: every op");
+  add_checked(
+      app, "--grouping", grouping, "NAME",
+      "how ops are grouped: colocation (every op, but for what must stay together), "
+      "icml2017 (LSTM steps and runs of convolutions, and what serves only one of them), "
+      "placeto (icml2017, then merged along the heaviest edges to --groups), balanced (merged "
+      "to --groups of even size); default: balanced with --groups, else colocation",
+      [](const std::string& text) { (void)grouping_from_name(text); });
   add_integer(app, "--threads", threads, 1, kMaxThreads,
               "threads that evaluate placements; default: all cores");
 }
@@ -222,6 +229,7 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
   text("objective", choices.objective);
   text("semantics", choices.semantics);
   number("groups", choices.groups);
+  text("grouping", choices.grouping);
   number("threads", choices.threads);
   number("seed", search.seed);
   if (!search.budget) {
@@ -252,8 +260,11 @@ std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& 
   const auto cluster = load_cluster(*choices.cluster);
   const auto graph = load_model(engine, model);
   const auto costs = make_costs(engine, *graph, *cluster, choices.costs);
-  const auto groups =
-      choices.groups ? coarsen(*graph, *costs, static_cast<GroupId>(*choices.groups)) : nullptr;
+  std::optional<Grouping> grouping;
+  if (choices.grouping) grouping = grouping_from_name(*choices.grouping);
+  std::optional<GroupId> count;
+  if (choices.groups) count = static_cast<GroupId>(*choices.groups);
+  const auto groups = make_groups(*graph, *costs, grouping, count);
   ProblemOptions options;
   if (choices.objective) options.objective = objective_from_name(*choices.objective);
   if (choices.semantics) options.semantics = semantics_from_name(*choices.semantics);

@@ -31,6 +31,7 @@ struct ProblemChoices {
   std::optional<std::string> cluster;
   std::optional<std::string> costs;
   std::optional<std::int64_t> groups;
+  std::optional<std::string> grouping;
   std::optional<std::string> objective;
   std::optional<std::string> semantics;
   std::optional<int> threads;

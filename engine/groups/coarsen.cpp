@@ -1,4 +1,5 @@
-// Coarsening in three phases, each only as far as it is needed:
+// Coarsening of any groups (`balanced`: of the finest, with sizes kept even) in three phases, each
+// only as far as it is needed:
 //   1. contract the heaviest edge that creates no cycle (contraction.h);
 //   2. merge neighbours in the resulting topological order, the cheapest pair first;
 //   3. where device kinds or constraints forbid what is left, order the groups so that those that
@@ -15,11 +16,18 @@
 #include "berth/error.h"
 #include "berth/groups.h"
 #include "groups/contraction.h"
+#include "groups/costs_check.h"
 #include "groups/merge_rules.h"
 #include "support/text.h"
 
 namespace berth {
 namespace {
+
+/// Edges that one search for another path may look at. From the finest groups long searches are
+/// many and their edges seldom contractible: at 100,000 ops this bounds coarsening to a fraction of
+/// a second. From coarse ones nearly every search can be completed.
+constexpr std::int32_t kQuickSearch = 200;
+constexpr std::int32_t kThoroughSearch = 4000;
 
 std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
@@ -32,12 +40,15 @@ struct Part {
   MergeRules::State may;
 };
 
+enum class Sizes { even, any };
+
 class Coarsening {
  public:
-  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count,
+  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count, Sizes sizes,
              const Constraints* constraints)
       : base_(base),
         count_(count),
+        sizes_(sizes),
         rules_(costs, constraints),
         parts_(at(base.count())),
         part_of_(at(base.count())),
@@ -92,6 +103,7 @@ class Coarsening {
 
   /// Not past twice the mean, in compute or in parameters; what adds nothing is always welcome.
   [[nodiscard]] bool size_allows(std::int32_t a, std::int32_t b) const {
+    if (sizes_ == Sizes::any) return true;
     const Part& p = parts_[at(a)];
     const Part& q = parts_[at(b)];
     const auto fits = [](double x, double y, double mean) {
@@ -112,7 +124,7 @@ class Coarsening {
 
   /// Phase 1; the parts in topological order.
   std::vector<std::int32_t> contract_heavy_edges() {
-    Contraction graph(base_);
+    Contraction graph(base_, sizes_ == Sizes::any ? kThoroughSearch : kQuickSearch);
     using Entry =
         std::pair<std::int64_t, Contraction::EdgeId>;  // (bytes, -edge): heavy, then early
     std::priority_queue<Entry> heaviest;
@@ -237,6 +249,7 @@ class Coarsening {
 
   const Groups& base_;
   GroupId count_;
+  Sizes sizes_;
   MergeRules rules_;
   std::vector<Part> parts_;            // by the base group that survives
   std::vector<std::int32_t> part_of_;  // union-find over base groups
@@ -244,25 +257,33 @@ class Coarsening {
   GroupId left_;
 };
 
+void require_count(const Graph& graph, GroupId count) {
+  if (count >= 1) return;
+  throw Error(ErrorCode::invalid_argument, cat("cannot coarsen graph '", graph.name(), "' to ",
+                                               count, " groups; ask for at least 1"));
+}
+
 }  // namespace
 
 std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count,
                                       const Constraints* constraints) {
-  if (count < 1) {
-    throw Error(ErrorCode::invalid_argument, cat("cannot coarsen graph '", graph.name(), "' to ",
-                                                 count, " groups; ask for at least 1"));
-  }
+  require_count(graph, count);
   std::shared_ptr<const Groups> base =
       constraints != nullptr ? constraints->classes() : colocation_groups(graph);
   if (base->count() <= count) return base;
-  if (costs.kind_count() == 0 ||
-      costs.of_kind(0).size() != static_cast<std::size_t>(graph.op_count())) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("the costs (", costs.source(), ") are not for graph '", graph.name(),
-                    "'; make them from it"));
-  }
+  groups::require_costs_of(graph, costs);
   return std::make_shared<const Groups>(
-      graph, Coarsening(graph, costs, *base, count, constraints).run(graph));
+      graph, Coarsening(graph, costs, *base, count, Sizes::even, constraints).run(graph));
+}
+
+std::shared_ptr<const Groups> placeto_groups(const Graph& graph, const Costs& costs,
+                                             GroupId count) {
+  require_count(graph, count);
+  std::shared_ptr<const Groups> base = icml2017_groups(graph, costs);
+  if (base->count() <= count) return base;
+  return std::make_shared<const Groups>(
+      graph,
+      Coarsening(graph, costs, *base, count, Sizes::any, /*constraints=*/nullptr).run(graph));
 }
 
 }  // namespace berth

@@ -6,18 +6,15 @@
 namespace berth {
 namespace {
 
-/// Edges one search may look at. Longer searches are rare and their edges seldom contractible; at
-/// 100,000 ops this bounds the whole coarsening to a fraction of a second.
-constexpr std::int32_t kSearchLimit = 200;
-
 std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
 }  // namespace
 
-Contraction::Contraction(const Groups& groups)
-    : position_(at(groups.count())),
+Contraction::Contraction(const Groups& groups, std::int32_t search_limit)
+    : search_limit_(search_limit),
+      position_(at(groups.count())),
       alive_(at(groups.count()), true),
       visited_(at(groups.count()), 0) {
   std::iota(position_.begin(), position_.end(), 0);
@@ -82,7 +79,7 @@ Contraction::Search Contraction::reach(const Direction& direction, Node from, No
     for (EdgeId edge = direction.links[at(node)].first; edge >= 0;
          edge = direction.hooks[at(edge)].next) {
       if (edge == skipped) continue;
-      if (++looked_at > kSearchLimit) return Search::too_long;
+      if (++looked_at > search_limit_) return Search::too_long;
       const Node other = head(direction, edge);
       if (other == to) return Search::reached;
       const bool inside = forward ? position_[at(other)] < position_[at(to)]

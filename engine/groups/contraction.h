@@ -25,7 +25,8 @@ class Contraction {
   using Node = std::int32_t;
   using EdgeId = std::int32_t;
 
-  explicit Contraction(const Groups& groups);
+  /// `search_limit`: edges that one search may look at.
+  Contraction(const Groups& groups, std::int32_t search_limit);
 
   struct Edge {
     Node src;
@@ -82,6 +83,7 @@ class Contraction {
                std::vector<Node>& found);
   void reorder(Node u, Node v, Node survivor);
 
+  std::int32_t search_limit_;
   std::vector<Edge> edges_;
   std::unordered_map<std::uint64_t, EdgeId> edge_of_;
   Direction out_;

@@ -1,4 +1,4 @@
-// berth.coarsen, berth.colocation, berth.groups: ops that are placed together.
+// berth.groups, berth.make_groups, berth.colocation, berth.coarsen: ops that are placed together.
 #include "berth/groups.h"
 #include "call.h"
 #include "objects.h"
@@ -29,6 +29,17 @@ int make_coarse(Call& call) {
   const auto costs = call.argument(2, "costs").object<const Costs>();
   const auto count = static_cast<GroupId>(call.argument(3, "count").integer(1, kMaxLabel));
   return call.made(coarsen(*graph, *costs, count));
+}
+
+int make_by_name(Call& call) {
+  const auto graph = call.argument(1, "graph").object<const Graph>();
+  const auto costs = call.argument(2, "costs").object<const Costs>();
+  const Grouping grouping = grouping_from_name(call.argument(3, "grouping").text());
+  std::optional<GroupId> count;
+  if (const Value value = call.argument(4, "count"); value.present()) {
+    count = static_cast<GroupId>(value.integer(1, kMaxLabel));
+  }
+  return call.made(make_groups(*graph, *costs, grouping, count));
 }
 
 int count(Call& call) {
@@ -89,6 +100,7 @@ int expand(Call& call) {
 }
 
 constexpr Binding kFunctions[] = {{"berth.groups", &make},
+                                  {"berth.make_groups", &make_by_name},
                                   {"berth.colocation", &make_colocation},
                                   {"berth.coarsen", &make_coarse}};
 constexpr Binding kMethods[] = {

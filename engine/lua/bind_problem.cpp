@@ -40,12 +40,19 @@ std::shared_ptr<const Costs> costs_of(Engine& engine, const Value& value, const 
 }
 
 /// Without a word about groups: the finest.
-std::shared_ptr<const Groups> groups_of(const Value& value, const Graph& graph,
-                                        const Costs& costs) {
-  if (!value.present()) return nullptr;
-  if (!value.is_number()) return value.object<const Groups>();
-  const auto count = static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
-  return coarsen(graph, costs, count);
+std::shared_ptr<const Groups> groups_of(const Value& value, const Value& grouping,
+                                        const Graph& graph, const Costs& costs) {
+  std::optional<GroupId> count;
+  if (value.present()) {
+    if (!value.is_number()) {
+      if (grouping.present()) grouping.fail("either a grouping or groups that are made already");
+      return value.object<const Groups>();
+    }
+    count = static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
+  }
+  std::optional<Grouping> chosen;
+  if (grouping.present()) chosen = grouping_from_name(grouping.text());
+  return make_groups(graph, costs, chosen, count);
 }
 
 int make(Call& call) {
@@ -56,6 +63,7 @@ int make(Call& call) {
   const auto cluster = cluster_of(fields.get("cluster"));
   const Value costs_value = fields.get("costs");
   const Value groups_value = fields.get("groups");
+  const Value grouping = fields.get("grouping");
   ProblemOptions options;
   if (const Value objective = fields.get("objective"); objective.present()) {
     options.objective = objective_from_name(objective.text());
@@ -71,7 +79,7 @@ int make(Call& call) {
   }
   fields.finish();
   const auto costs = costs_of(call.state.engine, costs_value, *graph, *cluster);
-  const auto groups = groups_of(groups_value, *graph, *costs);
+  const auto groups = groups_of(groups_value, grouping, *graph, *costs);
   return call.made(std::make_shared<ProblemObject>(
       std::make_shared<const Problem>(graph, cluster, costs, groups, options)));
 }

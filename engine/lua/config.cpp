@@ -19,10 +19,10 @@ struct Setting {
   Kind kind;
 };
 constexpr Setting kSettings[] = {
-    {"cluster", Kind::text},    {"policy", Kind::text},    {"policies", Kind::names},
-    {"objective", Kind::text},  {"semantics", Kind::text}, {"costs", Kind::text},
-    {"groups", Kind::count},    {"seed", Kind::count},     {"threads", Kind::count},
-    {"budget", Kind::duration},
+    {"cluster", Kind::text},   {"policy", Kind::text},     {"policies", Kind::names},
+    {"objective", Kind::text}, {"semantics", Kind::text},  {"costs", Kind::text},
+    {"groups", Kind::count},   {"grouping", Kind::text},   {"seed", Kind::count},
+    {"threads", Kind::count},  {"budget", Kind::duration},
 };
 
 OptionValue read_setting(const Value& value, Kind kind) {

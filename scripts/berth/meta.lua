@@ -155,10 +155,19 @@ function berth.colocation(graph) end
 ---@return berth.Groups
 function berth.coarsen(graph, costs, count) end
 
+---Groups by the name of how they are made: "colocation" and "icml2017" find the number of groups
+---themselves; "placeto" and "balanced" (which is `berth.coarsen`) merge until at most `count` are left.
+---@param graph berth.Graph
+---@param costs berth.Costs
+---@param grouping "colocation" | "icml2017" | "placeto" | "balanced"
+---@param count? integer
+---@return berth.Groups
+function berth.make_groups(graph, costs, grouping, count) end
+
 ---What is to be solved. Costs default to those stated with the graph where it states any, else to
----"roofline"; groups to the finest (a number coarsens); the objective to latency; the semantics to
+---"roofline"; groups to the finest (a number coarsens, by `grouping` as in `berth.make_groups`); the objective to latency; the semantics to
 ---dataflow. The gaps are of placeto semantics.
----@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number }
+---@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, grouping?: string, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number }
 ---@return berth.Problem
 function berth.problem(problem) end
 

@@ -142,6 +142,20 @@ TEST_CASE("--groups coarsens what the policy places") {
   CHECK(json["groups"] == 2);
 }
 
+TEST_CASE("--grouping says how") {
+  const Workplace work;
+  const Json balanced =
+      work.berth_json(place("single", {"--json", "--grouping", "balanced", "--groups", "2"}));
+  CHECK(balanced["groups"] == 2);
+  const Json icml2017 = work.berth_json(place("single", {"--json", "--grouping", "icml2017"}));
+  CHECK(icml2017["groups"] >= 1);
+  const ProcessResult no_count = work.berth(place("single", {"--grouping", "placeto"}));
+  CHECK(no_count.status == 1);
+  CHECK(no_count.err.find("say how many") != std::string::npos);
+  work.write("how.lua", "return { grouping = 'placeto', groups = 1 }");
+  CHECK(work.berth_json(place("single", {"--json", "--config", "how.lua"}))["groups"] == 1);
+}
+
 TEST_CASE("--trace writes a step that trace viewers open") {
   const Workplace work;
   const ProcessResult result = work.berth(place("single", {"--trace", "step.json"}));

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/cluster.h"
@@ -62,7 +64,8 @@ class BERTH_EXPORT Groups {
   bool acyclic_ = true;
 };
 
-/// The finest groups a placement may use: one per op, ops of one co-location class together.
+/// The finest groups a placement may use: one per op, ops of one co-location class together
+/// (TensorFlow's co-location groups: `_class`, variables with the ops that change them).
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> colocation_groups(const Graph& graph);
 
 /// At most `count` groups (more only where devices' kinds or `constraints` forbid a merge),
@@ -82,6 +85,49 @@ class BERTH_EXPORT Groups {
                                                                  const Costs& costs,
                                                                  const Groups& groups,
                                                                  const Constraints& constraints);
+
+/// The heuristics of Mirhoseini et al., "Device Placement Optimization with Reinforcement
+/// Learning", ICML 2017 (PAPERS B3), in their order:
+///   1. `colocation_groups`;
+///   2. per-model rules, by layers (layers.h): every step of an LSTM layer is a group, and so are
+///      every other layer with weights and up to four convolution and pooling layers in a row
+///      ("several", there) that no branch enters or leaves;
+///   3. a group whose outputs are consumed by one group alone joins it, to a fixpoint, except that
+///      what 2 made a group joins nothing.
+/// A class of 1 whose ops are of several layers goes with the first. Where the groups of 1 have no
+/// cycle, as without gradients, 3 is done once, on the groups of 2 (the fixpoint of a graph with
+/// one result would be a single group), and the result has none either. Merging never joins ops
+/// without a common kind. Deterministic. Throws Error(invalid_argument) for another graph's costs.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> icml2017_groups(const Graph& graph,
+                                                                         const Costs& costs);
+
+/// At most `count` groups (more only where devices' kinds forbid a merge): `icml2017_groups`,
+/// merged along the heaviest edge (bytes) that creates no cycle, whatever the sizes, as Addanki et
+/// al., "Placeto", NeurIPS 2019, are reported to do (PAPERS A5, F-23). Where no edge is left to
+/// merge along, neighbours in topological order merge, the cheapest pair first. Deterministic.
+/// Throws Error(invalid_argument) for count < 1 and for the costs of another graph.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> placeto_groups(const Graph& graph,
+                                                                        const Costs& costs,
+                                                                        GroupId count);
+
+/// The ways of grouping, each named after its source.
+enum class Grouping {
+  colocation,  ///< colocation_groups
+  icml2017,    ///< icml2017_groups
+  placeto,     ///< placeto_groups
+  balanced,    ///< coarsen
+};
+
+/// Throws Error(invalid_argument) listing the known names.
+[[nodiscard]] BERTH_EXPORT Grouping grouping_from_name(std::string_view name);
+[[nodiscard]] BERTH_EXPORT std::string_view grouping_name(Grouping grouping) noexcept;
+
+/// The groups that a user asks for: without `grouping`, balanced where there is a `count` and
+/// colocation where not. Throws Error(invalid_argument) for placeto or balanced without a count and
+/// for one of the others with it, and what the function of the grouping throws.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> make_groups(
+    const Graph& graph, const Costs& costs, std::optional<Grouping> grouping,
+    std::optional<GroupId> count);
 
 /// The graph without the ops that no op of `fetches` needs (names of ops, or of outputs; empty =
 /// every op without consumers that is not a bare constant). Ops keep their order and

@@ -71,6 +71,26 @@ check.test("groups map ops and tell the graph between them", function()
   check.equal(berth.coarsen(graph, costs, 2):count(), 2)
 end)
 
+check.test("groups by the name of how they are made", function()
+  local graph = models.diamond()
+  local cluster = models.cluster(2)
+  local costs = berth.costs("stated", graph, cluster)
+  check.equal(berth.make_groups(graph, costs, "colocation"):count(), 4)
+  check.equal(berth.make_groups(graph, costs, "balanced", 2):count(), 2)
+  check.equal(berth.make_groups(graph, costs, "placeto", 1):count(), 1)
+  -- b and c have one consumer, a has two.
+  local icml2017 = berth.make_groups(graph, costs, "icml2017")
+  check.equal({ icml2017:of(1), icml2017:of(2), icml2017:of(3), icml2017:of(4) }, { 1, 2, 2, 2 })
+  check.equal(berth.problem { graph = graph, cluster = cluster, grouping = "icml2017" }:groups():count(), 2)
+  check.equal(berth.problem { graph = graph, cluster = cluster, grouping = "placeto", groups = 1 }
+    :groups():count(), 1)
+  check.fails("did you mean 'placeto'", berth.make_groups, graph, costs, "placetto", 2)
+  check.fails("finds the number of groups itself", berth.make_groups, graph, costs, "icml2017", 2)
+  check.fails("say how many", berth.make_groups, graph, costs, "placeto")
+  check.fails("made already", berth.problem,
+    { graph = graph, cluster = cluster, groups = icml2017, grouping = "placeto" })
+end)
+
 check.test("bad groups are refused", function()
   local graph = models.diamond()
   check.fails("berth.groups: .", berth.groups, graph, { 1, 2 })
