@@ -1,0 +1,36 @@
+// What a person who knows the network would do: a part of the machine for every layer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/graph.h"
+#include "berth/layers.h"
+
+namespace berth::policies {
+
+/// The parts are numbered from 0; the number says which device in turn.
+struct Recipe {
+  std::vector<int> part_of_layer;
+  std::string text;  ///< what was done, for people
+};
+
+/// One recurrent layer (all steps with the same weights) per part, in the order in which the layers
+/// start; layers before them with the first, all that comes after any (attention, softmax) with the
+/// last. Empty without recurrent layers.
+[[nodiscard]] std::optional<Recipe> recurrent_layer_per_part(const Graph& graph,
+                                                             const Layers& layers, int parts);
+
+/// Parallel branches apart: the longest of a block stays on part 0 with all that is in no block,
+/// the others follow on parts 1, 2, ... and around. Blocks go by scopes ("branch_2", "combine_0",
+/// "tower_1", "comb_iter_3") and, where no names tell, by the concatenations that end them. Empty
+/// where no block has two branches with layers.
+[[nodiscard]] std::optional<Recipe> branch_per_part(const Graph& graph, const Layers& layers,
+                                                    int parts);
+
+/// Contiguous parts with equally many layers that have weights. Empty without any.
+[[nodiscard]] std::optional<Recipe> equal_layers_per_part(const Graph& graph, const Layers& layers,
+                                                          int parts);
+
+}  // namespace berth::policies
