@@ -80,6 +80,36 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiment explains its usage") {
   }
 }
 
+TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smallest graph") {
+  run(R"(
+    local lines = {}
+    print = function(text) lines[#lines + 1] = tostring(text) end
+    io.write = print
+    output = function() return table.concat(lines, "\n") end)");
+  const auto script = test::source_path("scripts/experiments/baselines.lua");
+  const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
+  host.run_script(script, {graph});
+  host.run_script(script, {graph, "--gpus", "2", "--grouping", "icml2017", "--format", "markdown"});
+  run(R"(
+    local text = output()
+    assert(text:find("CPU +1 GPU +Scotch +MinCut +Expert"), text)
+    assert(text:find("nmt_tiny%S* +2 +%d+%.%d%d +%d+%.%d%d"), text)
+    assert(text:find("| nmt_tiny%S* | +2 |"), text)
+    assert(text:find("4 recurrent layers, one per device", 1, true), text))");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string_view message;
+  } cases[] = {{{"--gpus", "3"}, "--gpus: 2, 4 or both, got '3'"},
+               {{"--seed", "x"}, "--seed: number expected, got 'x'"},
+               {{"--format", "csv"}, "--format: text or markdown, got 'csv'"},
+               {{"--cluster", "k80x4"}, "unknown option '--cluster'"},
+               {{"--gpus"}, "--gpus: a value is missing"}};
+  for (const auto& bad : cases) {
+    test::expect_error(ErrorCode::invalid_argument, {bad.message, "usage:"},
+                       [&] { host.run_script(script, bad.arguments); });
+  }
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdown") {
   run(R"(
     local lines = {}
