@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "berth/evaluator.h"
@@ -160,6 +161,34 @@ TEST_CASE("MoveEvaluator: loads do not depend on the moves that led to them") {
                        fresh.reset(walked.placement());
                        CHECK(walked.objective_us() == fresh.objective_us());
                      });
+}
+
+TEST_CASE("MoveEvaluator: threads share a simulator") {
+  for (const Semantics semantics : kBoth) {
+    for (const Objective objective : {Objective::latency, Objective::throughput}) {
+      Random random(5);
+      const auto problem = tangled_problem(random, semantics, objective, {.ops = 80, .devices = 4});
+      const auto simulator = std::make_shared<const Simulator>(problem);
+      double results_us[3] = {-1, -2, -3};
+      std::vector<std::thread> threads;
+      for (double& result_us : results_us) {
+        threads.emplace_back([&] {
+          Random same(9);
+          MoveEvaluator evaluator(simulator);
+          evaluator.reset(any_placement(same, *problem));
+          for (int step = 0; step < 60; ++step) {
+            (void)evaluator.propose(any_moves(same, *problem, 2),
+                                    step % 2 == 0 ? kCannotRun : evaluator.objective_us());
+            if (step % 3 == 0) evaluator.accept();
+          }
+          result_us = evaluator.objective_us();
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+      CHECK(results_us[0] == results_us[1]);
+      CHECK(results_us[1] == results_us[2]);
+    }
+  }
 }
 
 TEST_CASE("MoveEvaluator: a proposal leaves the placement kept alone") {
