@@ -13,20 +13,21 @@ constexpr std::int64_t kMovesPerStep = 64;
 
 }  // namespace
 
-Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, const Units& units)
-    : simulator_(simulator), units_(units), landscape_(simulator), proposer_(units) {
+Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains)
+    : simulator_(simulator), grains_(grains), landscape_(simulator) {
+  for (const Units& units : grains) proposers_.emplace_back(units);
   const bool throughput = simulator->problem().options().objective == Objective::throughput;
   // About a microsecond for a move of a load, 50 ns per op for a step.
   const std::int64_t ops = throughput ? 20 : simulator->problem().graph().op_count();
   moves_per_poll_ = std::clamp<std::int64_t>(20000 / ops, 1, 1024);
 }
 
-void Annealer::find_hot() {
+const std::vector<UnitId>& Annealer::find_hot(const Units& units) {
   hot_.clear();
   if (landscape_.busiest() != kNoDevice) {
     const auto placement = landscape_.placement();
-    for (const UnitId unit : units_.movable()) {
-      if (placement[static_cast<std::size_t>(units_.ops(unit).front())] == landscape_.busiest()) {
+    for (const UnitId unit : units.movable()) {
+      if (placement[static_cast<std::size_t>(units.ops(unit).front())] == landscape_.busiest()) {
         hot_.push_back(unit);
       }
     }
@@ -34,17 +35,18 @@ void Annealer::find_hot() {
     const StepTrace trace = simulator_->trace(landscape_.placement());
     for (const CriticalStep& step : trace.critical_path) {
       if (step.op == kNoOp) continue;
-      const UnitId unit = units_.of(step.op);
-      if (units_.devices(unit).size() > 1) hot_.push_back(unit);
+      const UnitId unit = units.of(step.op);
+      if (units.devices(unit).size() > 1) hot_.push_back(unit);
     }
   }
-  proposer_.set_hot(hot_);
+  return hot_;
 }
 
 Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
                        const std::function<bool()>& stop) {
   Random random(seed);
-  proposer_.forget();
+  Proposer& proposer = proposers_[schedule.grain];
+  proposer.forget();
   landscape_.reset(start.placement);
   landscape_.sharpen(Landscape::kBlunt);
   Solution best = start;
@@ -54,27 +56,27 @@ Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uin
   double temperature_us = schedule.hottest_us;
   for (std::int64_t i = 0; i < schedule.moves; ++i) {
     if (i % moves_per_poll_ == 0 && stop()) break;
-    if (i % kMovesPerLook == 0) find_hot();
+    if (i % kMovesPerLook == 0) proposer.set_hot(find_hot(grains_[schedule.grain]));
     if (i % kMovesPerStep == 0) {
       const double progress = static_cast<double>(i) / static_cast<double>(schedule.moves);
       temperature_us = schedule.hottest_us * std::exp(cooling * progress);
       landscape_.sharpen(Landscape::kBlunt + static_cast<int>(progress * kSteps));
     }
-    const auto moves = proposer_.draw(landscape_.placement(), schedule.reach, random);
+    const auto moves = proposer.draw(landscape_.placement(), schedule.reach, random);
     if (moves.empty() || !keeps_apart(moves)) continue;
     // exp(-(new - old) / T) > u  <=>  new < old - T ln u
     const double before_us = landscape_.energy_us();
     const double cutoff_us = before_us - temperature_us * std::log(random.uniform() + 1e-300);
     const bool accepted = landscape_.below(moves, cutoff_us);
     if (accepted) landscape_.accept();
-    proposer_.learn(accepted && landscape_.energy_us() < before_us);
+    proposer.learn(accepted && landscape_.energy_us() < before_us);
     if (accepted) keep_if_better(best);
   }
   return best;
 }
 
 bool Annealer::keeps_apart(std::span<const Move> moves) {
-  const std::vector<bool>& separated = units_.separated();
+  const std::vector<bool>& separated = grains_.front().separated();
   const auto concerned = [&](const Move& move) {
     return separated[static_cast<std::size_t>(move.op)];
   };

@@ -28,9 +28,11 @@ struct Solution {
 /// [thread-compatible: one per thread; its result depends on the arguments of `run` alone]
 class Annealer {
  public:
-  Annealer(const std::shared_ptr<const Simulator>& simulator, const Units& units);
+  /// `grains` (fine first) must outlive the annealer.
+  Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains);
 
   struct Schedule {
+    std::size_t grain;   ///< index of what is moved
     std::int64_t moves;  ///< proposals
     double hottest_us;   ///< first temperature
     double coldest_us;   ///< last one
@@ -42,15 +44,15 @@ class Annealer {
                const std::function<bool()>& stop);
 
  private:
-  void find_hot();
+  [[nodiscard]] const std::vector<UnitId>& find_hot(const Units& units);
   /// Whether `moves` leave apart what constraints separate.
   [[nodiscard]] bool keeps_apart(std::span<const Move> moves);
   void keep_if_better(Solution& best) const;
 
   std::shared_ptr<const Simulator> simulator_;
-  const Units& units_;
+  std::span<const Units> grains_;
   Landscape landscape_;
-  Proposer proposer_;
+  std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;
   Placement trial_;
   std::int64_t moves_per_poll_;

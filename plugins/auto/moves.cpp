@@ -91,8 +91,10 @@ std::size_t Proposer::draw_size(double reach, Random& random) const {
 }
 
 void Proposer::move(std::span<const DeviceId> placement, UnitId unit, DeviceId to) {
-  if (device_of(placement, unit) == to || !units_.can_run(unit, to)) return;
-  for (const OpId op : units_.ops(unit)) moves_.push_back({op, to});
+  if (!units_.can_run(unit, to)) return;
+  for (const OpId op : units_.ops(unit)) {
+    if (placement[at(op)] != to) moves_.push_back({op, to});
+  }
 }
 
 void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kPool = 6;
 /// Proposals per unit of a chain that need not care where it started.
-constexpr std::int64_t kFullLength = 500;
+constexpr std::int64_t kLatencyLength = 1000;
+constexpr std::int64_t kThroughputLength = 500;
 /// Where nobody said how long to search: proposals per unit, proposals at least, and ops to
 /// simulate for them at most.
 constexpr std::int64_t kDefaultMoves = 200;
@@ -18,7 +19,7 @@ constexpr std::int64_t kDefaultLeast = 20'000;
 constexpr std::int64_t kDefaultOps = 50'000'000;
 /// The temperature that a chain of full length starts from, as a share of a unit's mean cost. Loads
 /// change smoothly, steps do not.
-constexpr double kLatencyTemperature = 0.3;
+constexpr double kLatencyTemperature = 0.4;
 constexpr double kThroughputTemperature = 0.06;
 /// And multiples of it that are tried too, with how often they count as having won.
 struct Factor {
@@ -29,6 +30,11 @@ constexpr std::array<Factor, 5> kFactors = {{{1, 8}, {3, 2}, {0.3, 5}, {10, 1}, 
 constexpr int kFactorsTried = 10;
 /// The last temperature, as a share of the first.
 constexpr double kCooling = 0.02;
+/// A chain with fewer proposals per unit begins with coarser units, which are fewer: with the first
+/// grain for which it has plenty per unit. Each coarser grain gets so much of the proposals left.
+constexpr std::int64_t kEnough = 150;
+constexpr std::int64_t kPlenty = 300;
+constexpr double kCoarseShare = 0.4;
 /// How large a region may get, as a share of all units.
 constexpr double kReach = 0.1;
 /// Of the budget: measuring the speed, and quenching the starts.
@@ -51,6 +57,15 @@ double mean_unit_us(const Problem& problem, const Units& units) {
   return count > 0 ? sum / count : 0;
 }
 
+std::vector<Units> units_of(const Problem& problem) {
+  const auto groups = grains(problem);
+  std::vector<Units> all;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    all.emplace_back(problem, groups[i], std::span(groups).subspan(i + 1));
+  }
+  return all;
+}
+
 std::int64_t default_moves(const Problem& problem, const Units& units) {
   const std::int64_t affordable = kDefaultOps / problem.graph().op_count();
   const std::int64_t wanted = std::max(kDefaultMoves * units.count(), kDefaultLeast);
@@ -63,20 +78,24 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
                PlaceContext& context, std::chrono::steady_clock::time_point began)
     : context_(context),
       settings_(settings),
-      units_(*problem),
-      team_(std::make_shared<const Simulator>(problem), units_, settings.threads),
+      grains_(units_of(*problem)),
+      team_(std::make_shared<const Simulator>(problem), grains_, settings.threads),
       random_(context.seed),
       total_moves_(settings.moves),
-      full_length_(kFullLength * units_.count()),
+      length_per_unit_(problem->options().objective == Objective::latency ? kLatencyLength
+                                                                          : kThroughputLength),
+      full_length_(length_per_unit_ * grains_.front().count()),
       began_(began) {
   if (total_moves_ == 0 && !std::isfinite(context.budget_s)) {
-    total_moves_ = default_moves(*problem, units_);
+    total_moves_ = default_moves(*problem, grains_.front());
   }
   const bool latency = problem->options().objective == Objective::latency;
-  const double temperature =
-      (latency ? kLatencyTemperature : kThroughputTemperature) * mean_unit_us(*problem, units_);
+  const double share = latency ? kLatencyTemperature : kThroughputTemperature;
+  for (const Units& units : grains_) {
+    temperature_us_.push_back(share * mean_unit_us(*problem, units));
+  }
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    arms_[i] = {kFactors[i].factor * temperature, kFactorsTried, kFactors[i].won};
+    arms_[i] = {kFactors[i].factor, kFactorsTried, kFactors[i].won};
   }
 }
 
@@ -98,7 +117,7 @@ std::int64_t Search::moves_left() const {
 std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us) {
   bound_us_ = bound_us * (1 + 1e-9);
   for (Solution& start : starts) admit(std::move(start));
-  if (units_.movable().empty()) return pool_;
+  if (grains_.front().movable().empty()) return pool_;
   if (timed()) warm_up();
   if (!over()) quench_starts();
   while (!over()) anneal_round();
@@ -106,17 +125,35 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
 }
 
 /// A chain that is too short to come back from the full heat starts with less.
-Annealer::Schedule Search::schedule(std::int64_t moves, const Arm& arm) const {
-  const double length = static_cast<double>(moves) / static_cast<double>(full_length_);
-  const double hottest_us = arm.temperature_us * std::clamp(std::cbrt(length), 0.1, 1.0);
-  return {std::max<std::int64_t>(moves, 1), hottest_us, hottest_us * kCooling, kReach};
+Annealer::Schedule Search::stage(std::size_t grain, std::int64_t moves, double factor) const {
+  const double length =
+      static_cast<double>(moves) / static_cast<double>(length_per_unit_ * grains_[grain].count());
+  const double hottest_us =
+      factor * temperature_us_[grain] * std::clamp(std::cbrt(length), 0.1, 1.0);
+  return {grain, std::max<std::int64_t>(moves, 1), hottest_us, hottest_us * kCooling, kReach};
+}
+
+std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& arm) const {
+  std::size_t grain = 0;
+  if (moves < kEnough * grains_.front().count()) {
+    while (grain + 1 < grains_.size() && moves < kPlenty * grains_[grain].count()) ++grain;
+  }
+  std::vector<Annealer::Schedule> all;
+  std::int64_t left = moves;
+  for (; grain > 0; --grain) {
+    const auto share = static_cast<std::int64_t>(kCoarseShare * static_cast<double>(left));
+    all.push_back(stage(grain, share, arm.factor));
+    left -= all.back().moves;
+  }
+  all.push_back(stage(0, left, arm.factor));
+  return all;
 }
 
 /// Improves the best start a little, longer each time, until there is a speed to plan with.
 void Search::warm_up() {
   for (std::int64_t moves = 64; !over(); moves *= 2) {
     const double before_s = seconds();
-    std::vector<Task> tasks{{pool_.front(), schedule(moves, arms_[0]), random_.next()}};
+    std::vector<Task> tasks{{pool_.front(), stages(moves, arms_[0]), random_.next()}};
     run_tasks(tasks, {});
     const double took_s = seconds() - before_s;
     moves_per_s_ = static_cast<double>(moves * settings_.threads) / std::max(took_s, 1e-6);
@@ -131,7 +168,7 @@ void Search::quench_starts() {
   for (const Solution& start : pool_) {
     Arm& arm = arms_[tasks.size() % 2];
     const std::int64_t moves = share / static_cast<std::int64_t>(pool_.size());
-    tasks.push_back({start, schedule(std::min(moves, full_length_), arm), random_.next()});
+    tasks.push_back({start, stages(std::min(moves, full_length_), arm), random_.next()});
     arms.push_back(&arm);
   }
   run_tasks(tasks, arms);
@@ -166,7 +203,7 @@ void Search::anneal_round() {
     Arm& arm = rounds_ > 1 ? draw_arm()
                            : arms_[ample ? static_cast<std::size_t>(chain) % arms_.size() : 0];
     const Solution& start = chain % 2 == 0 ? pool_.front() : pool_[random_.below(pool_.size())];
-    tasks.push_back({start, schedule(moves, arm), random_.next()});
+    tasks.push_back({start, stages(moves, arm), random_.next()});
     arms.push_back(&arm);
   }
   run_tasks(tasks, arms);
@@ -176,7 +213,7 @@ void Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
   const double before_us = pool_.front().objective_us;
   std::vector<Solution> results = team_.run(tasks, [this] { return stopped(context_); });
   for (std::size_t i = 0; i < results.size(); ++i) {
-    moves_made_ += tasks[i].schedule.moves;
+    for (const Annealer::Schedule& each : tasks[i].stages) moves_made_ += each.moves;
     if (i < arms.size()) {
       ++arms[i]->tried;
       if (results[i].better_than(tasks[i].start)) ++arms[i]->won;

@@ -5,7 +5,8 @@
 // one has to keep to the neighbourhood of a good start. So the search
 //   1. quenches the best starts, a tenth of the budget;
 //   2. anneals in rounds of equally long chains, as long as the rule above asks for; where the
-//      budget is short, there is one round with all of it. Which temperatures and which of the best
+//      budget is short, there is one round with all of it, and a chain begins with coarser units,
+//      which are fewer. Which temperatures and which of the best
 //      solutions so far to start from is learned from what has led to something.
 // All chains of a round end before the next begins, so that the result depends on the seed and the
 // number of proposals only.
@@ -43,7 +44,7 @@ class Search {
  private:
   /// A temperature to anneal from, and how often that has led to something better.
   struct Arm {
-    double temperature_us;  ///< of a chain of full length
+    double factor;  ///< of the usual temperature
     int tried;
     int won;
   };
@@ -54,7 +55,11 @@ class Search {
   void run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
   void admit(Solution solution);
   [[nodiscard]] Arm& draw_arm();
-  [[nodiscard]] Annealer::Schedule schedule(std::int64_t moves, const Arm& arm) const;
+  /// How a chain of so many proposals spends them.
+  [[nodiscard]] std::vector<Annealer::Schedule> stages(std::int64_t moves, const Arm& arm) const;
+  /// A schedule for one grain; `factor` of the temperature that is usual for its length.
+  [[nodiscard]] Annealer::Schedule stage(std::size_t grain, std::int64_t moves,
+                                         double factor) const;
   [[nodiscard]] bool over() const;
   [[nodiscard]] double seconds() const;  ///< since `began`
   /// Proposals that are left, all threads together; an estimate where time decides.
@@ -63,11 +68,13 @@ class Search {
 
   PlaceContext& context_;
   SearchSettings settings_;
-  Units units_;
+  std::vector<Units> grains_;           // fine first
+  std::vector<double> temperature_us_;  // by grain, of a chain of full length
   Team team_;
   Random random_;
   std::int64_t total_moves_;  // 0: time decides
   std::int64_t moves_made_ = 0;
+  std::int64_t length_per_unit_;
   std::int64_t full_length_;  // of a chain that need not care where it started
   int rounds_ = 0;
   std::chrono::steady_clock::time_point began_;

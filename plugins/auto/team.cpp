@@ -5,11 +5,14 @@
 #include <exception>
 #include <thread>
 
+#include "berth/random.h"
+
 namespace berth::policies {
 
-Team::Team(const std::shared_ptr<const Simulator>& simulator, const Units& units, int threads) {
+Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains,
+           int threads) {
   for (int i = 0; i < threads; ++i) {
-    annealers_.push_back(std::make_unique<Annealer>(simulator, units));
+    annealers_.push_back(std::make_unique<Annealer>(simulator, grains));
   }
 }
 
@@ -24,7 +27,11 @@ std::vector<Solution> Team::run(std::span<const Task> tasks,
     try {
       for (std::size_t i = next++; i < tasks.size(); i = next++) {
         const Task& task = tasks[i];
-        results[i] = annealers_[thread]->run(task.start, task.schedule, task.seed, stop);
+        Random random(task.seed);
+        results[i] = task.start;
+        for (const Annealer::Schedule& stage : task.stages) {
+          results[i] = annealers_[thread]->run(results[i], stage, random.next(), stop);
+        }
       }
     } catch (...) {
       errors[thread] = std::current_exception();

@@ -12,7 +12,7 @@ namespace berth::policies {
 
 struct Task {
   Solution start;
-  Annealer::Schedule schedule;
+  std::vector<Annealer::Schedule> stages;  ///< one after the other, each from the best so far
   std::uint64_t seed;
 };
 
@@ -21,7 +21,8 @@ struct Task {
 class Team {
  public:
   /// `threads` >= 1, the caller's included.
-  Team(const std::shared_ptr<const Simulator>& simulator, const Units& units, int threads);
+  Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains,
+       int threads);
 
   /// One result per task. `should_stop` is asked by the calling thread only; tasks then end early.
   [[nodiscard]] std::vector<Solution> run(std::span<const Task> tasks,

@@ -12,11 +12,27 @@ std::size_t at(std::int32_t id) {
 
 }  // namespace
 
-Units::Units(const Problem& problem) : classes_(problem.finest_groups()) {
+Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
+             std::span<const std::shared_ptr<const Groups>> coarser)
+    : grain_(std::move(grain)) {
   find_able(problem);
   find_separated(problem);
   connect();
-  coarsen_units(problem);
+  for (const auto& groups : coarser) levels_.emplace_back(*groups, *this);
+}
+
+std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem) {
+  constexpr GroupId kFactor = 3;
+  std::vector<std::shared_ptr<const Groups>> all{problem.finest_groups()};
+  const GroupId coarsest = 2 * problem.cluster().device_count();
+  for (GroupId wanted = all.front()->count() / kFactor; wanted >= coarsest && wanted > 1;
+       wanted /= kFactor) {
+    auto groups = coarsen(problem.graph(), problem.costs(), wanted, problem.constraints().get());
+    if (groups->count() >= all.back()->count()) break;
+    all.push_back(std::move(groups));
+  }
+  if (problem.groups().count() < all.front()->count()) all.push_back(problem.shared_groups());
+  return all;
 }
 
 void Units::find_able(const Problem& problem) {
@@ -58,28 +74,13 @@ void Units::connect() {
   begin_.push_back(0);
   for (UnitId unit = 0; unit < count(); ++unit) {
     around.clear();
-    for (const Groups::Edge& edge : classes_->in_edges(unit)) around.push_back(edge.src);
-    for (const Groups::Edge& edge : classes_->out_edges(unit)) around.push_back(edge.dst);
+    for (const Groups::Edge& edge : grain_->in_edges(unit)) around.push_back(edge.src);
+    for (const Groups::Edge& edge : grain_->out_edges(unit)) around.push_back(edge.dst);
     std::sort(around.begin(), around.end());
     around.erase(std::unique(around.begin(), around.end()), around.end());
     neighbours_.insert(neighbours_.end(), around.begin(), around.end());
     begin_.push_back(static_cast<std::uint32_t>(neighbours_.size()));
   }
-}
-
-void Units::coarsen_units(const Problem& problem) {
-  constexpr GroupId kFactor = 3;
-  const GroupId coarsest = 2 * problem.cluster().device_count();
-  GroupId last = count();
-  for (GroupId wanted = count() / kFactor; wanted >= coarsest && wanted > 1; wanted /= kFactor) {
-    const auto groups =
-        coarsen(problem.graph(), problem.costs(), wanted, problem.constraints().get());
-    if (groups->count() >= last) break;
-    last = groups->count();
-    levels_.emplace_back(*groups, *this);
-  }
-  const Groups& given = problem.groups();
-  if (given.count() < count()) levels_.emplace_back(given, *this);
 }
 
 Units::Level::Level(const Groups& groups, const Units& units) {

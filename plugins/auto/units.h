@@ -1,5 +1,5 @@
-// What the search moves: co-location classes, the finest grain a placement may have, and what a
-// proposal needs to know of them.
+// What the search moves: co-location classes, the finest grain a placement may have, or the
+// clusters of a coarser grain, and what a proposal needs to know of them.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,14 @@ using UnitId = GroupId;
 /// [thread-safe: immutable]
 class Units {
  public:
-  explicit Units(const Problem& problem);
+  /// The groups of `grain` are the units; `coarser`, from fine to coarse, become the levels.
+  Units(const Problem& problem, std::shared_ptr<const Groups> grain,
+        std::span<const std::shared_ptr<const Groups>> coarser);
 
-  [[nodiscard]] UnitId count() const noexcept { return classes_->count(); }
-  [[nodiscard]] UnitId of(OpId op) const noexcept { return classes_->of(op); }
+  [[nodiscard]] UnitId count() const noexcept { return grain_->count(); }
+  [[nodiscard]] UnitId of(OpId op) const noexcept { return grain_->of(op); }
   [[nodiscard]] std::span<const OpId> ops(UnitId unit) const noexcept {
-    return classes_->members(unit);
+    return grain_->members(unit);
   }
   /// Units that exchange tensors or signals with `unit`, each once.
   [[nodiscard]] std::span<const UnitId> neighbours(UnitId unit) const noexcept {
@@ -63,9 +65,8 @@ class Units {
   void find_able(const Problem& problem);
   void connect();
   void find_separated(const Problem& problem);
-  void coarsen_units(const Problem& problem);
 
-  std::shared_ptr<const Groups> classes_;
+  std::shared_ptr<const Groups> grain_;
   std::vector<std::uint32_t> begin_;
   std::vector<UnitId> neighbours_;
   std::vector<std::vector<DeviceId>> able_;  // the distinct sets
@@ -74,5 +75,9 @@ class Units {
   std::vector<bool> separated_;
   std::vector<Level> levels_;
 };
+
+/// The finest groups a placement may use and ever coarser ones, by about a third each; where the
+/// problem's own groups are none of them, they come last.
+[[nodiscard]] std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem);
 
 }  // namespace berth::policies

@@ -227,7 +227,8 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto cluster = random_cluster(random, {.devices = 4, .kinds = 3, .host = true});
   const auto costs = random_costs(random, *graph, *cluster, 100, 0.5);
   const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
-  const policies::Units units(*problem);
+  const auto groups = policies::grains(*problem);
+  const policies::Units units(*problem, groups.front(), std::span(groups).subspan(1));
   policies::Proposer proposer(units);
   Placement placement = placed("single", problem);
   int changed = 0;
