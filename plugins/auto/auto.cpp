@@ -78,6 +78,8 @@ class AutoPolicy final : public Policy {
     const auto best_start =
         std::min_element(solutions.begin(), solutions.end(),
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
+    // Preparing the search takes a while for a large graph: not where it has no time left.
+    if (stopped(context) && best_start->excess_bytes == 0) return best_start->placement;
     std::vector<Placement> candidates{best_start->placement};
     Search search(std::make_shared<const Problem>(problem), settings_, context, began);
     std::vector<Solution> found = search.run(std::move(solutions), lower_bound(problem).us);
