@@ -133,6 +133,7 @@ int run(int argc, char** argv) {
     add_place(app, chosen);
     add_compare(app, chosen);
     add_simulate(app, chosen);
+    add_explain(app, chosen);
     add_inspect(app, chosen);
     add_devices(app, chosen);
     add_plugins(app, chosen);

@@ -14,6 +14,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "compare_report.h"
+#include "compare_sweep.h"
 #include "console.h"
 #include "model_options.h"
 #include "outcome.h"
@@ -31,6 +32,8 @@ struct CompareOptions {
   SearchChoices search;
   std::string config;
   std::vector<std::string> policies;
+  std::vector<std::string> clusters;  ///< more than one, or empty
+  std::vector<std::uint64_t> seeds;   ///< more than one, or empty
   std::string csv;
   bool json = false;
 };
@@ -85,6 +88,24 @@ std::vector<Candidate> make_candidates(Engine& engine, PolicyMaker& maker,
   return candidates;
 }
 
+/// A policy's row; what fails is a row with the reason.
+CompareRow run_one(Search& search, const CompareOptions& options, PolicyMaker& maker,
+                   const Candidate& candidate) {
+  CompareRow row{candidate.name, std::nullopt, {}};
+  if (InterruptGuard::interrupted()) {
+    row.failure = "not run: interrupted";
+    return row;
+  }
+  try {
+    Origin origin{options.model.model, candidate.name,
+                  maker.resolved(candidate.name, candidate.options), 0};
+    row.outcome = search.run(*candidate.policy, std::move(origin));
+  } catch (const Error& error) {
+    row.failure = error.what();
+  }
+  return row;
+}
+
 std::vector<CompareRow> run_all(const std::shared_ptr<const Problem>& problem,
                                 const CompareOptions& options, PolicyMaker& maker,
                                 const std::vector<Candidate>& candidates) {
@@ -92,22 +113,54 @@ std::vector<CompareRow> run_all(const std::shared_ptr<const Problem>& problem,
   Search search(problem, options.choices, options.search);
   std::vector<CompareRow> rows;
   for (const Candidate& candidate : candidates) {
-    CompareRow row{candidate.name, std::nullopt, {}};
-    if (InterruptGuard::interrupted()) {
-      row.failure = "not run: interrupted";
-    } else {
-      try {
-        Origin origin{options.model.model, candidate.name,
-                      maker.resolved(candidate.name, candidate.options), 0};
-        row.outcome = search.run(*candidate.policy, std::move(origin));
-      } catch (const Error& error) {
-        row.failure = error.what();
-      }
-    }
-    rows.push_back(std::move(row));
+    rows.push_back(run_one(search, options, maker, candidate));
   }
   sort_rows(rows);
   return rows;
+}
+
+/// Every policy on every cluster with every seed.
+std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, PolicyMaker& maker,
+                            const std::vector<Candidate>& candidates) {
+  if (options.clusters.empty() && options.choices.cluster) {
+    options.clusters.push_back(*options.choices.cluster);
+  }
+  if (options.clusters.empty()) {
+    throw CLI::ValidationError("--clusters", "which machines? Name presets of `berth devices`");
+  }
+  if (options.seeds.empty()) options.seeds.push_back(options.search.seed.value_or(0));
+  std::vector<std::shared_ptr<const Cluster>> clusters;
+  for (const std::string& name : options.clusters) clusters.push_back(load_cluster(name));
+  const std::shared_ptr<const Graph> graph = load_model(engine, options.model);
+  const InterruptGuard guard;
+  std::vector<SweepRun> runs;
+  for (std::size_t c = 0; c < clusters.size(); ++c) {
+    const auto problem = make_problem(engine, graph, clusters[c], options.choices);
+    for (const std::uint64_t seed : options.seeds) {
+      options.search.seed = seed;
+      Search search(problem, options.choices, options.search);
+      for (const Candidate& candidate : candidates) {
+        runs.push_back(
+            sweep_run(options.clusters[c], seed, run_one(search, options, maker, candidate)));
+      }
+    }
+  }
+  return runs;
+}
+
+int run_sweep(Engine& engine, CompareOptions& options, PolicyMaker& maker,
+              const std::vector<Candidate>& candidates) {
+  const std::vector<SweepRun> runs = sweep(engine, options, maker, candidates);
+  if (!options.csv.empty()) write_file(options.csv, sweep_csv(runs));
+  const bool throughput = options.choices.objective == "throughput";
+  print(options.json ? json_text(sweep_json(runs))
+                     : sweep_text(options.model.model, runs, throughput));
+  if (std::none_of(runs.begin(), runs.end(), [](const SweepRun& run) { return run.fits; })) {
+    throw Error(ErrorCode::infeasible,
+                "no policy found a placement that fits, on any cluster; try machines with more "
+                "memory, a smaller model or other policies");
+  }
+  return 0;
 }
 
 int run_compare(CompareOptions options) {
@@ -115,6 +168,9 @@ int run_compare(CompareOptions options) {
   Engine engine;
   PolicyMaker maker(engine);
   const std::vector<Candidate> candidates = make_candidates(engine, maker, options);
+  if (!options.clusters.empty() || !options.seeds.empty()) {
+    return run_sweep(engine, options, maker, candidates);
+  }
   const auto problem = make_problem(engine, options.model, options.choices);
   const std::vector<CompareRow> rows = run_all(problem, options, maker, candidates);
 
@@ -147,6 +203,29 @@ void add_compare(CLI::App& app, Action& chosen) {
          "which ones, separated by commas; default: all of `berth plugins`")
       ->type_name("A,B,C");
   options->search.add_to(*sub);
+  sub->add_option_function<std::string>(
+         "--clusters",
+         [options = options.get()](const std::string& list) {
+           options->clusters = split_names(list);
+           if (options->clusters.empty()) {
+             throw CLI::ValidationError("--clusters", "name at least one, such as k80x4,v100x8");
+           }
+         },
+         "instead of --cluster: each of these machines, separated by commas")
+      ->type_name("A,B,C");
+  sub->add_option_function<std::string>(
+         "--seeds",
+         [options = options.get()](const std::string& text) {
+           options->seeds = parse_seeds(text);
+           if (options->seeds.empty()) {
+             throw CLI::ValidationError(
+                 "--seeds", fmt::format("'{}' is no list of at most 10,000 seeds; write 0..4 or "
+                                        "0,3,7",
+                                        text));
+           }
+         },
+         "instead of --seed: each of these; the table has the best and the median over them")
+      ->type_name("0..4");
   add_file(*sub, "--config", options->config,
            "a Lua file that returns any of these settings; the command line wins over it");
   add_file(*sub, "--csv", options->csv, "write the table here as well");
@@ -156,6 +235,7 @@ void add_compare(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  berth compare model.onnx --cluster k80x4\n"
       "  berth compare model.onnx --cluster k80x4 --policies single,topo,scotch --budget 30s\n"
+      "  berth compare model.onnx --clusters k80x4,v100x8 --seeds 0..4 --csv runs.csv\n"
       "A policy that fails is a row with the reason. The budget is per policy. Ctrl-C ends the\n"
       "policy that is running, keeps its best placement so far and shows what there is.");
   sub->callback([&chosen, options] { chosen = [options] { return run_compare(*options); }; });

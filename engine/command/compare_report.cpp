@@ -60,27 +60,6 @@ std::vector<std::string> row_cells(const CompareRow& row) {
           outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome)};
 }
 
-Json row_json(const CompareRow& row) {
-  Json json = {{"policy", row.policy}};
-  if (!row.outcome) {
-    json["error"] = row.failure;
-    return json;
-  }
-  const Outcome& outcome = *row.outcome;
-  json["feasible"] = outcome.evaluation.feasible;
-  json["runtime_us"] = outcome.trace.runtime_us;
-  if (outcome.problem->options().objective == Objective::throughput) {
-    json["max_load_us"] = outcome.evaluation.max_load_us;
-  }
-  json["gap"] = outcome.gap();            // null where infinite
-  json["speed_up"] = outcome.speed_up();  // null where no single device holds the model
-  json["devices_used"] = devices_used(outcome);
-  json["evaluations"] = outcome.search->evaluations;
-  json["wall_s"] = outcome.search->wall_s;
-  if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
-  return json;
-}
-
 std::string csv_cell(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return {};
@@ -137,22 +116,47 @@ Json compare_json(const std::vector<CompareRow>& rows) {
   return json;
 }
 
-std::string compare_csv(const std::vector<CompareRow>& rows) {
-  static constexpr const char* kColumns[] = {"policy", "feasible", "runtime_us",   "max_load_us",
-                                             "gap",    "speed_up", "devices_used", "evaluations",
-                                             "wall_s", "excess",   "error"};
-  std::string csv;
-  for (const char* column : kColumns) csv += (csv.empty() ? "" : ",") + std::string(column);
-  csv += "\r\n";
-  for (const CompareRow& row : rows) {
-    const Json object = row_json(row);
-    std::string line;
-    for (const char* column : kColumns) {
-      if (column != kColumns[0]) line += ',';
-      line += csv_cell(object, column);
-    }
-    csv += line + "\r\n";
+Json row_json(const CompareRow& row) {
+  Json json = {{"policy", row.policy}};
+  if (!row.outcome) {
+    json["error"] = row.failure;
+    return json;
   }
+  const Outcome& outcome = *row.outcome;
+  json["feasible"] = outcome.evaluation.feasible;
+  json["runtime_us"] = outcome.trace.runtime_us;
+  if (outcome.problem->options().objective == Objective::throughput) {
+    json["max_load_us"] = outcome.evaluation.max_load_us;
+  }
+  json["gap"] = outcome.gap();            // null where infinite
+  json["speed_up"] = outcome.speed_up();  // null where no single device holds the model
+  json["devices_used"] = devices_used(outcome);
+  json["evaluations"] = outcome.search->evaluations;
+  json["wall_s"] = outcome.search->wall_s;
+  if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
+  return json;
+}
+
+std::vector<std::string> row_columns() {
+  return {"policy",       "feasible",    "runtime_us", "max_load_us", "gap",  "speed_up",
+          "devices_used", "evaluations", "wall_s",     "excess",      "error"};
+}
+
+std::string csv_line(const Json& object, const std::vector<std::string>& columns) {
+  std::string line;
+  for (const std::string& column : columns) {
+    if (&column != &columns.front()) line += ',';
+    line += csv_cell(object, column.c_str());
+  }
+  return line + "\r\n";
+}
+
+std::string compare_csv(const std::vector<CompareRow>& rows) {
+  const std::vector<std::string> columns = row_columns();
+  std::string csv;
+  for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
+  csv += "\r\n";
+  for (const CompareRow& row : rows) csv += csv_line(row_json(row), columns);
   return csv;
 }
 

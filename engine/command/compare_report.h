@@ -27,7 +27,15 @@ void sort_rows(std::vector<CompareRow>& rows);
                                        const std::vector<CompareRow>& rows);
 /// The best row's outcome_json with "policies": one object per row.
 [[nodiscard]] nlohmann::ordered_json compare_json(const std::vector<CompareRow>& rows);
+/// One object of the above "policies".
+[[nodiscard]] nlohmann::ordered_json row_json(const CompareRow& row);
 /// RFC 4180, with a header line.
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
+
+/// The keys of row_json in the order of the CSV's columns.
+[[nodiscard]] std::vector<std::string> row_columns();
+/// `object`'s values of these keys as a line of CSV.
+[[nodiscard]] std::string csv_line(const nlohmann::ordered_json& object,
+                                   const std::vector<std::string>& columns);
 
 }  // namespace berth::command

@@ -13,6 +13,7 @@
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "console.h"
+#include "constraint_options.h"
 #include "duration.h"
 
 namespace berth::command {
@@ -176,6 +177,7 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
               "what to minimise: the runtime of one step or, for pipelined steps, the largest load "
               "of a device; default: latency",
               [](const std::string& text) { (void)objective_from_name(text); });
+  add_constraints(app, constraints);
   if (!searches) return;
   add_integer(app, "--groups", groups, 1, std::numeric_limits<GroupId>::max(),
               "place at most this many groups of ops; default: every op");
@@ -232,6 +234,9 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
   text("grouping", choices.grouping);
   number("threads", choices.threads);
   number("seed", search.seed);
+  // Both hold: a constraint of the command line does not replace one of the file.
+  choices.constraints.insert(choices.constraints.end(), config.constraints.begin(),
+                             config.constraints.end());
   if (!search.budget) {
     search.budget = config_text(config, "budget");
     // A number in the file is a number of seconds.
@@ -258,8 +263,18 @@ std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& 
   }
   // The small file first: a wrong name is told at once.
   const auto cluster = load_cluster(*choices.cluster);
-  const auto graph = load_model(engine, model);
+  return make_problem(engine, load_model(engine, model), cluster, choices);
+}
+
+std::shared_ptr<const Problem> make_problem(Engine& engine, std::shared_ptr<const Graph> graph,
+                                            std::shared_ptr<const Cluster> cluster,
+                                            const ProblemChoices& choices) {
   const auto costs = make_costs(engine, *graph, *cluster, choices.costs);
+  std::shared_ptr<const Constraints> constraints;
+  if (!choices.constraints.empty()) {
+    constraints =
+        std::make_shared<const Constraints>(*graph, *cluster, *costs, choices.constraints);
+  }
   std::optional<Grouping> grouping;
   if (choices.grouping) grouping = grouping_from_name(*choices.grouping);
   std::optional<GroupId> count;
@@ -268,7 +283,8 @@ std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& 
   ProblemOptions options;
   if (choices.objective) options.objective = objective_from_name(*choices.objective);
   if (choices.semantics) options.semantics = semantics_from_name(*choices.semantics);
-  return std::make_shared<const Problem>(graph, cluster, costs, groups, options);
+  return std::make_shared<const Problem>(std::move(graph), std::move(cluster), costs, groups,
+                                         options, constraints);
 }
 
 }  // namespace berth::command

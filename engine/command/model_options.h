@@ -35,6 +35,7 @@ struct ProblemChoices {
   std::optional<std::string> objective;
   std::optional<std::string> semantics;
   std::optional<int> threads;
+  std::vector<ConstraintRule> constraints;
 
   /// `searches`: also the options that only a search for a placement needs.
   void add_to(CLI::App& app, bool searches);
@@ -62,6 +63,11 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
 
 /// Throws CLI::ValidationError, a usage error, where no cluster is chosen.
 [[nodiscard]] std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& model,
+                                                          const ProblemChoices& choices);
+/// The same for a model that is loaded, on a cluster that is.
+[[nodiscard]] std::shared_ptr<const Problem> make_problem(Engine& engine,
+                                                          std::shared_ptr<const Graph> graph,
+                                                          std::shared_ptr<const Cluster> cluster,
                                                           const ProblemChoices& choices);
 
 /// "name=value" at its last '='. Throws CLI::ValidationError: a usage error.

@@ -81,10 +81,10 @@ std::string excess_text(const Outcome& outcome) {
   const DeviceId id = outcome.evaluation.worst_device;
   const Device& device = outcome.problem->cluster().device(id);
   const auto index = static_cast<std::size_t>(id);
-  std::string text =
-      fmt::format("device {} needs {}, {} more than its {}", device.name,
-                  format_bytes(outcome.evaluation.peak_bytes[index]),
-                  format_bytes(outcome.evaluation.excess_bytes), format_bytes(device.memory_bytes));
+  std::string text = fmt::format("device {} needs {}, {} more than its {}", device.name,
+                                 format_bytes(outcome.evaluation.peak_bytes[index]),
+                                 format_bytes(outcome.evaluation.excess_bytes),
+                                 format_bytes(outcome.problem->memory_bytes(id)));
   const OpId op = outcome.trace.devices[index].peak_op;
   if (outcome.problem->options().objective == Objective::latency && op != kNoOp) {
     const Graph& graph = outcome.problem->graph();

@@ -67,10 +67,11 @@ std::string headline_text(const Outcome& outcome) {
   return text.substr(text.find('\n') + 1);  // the titles are empty
 }
 
-std::string memory_text(std::int64_t peak_bytes, const Device& device) {
-  if (device.memory_bytes == kNoLimit) return format_bytes(peak_bytes);
-  return fmt::format("{} of {}{}", format_bytes(peak_bytes), format_bytes(device.memory_bytes),
-                     peak_bytes > device.memory_bytes ? "  TOO MUCH" : "");
+/// `memory_bytes`: what a placement may use.
+std::string memory_text(std::int64_t peak_bytes, std::int64_t memory_bytes) {
+  if (memory_bytes == kNoLimit) return format_bytes(peak_bytes);
+  return fmt::format("{} of {}{}", format_bytes(peak_bytes), format_bytes(memory_bytes),
+                     peak_bytes > memory_bytes ? "  TOO MUCH" : "");
 }
 
 std::string devices_text(const Outcome& outcome) {
@@ -92,7 +93,7 @@ std::string devices_text(const Outcome& outcome) {
     const double share = whole_us > 0 ? busy_us / whole_us : 0;
     table.add_row({device.name, device.kind, format_count(ops[index]), bar(share, kBarWidth),
                    format_percent(share), format_us(busy_us),
-                   memory_text(outcome.evaluation.peak_bytes[index], device)});
+                   memory_text(outcome.evaluation.peak_bytes[index], problem.memory_bytes(id))});
   }
   return table.text(2);
 }

@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 /// Each sets `chosen` when its subcommand is the one on the command line.
 void add_place(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
+void add_explain(CLI::App& app, Action& chosen);
 void add_simulate(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);

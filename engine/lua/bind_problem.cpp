@@ -2,6 +2,7 @@
 #include "berth/files.h"
 #include "berth/problem.h"
 #include "call.h"
+#include "constraint_values.h"
 #include "objects.h"
 #include "state.h"
 #include "support/text.h"
@@ -77,11 +78,17 @@ int make(Call& call) {
   if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
     options.transfer_gap_us = gap.number();
   }
+  const Value rules = fields.get("constraints");
   fields.finish();
   const auto costs = costs_of(call.state.engine, costs_value, *graph, *cluster);
+  std::shared_ptr<const Constraints> constraints;
+  if (rules.present()) {
+    constraints = std::make_shared<const Constraints>(*graph, *cluster, *costs,
+                                                      read_constraints(call.L, rules));
+  }
   const auto groups = groups_of(groups_value, grouping, *graph, *costs);
   return call.made(std::make_shared<ProblemObject>(
-      std::make_shared<const Problem>(graph, cluster, costs, groups, options)));
+      std::make_shared<const Problem>(graph, cluster, costs, groups, options, constraints)));
 }
 
 int graph(Call& call) {

@@ -1,5 +1,6 @@
 // `--config FILE.lua`: a chunk that returns a table of settings.
 #include "berth/error.h"
+#include "constraint_values.h"
 #include "host.h"
 #include "state.h"
 #include "support/text.h"
@@ -98,6 +99,9 @@ Config config_from(lua_State* L) {
   }
   if (const Value options = fields.get("options"); options.present()) {
     config.options = options.options();
+  }
+  if (const Value constraints = fields.get("constraints"); constraints.present()) {
+    config.constraints = read_constraints(L, constraints);
   }
   config.load = read_load_options(L, fields);
   fields.finish();

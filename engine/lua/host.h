@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/constraints.h"
 #include "berth/engine.h"
 #include "berth/options.h"
 #include "berth/policy.h"
@@ -26,6 +27,7 @@ struct Config {
   /// of seconds: budget.
   std::map<std::string, OptionValue> settings;
   std::map<std::string, OptionValue> options;  ///< options = { ... } of the policy
+  std::vector<ConstraintRule> constraints;     ///< constraints = { { pin = ..., to = ... }, ... }
   LoadOptions load;  ///< dims = { batch = 8 }, shapes, fetches of the model
 };
 

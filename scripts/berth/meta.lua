@@ -164,10 +164,27 @@ function berth.coarsen(graph, costs, count) end
 ---@return berth.Groups
 function berth.make_groups(graph, costs, grouping, count) end
 
+---Some ops: an expression that a whole name matches, or a table of which everything given holds.
+---@alias berth.Selector string | { name?: string, regex?: string, type?: string, requested_device?: string }
+
+---A demand on every placement: exactly one of pin (with `to`), forbid (with `on`), colocate,
+---separate, respect_devices, and memory_margin ("10%", "2GiB" or bytes; with `on`, or everywhere).
+---`to` and `on` name devices or kinds. With several selectors, separate keeps the ops of one apart
+---from those of the others; with one, each of its ops from the rest.
+---@class berth.Rule
+---@field pin? berth.Selector | berth.Selector[]
+---@field to? string | string[]
+---@field forbid? berth.Selector | berth.Selector[]
+---@field on? string | string[]
+---@field colocate? berth.Selector | berth.Selector[]
+---@field separate? berth.Selector | berth.Selector[]
+---@field respect_devices? true | berth.Selector | berth.Selector[]
+---@field memory_margin? string | integer
+
 ---What is to be solved. Costs default to those stated with the graph where it states any, else to
 ---"roofline"; groups to the finest (a number coarsens, by `grouping` as in `berth.make_groups`); the objective to latency; the semantics to
 ---dataflow. The gaps are of placeto semantics.
----@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, grouping?: string, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number }
+---@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, grouping?: string, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number, constraints?: berth.Rule[] }
 ---@return berth.Problem
 function berth.problem(problem) end
 

@@ -72,3 +72,58 @@ TEST_CASE("compare --csv writes a line per policy") {
   CHECK(csv.find("\r\n\"single\",true,6010") != std::string::npos);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 2);
 }
+
+TEST_CASE("compare over clusters and seeds: the best and the median of each policy") {
+  const Workplace work;
+  Json other = pair_cluster();
+  other["name"] = "other";
+  other["devices"][0]["memory_bytes"] = 1000000;
+  other["devices"][1]["memory_bytes"] = 1000000;
+  work.write("other.cluster.json", other);
+  const std::vector<std::string> arguments = {"compare",    "diamond.graph.json",
+                                              "--clusters", "pair.cluster.json,other.cluster.json",
+                                              "--policies", "random,single",
+                                              "--seeds",    "0..2,7",
+                                              "--csv",      "runs.csv"};
+  std::vector<std::string> with_json = arguments;
+  with_json.push_back("--json");
+  const Json json = work.berth_json(with_json);
+  REQUIRE(json["runs"].size() == 2 * 2 * 4);
+  REQUIRE(json["summary"].size() == 4);
+  // Every run is the one that `place` makes with that cluster and seed.
+  std::vector<double> random_us;
+  for (const Json& run : json["runs"]) {
+    if (run["policy"] != "random" || run["cluster"] != "pair.cluster.json") continue;
+    const Json placed =
+        work.berth_json({"place", "diamond.graph.json", "--cluster", "pair.cluster.json",
+                         "--policy", "random", "--json", "--seed", run["seed"].dump()});
+    CHECK(run["runtime_us"] == placed["runtime_us"]);
+    random_us.push_back(run["runtime_us"]);
+  }
+  REQUIRE(random_us.size() == 4);
+  std::sort(random_us.begin(), random_us.end());
+  for (const Json& row : json["summary"]) {
+    if (row["policy"] != "random" || row["cluster"] != "pair.cluster.json") continue;
+    CHECK(row["best_us"] == random_us[0]);
+    CHECK(row["median_us"] == random_us[1]);
+    CHECK(row["runs"] == 4);
+  }
+  const std::string csv = file_text(work / "runs.csv");
+  CHECK(csv.starts_with("cluster,seed,policy,feasible,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 17);
+
+  const ProcessResult text = work.berth(arguments);
+  CHECK(text.status == 0);
+  CHECK(text.out.find("\npair.cluster.json\n") < text.out.find("\nother.cluster.json\n"));
+  CHECK(text.out.find("median") != std::string::npos);
+}
+
+TEST_CASE("compare: lists that are none are usage errors") {
+  const Workplace work;
+  for (const char* seeds : {"", "x", "3..1", "1..", "1,,2", "0..99999999", "-1", "1.5"}) {
+    CAPTURE(seeds);
+    const ProcessResult result = work.berth(compare({"--policies", "single", "--seeds", seeds}));
+    CHECK(result.status == 2);
+  }
+  CHECK(work.berth({"compare", "diamond.graph.json", "--seeds", "0,1"}).status == 2);
+}

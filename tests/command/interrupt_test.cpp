@@ -71,3 +71,16 @@ TEST_CASE("a budget ends the search") {
   CHECK(result.err == "");
   CHECK(std::filesystem::exists(work / "p.json"));
 }
+
+TEST_CASE("a budget of zero still gives every policy's first answer") {
+  const Workplace work;
+  for (const Json& plugin : work.berth_json({"plugins", "--json"})["plugins"]) {
+    if (plugin["kind"] != "policy") continue;
+    const auto name = plugin["name"].get<std::string>();
+    CAPTURE(name);
+    const Json json =
+        work.berth_json({"place", "diamond.graph.json", "--cluster", "pair.cluster.json",
+                         "--policy", name, "--budget", "0s", "--json"});
+    CHECK(json["feasible"] == true);
+  }
+}

@@ -1,0 +1,112 @@
+// `berth explain`: why a placement is as good as it is, and why an op is where it is.
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+#include "berth/files.h"
+#include "console.h"
+#include "explanation.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "scripts.h"
+#include "search.h"
+#include "subcommands.h"
+#include "support/text.h"
+
+namespace berth::command {
+namespace {
+
+struct ExplainOptions {
+  ModelOptions model;
+  ProblemChoices choices;
+  SearchChoices search;
+  std::optional<std::string> policy;
+  std::string placement;
+  std::string config;
+  std::string op;
+  bool json = false;
+};
+
+OpId op_called(const Graph& graph, const std::string& name) {
+  if (const auto op = graph.find_op(name)) return *op;
+  std::vector<std::string> names;
+  for (OpId op = 0; op < graph.op_count(); ++op) names.push_back(graph.op_name(op));
+  throw Error(ErrorCode::not_found, cat("no op '", name, "' in graph '", graph.name(), "'",
+                                        known_names(name, std::move(names))));
+}
+
+Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
+  if (!options.placement.empty()) {
+    auto problem = make_problem(engine, options.model, options.choices);
+    Placement placement = load_placement(options.placement, problem->graph(), problem->cluster());
+    Origin origin;
+    origin.model = options.model.model;
+    return measure(std::move(problem), std::move(origin), std::move(placement));
+  }
+  PolicyMaker maker(engine);
+  const std::unique_ptr<Policy> policy = maker.make(*options.policy, {});
+  const auto problem = make_problem(engine, options.model, options.choices);
+  const InterruptGuard guard;
+  Origin origin{options.model.model, *options.policy, maker.resolved(*options.policy, {}), 0};
+  return Search(problem, options.choices, options.search).run(*policy, std::move(origin));
+}
+
+int run_explain(ExplainOptions options) {
+  Engine engine;
+  if (!options.config.empty()) {
+    const lua::Config config = Scripts(engine).read_config(options.config);
+    fill_in(config, options.model, options.choices, options.search);
+    if (!options.policy && options.placement.empty())
+      options.policy = config_text(config, "policy");
+  }
+  if (options.policy.has_value() == !options.placement.empty()) {
+    throw CLI::ValidationError("explain", "name either a --placement or a --policy to make one");
+  }
+  const Outcome outcome = outcome_of(engine, options);
+  if (options.op.empty()) {
+    print(options.json ? json_text(placement_explanation_json(outcome))
+                       : problem_text(options.model.model, *outcome.problem) +
+                             placement_explanation_text(outcome));
+    return 0;
+  }
+  const OpExplanation op = explain_op(outcome, op_called(outcome.problem->graph(), options.op));
+  print(options.json ? json_text(op_explanation_json(outcome, op))
+                     : op_explanation_text(outcome, op));
+  return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("explain", "say what a placement waits for and why an op is where it is");
+  const auto options = std::make_shared<ExplainOptions>();
+  options->model.add_to(*sub);
+  options->choices.add_to(*sub, /*searches=*/true);
+  add_file(*sub, "--placement", options->placement, "explain this berth.placement/1 file");
+  sub->add_option("--policy", options->policy, "explain what this policy finds, by its defaults")
+      ->type_name("NAME");
+  sub->add_option(
+         "--op", options->op,
+         "explain this op: what holds it where it is and what each other device would cost")
+      ->type_name("NAME");
+  options->search.add_to(*sub);
+  add_file(*sub, "--config", options->config,
+           "a Lua file that returns any of these settings; the command line wins over it");
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth explain model.onnx --cluster k80x4 --placement placement.json\n"
+      "  berth explain model.onnx --cluster k80x4 --policy topo --op conv2d_1\n"
+      "Every figure is an evaluation of the placement with that op, and what is co-located with\n"
+      "it, moved. A transfer hurts where the step waits for it.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_explain(*options); }; });
+}
+
+}  // namespace berth::command

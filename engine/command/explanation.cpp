@@ -1,0 +1,180 @@
+#include "explanation.h"
+
+#include <algorithm>
+
+#include "berth/constraints.h"
+#include "berth/graph.h"
+#include "support/text.h"
+
+namespace berth::command {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+bool better(const Evaluation& a, const Evaluation& b) {
+  return a.feasible != b.feasible ? a.feasible : a.objective_us < b.objective_us;
+}
+
+/// Why none of `ops` but for its own sake may be on the device; empty: they may.
+std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
+  for (const OpId op : ops) {
+    if (!problem.costs().can_run(op, problem.cluster().kind_of(device))) {
+      return cat("'", problem.graph().op_name(op), "' cannot run on kind ",
+                 problem.cluster().device(device).kind);
+    }
+    if (problem.allowed(op, device)) continue;
+    const auto& rules = problem.constraints()->rules();
+    const std::vector<std::size_t> against = problem.constraints()->rules_against(op, device);
+    const ConstraintRule& rule = rules[against.front()];
+    return rule.text.empty() ? to_text(rule) : rule.text;
+  }
+  return {};
+}
+
+std::vector<std::string> rules_about(const Problem& problem, const std::vector<OpId>& ops) {
+  std::vector<std::string> texts;
+  if (problem.constraints() == nullptr) return texts;
+  const Constraints& constraints = *problem.constraints();
+  for (std::size_t rule = 0; rule < constraints.rules().size(); ++rule) {
+    const auto about = constraints.ops_of(rule);
+    const bool hit = std::any_of(ops.begin(), ops.end(), [&](OpId op) {
+      return std::binary_search(about.begin(), about.end(), op);
+    });
+    if (!hit) continue;
+    const ConstraintRule& stated = constraints.rules()[rule];
+    texts.push_back(stated.text.empty() ? to_text(stated) : stated.text);
+  }
+  return texts;
+}
+
+Evaluation with_moved(Evaluator& evaluator, Placement placement, std::span<const OpId> ops,
+                      DeviceId device) {
+  for (const OpId op : ops) placement[at(op)] = device;
+  return evaluator.evaluate(placement);
+}
+
+double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
+  double us = 0;
+  for (const OpId op : ops) us += problem.costs().op_us(op, problem.cluster().kind_of(device));
+  return us;
+}
+
+/// What holds the op where it is, by the alternative with the best step.
+Bound bound_of(const Outcome& outcome, const OpExplanation& op) {
+  const Problem& problem = *outcome.problem;
+  const double now_us = outcome.evaluation.objective_us;
+  const Alternative* fastest = nullptr;
+  bool memory = false;
+  for (const Alternative& other : op.alternatives) {
+    if (!other.refused.empty()) continue;
+    const Evaluation& evaluation = other.evaluation;
+    if (evaluation.feasible && evaluation.objective_us <= now_us) return Bound::nothing;
+    memory = memory || (!evaluation.feasible && evaluation.objective_us < now_us);
+    if (fastest == nullptr || evaluation.objective_us < fastest->evaluation.objective_us) {
+      fastest = &other;
+    }
+  }
+  if (fastest == nullptr) return Bound::constraint;
+  if (memory) return Bound::memory;
+  if (compute_us(problem, op.together, fastest->device) >
+      compute_us(problem, op.together, op.device)) {
+    return Bound::compute;
+  }
+  Placement moved = outcome.placement;
+  for (const OpId each : op.together) moved[at(each)] = fastest->device;
+  const PathShares now = path_shares(outcome.trace);
+  const PathShares then = path_shares(Simulator(outcome.problem).trace(moved));
+  return then.transfer_us - now.transfer_us >= then.contended_us - now.contended_us
+             ? Bound::communication
+             : Bound::contention;
+}
+
+}  // namespace
+
+std::vector<Stretch> stretches(const Outcome& outcome) {
+  std::vector<Stretch> path;
+  for (const CriticalStep& step : outcome.trace.critical_path) {
+    Stretch stretch;
+    stretch.start_us = step.start_us;
+    stretch.end_us = step.end_us;
+    if (step.op == kNoOp) {
+      const Transfer& transfer = outcome.trace.transfers[at(step.transfer)];
+      stretch.transfer = step.transfer;
+      stretch.device = transfer.src;
+      stretch.receiver = transfer.dst;
+      stretch.first = stretch.last = transfer.producer;
+      stretch.waited_us = std::max(0.0, transfer.start_us - transfer.queued_us);
+      path.push_back(stretch);
+      continue;
+    }
+    stretch.device = outcome.placement[at(step.op)];
+    stretch.first = stretch.last = step.op;
+    stretch.ops = 1;
+    if (!path.empty() && path.back().transfer < 0 && path.back().device == stretch.device) {
+      path.back().last = step.op;
+      path.back().end_us = step.end_us;
+      ++path.back().ops;
+    } else {
+      path.push_back(stretch);
+    }
+  }
+  return path;
+}
+
+std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path) {
+  std::vector<Stretch> transfers;
+  for (const Stretch& stretch : path) {
+    if (stretch.transfer >= 0) transfers.push_back(stretch);
+  }
+  const auto waited_for = [](const Stretch& s) { return s.end_us - s.start_us + s.waited_us; };
+  std::stable_sort(transfers.begin(), transfers.end(), [&](const Stretch& a, const Stretch& b) {
+    return waited_for(a) > waited_for(b);
+  });
+  return transfers;
+}
+
+OpExplanation explain_op(const Outcome& outcome, OpId op) {
+  const Problem& problem = *outcome.problem;
+  OpExplanation result;
+  result.op = op;
+  result.device = outcome.placement[at(op)];
+  const auto classes = problem.finest_groups();
+  const auto members = classes->members(classes->of(op));
+  result.together.assign(members.begin(), members.end());
+  result.rules = rules_about(problem, result.together);
+  result.start_us = outcome.trace.op_start_us[at(op)];
+  result.end_us = outcome.trace.op_end_us[at(op)];
+  const auto& path = outcome.trace.critical_path;
+  result.critical =
+      std::any_of(path.begin(), path.end(), [op](const CriticalStep& s) { return s.op == op; });
+
+  const auto evaluator = make_simulation_evaluator(outcome.problem, /*threads=*/1);
+  const GroupId group = problem.groups().of(op);
+  const auto group_members = problem.groups().members(group);
+  const Alternative* best = nullptr;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (device == result.device) continue;
+    Alternative other;
+    other.device = device;
+    other.refused = refusal(problem, result.together, device);
+    if (other.refused.empty()) {
+      other.evaluation = with_moved(*evaluator, outcome.placement, members, device);
+      other.has_group = group_members.size() > members.size() && problem.can_run(group, device);
+      if (other.has_group) {
+        other.group_evaluation = with_moved(*evaluator, outcome.placement, group_members, device);
+      }
+    }
+    result.alternatives.push_back(std::move(other));
+  }
+  for (const Alternative& other : result.alternatives) {
+    if (!other.refused.empty() || !other.evaluation.feasible) continue;
+    if (best == nullptr || better(other.evaluation, best->evaluation)) best = &other;
+  }
+  if (best != nullptr) result.runner_up = best->device;
+  result.bound = bound_of(outcome, result);
+  return result;
+}
+
+}  // namespace berth::command

@@ -1,0 +1,71 @@
+// Why a placement is as good as it is, and why an op is where it is. Every figure is an evaluation.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "outcome.h"
+
+namespace berth::command {
+
+/// A part of the critical path: ops that one device runs one after the other, or one transfer.
+struct Stretch {
+  DeviceId device = kNoDevice;    ///< of the ops; the sender of a transfer
+  DeviceId receiver = kNoDevice;  ///< of a transfer; kNoDevice: ops, or a broadcast
+  std::int32_t transfer = -1;     ///< index into the trace; -1 = ops
+  OpId first = kNoOp;             ///< a transfer's: the producer
+  OpId last = kNoOp;
+  std::int32_t ops = 0;
+  double start_us = 0;
+  double end_us = 0;
+  double waited_us = 0;  ///< a transfer's: from ready to start
+};
+
+/// In time order.
+[[nodiscard]] std::vector<Stretch> stretches(const Outcome& outcome);
+/// The transfers among them, those first that the step waited for longest (waiting included).
+[[nodiscard]] std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path);
+
+/// What the step would be with an op, and all that must share its device, on another device.
+struct Alternative {
+  DeviceId device = kNoDevice;
+  std::string refused;  ///< why it may not be there; empty: it may
+  Evaluation evaluation;
+  /// The same with all of the op's group there; only where the group is larger and may be there.
+  bool has_group = false;
+  Evaluation group_evaluation;
+};
+
+enum class Bound {
+  constraint,     ///< rules or device kinds leave it no other device
+  memory,         ///< a device where the step would be faster lacks the memory
+  communication,  ///< elsewhere it computes no slower, and the step waits for transfers
+  contention,     ///< elsewhere it computes no slower, and the step waits for busy devices
+  compute,        ///< elsewhere it computes more slowly
+  nothing,        ///< another device is as good or better
+};
+
+struct OpExplanation {
+  OpId op = kNoOp;
+  DeviceId device = kNoDevice;
+  std::vector<OpId> together;      ///< what must share its device, the op included
+  std::vector<std::string> rules;  ///< the constraints that are about it or what is with it
+  double start_us = 0;
+  double end_us = 0;
+  bool critical = false;
+  std::vector<Alternative> alternatives;  ///< every other device, in the cluster's order
+  DeviceId runner_up = kNoDevice;         ///< the best of them that fits; kNoDevice = none does
+  Bound bound = Bound::nothing;
+};
+
+[[nodiscard]] OpExplanation explain_op(const Outcome& outcome, OpId op);
+
+[[nodiscard]] std::string placement_explanation_text(const Outcome& outcome);
+[[nodiscard]] nlohmann::ordered_json placement_explanation_json(const Outcome& outcome);
+[[nodiscard]] std::string op_explanation_text(const Outcome& outcome, const OpExplanation& op);
+[[nodiscard]] nlohmann::ordered_json op_explanation_json(const Outcome& outcome,
+                                                         const OpExplanation& op);
+
+}  // namespace berth::command

@@ -1,0 +1,111 @@
+// `berth explain` on the diamond, where every figure is known: chains of 3 x 1000 us on each gpu,
+// 10 us for `end`; a tensor takes 10 + 1 us to travel.
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+std::vector<std::string> explain(std::vector<std::string> more) {
+  more.insert(more.begin(), {"explain", "diamond.graph.json", "--cluster", "pair.cluster.json"});
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("explain tells the critical path in stretches and the transfer that hurts") {
+  const Workplace work;
+  const Json json = work.berth_json(explain({"--placement", "split.json", "--json"}));
+  // b0 b1 b2 on gpu:1, their output to gpu:0, end.
+  CHECK(json["runtime_us"] == doctest::Approx(3021));
+  const Json& path = json["critical_path"];
+  REQUIRE(path.size() == 3);
+  CHECK(path[0]["device"] == "gpu:1");
+  CHECK(path[0]["ops"] == 3);
+  CHECK(path[0]["first"] == "b0");
+  CHECK(path[0]["last"] == "b2");
+  CHECK(path[1]["transfer"]["producer"] == "b2");
+  CHECK(path[1]["transfer"]["src"] == "gpu:1");
+  CHECK(path[1]["transfer"]["dst"] == "gpu:0");
+  CHECK(path[1]["transfer"]["bytes"] == 1000);
+  CHECK(path[2]["first"] == "end");
+  CHECK(json["hurting_transfers"].size() == 1);
+  CHECK(json["waits_us"]["transfers"] == doctest::Approx(11));
+  CHECK(json["full_devices"].empty());
+
+  const ProcessResult text = work.berth(explain({"--placement", "split.json"}));
+  CHECK(text.status == 0);
+  CHECK(text.err == "");
+  for (const char* part :
+       {"The critical path of one step, 3.021 ms", "gpu:1 runs 3 ops, from b0 to b2",
+        "gpu:1 -> gpu:0: the output of b2 travels, 1000 B", "gpu:0 runs end",
+        "Transfers the step waits for", "No device's memory is near its limit"}) {
+    CHECK_MESSAGE(text.out.find(part) != std::string::npos, text.out, " lacks ", part);
+  }
+}
+
+TEST_CASE("explain --op tells what every other device would cost, and the runner-up") {
+  const Workplace work;
+  const Json json = work.berth_json(explain({"--placement", "split.json", "--op", "b2", "--json"}));
+  CHECK(json["device"] == "gpu:1");
+  CHECK(json["on_critical_path"] == true);
+  CHECK(json["start_us"] == doctest::Approx(2000));
+  REQUIRE(json["alternatives"].size() == 2);
+  // gpu:0 runs a0 a1 a2 until 3000, then b2 and end.
+  CHECK(json["alternatives"][0]["device"] == "gpu:0");
+  CHECK(json["alternatives"][0]["objective_us"] == doctest::Approx(4010));
+  CHECK(json["alternatives"][0]["change_us"] == doctest::Approx(989));
+  // cpu:0: 100 times as long, and two transfers.
+  CHECK(json["alternatives"][1]["objective_us"] == doctest::Approx(2000 + 11 + 100000 + 11 + 10));
+  CHECK(json["runner_up"] == "gpu:0");
+  CHECK(json["bound_by"] == "contention");  // it would wait for a2
+
+  const ProcessResult text = work.berth(explain({"--placement", "split.json", "--op", "b2"}));
+  CHECK(text.out.find("b2 (Layer) is on gpu:1, from 2.000 ms to 3.000 ms, on the critical path.") !=
+        std::string::npos);
+  CHECK(text.out.find("4.010 ms (+989.0 us), the runner-up") != std::string::npos);
+}
+
+TEST_CASE("explain tells constraints, co-location, memory, and nothing apart") {
+  Workplace work;
+  const auto bound_by = [&](const std::string& op, std::vector<std::string> more) {
+    more.insert(more.end(), {"--placement", "split.json", "--op", op, "--json"});
+    return work.berth_json(explain(more));
+  };
+  // Only the gpus are left to it, then only one.
+  const Json pinned = bound_by("b2", {"--pin", "b2=gpu:1"});
+  CHECK(pinned["bound_by"] == "constraint");
+  CHECK(pinned["runner_up"].is_null());
+  CHECK(pinned["constraints"][0] == "--pin 'b2=gpu:1'");
+  CHECK(pinned["alternatives"][0]["refused"] == "--pin 'b2=gpu:1'");
+  // `end` would do as well on gpu:1.
+  CHECK(bound_by("end", {})["bound_by"] == "nothing");
+
+  Json graph = diamond_graph();
+  for (const int op : {0, 1, 2}) graph["ops"][op]["colocate"] = "a";
+  work.write("diamond.graph.json", graph);
+  const Json together = bound_by("a1", {});
+  CHECK(together["colocated"] == Json({"a0", "a2"}));
+  // All of a on gpu:1 as well: 6 x 1000, the transfer overlapped, end on gpu:0.
+  CHECK(together["alternatives"][0]["objective_us"] == doctest::Approx(6021));
+
+  // All on gpu:0, b0 b1 b2 together would be better on gpu:1, where there is no room.
+  graph = diamond_graph();
+  for (const int op : {3, 4, 5}) graph["ops"][op]["colocate"] = "b";
+  work.write("diamond.graph.json", graph);
+  work.write("split.json",
+             diamond_placement({"gpu:0", "gpu:0", "gpu:0", "gpu:0", "gpu:0", "gpu:0", "gpu:0"}));
+  CHECK(bound_by("b1", {})["bound_by"] == "nothing");
+  CHECK(bound_by("b1", {"--memory-margin", "gpu:1=99%"})["bound_by"] == "memory");
+}
+
+TEST_CASE("explain takes a policy instead of a placement, and one of them") {
+  const Workplace work;
+  CHECK(work.berth_json(explain({"--policy", "single", "--json"}))["runtime_us"] ==
+        doctest::Approx(6010));
+  CHECK(work.berth(explain({})).status == 2);
+  CHECK(work.berth(explain({"--policy", "single", "--placement", "split.json"})).status == 2);
+  const ProcessResult unknown = work.berth(explain({"--policy", "single", "--op", "b22"}));
+  CHECK(unknown.status == 1);
+  CHECK(unknown.err.find("did you mean 'b2'") != std::string::npos);
+}
