@@ -32,8 +32,7 @@ void shape_from_second(ShapeContext& op) {
   op.copy_shape(0, shape_of_content(op.in(1)));
 }
 
-// --- Sparse tensors: indices [n, rank], values [n], shape [rank]
-// ----------------------------------------
+// --- Sparse tensors: indices [n, rank], values [n], shape [rank] --------------------------------
 
 void give_sparse(ShapeContext& op, std::size_t first, Number count, Number rank) {
   op.set(first, {count, rank});
@@ -77,8 +76,7 @@ void sparse_split(ShapeContext& op) {
   }
 }
 
-// --- Images and sound
-// -------------------------------------------------------------------------------
+// --- Images and sound ---------------------------------------------------------------------------
 
 void decode_image(ShapeContext& op) {
   const Number channels = op.attributes.integer("channels", 0);
@@ -111,8 +109,7 @@ void mfcc(ShapeContext& op) {
   op.set(0, {op.in(0).dim(0), op.in(0).dim(1), count < 0 || count > kMaxDim ? kUnknownDim : count});
 }
 
-// --- Examples and text
-// --------------------------------------------------------------------------------
+// --- Examples and text --------------------------------------------------------------------------
 
 /// serialized [batch], names, then keys; sparse features first, then dense ones of listed shapes.
 void parse_example(ShapeContext& op) {

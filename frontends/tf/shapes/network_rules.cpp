@@ -9,8 +9,7 @@ namespace {
 
 using Number = std::int64_t;
 
-// --- Windows
-// --------------------------------------------------------------------------------------
+// --- Windows ------------------------------------------------------------------------------------
 
 /// Where batch, channels and the first spatial dimension are.
 struct Layout {
@@ -154,8 +153,7 @@ void crop_and_resize(ShapeContext& op) {
   op.set(0, {op.in(1).dim(0), size.dim(0), size.dim(1), op.in(0).dim(3)});
 }
 
-// --- Normalisation and losses
-// -----------------------------------------------------------------------
+// --- Normalisation and losses -------------------------------------------------------------------
 
 void batch_norm(ShapeContext& op) {
   const Value& input = op.in(0);
@@ -236,8 +234,7 @@ void candidate_sampler(ShapeContext& op) {
   op.set(2, {sampled});
 }
 
-// --- Recurrent cells
-// --------------------------------------------------------------------------------
+// --- Recurrent cells ----------------------------------------------------------------------------
 
 /// x [batch, in], previous cell state [batch, size], ...: seven outputs of its shape.
 void lstm_cell(ShapeContext& op) {

@@ -56,7 +56,8 @@ using Table = std::unordered_map<std::string_view, OpInfo>;
 
 Table make_table() {
   Table table;
-  for (const auto& rows : {math_ops(), layout_ops(), network_ops(), state_ops(), data_ops()}) {
+  for (const auto& rows : {math_ops(), product_ops(), layout_ops(), indexing_ops(), network_ops(),
+                           state_ops(), data_ops()}) {
     for (const OpRow& row : rows) {
       OpInfo info;
       info.rule = row.rule;

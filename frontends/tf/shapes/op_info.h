@@ -68,7 +68,9 @@ struct OpInfo {
 
 // The tables, one per file of rules.
 [[nodiscard]] std::span<const OpRow> math_ops();
+[[nodiscard]] std::span<const OpRow> product_ops();
 [[nodiscard]] std::span<const OpRow> layout_ops();
+[[nodiscard]] std::span<const OpRow> indexing_ops();
 [[nodiscard]] std::span<const OpRow> network_ops();
 [[nodiscard]] std::span<const OpRow> state_ops();
 [[nodiscard]] std::span<const OpRow> data_ops();

@@ -10,8 +10,7 @@ namespace {
 
 using Number = std::int64_t;
 
-// --- Handles
-// --------------------------------------------------------------------------------------
+// --- Handles ------------------------------------------------------------------------------------
 
 /// Handles of arrays and stacks were pairs of names once, and kept that shape.
 const Dims kPair = {2};
@@ -87,8 +86,7 @@ Number size_or_unknown(const Value& scalar) {
   return n < 0 || n > kMaxDim ? kUnknownDim : n;
 }
 
-// --- Variables
-// ------------------------------------------------------------------------------------
+// --- Variables ----------------------------------------------------------------------------------
 
 void shape_attribute(ShapeContext& op) {
   Value shape;
@@ -130,8 +128,7 @@ void gather_variable(ShapeContext& op) {
   op.set(0, std::move(dims));
 }
 
-// --- Tensor arrays and stacks
-// -----------------------------------------------------------------------
+// --- Tensor arrays and stacks -------------------------------------------------------------------
 
 /// size.
 void tensor_array(ShapeContext& op) {
@@ -192,8 +189,7 @@ void stack_push(ShapeContext& op) {
   op.copy_shape(0, op.in(1));
 }
 
-// --- Tensor lists
-// -----------------------------------------------------------------------------------
+// --- Tensor lists -------------------------------------------------------------------------------
 
 /// element shape, size.
 void list_reserve(ShapeContext& op) {
@@ -264,8 +260,7 @@ void list_concat(ShapeContext& op) {
   op.set(1, {length_of(op.in(0))});
 }
 
-// --- Control flow
-// -----------------------------------------------------------------------------------
+// --- Control flow -------------------------------------------------------------------------------
 
 void switch_input(ShapeContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.pass(i, op.in(0));
@@ -314,8 +309,7 @@ void loop_function(ShapeContext& op) {
   }
 }
 
-// --- Inputs
-// ---------------------------------------------------------------------------------------
+// --- Inputs -------------------------------------------------------------------------------------
 
 void constant(ShapeContext& op) {
   const Attr attr = op.attributes.find("value");
