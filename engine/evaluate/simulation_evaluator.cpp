@@ -1,79 +1,111 @@
-#include <oneapi/tbb/enumerable_thread_specific.h>
+#include "evaluate/simulation_evaluator.h"
+
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "berth/error.h"
-#include "berth/evaluator.h"
 #include "support/text.h"
 
 namespace berth {
+
+SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads,
+                                         SimulationEvaluator* counted_by)
+    : simulator_(problem),
+      problem_(std::move(problem)),
+      // More threads than cores gain nothing, and oneTBB would print a warning about them.
+      arena_(threads == 0 ? tbb::task_arena::automatic
+                          : std::min(threads, tbb::info::default_concurrency())),
+      threads_(threads),
+      counted_by_(counted_by) {}
+
+void SimulationEvaluator::evaluate(std::span<const Placement> placements,
+                                   std::span<Evaluation> out) {
+  if (out.size() != placements.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("room for ", out.size(), " evaluations of ", placements.size(),
+                    " placements; give one for each"));
+  }
+  validate(placements);
+  for_each(placements.size(),
+           [&](std::size_t i) { simulator_.evaluate(placements[i], workspaces_.local(), out[i]); });
+  count(placements.size());
+}
+
+void SimulationEvaluator::evaluate(std::span<const Placement* const> placements,
+                                   std::span<Evaluation* const> out,
+                                   std::span<std::vector<double>> op_start_us) {
+  for_each(placements.size(), [&](std::size_t i) {
+    op_start_us[i].resize(placements[i]->size());
+    simulator_.evaluate(*placements[i], workspaces_.local(), *out[i], op_start_us[i]);
+  });
+  count(placements.size());
+}
+
+void SimulationEvaluator::count(std::size_t evaluations) noexcept {
+  evaluations_ += static_cast<std::int64_t>(evaluations);
+  if (counted_by_ != nullptr) counted_by_->count(evaluations);
+}
+
+template <typename Body>
+void SimulationEvaluator::for_each(std::size_t count, const Body& body) {
+  if (count == 1) {
+    body(0);
+  } else {
+    arena_.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
+  }
+}
+
+void SimulationEvaluator::validate(std::span<const Placement> placements) {
+  std::atomic<std::size_t> first_invalid = placements.size();
+  for_each(placements.size(), [&](std::size_t i) {
+    try {
+      problem_->validate_but_separations(placements[i]);
+    } catch (const Error&) {
+      std::size_t known = first_invalid;
+      while (i < known && !first_invalid.compare_exchange_weak(known, i)) {
+      }
+    }
+  });
+  if (first_invalid < placements.size()) problem_->validate_but_separations(placements[first_invalid]);
+}
+
 namespace {
 
-class SimulationEvaluator final : public Evaluator {
+/// Passes placements on: what an evaluation gives does not depend on groups.
+class RegroupedEvaluator final : public Evaluator {
  public:
-  SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads)
-      : simulator_(problem),
-        problem_(std::move(problem)),
-        // More threads than cores gain nothing, and oneTBB would print a warning about them.
-        arena_(threads == 0 ? tbb::task_arena::automatic
-                            : std::min(threads, tbb::info::default_concurrency())) {}
+  RegroupedEvaluator(Evaluator& evaluator, std::shared_ptr<const Problem> problem)
+      : evaluator_(evaluator), problem_(std::move(problem)) {}
 
   const Problem& problem() const noexcept override { return *problem_; }
-
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
-    if (out.size() != placements.size()) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("room for ", out.size(), " evaluations of ", placements.size(),
-                      " placements; give one for each"));
-    }
-    validate(placements);
-    for_each(placements.size(), [&](std::size_t i) {
-      simulator_.evaluate(placements[i], workspaces_.local(), out[i]);
-    });
-    evaluations_ += static_cast<std::int64_t>(placements.size());
+    evaluator_.evaluate(placements, out);
   }
-
-  std::int64_t evaluations() const noexcept override { return evaluations_; }
+  std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
 
  private:
-  template <typename Body>
-  void for_each(std::size_t count, const Body& body) {
-    if (count == 1) {
-      body(0);
-    } else {
-      arena_.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
-    }
-  }
-
-  /// Throws for the first invalid placement, whichever thread comes across one first.
-  void validate(std::span<const Placement> placements) {
-    std::atomic<std::size_t> first_invalid = placements.size();
-    for_each(placements.size(), [&](std::size_t i) {
-      try {
-        problem_->validate_but_separations(placements[i]);
-      } catch (const Error&) {
-        std::size_t known = first_invalid;
-        while (i < known && !first_invalid.compare_exchange_weak(known, i)) {
-        }
-      }
-    });
-    if (first_invalid < placements.size())
-      problem_->validate_but_separations(placements[first_invalid]);
-  }
-
-  Simulator simulator_;
+  Evaluator& evaluator_;
   std::shared_ptr<const Problem> problem_;
-  tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<Simulator::Workspace> workspaces_;
-  std::int64_t evaluations_ = 0;
 };
 
 }  // namespace
+
+std::unique_ptr<Evaluator> make_regrouped_evaluator(Evaluator& evaluator,
+                                                    std::shared_ptr<const Groups> groups) {
+  const Problem& given = evaluator.problem();
+  auto problem =
+      std::make_shared<const Problem>(given.shared_graph(), given.shared_cluster(),
+                                      given.shared_costs(), std::move(groups), given.options());
+  if (auto* const simulation = dynamic_cast<SimulationEvaluator*>(&evaluator)) {
+    return std::make_unique<SimulationEvaluator>(std::move(problem), simulation->threads(),
+                                                 simulation);
+  }
+  return std::make_unique<RegroupedEvaluator>(evaluator, std::move(problem));
+}
 
 std::unique_ptr<Evaluator> make_simulation_evaluator(std::shared_ptr<const Problem> problem,
                                                      int threads) {

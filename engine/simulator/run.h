@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "simulator/dataflow.h"
 #include "simulator/placeto.h"
@@ -33,10 +34,16 @@ double run_dataflow(const Plan& plan, Workspace& workspace, Observer& observer) 
   });
 }
 
-/// Notes when each op starts, for placeto_peaks.
-struct StartObserver : NoObserver {
-  explicit StartObserver(Workspace& workspace) : starts_us(workspace.op_start_us) {}
-  void op_started(Index op, std::uint32_t, double start_us, double) { starts_us[op] = start_us; }
+/// Notes when each op starts, beside what another observer sees.
+template <typename Observer>
+struct StartsAnd : Observer {
+  template <typename... Arguments>
+  explicit StartsAnd(Workspace& workspace, Arguments&&... arguments)
+      : Observer(std::forward<Arguments>(arguments)...), starts_us(workspace.op_start_us) {}
+  void op_started(Index op, std::uint32_t device, double start_us, double end_us) {
+    starts_us[op] = start_us;
+    Observer::op_started(op, device, start_us, end_us);
+  }
   std::vector<double>& starts_us;
 };
 

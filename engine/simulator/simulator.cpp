@@ -14,7 +14,7 @@ namespace berth {
 namespace {
 
 using simulator::NoObserver;
-using simulator::StartObserver;
+using simulator::StartsAnd;
 
 /// Feasibility: out.peak_bytes against the devices' memory, and what is to be apart.
 void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluation& out) {
@@ -59,6 +59,17 @@ double Simulator::runtime_us(std::span<const DeviceId> placement, Workspace& wor
 
 void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspace,
                          Evaluation& out) const {
+  evaluate_step<false>(placement, workspace, out, {});
+}
+
+void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,
+                         std::span<double> op_start_us) const {
+  evaluate_step<true>(placement, workspace, out, op_start_us);
+}
+
+template <bool starts>
+void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& workspace,
+                              Evaluation& out, std::span<double> op_start_us) const {
   simulator::Workspace& scratch = *workspace.state_;
   const simulator::Plan& plan = *plan_;
   out.runtime_us = 0;
@@ -71,19 +82,31 @@ void Simulator::evaluate(std::span<const DeviceId> placement, Workspace& workspa
               out.peak_bytes.begin());
     out.max_load_us = *std::max_element(out.busy_us.begin(), out.busy_us.end());
     out.objective_us = out.max_load_us;
+    std::fill(op_start_us.begin(), op_start_us.end(), 0.0);
     judge(*plan.problem, placement, out);
     return;
   }
   scratch.prepare(plan, placement);
+  if (plan.placeto || starts) scratch.op_start_us.resize(plan.op_count);
   if (plan.placeto) {
-    scratch.op_start_us.resize(plan.op_count);
-    StartObserver observer(scratch);
+    StartsAnd<NoObserver> observer(scratch);
     out.runtime_us = simulator::run_placeto(plan, scratch, observer);
     simulator::placeto_peaks(plan, scratch);
   } else {
-    simulator::DataflowMemory observer(plan, placement, scratch.state, scratch.memory,
-                                       [](std::uint32_t, double, std::int64_t) {});
-    out.runtime_us = simulator::run_dataflow(plan, scratch, observer);
+    const auto log = [](std::uint32_t, double, std::int64_t) {};
+    using Memory = simulator::DataflowMemory<decltype(log)>;
+    if constexpr (starts) {
+      StartsAnd<Memory> observer(scratch, plan, placement, scratch.state, scratch.memory, log);
+      out.runtime_us = simulator::run_dataflow(plan, scratch, observer);
+    } else {
+      Memory observer(plan, placement, scratch.state, scratch.memory, log);
+      out.runtime_us = simulator::run_dataflow(plan, scratch, observer);
+    }
+  }
+  if constexpr (starts) {
+    for (simulator::Index i = 0; i < plan.op_count; ++i) {
+      op_start_us[static_cast<std::size_t>(plan.ids[i])] = scratch.op_start_us[i];
+    }
   }
   simulator::device_compute(plan, placement, out.busy_us);
   std::transform(scratch.memory.peaks.begin(), scratch.memory.peaks.end(), out.peak_bytes.begin(),

@@ -95,7 +95,7 @@ struct Workspace {
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<Signal> signals;
 
-  std::vector<double> op_start_us;  ///< by Index (placeto)
+  std::vector<double> op_start_us;  ///< by Index (placeto, or where asked for)
   MemoryScratch memory;
 
  private:

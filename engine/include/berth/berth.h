@@ -5,12 +5,14 @@
 #include "berth/constraints.h"  // IWYU pragma: export
 #include "berth/costs.h"        // IWYU pragma: export
 #include "berth/engine.h"       // IWYU pragma: export
+#include "berth/environment.h"  // IWYU pragma: export
 #include "berth/error.h"        // IWYU pragma: export
 #include "berth/evaluator.h"    // IWYU pragma: export
 #include "berth/files.h"        // IWYU pragma: export
 #include "berth/frontend.h"     // IWYU pragma: export
 #include "berth/graph.h"        // IWYU pragma: export
 #include "berth/groups.h"       // IWYU pragma: export
+#include "berth/learning.h"     // IWYU pragma: export
 #include "berth/moves.h"        // IWYU pragma: export
 #include "berth/policy.h"       // IWYU pragma: export
 #include "berth/problem.h"      // IWYU pragma: export

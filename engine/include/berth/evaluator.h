@@ -36,6 +36,12 @@ class BERTH_EXPORT Evaluator {
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_simulation_evaluator(
     std::shared_ptr<const Problem> problem, int threads = 0);
 
+/// The measurements of `evaluator`, which must outlive it and counts them as its own, for the same
+/// problem with other groups: a policy that works on a coarser grain. Throws
+/// Error(invalid_argument) where the groups do not fit the problem.
+[[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_regrouped_evaluator(
+    Evaluator& evaluator, std::shared_ptr<const Groups> groups);
+
 /// One proven lower bound of the problem's objective over all feasible placements.
 struct LowerBound {
   double us = 0;

@@ -155,11 +155,20 @@ class BERTH_EXPORT Simulator {
   [[nodiscard]] double runtime_us(std::span<const DeviceId> placement, Workspace& workspace) const;
   /// Runtime or load, memory and feasibility; `out`'s vectors are reused.
   void evaluate(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out) const;
+  /// The same, and when each op starts: `op_start_us` has room for every op (all 0 where the
+  /// objective is throughput, which runs no step).
+  void evaluate(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,
+                std::span<double> op_start_us) const;
   /// The whole story of one step, by the same rules (latency semantics whatever the objective).
   [[nodiscard]] StepTrace trace(std::span<const DeviceId> placement) const;
 
  private:
   friend class MoveEvaluator;
+
+  template <bool starts>
+  void evaluate_step(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,
+                     std::span<double> op_start_us) const;
+
   struct Plan;
   std::unique_ptr<const Plan> plan_;
 };

@@ -1,0 +1,227 @@
+#include "berth/environment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/simulator.h"
+#include "evaluate/simulation_evaluator.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+/// The devices that can run `group`, in the cluster's order; a Problem has at least one.
+std::vector<DeviceId> able_devices(const Problem& problem, GroupId group) {
+  std::vector<DeviceId> able;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (problem.can_run(group, device)) able.push_back(device);
+  }
+  return able;
+}
+
+void check_runs(const Problem& problem, GroupId group, DeviceId device) {
+  const Cluster& cluster = problem.cluster();
+  if (device < 0 || device >= cluster.device_count()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("device ", device, " for group ", group, "; '", cluster.name(), "' has devices 0 to ",
+                    cluster.device_count() - 1));
+  }
+  if (!problem.can_run(group, device)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("group ", group, " (with op '",
+                    problem.graph().op_name(problem.groups().members(group).front()),
+                    "') cannot run on device '", cluster.device(device).name,
+                    "'; offer only devices for which can_run is true"));
+  }
+}
+
+void check_start(const Problem& problem, const EpisodeStart& start) {
+  const auto count = static_cast<std::size_t>(problem.groups().count());
+  if (start.initial.size() != count || start.order.size() != count) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("an episode over ", count, " groups with an initial placement of ",
+                    start.initial.size(), " and an order of ", start.order.size(),
+                    " groups; both need all of them"));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    check_runs(problem, static_cast<GroupId>(i), start.initial[i]);
+  }
+  std::vector<bool> seen(count);
+  for (const GroupId group : start.order) {
+    if (group < 0 || static_cast<std::size_t>(group) >= count ||
+        seen[static_cast<std::size_t>(group)]) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("group ", group, " is no group of the problem or comes twice in an order of "
+                      "visits; visit each once"));
+    }
+    seen[static_cast<std::size_t>(group)] = true;
+  }
+}
+
+}  // namespace
+
+GroupPlacement zero_placement(const Problem& problem) {
+  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    placement[i] = able_devices(problem, static_cast<GroupId>(i)).front();
+  }
+  return placement;
+}
+
+GroupPlacement random_placement(const Problem& problem, Random& random) {
+  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const auto able = able_devices(problem, static_cast<GroupId>(i));
+    placement[i] = able[random.below(able.size())];
+  }
+  return placement;
+}
+
+GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
+  GroupPlacement result(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const OpId first = problem.groups().members(static_cast<GroupId>(i)).front();
+    result[i] = placement[static_cast<std::size_t>(first)];
+  }
+  return result;
+}
+
+/// What measures the episodes of each problem, with scratch space kept from step to step.
+struct Environment::Measure {
+  struct Source {
+    Evaluator* evaluator;
+    SimulationEvaluator* simulation;  ///< the same, where it is one
+    std::unique_ptr<Simulator> beside;  ///< for the starts, where it is not
+    Simulator::Workspace workspace;
+  };
+  std::vector<Source> sources;
+  bool starts;
+  std::vector<Placement> op_placements;          ///< by episode
+  std::vector<std::vector<double>> op_start_us;  ///< by episode
+  std::vector<bool> moved;                       ///< by episode: to be measured
+};
+
+Environment::Environment(std::vector<Evaluator*> evaluators, bool starts)
+    : measure_(std::make_unique<Measure>()) {
+  measure_->starts = starts;
+  for (Evaluator* const evaluator : evaluators) {
+    Measure::Source source{evaluator, dynamic_cast<SimulationEvaluator*>(evaluator), nullptr, {}};
+    if (starts && source.simulation == nullptr) {
+      source.beside = std::make_unique<Simulator>(
+          std::shared_ptr<const Problem>(std::shared_ptr<void>(), &evaluator->problem()));
+    }
+    measure_->sources.push_back(std::move(source));
+  }
+}
+Environment::~Environment() = default;
+Environment::Environment(Environment&&) noexcept = default;
+Environment& Environment::operator=(Environment&&) noexcept = default;
+
+void Environment::begin(std::span<const EpisodeStart> episodes) {
+  for (const EpisodeStart& start : episodes) {
+    if (start.problem >= measure_->sources.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("an episode of problem ", start.problem, "; the environment has ",
+                      measure_->sources.size()));
+    }
+    check_start(measure_->sources[start.problem].evaluator->problem(), start);
+  }
+  episodes_.clear();
+  for (const EpisodeStart& start : episodes) {
+    Episode episode;
+    episode.problem_index = start.problem;
+    episode.problem = &measure_->sources[start.problem].evaluator->problem();
+    episode.order = start.order;
+    episode.placement = start.initial;
+    episode.start_us.assign(start.initial.size(), 0);
+    episodes_.push_back(std::move(episode));
+  }
+  measure_->op_placements.resize(episodes_.size());
+  measure_->op_start_us.resize(episodes_.size());
+  for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    measure_->op_placements[i] = episodes_[i].problem->groups().expand(episodes_[i].placement);
+  }
+  measure_->moved.assign(episodes_.size(), true);
+  measure();
+}
+
+bool Environment::done() const noexcept {
+  return std::all_of(episodes_.begin(), episodes_.end(),
+                     [](const Episode& episode) { return episode.done(); });
+}
+
+void Environment::step(std::span<const DeviceId> devices) {
+  if (devices.size() != episodes_.size()) {
+    throw Error(ErrorCode::invalid_argument, cat(devices.size(), " devices for ", episodes_.size(),
+                                                 " episodes; give one for each"));
+  }
+  for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    const Episode& episode = episodes_[i];
+    if (!episode.done()) check_runs(*episode.problem, episode.current(), devices[i]);
+  }
+  for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    Episode& episode = episodes_[i];
+    measure_->moved[i] = false;
+    if (episode.done()) continue;
+    const GroupId group = episode.current();
+    ++episode.step;
+    DeviceId& device = episode.placement[static_cast<std::size_t>(group)];
+    if (device == devices[i]) continue;  // the state is as it was, and so is its measurement
+    device = devices[i];
+    for (const OpId op : episode.problem->groups().members(group)) {
+      measure_->op_placements[i][static_cast<std::size_t>(op)] = device;
+    }
+    measure_->moved[i] = true;
+  }
+  measure();
+}
+
+void Environment::measure() {
+  Measure& m = *measure_;
+  std::vector<std::size_t> batch;
+  for (std::size_t s = 0; s < m.sources.size(); ++s) {
+    Measure::Source& source = m.sources[s];
+    batch.clear();
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+      if (m.moved[i] && episodes_[i].problem_index == s) batch.push_back(i);
+    }
+    if (batch.empty()) continue;
+    if (source.simulation != nullptr) {
+      std::vector<const Placement*> placements;
+      std::vector<Evaluation*> out;
+      std::vector<std::vector<double>> starts(batch.size());
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        placements.push_back(&m.op_placements[batch[k]]);
+        out.push_back(&episodes_[batch[k]].evaluation);
+        starts[k] = std::move(m.op_start_us[batch[k]]);
+      }
+      source.simulation->evaluate(placements, out, starts);
+      for (std::size_t k = 0; k < batch.size(); ++k) m.op_start_us[batch[k]] = std::move(starts[k]);
+    } else {
+      std::vector<Placement> placements;
+      for (const std::size_t i : batch) placements.push_back(m.op_placements[i]);
+      std::vector<Evaluation> out(batch.size());
+      source.evaluator->evaluate(placements, out);
+      Evaluation ignored;
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        episodes_[batch[k]].evaluation = std::move(out[k]);
+        if (!m.starts) continue;
+        m.op_start_us[batch[k]].resize(placements[k].size());
+        source.beside->evaluate(placements[k], source.workspace, ignored, m.op_start_us[batch[k]]);
+      }
+    }
+    if (!m.starts) continue;
+    for (const std::size_t i : batch) {
+      Episode& episode = episodes_[i];
+      const Groups& groups = episode.problem->groups();
+      std::fill(episode.start_us.begin(), episode.start_us.end(), kCannotRun);
+      for (std::size_t op = 0; op < m.op_start_us[i].size(); ++op) {
+        double& start = episode.start_us[static_cast<std::size_t>(groups.map()[op])];
+        start = std::min(start, m.op_start_us[i][op]);
+      }
+    }
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,7 @@
+#include "berth/learning.h"
+
+namespace berth {
+
+LearnedPolicy::~LearnedPolicy() = default;
+
+}  // namespace berth

@@ -1,0 +1,48 @@
+// The evaluator that simulates.
+#pragma once
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/evaluator.h"
+#include "berth/simulator.h"
+
+namespace berth {
+
+class SimulationEvaluator final : public Evaluator {
+ public:
+  /// `counted_by`, where given, counts this one's evaluations too.
+  SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads,
+                      SimulationEvaluator* counted_by = nullptr);
+
+  const Problem& problem() const noexcept override { return *problem_; }
+  void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override;
+  std::int64_t evaluations() const noexcept override { return evaluations_; }
+  [[nodiscard]] int threads() const noexcept { return threads_; }
+
+  /// The engine's own way in: placements that are known to be valid, and when each op starts.
+  void evaluate(std::span<const Placement* const> placements, std::span<Evaluation* const> out,
+                std::span<std::vector<double>> op_start_us);
+
+ private:
+  template <typename Body>
+  void for_each(std::size_t count, const Body& body);
+  /// Throws for the first invalid placement, whichever thread comes across one first.
+  void validate(std::span<const Placement> placements);
+
+  void count(std::size_t evaluations) noexcept;
+
+  Simulator simulator_;
+  std::shared_ptr<const Problem> problem_;
+  tbb::task_arena arena_;
+  tbb::enumerable_thread_specific<Simulator::Workspace> workspaces_;
+  std::int64_t evaluations_ = 0;
+  int threads_;
+  SimulationEvaluator* counted_by_;
+};
+
+}  // namespace berth

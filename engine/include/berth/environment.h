@@ -1,0 +1,100 @@
+// Placement as a sequence of decisions: the Markov decision process of Placeto (Addanki et al.,
+// NeurIPS 2019; PAPERS A1). The state is a complete placement of the groups; every step moves one
+// group, in a fixed order of visits, to a device, and every state can be measured.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "berth/evaluator.h"
+#include "berth/export.h"
+#include "berth/problem.h"
+#include "berth/random.h"
+#include "berth/types.h"
+
+namespace berth {
+
+/// In which order an episode visits the groups.
+enum class Traversal { topological, reverse, breadth_first, depth_first, random };
+/// Throws Error(invalid_argument) listing the names: "topological", "reverse", "breadth_first",
+/// "depth_first", "random".
+[[nodiscard]] BERTH_EXPORT Traversal traversal_from_name(std::string_view name);
+[[nodiscard]] BERTH_EXPORT std::string_view traversal_name(Traversal traversal) noexcept;
+
+/// Every group once. Breadth and depth first follow edges from the sources; `random` alone draws.
+[[nodiscard]] BERTH_EXPORT std::vector<GroupId> traversal_order(const Groups& groups,
+                                                                Traversal traversal,
+                                                                Random& random);
+
+/// A device per group.
+using GroupPlacement = std::vector<DeviceId>;
+
+/// Every group on the first device that can run it (the first of all that can is "device 0").
+[[nodiscard]] BERTH_EXPORT GroupPlacement zero_placement(const Problem& problem);
+/// Every group on a uniformly random device of those that can run it.
+[[nodiscard]] BERTH_EXPORT GroupPlacement random_placement(const Problem& problem, Random& random);
+/// The device of each group's first op: exact where no group is split.
+[[nodiscard]] BERTH_EXPORT GroupPlacement group_placement(const Problem& problem,
+                                                          const Placement& placement);
+
+/// One episode to run.
+struct EpisodeStart {
+  std::size_t problem = 0;  ///< index into the environment's evaluators
+  GroupPlacement initial;   ///< a device that can run it for every group
+  std::vector<GroupId> order;
+};
+
+/// Many episodes, over one or several problems, that step together. [thread-compatible]
+///
+/// A step's placements are measured as one batch, on as many threads as the evaluators have;
+/// nothing depends on how many. Episodes over smaller problems end earlier.
+class BERTH_EXPORT Environment {
+ public:
+  /// One evaluator per problem, not null; they must outlive the environment. With `starts` the
+  /// simulated start of every group is known after every step (where an evaluator measures
+  /// otherwise than by simulation, it is simulated beside; all 0 for the objective throughput).
+  explicit Environment(std::vector<Evaluator*> evaluators, bool starts = true);
+  ~Environment();
+  Environment(Environment&&) noexcept;
+  Environment& operator=(Environment&&) noexcept;
+
+  /// Starts anew and measures the initial placements. Throws Error(invalid_argument) for an initial
+  /// placement or an order that does not fit its problem.
+  void begin(std::span<const EpisodeStart> episodes);
+
+  [[nodiscard]] std::size_t episode_count() const noexcept { return episodes_.size(); }
+  /// True once every episode has visited all of its groups.
+  [[nodiscard]] bool done() const noexcept;
+
+  /// One running episode. Spans stay valid until the next `begin`.
+  struct Episode {
+    std::size_t problem_index;
+    const Problem* problem;
+    std::vector<GroupId> order;
+    std::size_t step = 0;          ///< decisions made
+    GroupPlacement placement;      ///< the state
+    std::vector<double> start_us;  ///< by group: when its first op starts
+    Evaluation evaluation;         ///< of the state
+
+    [[nodiscard]] bool done() const noexcept { return step == order.size(); }
+    /// The group to place next. Undefined where done.
+    [[nodiscard]] GroupId current() const noexcept { return order[step]; }
+  };
+  [[nodiscard]] const Episode& episode(std::size_t index) const { return episodes_[index]; }
+
+  /// Moves the current group of every episode that is not done to `devices[episode]` and measures.
+  /// Throws Error(invalid_argument) naming group and device where it cannot run there; then no
+  /// episode has moved.
+  void step(std::span<const DeviceId> devices);
+
+ private:
+  struct Measure;
+  void measure();
+  std::vector<Episode> episodes_;
+  std::unique_ptr<Measure> measure_;
+};
+
+}  // namespace berth

@@ -1,0 +1,163 @@
+#include "reinforce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <utility>
+
+namespace berth::learning {
+namespace {
+
+/// Rollouts that the baseline looks back on (A2.4: 10 in the published sample).
+constexpr std::size_t kBaselineRollouts = 10;
+/// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
+constexpr double kMemoryWeight = 4;
+
+bool stopped(const PlaceContext& context) { return context.should_stop && context.should_stop(); }
+
+/// The logarithm of the objective, made worse where memory is short.
+double cost(const Evaluation& evaluation) {
+  double peak = 1;
+  for (const std::int64_t bytes : evaluation.peak_bytes) {
+    peak = std::max(peak, static_cast<double>(bytes));
+  }
+  return std::log(std::max(evaluation.objective_us, 1e-9)) +
+         kMemoryWeight * static_cast<double>(evaluation.excess_bytes) / peak;
+}
+
+struct Best {
+  Placement placement;
+  Evaluation evaluation;
+
+  /// True where `other` is better, and taken.
+  bool take(const Placement& other, const Evaluation& seen) {
+    if (!placement.empty()) {
+      const bool better = seen.feasible != evaluation.feasible
+                              ? seen.feasible
+                              : cost(seen) < cost(evaluation);
+      if (!better) return false;
+    }
+    placement = other;
+    evaluation = seen;
+    return true;
+  }
+
+  bool take(const Rollout& rollout) {
+    bool any = false;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      any = take(episode.best, episode.best_evaluation) || any;
+    }
+    return any;
+  }
+};
+
+/// Returns of every decision less the mean, at the same step, of the other samples and of the
+/// rollouts before (F-10: without the sample itself).
+class Advantages {
+ public:
+  const std::vector<double>& of(const Rollout& rollout) {
+    const auto steps = static_cast<std::size_t>(rollout.episodes.front().steps);
+    const auto samples = rollout.episodes.size();
+    std::vector<double> sums(steps, 0.0);
+    values_.assign(steps * samples, 0.0);
+    for (std::size_t e = 0; e < samples; ++e) {
+      const Rollout::Episode& episode = rollout.episodes[e];
+      const double last = cost(episode.evaluations[steps]);
+      for (std::size_t t = 0; t < steps; ++t) {
+        // Improvements of the logarithm, summed to the end.
+        const double value = cost(episode.evaluations[t]) - last;
+        values_[e * steps + t] = value;
+        sums[t] += value;
+      }
+    }
+    std::vector<double> before(steps, 0.0);
+    for (const std::vector<double>& past : past_) {
+      for (std::size_t t = 0; t < steps; ++t) before[t] += past[t];
+    }
+    const double count = static_cast<double>((past_.size() + 1) * samples - 1);
+    for (std::size_t e = 0; e < samples; ++e) {
+      for (std::size_t t = 0; t < steps; ++t) {
+        double& value = values_[e * steps + t];
+        if (count > 0) value -= (before[t] + sums[t] - value) / count;
+      }
+    }
+    past_.push_back(std::move(sums));
+    if (past_.size() > kBaselineRollouts) past_.pop_front();
+    return values_;
+  }
+
+ private:
+  std::deque<std::vector<double>> past_;  ///< sums over samples, by step
+  std::vector<double> values_;
+};
+
+std::vector<GroupPlacement> starts(Evaluator& evaluator, Best& best) {
+  const Problem& problem = evaluator.problem();
+  const SingleDevice single = best_single_device(evaluator);
+  if (single.device != kNoDevice) {
+    best.take(single.placement, single.evaluation);
+    return {group_placement(problem, single.placement)};
+  }
+  GroupPlacement zero = zero_placement(problem);
+  GroupPlacement spread = zero;
+  const auto devices = problem.cluster().device_count();
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const auto device = static_cast<DeviceId>(
+        i * static_cast<std::size_t>(devices) / spread.size());
+    if (problem.can_run(static_cast<GroupId>(i), device)) spread[i] = device;
+  }
+  const Placement placement = problem.groups().expand(spread);
+  best.take(placement, evaluator.evaluate(placement));
+  return {std::move(spread), std::move(zero)};
+}
+
+}  // namespace
+
+Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& context,
+                 const RefineOptions& options) {
+  Best best;
+  const Problem& problem = evaluator.problem();
+  Evaluator* const evaluators[] = {&evaluator};
+  RolloutOptions how;
+  how.seed = context.seed;
+  how.initial = {starts(evaluator, best)};
+  Rollout rollout;
+  const auto report = [&](const std::string& what) {
+    if (context.progress) context.progress(best.evaluation.objective_us, what);
+  };
+
+  how.greedy = true;
+  how.samples = static_cast<int>(how.initial[0].size());
+  for (int pass = 0; pass < options.passes && !stopped(context); ++pass) {
+    policy.rollout(evaluators, how, rollout);
+    if (!best.take(rollout)) break;
+    report("greedy pass " + std::to_string(pass + 1));
+    how.initial[0].assign(1, group_placement(problem, best.placement));
+    how.samples = 1;
+  }
+
+  Random seeds(context.seed);
+  Advantages advantages;
+  how.greedy = false;
+  how.samples = options.samples;
+  for (std::int64_t i = 0; i < options.updates && !stopped(context); ++i) {
+    const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
+    // Half of the episodes start anywhere, half from the best so far.
+    how.initial[0].clear();
+    how.seed = seeds.next();
+    Random draws(how.seed);
+    for (int s = 0; s < options.samples; ++s) {
+      how.initial[0].push_back(s % 2 == 0 ? group_placement(problem, best.placement)
+                                          : random_placement(problem, draws));
+    }
+    policy.rollout(evaluators, how, rollout);
+    if (best.take(rollout)) report("update " + std::to_string(i + 1));
+    UpdateOptions update;
+    update.learning_rate = options.learning_rate * (0.1 + 0.9 * left);
+    update.entropy_weight = options.entropy * left;
+    policy.update(rollout, advantages.of(rollout), update);
+  }
+  return std::move(best.placement);
+}
+
+}  // namespace berth::learning

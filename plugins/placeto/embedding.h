@@ -1,0 +1,116 @@
+// The network's body: from the features of all groups to an embedding of the state around the group
+// that is to be placed (Placeto; PAPERS A4.1, A4.2), and the gradient of its parameters.
+//
+//   features [groups, d]
+//     h = self(features)                                    both directions share it
+//     x <- s + [N(v) not empty] relu(g(sum over N(v) of relu(f(x))))   rounds, top-down and bottom-up
+//     X = [x top-down ; x bottom-up]                        [groups, 2d]
+//     per set (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
+//   state = [sets.. ; X of the current group]               [(sets + 1) * 2d]
+//   per device (optional): the same pooling over the groups that are on it now   [devices, 2d]
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph_view.h"
+#include "kernels.h"
+
+namespace berth::placeto {
+
+/// The term that a round adds its message to (F-3): h, what the round before gave, or nothing.
+enum class SelfTerm { transform, previous, none };
+/// Which sets are pooled (A4.4): three; one of all other groups ("simple aggregator"); none.
+enum class Pooling { three, one, none };
+
+struct EmbeddingShape {
+  std::size_t features = 0;  ///< d
+  std::size_t rounds = 8;    ///< k; 0 = no message passing
+  bool sweep = false;        ///< one pass in topological order instead of parallel rounds (F-4)
+  SelfTerm self_term = SelfTerm::transform;
+  std::size_t layers = 1;  ///< of f, g, l, h; self has one more (A4.3: 1 small, 2 default)
+  Pooling pooling = Pooling::three;
+  bool by_device = false;
+
+  [[nodiscard]] std::size_t sets() const {
+    return pooling == Pooling::three ? kRelations : pooling == Pooling::one ? 1 : 0;
+  }
+  [[nodiscard]] std::size_t node_width() const { return 2 * features; }
+  [[nodiscard]] std::size_t state_width() const { return (sets() + 1) * node_width(); }
+};
+
+/// One dense layer, and where its values lie: in the flat parameter vector (`weight`: [out, in]
+/// row-major, then `bias`) and in the packed one.
+struct DenseLayer {
+  std::string name;
+  std::size_t in;
+  std::size_t out;
+  std::size_t flat;    ///< offset of weight; bias follows
+  std::size_t packed;  ///< offset of [in][padded(out)], then bias [padded(out)]
+};
+
+/// Dense layers with ReLU between them.
+using Perceptron = std::vector<DenseLayer>;
+
+/// One state of one problem, as the network sees it.
+struct StateView {
+  const GraphView* graph;
+  const float* features;          ///< [groups, padded(d)], padding 0
+  std::size_t current;            ///< the group to place
+  const std::int32_t* placement;  ///< by group; read only where by_device
+  std::size_t devices;
+};
+
+/// Immutable but for the parameters. [thread-compatible: forward and backward are const]
+class Embedding {
+ public:
+  explicit Embedding(const EmbeddingShape& shape);
+
+  [[nodiscard]] const EmbeddingShape& shape() const { return shape_; }
+  [[nodiscard]] const std::vector<DenseLayer>& layers() const { return layers_; }
+  /// Number of parameters.
+  [[nodiscard]] std::size_t size() const { return flat_size_; }
+
+  /// `flat.size() == size()`.
+  void set_parameters(std::span<const float> flat);
+
+  /// Intermediate values of one state, reused. [thread-compatible: one per thread]
+  struct Tape {
+    std::vector<float> values;
+    std::vector<float> gradients;
+    std::vector<std::int32_t> order;
+    std::vector<float> packed_gradient;
+  };
+
+  /// `state`: state_width() floats; `by_device`: [devices, node_width()], or null.
+  void forward(const StateView& view, Tape& tape, float* state, float* by_device) const;
+  /// Adds to `tape.packed_gradient` the gradient of the parameters, given that of forward's results.
+  /// The tape must hold that very forward.
+  void backward(const StateView& view, const float* d_state, const float* d_by_device,
+                Tape& tape) const;
+
+  /// Zeroes `tape.packed_gradient`.
+  void clear_gradient(Tape& tape) const;
+  /// flat_gradient += the tape's.
+  void add_gradient(const Tape& tape, std::span<float> flat_gradient) const;
+
+ private:
+  friend class Pass;
+  Perceptron perceptron(const std::string& name, std::size_t layers, std::size_t width);
+
+  EmbeddingShape shape_;
+  const Kernels& kernels_;
+  Perceptron self_;
+  Perceptron message_[2], update_[2];  ///< f and g: top-down, bottom-up
+  std::vector<Perceptron> pool_in_, pool_out_;  ///< l and h by set, then by device
+  std::vector<DenseLayer> layers_;
+  std::size_t flat_size_ = 0;
+  std::size_t packed_size_ = 0;
+  std::vector<float> packed_;      ///< layers as [in][padded(out)]
+  std::vector<float> transposed_;  ///< at the same offsets: [out][padded(in)]
+  std::vector<std::size_t> transposed_offset_;
+};
+
+}  // namespace berth::placeto

@@ -1,0 +1,52 @@
+#include "graph_view.h"
+
+namespace berth::placeto {
+namespace {
+
+Neighbours neighbours(const Groups& groups, bool incoming) {
+  Neighbours result;
+  result.begin.push_back(0);
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    for (const Groups::Edge& edge :
+         incoming ? groups.in_edges(group) : groups.out_edges(group)) {
+      result.to.push_back(incoming ? edge.src : edge.dst);
+    }
+    result.begin.push_back(static_cast<std::int32_t>(result.to.size()));
+  }
+  return result;
+}
+
+/// Gives `label` to all that `edges` lead to from `from`.
+void mark_reachable(const Neighbours& edges, std::size_t from, Relation label, Relation* relations,
+                    std::vector<std::size_t>& stack) {
+  stack.assign(1, from);
+  while (!stack.empty()) {
+    const std::size_t v = stack.back();
+    stack.pop_back();
+    for (auto e = static_cast<std::size_t>(edges.begin[v]);
+         e < static_cast<std::size_t>(edges.begin[v + 1]); ++e) {
+      const auto next = static_cast<std::size_t>(edges.to[e]);
+      if (relations[next] != Relation::parallel) continue;
+      relations[next] = label;
+      stack.push_back(next);
+    }
+  }
+}
+
+}  // namespace
+
+GraphView::GraphView(const Groups& groups)
+    : count(static_cast<std::size_t>(groups.count())),
+      parents(neighbours(groups, /*incoming=*/true)),
+      children(neighbours(groups, /*incoming=*/false)),
+      relations(count * count, Relation::parallel) {
+  std::vector<std::size_t> stack;
+  for (std::size_t v = 0; v < count; ++v) {
+    Relation* row = relations.data() + v * count;
+    row[v] = Relation::self;
+    mark_reachable(parents, v, Relation::ancestor, row, stack);
+    mark_reachable(children, v, Relation::descendant, row, stack);
+  }
+}
+
+}  // namespace berth::placeto

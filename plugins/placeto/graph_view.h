@@ -1,0 +1,37 @@
+// What the network needs to know of a problem's groups as a graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/groups.h"
+
+namespace berth::placeto {
+
+/// Compressed rows: the neighbours of v are to[begin[v], begin[v + 1]).
+struct Neighbours {
+  std::vector<std::int32_t> begin;
+  std::vector<std::int32_t> to;
+};
+
+/// How a group stands to the one that is placed.
+enum class Relation : std::uint8_t { ancestor, descendant, parallel, self };
+inline constexpr std::size_t kRelations = 3;  ///< without `self`
+
+/// Immutable.
+struct GraphView {
+  explicit GraphView(const Groups& groups);
+
+  [[nodiscard]] Relation relation(std::size_t current, std::size_t other) const {
+    return relations[current * count + other];
+  }
+
+  std::size_t count;
+  Neighbours parents;
+  Neighbours children;
+  /// [current][other]. In a quotient graph with a cycle (which co-location can force) a group that is
+  /// both before and after counts as an ancestor.
+  std::vector<Relation> relations;
+};
+
+}  // namespace berth::placeto

@@ -1,0 +1,73 @@
+// The policy network: the embedding of embedding.h, a classifier on LibTorch, and their training.
+//
+// Two forms of classifier (A4.3 and beyond):
+//   one-hot    logits[m] = perceptron(state); a network is for one number of devices
+//   by device  logit of a device = perceptron(state, pooled groups on the device, its own features);
+//              the same weights for every device, so that one network serves any cluster
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "embedding.h"
+#include "learning/checkpoint.h"
+
+namespace berth::placeto {
+
+using learning::NamedTensor;
+
+struct NetworkShape {
+  EmbeddingShape embedding;
+  std::size_t devices = 0;             ///< one-hot form: of the clusters it is for
+  std::size_t candidate_features = 0;  ///< form by device: per (group, device); 0 = one-hot form
+  std::size_t hidden_layers = 1;       ///< of the classifier (A4.3: 1 small, 2 default)
+  double logit_bound = 0;              ///< C of C * tanh(logits); 0 = unbounded (A2.6)
+};
+
+/// States of one problem, to be decided together.
+struct StateBatch {
+  std::vector<StateView> states;
+  std::size_t devices = 0;
+  const float* candidates = nullptr;      ///< [states, devices, candidate_features]
+  const std::uint8_t* allowed = nullptr;  ///< [states, devices]; at least one per state
+};
+
+/// [thread-compatible: one caller at a time; several threads inside]
+class Network {
+ public:
+  /// Weights uniform as of Glorot and Bengio (AISTATS 2010), biases 0 (A4).
+  Network(const NetworkShape& shape, std::uint64_t seed);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  [[nodiscard]] const NetworkShape& shape() const;
+  [[nodiscard]] std::int64_t parameter_count() const;
+
+  /// log pi, [states, devices]; -infinity where not allowed.
+  void log_policy(const StateBatch& batch, std::vector<float>& out);
+
+  /// Adds to the gradient that of sum over states of -advantage * log pi(action) - entropy_weight *
+  /// H, with H = -sum p ln(p + 1e-3) as published (A2.3). Returns that sum.
+  double accumulate(const StateBatch& batch, std::span<const std::int32_t> actions,
+                    std::span<const double> advantages, double entropy_weight);
+
+  /// Clips the gradient to `max_norm` (0 = not), takes a step of Adam against it and clears it.
+  /// Returns its norm before clipping. Where that is not finite nothing is changed.
+  double step(double learning_rate, double max_norm);
+
+  /// Weights, then Adam's moments and step count.
+  [[nodiscard]] std::vector<NamedTensor> tensors() const;
+  /// `tensors` of a network of the same shape. Throws std::invalid_argument naming what differs;
+  /// then nothing has changed.
+  void set_tensors(std::span<const NamedTensor> tensors);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace berth::placeto

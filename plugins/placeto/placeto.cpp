@@ -1,0 +1,173 @@
+#include "placeto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "berth/error.h"
+#include "common/repair.h"
+#include "learning/reinforce.h"
+#include "options.h"
+#include "tape.h"
+
+namespace berth::placeto {
+namespace {
+
+/// Problems whose graphs are kept ready; a family of graphs in training is smaller.
+constexpr std::size_t kViews = 256;
+
+std::int64_t at_least(const Options& options, const char* name, std::int64_t least) {
+  const std::int64_t value = options.integer(name);
+  if (value >= least) return value;
+  throw Error(ErrorCode::invalid_argument, std::string("policy 'placeto': option '") + name +
+                                               "' is " + std::to_string(value) + "; give " +
+                                               std::to_string(least) + " or more");
+}
+
+template <typename Enum>
+Enum one_of(const Options& options, const char* name,
+            std::initializer_list<std::pair<const char*, Enum>> values) {
+  std::string known;
+  for (const auto& [text, value] : values) {
+    if (options.text(name) == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(text);
+  }
+  throw Error(ErrorCode::invalid_argument, std::string("policy 'placeto': option '") + name +
+                                               "' is '" + options.text(name) + "'; one of " + known);
+}
+
+NetworkShape network_shape(const Options& options, const FeatureShape& features) {
+  NetworkShape shape;
+  shape.embedding.features = features.width();
+  shape.embedding.rounds = static_cast<std::size_t>(at_least(options, "rounds", 0));
+  shape.embedding.sweep = options.boolean("sweep");
+  shape.embedding.self_term = one_of<SelfTerm>(options, "self",
+                                               {{"transform", SelfTerm::transform},
+                                                {"previous", SelfTerm::previous},
+                                                {"none", SelfTerm::none}});
+  shape.embedding.layers = static_cast<std::size_t>(at_least(options, "layers", 1));
+  shape.embedding.pooling = one_of<Pooling>(
+      options, "pooling",
+      {{"three", Pooling::three}, {"one", Pooling::one}, {"none", Pooling::none}});
+  shape.embedding.by_device = !features.one_hot;
+  shape.devices = features.devices;
+  shape.candidate_features = features.candidate_width();
+  shape.hidden_layers = shape.embedding.layers;
+  shape.logit_bound = options.real("logit_bound");
+  if (!(shape.logit_bound >= 0) || !std::isfinite(shape.logit_bound)) {
+    throw Error(ErrorCode::invalid_argument,
+                "policy 'placeto': option 'logit_bound' is a finite number >= 0");
+  }
+  return shape;
+}
+
+}  // namespace
+
+PlacetoPolicy::PlacetoPolicy(const Options& options)
+    : options_(options), seed_(static_cast<std::uint64_t>(at_least(options, "init_seed", 0))) {
+  for (std::size_t i = 0; i < kShapeOptions; ++i) {
+    shape_options_[kOptions[i].name] = to_text(options.values().find(kOptions[i].name)->second);
+  }
+  // Refuses values out of range now rather than at the first problem.
+  static_cast<void>(network_shape(options_, feature_shape(1)));
+  for (const char* name : {"groups", "passes", "samples"}) at_least(options, name, 1);
+  at_least(options, "episodes", 0);
+}
+PlacetoPolicy::~PlacetoPolicy() = default;
+
+FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {
+  FeatureShape shape;
+  shape.one_hot = one_of<bool>(options_, "devices", {{"features", false}, {"one_hot", true}});
+  shape.start = options_.boolean("start_time");
+  shape.parameters = options_.boolean("memory");
+  shape.devices = shape.one_hot ? devices : 0;
+  return shape;
+}
+
+Network& PlacetoPolicy::network(std::size_t devices) {
+  if (network_ == nullptr) {
+    const std::string& weights = options_.text("weights");
+    if (weights.empty() || weights == "none") {
+      network_ = std::make_unique<Network>(network_shape(options_, feature_shape(devices)), seed_);
+    } else {
+      static_cast<void>(load(weights));
+    }
+  }
+  const std::size_t own = network_->shape().devices;
+  if (own != 0 && own != devices) {
+    throw Error(ErrorCode::unsupported,
+                "policy 'placeto': its weights are for " + std::to_string(own) +
+                    " devices and the cluster has " + std::to_string(devices) +
+                    "; train one for it, or use devices=features, which serves any cluster");
+  }
+  return *network_;
+}
+
+std::shared_ptr<const PlacetoPolicy::ProblemView> PlacetoPolicy::view_of(const Problem& problem) {
+  const auto found = std::find_if(views_.begin(), views_.end(),
+                                  [&](const auto& view) { return view->is_of(problem); });
+  if (found != views_.end()) return *found;
+  if (views_.size() >= kViews) views_.clear();
+  const auto devices = static_cast<std::size_t>(problem.cluster().device_count());
+  views_.push_back(std::make_shared<const ProblemView>(problem, feature_shape(devices)));
+  return views_.back();
+}
+
+std::int64_t PlacetoPolicy::parameter_count() const {
+  return network_ == nullptr ? 0 : network_->parameter_count();
+}
+
+void PlacetoPolicy::save(const std::filesystem::path& file, const std::string& note) const {
+  if (network_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                file.string() + ": there is nothing to save; let the policy place or train first");
+  }
+  learning::Checkpoint checkpoint{kName, kVersion, shape_options_, note, network_->tensors()};
+  checkpoint.options["device_count"] = std::to_string(network_->shape().devices);
+  learning::save_checkpoint(file, checkpoint);
+}
+
+std::string PlacetoPolicy::load(const std::filesystem::path& file) {
+  const learning::Checkpoint checkpoint = learning::load_checkpoint(file);
+  learning::require_match(file, checkpoint, kName, kVersion, shape_options_);
+  const auto devices = checkpoint.options.find("device_count");
+  std::unique_ptr<Network> network;
+  try {
+    const std::size_t count =
+        devices == checkpoint.options.end() ? 0 : std::stoul(devices->second);
+    if (count > 4096) throw std::invalid_argument("its number of devices is absurd");
+    network = std::make_unique<Network>(network_shape(options_, feature_shape(count)), seed_);
+    network->set_tensors(checkpoint.tensors);
+  } catch (const std::logic_error& error) {
+    throw Error(ErrorCode::invalid_file, file.string() + ": " + error.what() +
+                                             "; save it again from the policy that was trained");
+  }
+  network_ = std::move(network);
+  return checkpoint.note;
+}
+
+Placement PlacetoPolicy::place(const Problem& problem, Evaluator& evaluator,
+                               PlaceContext& context) {
+  learning::RefineOptions refine;
+  refine.passes = static_cast<int>(options_.integer("passes"));
+  refine.updates = options_.integer("episodes");
+  refine.samples = static_cast<int>(options_.integer("samples"));
+  refine.learning_rate = options_.real("learning_rate");
+  refine.entropy = options_.real("entropy");
+  const auto most = static_cast<GroupId>(options_.integer("groups"));
+  if (problem.groups().count() <= most) {
+    return answer(evaluator, context, refine);
+  }
+  const auto groups = coarsen(problem.graph(), problem.costs(), most);
+  return answer(*make_regrouped_evaluator(evaluator, groups), context, refine);
+}
+
+Placement PlacetoPolicy::answer(Evaluator& evaluator, PlaceContext& context,
+                                const learning::RefineOptions& refine) {
+  const Problem& problem = evaluator.problem();
+  const Placement best = learning::refine(*this, evaluator, context, refine);
+  return policies::finish(problem, evaluator, group_placement(problem, best),
+                          options_.boolean("repair"));
+}
+
+}  // namespace berth::placeto

@@ -1,0 +1,213 @@
+#include "state_features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels.h"
+
+namespace berth::placeto {
+namespace {
+
+/// Positions in a group's row.
+enum Group : std::size_t { kCost, kOutput, kDone, kCurrent, kShared };
+/// After the shared ones and the optional start, in the form by device.
+constexpr std::size_t kGroupByDevice = 6;
+constexpr std::size_t kCandidate = 12;
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::size_t at(GroupId group) { return static_cast<std::size_t>(group); }
+
+}  // namespace
+
+std::size_t FeatureShape::width() const {
+  const std::size_t shared = kShared + (start ? 1 : 0);
+  return one_hot ? shared + (parameters ? 1 : 0) + devices : shared + kGroupByDevice;
+}
+
+std::size_t FeatureShape::candidate_width() const { return one_hot ? 0 : kCandidate; }
+
+FeatureEncoder::FeatureEncoder(const Problem& problem, const FeatureShape& shape)
+    : problem_(problem), shape_(shape) {
+  const Graph& graph = problem.graph();
+  const Groups& groups = problem.groups();
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    double least = kCannotRun;
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      least = std::min(least, problem.group_cost_us(group, device));
+    }
+    double bytes = 0;
+    for (const OpId op : groups.members(group)) {
+      bytes += static_cast<double>(graph.output_bytes(op));
+    }
+    least_cost_us_.push_back(least);
+    output_bytes_.push_back(bytes);
+    largest_cost_us_ = std::max(largest_cost_us_, least);
+    largest_output_ = std::max(largest_output_, bytes);
+    largest_parameters_ =
+        std::max(largest_parameters_, static_cast<double>(problem.group_param_bytes(group)));
+  }
+}
+
+/// Sums over the groups on each device, without the current group.
+struct FeatureEncoder::Loads {
+  Loads(const Problem& problem, const Environment::Episode& episode)
+      : us(static_cast<std::size_t>(problem.cluster().device_count())), bytes(us.size()) {
+    for (GroupId group = 0; group < problem.groups().count(); ++group) {
+      const DeviceId device = episode.placement[at(group)];
+      const double cost = problem.group_cost_us(group, device);
+      total_us += cost;
+      if (group == episode.current()) continue;
+      us[static_cast<std::size_t>(device)] += cost;
+      bytes[static_cast<std::size_t>(device)] +=
+          static_cast<double>(problem.group_param_bytes(group));
+    }
+  }
+
+  std::vector<double> us;
+  std::vector<double> bytes;
+  double total_us = 0;
+};
+
+void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, float* candidates,
+                            std::uint8_t* allowed) const {
+  const auto count = at(problem_.groups().count());
+  const std::size_t stride = padded(shape_.width());
+  std::fill_n(groups, count * stride, 0.0F);
+  const GroupId current = episode.current();
+  const double now_us = episode.start_us[at(current)];
+  double largest_start = 0;
+  for (const double start : episode.start_us) {
+    largest_start = std::max(largest_start, std::abs(start - now_us));
+  }
+  for (std::size_t v = 0; v < count; ++v) {
+    float* const row = groups + v * stride;
+    row[kCost] = static_cast<float>(ratio(least_cost_us_[v], largest_cost_us_));
+    row[kOutput] = static_cast<float>(ratio(output_bytes_[v], largest_output_));
+    if (shape_.start) {
+      row[kShared] = static_cast<float>(ratio(episode.start_us[v] - now_us, largest_start));
+    }
+    if (shape_.one_hot) {
+      std::size_t next = kShared + (shape_.start ? 1 : 0);
+      if (shape_.parameters) {
+        const auto bytes =
+            static_cast<double>(problem_.group_param_bytes(static_cast<GroupId>(v)));
+        row[next++] = static_cast<float>(ratio(bytes, largest_parameters_));
+      }
+      row[next + static_cast<std::size_t>(episode.placement[v])] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < episode.step; ++i) groups[at(episode.order[i]) * stride + kDone] = 1;
+  groups[at(current) * stride + kCurrent] = 1;
+  for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+    allowed[device] = problem_.can_run(current, device) ? 1 : 0;
+  }
+  if (!shape_.one_hot) encode_by_device(episode, groups, candidates);
+}
+
+void FeatureEncoder::encode_by_device(const Environment::Episode& episode, float* groups,
+                                      float* candidates) const {
+  const Loads loads(problem_, episode);
+  encode_group_traffic(episode, loads, groups);
+  encode_candidates(episode, loads, candidates);
+}
+
+void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
+                                          float* rows) const {
+  const Groups& groups = problem_.groups();
+  const std::size_t stride = padded(shape_.width());
+  const std::size_t first = kShared + (shape_.start ? 1 : 0);
+  const double busiest = *std::max_element(loads.us.begin(), loads.us.end());
+  const DeviceId own = episode.placement[at(episode.current())];
+  for (GroupId v = 0; v < groups.count(); ++v) {
+    const DeviceId device = episode.placement[at(v)];
+    const auto away = [&](std::span<const Groups::Edge> edges, auto end) {
+      double all = 0, crossing = 0;
+      for (const Groups::Edge& edge : edges) {
+        const auto bytes = static_cast<double>(edge.bytes);
+        all += bytes;
+        if (episode.placement[at(end(edge))] != device) crossing += bytes;
+      }
+      return ratio(crossing, all);
+    };
+    float* const row = rows + at(v) * stride + first;
+    row[0] = static_cast<float>(
+        ratio(static_cast<double>(problem_.group_param_bytes(v)), largest_parameters_));
+    // Speed of its device for it: 1 = the fastest there is.
+    const double cost = problem_.group_cost_us(v, device);
+    row[1] = static_cast<float>(cost > 0 ? least_cost_us_[at(v)] / cost : 1);
+    row[2] = static_cast<float>(
+        away(groups.in_edges(v), [](const Groups::Edge& edge) { return edge.src; }));
+    row[3] = static_cast<float>(
+        away(groups.out_edges(v), [](const Groups::Edge& edge) { return edge.dst; }));
+    row[4] = static_cast<float>(ratio(loads.us[static_cast<std::size_t>(device)], busiest));
+    row[5] = device == own ? 1.0F : 0.0F;
+  }
+}
+
+void FeatureEncoder::encode_candidates(const Environment::Episode& episode, const Loads& loads,
+                                       float* candidates) const {
+  const Cluster& cluster = problem_.cluster();
+  const Groups& groups = problem_.groups();
+  const GroupId current = episode.current();
+  const double step_us = std::max(episode.evaluation.objective_us, 1e-9);
+  const auto average = loads.total_us / static_cast<double>(loads.us.size());
+  double in_bytes = 0, out_bytes = 0;
+  for (const Groups::Edge& edge : groups.in_edges(current)) {
+    in_bytes += static_cast<double>(edge.bytes);
+  }
+  for (const Groups::Edge& edge : groups.out_edges(current)) {
+    out_bytes += static_cast<double>(edge.bytes);
+  }
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    float* const row = candidates + static_cast<std::size_t>(device) * kCandidate;
+    std::fill_n(row, kCandidate, 0.0F);
+    const double cost = problem_.group_cost_us(current, device);
+    if (cost == kCannotRun) continue;
+    double near_in = 0, near_out = 0, in_us = 0, out_us = 0, ready_us = 0, needed_us = step_us;
+    for (const Groups::Edge& edge : groups.in_edges(current)) {
+      const DeviceId from = episode.placement[at(edge.src)];
+      double arrival = episode.start_us[at(edge.src)] + problem_.group_cost_us(edge.src, from);
+      if (from == device) {
+        near_in += static_cast<double>(edge.bytes);
+      } else {
+        const double us = cluster.route(from, device).transfer_us(edge.bytes);
+        in_us += us;
+        arrival += us;
+      }
+      ready_us = std::max(ready_us, arrival);
+    }
+    for (const Groups::Edge& edge : groups.out_edges(current)) {
+      const DeviceId to = episode.placement[at(edge.dst)];
+      double start = episode.start_us[at(edge.dst)];
+      if (to == device) {
+        near_out += static_cast<double>(edge.bytes);
+      } else {
+        const double us = cluster.route(device, to).transfer_us(edge.bytes);
+        out_us += us;
+        start -= us;
+      }
+      needed_us = std::min(needed_us, start);
+    }
+    const double load = loads.us[static_cast<std::size_t>(device)];
+    const std::int64_t memory = problem_.memory_bytes(device);
+    const double held = loads.bytes[static_cast<std::size_t>(device)] +
+                        static_cast<double>(problem_.group_param_bytes(current));
+    const double scale = std::max(least_cost_us_[at(current)] + average * 1e-3, 1e-9);
+    const auto bounded = [](double value) { return static_cast<float>(std::clamp(value, -4.0, 4.0)); };
+    row[0] = bounded(std::log2(std::max(cost, 1e-9) / std::max(least_cost_us_[at(current)], 1e-9)));
+    row[1] = bounded(ratio(load, average));
+    row[2] = bounded(ratio(load + cost, average));
+    row[3] = bounded(ratio(near_in, in_bytes));
+    row[4] = bounded(ratio(near_out, out_bytes));
+    row[5] = bounded(std::log1p(in_us / scale));
+    row[6] = bounded(std::log1p(out_us / scale));
+    row[7] = memory == kNoLimit ? 0.0F : bounded(held / static_cast<double>(memory));
+    row[8] = cluster.device(device).host ? 1.0F : 0.0F;
+    row[9] = device == episode.placement[at(current)] ? 1.0F : 0.0F;
+    row[10] = bounded(4 * (ready_us - episode.start_us[at(current)]) / step_us);
+    row[11] = bounded(4 * (needed_us - ready_us - cost) / step_us);
+  }
+}
+
+}  // namespace berth::placeto

@@ -1,0 +1,62 @@
+// What the network sees of a state (Placeto; PAPERS A3), in two forms.
+//
+//   one_hot     the published one, per group: [cost, output bytes, done, current, (start),
+//               (parameter bytes), one-hot device]
+//   by device   for clusters of any size and kind: the device a group is on appears through what it
+//               means (its speed for the group, what it shares with neighbours), and every device the
+//               current group could go to has features of its own
+//
+// Costs, bytes and starts are divided by the largest magnitude among the groups of the state (F-8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/environment.h"
+#include "berth/problem.h"
+
+namespace berth::placeto {
+
+struct FeatureShape {
+  bool one_hot = false;
+  bool start = true;        ///< the simulated start, which W18 does not list (F-7)
+  bool parameters = false;  ///< one-hot form: the published `mem` attribute
+  std::size_t devices = 0;  ///< one-hot form
+
+  /// Per group.
+  [[nodiscard]] std::size_t width() const;
+  /// Per device the current group could go to; 0 in the one-hot form.
+  [[nodiscard]] std::size_t candidate_width() const;
+};
+
+/// Features of the states of one problem. [thread-safe: immutable]
+class FeatureEncoder {
+ public:
+  /// Keeps a reference to `problem`.
+  FeatureEncoder(const Problem& problem, const FeatureShape& shape);
+
+  /// Rows of padded(width()) floats per group; candidate_width() per device; 1 per device that can
+  /// run the current group. The episode is not done.
+  void encode(const Environment::Episode& episode, float* groups, float* candidates,
+              std::uint8_t* allowed) const;
+
+ private:
+  struct Loads;
+  void encode_by_device(const Environment::Episode& episode, float* groups,
+                        float* candidates) const;
+  void encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
+                            float* groups) const;
+  void encode_candidates(const Environment::Episode& episode, const Loads& loads,
+                         float* candidates) const;
+
+  const Problem& problem_;
+  FeatureShape shape_;
+  std::vector<double> least_cost_us_;  ///< by group, over devices
+  std::vector<double> output_bytes_;   ///< by group
+  double largest_cost_us_ = 0;
+  double largest_output_ = 0;
+  double largest_parameters_ = 0;
+};
+
+}  // namespace berth::placeto

@@ -1,0 +1,64 @@
+// What a rollout of Placeto leaves for learning from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "state_features.h"
+#include "graph_view.h"
+#include "network.h"
+#include "placeto.h"
+
+namespace berth::placeto {
+
+/// A problem as the network sees it. Immutable.
+struct PlacetoPolicy::ProblemView {
+  ProblemView(const Problem& of, const FeatureShape& shape)
+      : problem(of), graph(problem.groups()), encoder(problem, shape) {}
+
+  /// Whether this is a view of `other`, whose parts it shares and so keeps alive.
+  [[nodiscard]] bool is_of(const Problem& other) const {
+    return problem.shared_graph() == other.shared_graph() &&
+           problem.shared_cluster() == other.shared_cluster() &&
+           problem.shared_costs() == other.shared_costs() &&
+           problem.shared_groups() == other.shared_groups() &&
+           problem.constraints() == other.constraints();
+  }
+
+  Problem problem;
+  GraphView graph;
+  FeatureEncoder encoder;
+};
+
+struct PlacetoPolicy::Tape {
+  /// One decision; the spans of floats lie in the episode's arrays at its step.
+  struct Episode {
+    std::shared_ptr<const ProblemView> view;
+    std::size_t steps = 0;
+    std::size_t devices = 0;
+    std::size_t group_floats = 0;      ///< per step
+    std::size_t candidate_floats = 0;  ///< per step
+    std::vector<float> groups;
+    std::vector<float> candidates;
+    std::vector<std::uint8_t> allowed;    ///< [step, devices]
+    std::vector<std::int32_t> placement;  ///< [step, groups]
+    std::vector<std::int32_t> current;    ///< [step]
+    std::vector<std::int32_t> action;     ///< [step]
+
+    [[nodiscard]] StateView state(std::size_t step) const {
+      return {&view->graph, groups.data() + step * group_floats,
+              static_cast<std::size_t>(current[step]),
+              placement.data() + step * view->graph.count, devices};
+    }
+  };
+  std::vector<Episode> episodes;
+  // Decisions of several episodes put together for the network, reused.
+  std::vector<float> candidates;
+  std::vector<std::uint8_t> allowed;
+  std::vector<std::int32_t> actions;
+  std::vector<double> advantages;
+  std::vector<float> log_policy;
+};
+
+}  // namespace berth::placeto
