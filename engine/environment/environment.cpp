@@ -24,8 +24,8 @@ void check_runs(const Problem& problem, GroupId group, DeviceId device) {
   const Cluster& cluster = problem.cluster();
   if (device < 0 || device >= cluster.device_count()) {
     throw Error(ErrorCode::invalid_argument,
-                cat("device ", device, " for group ", group, "; '", cluster.name(), "' has devices 0 to ",
-                    cluster.device_count() - 1));
+                cat("device ", device, " for group ", group, "; '", cluster.name(),
+                    "' has devices 0 to ", cluster.device_count() - 1));
   }
   if (!problem.can_run(group, device)) {
     throw Error(ErrorCode::invalid_argument,
@@ -52,7 +52,8 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
     if (group < 0 || static_cast<std::size_t>(group) >= count ||
         seen[static_cast<std::size_t>(group)]) {
       throw Error(ErrorCode::invalid_argument,
-                  cat("group ", group, " is no group of the problem or comes twice in an order of "
+                  cat("group ", group,
+                      " is no group of the problem or comes twice in an order of "
                       "visits; visit each once"));
     }
     seen[static_cast<std::size_t>(group)] = true;
@@ -91,7 +92,7 @@ GroupPlacement group_placement(const Problem& problem, const Placement& placemen
 struct Environment::Measure {
   struct Source {
     Evaluator* evaluator;
-    SimulationEvaluator* simulation;  ///< the same, where it is one
+    SimulationEvaluator* simulation;    ///< the same, where it is one
     std::unique_ptr<Simulator> beside;  ///< for the starts, where it is not
     Simulator::Workspace workspace;
   };

@@ -103,7 +103,8 @@ std::vector<GroupId> traversal_order(const Groups& groups, Traversal traversal, 
     case Traversal::depth_first:
       return depth_first(groups);
     case Traversal::random:
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+      for (std::size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[random.below(i)]);
       break;
   }
   return order;

@@ -1,6 +1,7 @@
 // berth.policy, berth.register_policy, and what a Lua policy is told while it places.
 #include "berth/policy.h"
 #include "call.h"
+#include "learning.h"
 #include "lua_policy.h"
 #include "objects.h"
 #include "state.h"
@@ -127,7 +128,13 @@ constexpr Binding kFunctions[] = {{"berth.policy", &make},
                                   {"berth.register_policy", &register_policy}};
 constexpr Binding kMethods[] = {{"policy:name", &policy_name},
                                 {"policy:options", &policy_options},
-                                {"policy:place", &place_problem}};
+                                {"policy:place", &place_problem},
+                                {"policy:learns", &policy_learns},
+                                {"policy:rollout", &policy_rollout},
+                                {"policy:update", &policy_update},
+                                {"policy:save", &policy_save},
+                                {"policy:load", &policy_load},
+                                {"policy:parameters", &policy_parameters}};
 
 int seed(Call& call) {
   return call.number(static_cast<double>(call.self<ContextObject>()->get().seed));

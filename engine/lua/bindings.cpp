@@ -3,6 +3,7 @@
 #include <array>
 
 #include "berth/version.h"
+#include "learning.h"
 #include "objects.h"
 #include "values.h"
 
@@ -13,7 +14,7 @@ std::span<const Type* const> bound_types() {
       &type_of<Graph>(),        &type_of<GraphBuilder>(),    &type_of<Cluster>(),
       &type_of<Costs>(),        &type_of<Groups>(),          &type_of<ProblemObject>(),
       &type_of<PolicyObject>(), &type_of<EvaluatorObject>(), &type_of<ContextObject>(),
-      &type_of<Random>(),
+      &type_of<Random>(),       &type_of<RolloutObject>(),
   };
   return types;
 }

@@ -13,7 +13,9 @@ constexpr std::size_t kBaselineRollouts = 10;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
 
-bool stopped(const PlaceContext& context) { return context.should_stop && context.should_stop(); }
+bool stopped(const PlaceContext& context) {
+  return context.should_stop && context.should_stop();
+}
 
 /// The logarithm of the objective, made worse where memory is short.
 double cost(const Evaluation& evaluation) {
@@ -32,9 +34,8 @@ struct Best {
   /// True where `other` is better, and taken.
   bool take(const Placement& other, const Evaluation& seen) {
     if (!placement.empty()) {
-      const bool better = seen.feasible != evaluation.feasible
-                              ? seen.feasible
-                              : cost(seen) < cost(evaluation);
+      const bool better =
+          seen.feasible != evaluation.feasible ? seen.feasible : cost(seen) < cost(evaluation);
       if (!better) return false;
     }
     placement = other;
@@ -102,8 +103,8 @@ std::vector<GroupPlacement> starts(Evaluator& evaluator, Best& best) {
   GroupPlacement spread = zero;
   const auto devices = problem.cluster().device_count();
   for (std::size_t i = 0; i < spread.size(); ++i) {
-    const auto device = static_cast<DeviceId>(
-        i * static_cast<std::size_t>(devices) / spread.size());
+    const auto device =
+        static_cast<DeviceId>(i * static_cast<std::size_t>(devices) / spread.size());
     if (problem.can_run(static_cast<GroupId>(i), device)) spread[i] = device;
   }
   const Placement placement = problem.groups().expand(spread);

@@ -17,9 +17,9 @@ struct RefineOptions {
 
 /// The best placement seen: by objective among those that fit in memory. It starts from the best
 /// single device (where none holds everything, from one device after another) and takes at least
-/// one look at should_stop per pass. The reward of a decision is by how much it lowers the logarithm of
-/// the cost (A2.1 with F-12), its baseline the mean at the same step over the other samples and the
-/// updates before (A2.4).
+/// one look at should_stop per pass. The reward of a decision is by how much it lowers the
+/// logarithm of the cost (A2.1 with F-12), its baseline the mean at the same step over the other
+/// samples and the updates before (A2.4).
 [[nodiscard]] Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& context,
                                const RefineOptions& options);
 

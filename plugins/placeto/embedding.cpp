@@ -77,7 +77,9 @@ void Embedding::set_parameters(std::span<const float> flat) {
   }
 }
 
-void Embedding::clear_gradient(Tape& tape) const { tape.packed_gradient.assign(packed_size_, 0.0F); }
+void Embedding::clear_gradient(Tape& tape) const {
+  tape.packed_gradient.assign(packed_size_, 0.0F);
+}
 
 void Embedding::add_gradient(const Tape& tape, std::span<float> flat_gradient) const {
   for (const DenseLayer& layer : layers_) {
@@ -209,9 +211,7 @@ class Pass {
   [[nodiscard]] Activations f(float* round) const { return {round, n_ * w_}; }
   [[nodiscard]] float* sums(float* round) const { return round + shape_.layers * n_ * w_; }
   [[nodiscard]] Activations g(float* round) const { return {sums(round) + n_ * w_, n_ * w_}; }
-  [[nodiscard]] float* x(float* round) const {
-    return round + (2 * shape_.layers + 1) * n_ * w_;
-  }
+  [[nodiscard]] float* x(float* round) const { return round + (2 * shape_.layers + 1) * n_ * w_; }
   [[nodiscard]] std::size_t last() const { return shape_.layers - 1; }
 
   // --- perceptrons ---------------------------------------------------------------------------
@@ -228,8 +228,8 @@ class Pass {
     }
   }
 
-  /// `d` holds the gradient of the last activations and is spent; that of `in` goes to `d_in` unless
-  /// null, which overlaps neither `d` nor the spare buffer.
+  /// `d` holds the gradient of the last activations and is spent; that of `in` goes to `d_in`
+  /// unless null, which overlaps neither `d` nor the spare buffer.
   void back(const Perceptron& p, const float* in, std::size_t in_stride, std::size_t rows,
             Activations acts, float* d, bool last_relu, float* d_in) {
     float* other = spare_;
@@ -250,9 +250,9 @@ class Pass {
 
   [[nodiscard]] const float* transposed(const DenseLayer& layer) const {
     // Layers are in order of their packed offsets.
-    const auto found = std::lower_bound(
-        e_.layers_.begin(), e_.layers_.end(), layer.packed,
-        [](const DenseLayer& a, std::size_t packed) { return a.packed < packed; });
+    const auto found =
+        std::lower_bound(e_.layers_.begin(), e_.layers_.end(), layer.packed,
+                         [](const DenseLayer& a, std::size_t packed) { return a.packed < packed; });
     return e_.transposed_.data() +
            e_.transposed_offset_[static_cast<std::size_t>(found - e_.layers_.begin())];
   }
@@ -366,8 +366,7 @@ class Pass {
   // --- joining, pooling --------------------------------------------------------------------------
   void find_final() {
     for (std::size_t way = 0; way < 2; ++way) {
-      final_[way] = shape_.rounds == 0 ? h()
-                                       : x(round(way, shape_.sweep ? 0 : shape_.rounds - 1));
+      final_[way] = shape_.rounds == 0 ? h() : x(round(way, shape_.sweep ? 0 : shape_.rounds - 1));
     }
   }
 
@@ -397,9 +396,8 @@ class Pass {
       begin[set] = tape_.order.size();
       for (std::size_t u = 0; u < n_; ++u) {
         const Relation relation = view_.graph->relation(view_.current, u);
-        const bool in = shape_.pooling == Pooling::one
-                            ? relation != Relation::self
-                            : static_cast<std::size_t>(relation) == set;
+        const bool in = shape_.pooling == Pooling::one ? relation != Relation::self
+                                                       : static_cast<std::size_t>(relation) == set;
         if (in) tape_.order.push_back(static_cast<std::int32_t>(u));
       }
     }

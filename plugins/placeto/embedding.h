@@ -3,9 +3,9 @@
 //
 //   features [groups, d]
 //     h = self(features)                                    both directions share it
-//     x <- s + [N(v) not empty] relu(g(sum over N(v) of relu(f(x))))   rounds, top-down and bottom-up
-//     X = [x top-down ; x bottom-up]                        [groups, 2d]
-//     per set (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
+//     x <- s + [N(v) not empty] relu(g(sum over N(v) of relu(f(x))))   rounds, top-down and
+//     bottom-up X = [x top-down ; x bottom-up]                        [groups, 2d] per set
+//     (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
 //   state = [sets.. ; X of the current group]               [(sets + 1) * 2d]
 //   per device (optional): the same pooling over the groups that are on it now   [devices, 2d]
 #pragma once
@@ -86,8 +86,8 @@ class Embedding {
 
   /// `state`: state_width() floats; `by_device`: [devices, node_width()], or null.
   void forward(const StateView& view, Tape& tape, float* state, float* by_device) const;
-  /// Adds to `tape.packed_gradient` the gradient of the parameters, given that of forward's results.
-  /// The tape must hold that very forward.
+  /// Adds to `tape.packed_gradient` the gradient of the parameters, given that of forward's
+  /// results. The tape must hold that very forward.
   void backward(const StateView& view, const float* d_state, const float* d_by_device,
                 Tape& tape) const;
 
@@ -103,7 +103,7 @@ class Embedding {
   EmbeddingShape shape_;
   const Kernels& kernels_;
   Perceptron self_;
-  Perceptron message_[2], update_[2];  ///< f and g: top-down, bottom-up
+  Perceptron message_[2], update_[2];           ///< f and g: top-down, bottom-up
   std::vector<Perceptron> pool_in_, pool_out_;  ///< l and h by set, then by device
   std::vector<DenseLayer> layers_;
   std::size_t flat_size_ = 0;

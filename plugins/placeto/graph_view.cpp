@@ -7,8 +7,7 @@ Neighbours neighbours(const Groups& groups, bool incoming) {
   Neighbours result;
   result.begin.push_back(0);
   for (GroupId group = 0; group < groups.count(); ++group) {
-    for (const Groups::Edge& edge :
-         incoming ? groups.in_edges(group) : groups.out_edges(group)) {
+    for (const Groups::Edge& edge : incoming ? groups.in_edges(group) : groups.out_edges(group)) {
       result.to.push_back(incoming ? edge.src : edge.dst);
     }
     result.begin.push_back(static_cast<std::int32_t>(result.to.size()));

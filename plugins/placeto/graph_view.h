@@ -29,8 +29,8 @@ struct GraphView {
   std::size_t count;
   Neighbours parents;
   Neighbours children;
-  /// [current][other]. In a quotient graph with a cycle (which co-location can force) a group that is
-  /// both before and after counts as an ancestor.
+  /// [current][other]. In a quotient graph with a cycle (which co-location can force) a group that
+  /// is both before and after counts as an ancestor.
   std::vector<Relation> relations;
 };
 

@@ -1,8 +1,8 @@
 // The inner loops of the message passing, compiled once per instruction set.
 //
 // Rows are padded to a multiple of 16 floats, and padding is 0 wherever it is read: a row of the
-// network's few features is then one or two vector registers, and a dense layer over it a handful of
-// multiply-adds, where a general matrix product spends its time on packing.
+// network's few features is then one or two vector registers, and a dense layer over it a handful
+// of multiply-adds, where a general matrix product spends its time on packing.
 #pragma once
 
 #include <cstddef>

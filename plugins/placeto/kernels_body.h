@@ -5,16 +5,22 @@
 namespace berth::placeto {
 namespace {
 
-using Vector = float __attribute__((vector_size(kLane * sizeof(float)), aligned(sizeof(float)), may_alias));
+using Vector =
+    float __attribute__((vector_size(kLane * sizeof(float)), aligned(sizeof(float)), may_alias));
 
-inline Vector load(const float* p) { return *reinterpret_cast<const Vector*>(p); }
-inline void store(float* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
-inline Vector positive(Vector v) { return v > 0.0F ? v : Vector{}; }
+inline Vector load(const float* p) {
+  return *reinterpret_cast<const Vector*>(p);
+}
+inline void store(float* p, Vector v) {
+  *reinterpret_cast<Vector*>(p) = v;
+}
+inline Vector positive(Vector v) {
+  return v > 0.0F ? v : Vector{};
+}
 
 /// One block of 16 outputs, four rows at a time so that a weight loaded once serves four.
 inline void dense_block(const float* x, std::size_t x_stride, std::size_t rows, std::size_t in,
-                        const float* weights, Vector bias, std::size_t width, bool relu,
-                        float* y) {
+                        const float* weights, Vector bias, std::size_t width, bool relu, float* y) {
   std::size_t r = 0;
   for (; r + 4 <= rows; r += 4) {
     const float* x0 = x + r * x_stride;

@@ -114,12 +114,12 @@ struct Network::State {
     const std::size_t state_width = shape.embedding.state_width();
     const std::size_t device_width = batch.devices * shape.embedding.node_width();
     Embedded out;
-    out.state = torch::empty({static_cast<std::int64_t>(count),
-                              static_cast<std::int64_t>(state_width)});
+    out.state =
+        torch::empty({static_cast<std::int64_t>(count), static_cast<std::int64_t>(state_width)});
     if (shape.embedding.by_device) {
-      out.by_device = torch::empty({static_cast<std::int64_t>(count),
-                                    static_cast<std::int64_t>(batch.devices),
-                                    static_cast<std::int64_t>(shape.embedding.node_width())});
+      out.by_device =
+          torch::empty({static_cast<std::int64_t>(count), static_cast<std::int64_t>(batch.devices),
+                        static_cast<std::int64_t>(shape.embedding.node_width())});
     }
     float* const states = out.state.data_ptr<float>();
     float* const devices = shape.embedding.by_device ? out.by_device.data_ptr<float>() : nullptr;
@@ -142,8 +142,7 @@ struct Network::State {
     const torch::Tensor d_device =
         shape.embedding.by_device ? embedded.by_device.grad().contiguous() : torch::Tensor();
     const float* const d_states = d_state.data_ptr<float>();
-    const float* const d_devices =
-        shape.embedding.by_device ? d_device.data_ptr<float>() : nullptr;
+    const float* const d_devices = shape.embedding.by_device ? d_device.data_ptr<float>() : nullptr;
     for_parts(count, [&](std::size_t begin, std::size_t end, Embedding::Tape& tape) {
       embedding.clear_gradient(tape);
       std::vector<float> state(state_width), device(device_width);
@@ -167,8 +166,8 @@ struct Network::State {
     torch::Tensor x = hidden.front()(embedded.state);
     if (shape.candidate_features > 0) {
       const auto features = static_cast<std::int64_t>(shape.candidate_features);
-      const torch::Tensor candidates = torch::from_blob(
-          const_cast<float*>(batch.candidates), {count, devices, features});  // only read
+      const torch::Tensor candidates = torch::from_blob(const_cast<float*>(batch.candidates),
+                                                        {count, devices, features});  // only read
       const torch::Tensor device =
           shape.embedding.by_device ? torch::cat({embedded.by_device, candidates}, 2) : candidates;
       x = x.unsqueeze(1) + torch::matmul(device, first_of_device.t());
@@ -178,8 +177,8 @@ struct Network::State {
     torch::Tensor logits = last(x);
     if (shape.candidate_features > 0) logits = logits.squeeze(2);
     if (shape.logit_bound > 0) logits = shape.logit_bound * torch::tanh(logits);
-    const torch::Tensor allowed = torch::from_blob(const_cast<std::uint8_t*>(batch.allowed),
-                                                   {count, devices}, torch::kUInt8);
+    const torch::Tensor allowed =
+        torch::from_blob(const_cast<std::uint8_t*>(batch.allowed), {count, devices}, torch::kUInt8);
     logits = logits.masked_fill(allowed == 0, -std::numeric_limits<float>::infinity());
     return torch::log_softmax(logits, 1);
   }
@@ -201,7 +200,9 @@ Network::Network(const NetworkShape& shape, std::uint64_t seed)
     : state_(std::make_unique<State>(shape, seed)) {}
 Network::~Network() = default;
 
-const NetworkShape& Network::shape() const { return state_->shape; }
+const NetworkShape& Network::shape() const {
+  return state_->shape;
+}
 
 std::int64_t Network::parameter_count() const {
   std::int64_t count = 0;
@@ -269,7 +270,8 @@ std::vector<NamedTensor> Network::tensors() const {
   std::vector<NamedTensor> all;
   const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
     const torch::Tensor values = tensor.detach().contiguous();
-    all.push_back({name, values.sizes().vec(),
+    all.push_back({name,
+                   values.sizes().vec(),
                    {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()}});
   };
   for (std::size_t i = 0; i < state_->names.size(); ++i) {
@@ -311,8 +313,8 @@ void Network::set_tensors(std::span<const NamedTensor> tensors) {
   if (steps == tensors.end() || steps->values.size() != 2) {
     throw std::invalid_argument("tensor 'adam.steps' is missing or has another shape");
   }
-  const auto count =
-      static_cast<std::int64_t>(steps->values[0]) * 16777216 + static_cast<std::int64_t>(steps->values[1]);
+  const auto count = static_cast<std::int64_t>(steps->values[0]) * 16777216 +
+                     static_cast<std::int64_t>(steps->values[1]);
   for (std::size_t i = 0; i < state_->names.size(); ++i) {
     const torch::Tensor& like = state_->parameters[i];
     values.push_back(required(state_->names[i], like));

@@ -2,7 +2,8 @@
 //
 // Two forms of classifier (A4.3 and beyond):
 //   one-hot    logits[m] = perceptron(state); a network is for one number of devices
-//   by device  logit of a device = perceptron(state, pooled groups on the device, its own features);
+//   by device  logit of a device = perceptron(state, pooled groups on the device, its own
+//   features);
 //              the same weights for every device, so that one network serves any cluster
 #pragma once
 

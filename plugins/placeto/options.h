@@ -15,7 +15,8 @@ inline constexpr const char* kVersion = "1.0";
 inline constexpr std::size_t kShapeOptions = 9;
 inline constexpr OptionSpec kOptions[] = {
     {"devices", OptionType::text, "features",
-     "how devices are told apart: features (one policy for any cluster), one_hot (as published, for "
+     "how devices are told apart: features (one policy for any cluster), one_hot (as published, "
+     "for "
      "one number of devices)"},
     {"rounds", OptionType::integer, "8", "rounds of message passing, >= 0; 0 = none"},
     {"sweep", OptionType::boolean, "false",

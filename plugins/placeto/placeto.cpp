@@ -33,7 +33,8 @@ Enum one_of(const Options& options, const char* name,
     known += (known.empty() ? "" : ", ") + std::string(text);
   }
   throw Error(ErrorCode::invalid_argument, std::string("policy 'placeto': option '") + name +
-                                               "' is '" + options.text(name) + "'; one of " + known);
+                                               "' is '" + options.text(name) + "'; one of " +
+                                               known);
 }
 
 NetworkShape network_shape(const Options& options, const FeatureShape& features) {
@@ -46,9 +47,9 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
                                                 {"previous", SelfTerm::previous},
                                                 {"none", SelfTerm::none}});
   shape.embedding.layers = static_cast<std::size_t>(at_least(options, "layers", 1));
-  shape.embedding.pooling = one_of<Pooling>(
-      options, "pooling",
-      {{"three", Pooling::three}, {"one", Pooling::one}, {"none", Pooling::none}});
+  shape.embedding.pooling =
+      one_of<Pooling>(options, "pooling",
+                      {{"three", Pooling::three}, {"one", Pooling::one}, {"none", Pooling::none}});
   shape.embedding.by_device = !features.one_hot;
   shape.devices = features.devices;
   shape.candidate_features = features.candidate_width();
@@ -133,8 +134,7 @@ std::string PlacetoPolicy::load(const std::filesystem::path& file) {
   const auto devices = checkpoint.options.find("device_count");
   std::unique_ptr<Network> network;
   try {
-    const std::size_t count =
-        devices == checkpoint.options.end() ? 0 : std::stoul(devices->second);
+    const std::size_t count = devices == checkpoint.options.end() ? 0 : std::stoul(devices->second);
     if (count > 4096) throw std::invalid_argument("its number of devices is absurd");
     network = std::make_unique<Network>(network_shape(options_, feature_shape(count)), seed_);
     network->set_tensors(checkpoint.tensors);

@@ -11,9 +11,9 @@
 
 #include "berth/learning.h"
 #include "berth/options.h"
-#include "state_features.h"
 #include "learning/reinforce.h"
 #include "network.h"
+#include "state_features.h"
 
 namespace berth::placeto {
 

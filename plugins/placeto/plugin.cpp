@@ -1,4 +1,5 @@
 #include "berth/plugin.h"
+
 #include "options.h"
 #include "placeto.h"
 

@@ -109,7 +109,8 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     const Problem& problem = evaluators[starts[i].problem]->problem();
     Tape::Episode& episode = tape->episodes[i];
     episode.view = view_of(problem);
-    const FeatureShape shape = feature_shape(static_cast<std::size_t>(problem.cluster().device_count()));
+    const FeatureShape shape =
+        feature_shape(static_cast<std::size_t>(problem.cluster().device_count()));
     const std::size_t groups = episode.view->graph.count;
     episode.steps = groups;
     episode.devices = static_cast<std::size_t>(problem.cluster().device_count());
@@ -158,9 +159,9 @@ void PlacetoPolicy::decide(const Environment& environment, Tape& tape,
   }
   while (!waiting.empty()) {
     const std::size_t devices = tape.episodes[waiting.front()].devices;
-    const auto others = std::stable_partition(
-        waiting.begin(), waiting.end(),
-        [&](std::size_t i) { return tape.episodes[i].devices == devices; });
+    const auto others = std::stable_partition(waiting.begin(), waiting.end(), [&](std::size_t i) {
+      return tape.episodes[i].devices == devices;
+    });
     const std::vector<std::size_t> chosen(waiting.begin(), others);
     waiting.erase(waiting.begin(), others);
     StateBatch batch;
@@ -253,8 +254,8 @@ UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const doubl
         tape->advantages.clear();
       }
       batch.states.push_back(episode.state(step));
-      const auto candidates = episode.candidates.begin() +
-                              static_cast<std::ptrdiff_t>(step * episode.candidate_floats);
+      const auto candidates =
+          episode.candidates.begin() + static_cast<std::ptrdiff_t>(step * episode.candidate_floats);
       tape->candidates.insert(tape->candidates.end(), candidates,
                               candidates + static_cast<std::ptrdiff_t>(episode.candidate_floats));
       const auto allowed =

@@ -14,9 +14,13 @@ enum Group : std::size_t { kCost, kOutput, kDone, kCurrent, kShared };
 constexpr std::size_t kGroupByDevice = 6;
 constexpr std::size_t kCandidate = 12;
 
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
 
-std::size_t at(GroupId group) { return static_cast<std::size_t>(group); }
+std::size_t at(GroupId group) {
+  return static_cast<std::size_t>(group);
+}
 
 }  // namespace
 
@@ -25,7 +29,9 @@ std::size_t FeatureShape::width() const {
   return one_hot ? shared + (parameters ? 1 : 0) + devices : shared + kGroupByDevice;
 }
 
-std::size_t FeatureShape::candidate_width() const { return one_hot ? 0 : kCandidate; }
+std::size_t FeatureShape::candidate_width() const {
+  return one_hot ? 0 : kCandidate;
+}
 
 FeatureEncoder::FeatureEncoder(const Problem& problem, const FeatureShape& shape)
     : problem_(problem), shape_(shape) {
@@ -90,8 +96,7 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
     if (shape_.one_hot) {
       std::size_t next = kShared + (shape_.start ? 1 : 0);
       if (shape_.parameters) {
-        const auto bytes =
-            static_cast<double>(problem_.group_param_bytes(static_cast<GroupId>(v)));
+        const auto bytes = static_cast<double>(problem_.group_param_bytes(static_cast<GroupId>(v)));
         row[next++] = static_cast<float>(ratio(bytes, largest_parameters_));
       }
       row[next + static_cast<std::size_t>(episode.placement[v])] = 1;
@@ -194,7 +199,9 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     const double held = loads.bytes[static_cast<std::size_t>(device)] +
                         static_cast<double>(problem_.group_param_bytes(current));
     const double scale = std::max(least_cost_us_[at(current)] + average * 1e-3, 1e-9);
-    const auto bounded = [](double value) { return static_cast<float>(std::clamp(value, -4.0, 4.0)); };
+    const auto bounded = [](double value) {
+      return static_cast<float>(std::clamp(value, -4.0, 4.0));
+    };
     row[0] = bounded(std::log2(std::max(cost, 1e-9) / std::max(least_cost_us_[at(current)], 1e-9)));
     row[1] = bounded(ratio(load, average));
     row[2] = bounded(ratio(load + cost, average));

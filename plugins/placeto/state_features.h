@@ -3,8 +3,8 @@
 //   one_hot     the published one, per group: [cost, output bytes, done, current, (start),
 //               (parameter bytes), one-hot device]
 //   by device   for clusters of any size and kind: the device a group is on appears through what it
-//               means (its speed for the group, what it shares with neighbours), and every device the
-//               current group could go to has features of its own
+//               means (its speed for the group, what it shares with neighbours), and every device
+//               the current group could go to has features of its own
 //
 // Costs, bytes and starts are divided by the largest magnitude among the groups of the state (F-8).
 #pragma once

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "state_features.h"
 #include "graph_view.h"
 #include "network.h"
 #include "placeto.h"
+#include "state_features.h"
 
 namespace berth::placeto {
 
@@ -48,8 +48,8 @@ struct PlacetoPolicy::Tape {
 
     [[nodiscard]] StateView state(std::size_t step) const {
       return {&view->graph, groups.data() + step * group_floats,
-              static_cast<std::size_t>(current[step]),
-              placement.data() + step * view->graph.count, devices};
+              static_cast<std::size_t>(current[step]), placement.data() + step * view->graph.count,
+              devices};
     }
   };
   std::vector<Episode> episodes;

@@ -677,6 +677,89 @@ function policy:options() end
 ---@return berth.Outcome
 function policy:place(problem, options) end
 
+---Whether it has weights that learn: the methods below are for such policies alone.
+---@return boolean
+function policy:learns() end
+
+---Samples `samples` episodes (default 1) for each problem, all together, and measures them. `seed`
+---is the only source of randomness; `greedy` takes the most likely device every time; `epsilon` is
+---the chance of a uniform draw. Policies that place one group per step: `traversal` is
+---"topological", "reverse", "breadth_first", "depth_first" or "random", and episodes start from
+---`initial`: "random", "zero", "single" (all on the best device) or for every problem an array of
+---placements taken in turn. `into` is a rollout to use again.
+---@param problems berth.Problem | berth.Problem[]
+---@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, traversal?: string, initial?: string | berth.Placement[][], into?: berth.Rollout }
+---@return berth.Rollout
+function policy:rollout(problems, options) end
+
+---One step of Adam along the sum over decisions of advantage * log pi + entropy_weight * entropy.
+---`advantages` has every decision of every episode in order. `max_norm` clips the gradient
+---(default 1.25, 0 = not); `learning_rate` is 1e-3 where not given.
+---@param rollout berth.Rollout its own, of before the weights changed
+---@param advantages number[]
+---@param options? { learning_rate?: number, entropy_weight?: number, max_norm?: number }
+---@return { loss: number, entropy: number, gradient_norm: number } report the gradient's norm is before clipping
+function policy:update(rollout, advantages, options) end
+
+---Writes weights, the optimiser's state and a note of the caller, whole or not at all.
+---@param path string
+---@param note? string
+function policy:save(path, note) end
+
+---Takes all that was saved; raises where the file is damaged or of another policy, version or shape.
+---@param path string
+---@return string note
+function policy:load(path) end
+
+---Trained values; 0 before the first problem is seen.
+---@return integer
+function policy:parameters() end
+
+---Episodes that a policy sampled, with what was measured.
+---@class berth.Rollout: berth.Object
+local rollout = {}
+
+---@return integer count
+function rollout:episodes() end
+
+---Decisions of an episode.
+---@param episode integer
+---@return integer
+function rollout:steps(episode) end
+
+---@param episode integer
+---@return integer index into the problems of the call
+function rollout:problem(episode) end
+
+---What was measured after a step, 0 for before the first; `result` is a table to fill again.
+---@param episode integer
+---@param step integer 0 .. steps
+---@param result? table
+---@return berth.Evaluation
+function rollout:evaluation(episode, step, result) end
+
+---The best placement of an episode's states: feasible before not, then by objective.
+---@param episode integer
+---@return berth.Placement
+---@return berth.Evaluation
+function rollout:best(episode) end
+
+---@param episode integer
+---@return berth.Placement
+---@return berth.Evaluation
+function rollout:last(episode) end
+
+---Of the distribution that a decision was drawn from, in nats.
+---@param episode integer
+---@param step integer 1 .. steps
+---@return number
+function rollout:entropy(episode, step) end
+
+---@param episode integer
+---@param step integer 1 .. steps
+---@return number
+function rollout:log_probability(episode, step) end
+
 ---What a Lua policy is told of one call; it ends with the call.
 ---@class berth.Context: berth.Object
 local context = {}

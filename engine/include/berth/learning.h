@@ -39,8 +39,8 @@ struct RolloutOptions {
 class BERTH_EXPORT Rollout {
  public:
   struct Episode {
-    std::size_t problem = 0;  ///< index into the evaluators of the call
-    std::int32_t steps = 0;   ///< measured decisions
+    std::size_t problem = 0;              ///< index into the evaluators of the call
+    std::int32_t steps = 0;               ///< measured decisions
     std::vector<Evaluation> evaluations;  ///< [0, steps]: before the first, and after each
     std::vector<double> log_probability;  ///< [steps] of what was chosen
     std::vector<double> entropy;          ///< [steps] of the distribution it was drawn from
@@ -87,8 +87,8 @@ class BERTH_EXPORT LearnedPolicy : public Policy {
   /// Everything learned, the optimiser's state and `note` (the caller's own state, any text):
   /// training resumed from it continues bit for bit. The file is written whole or not at all.
   virtual void save(const std::filesystem::path& file, const std::string& note) const = 0;
-  /// Returns the note. Throws Error naming the file and what is wrong with it (truncated, of another
-  /// policy or version, of other options); then nothing has changed.
+  /// Returns the note. Throws Error naming the file and what is wrong with it (truncated, of
+  /// another policy or version, of other options); then nothing has changed.
   virtual std::string load(const std::filesystem::path& file) = 0;
 
   /// Number of trained values.

@@ -41,8 +41,7 @@ std::vector<Case> cases() {
   EmbeddingShape one{.features = 5, .rounds = 2, .pooling = Pooling::one};
   EmbeddingShape plain{.features = 5, .rounds = 2, .pooling = Pooling::none};
   EmbeddingShape swept{.features = 6, .rounds = 1, .sweep = true, .layers = 2};
-  EmbeddingShape swept_bare{
-      .features = 6, .rounds = 1, .sweep = true, .self_term = SelfTerm::none};
+  EmbeddingShape swept_bare{.features = 6, .rounds = 1, .sweep = true, .self_term = SelfTerm::none};
   EmbeddingShape by_device{.features = 11, .rounds = 8, .by_device = true};
   EmbeddingShape by_device_deep{.features = 6, .rounds = 2, .layers = 2, .by_device = true};
   return {{"paper", paper, 4, 0, 1, 0},
@@ -120,9 +119,8 @@ class Reference {
     Tensor logits = layer("classifier." + std::to_string(shape_.hidden_layers), x);
     if (shape_.candidate_features > 0) logits = logits.squeeze(1);
     if (shape_.logit_bound > 0) logits = shape_.logit_bound * torch::tanh(logits);
-    const Tensor mask =
-        torch::from_blob(const_cast<std::uint8_t*>(allowed), {static_cast<std::int64_t>(devices)},
-                         torch::kUInt8);
+    const Tensor mask = torch::from_blob(const_cast<std::uint8_t*>(allowed),
+                                         {static_cast<std::int64_t>(devices)}, torch::kUInt8);
     return torch::log_softmax(logits.masked_fill(mask == 0, -INFINITY), 0);
   }
 

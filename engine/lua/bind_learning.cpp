@@ -1,0 +1,248 @@
+// policy:rollout, policy:update, policy:save, policy:load, and the rollout they share.
+#include "call.h"
+#include "learning.h"
+#include "support/text.h"
+#include "values.h"
+
+namespace berth::lua {
+namespace {
+
+LearnedPolicy* learned(const PolicyObject& object) {
+  return dynamic_cast<LearnedPolicy*>(object.policy.get());
+}
+
+LearnedPolicy& require_learned(const PolicyObject& object) {
+  if (LearnedPolicy* const policy = learned(object)) return *policy;
+  throw Error(ErrorCode::unsupported,
+              cat("policy '", object.name, "' has nothing to learn; use one that does (placeto)"));
+}
+
+/// One problem, or an array of them.
+std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const Value& value) {
+  if (!value.is_table()) return {value.object<ProblemObject>()};
+  std::vector<std::shared_ptr<ProblemObject>> problems;
+  const std::size_t count = lua_objlen(call.L, value.index());
+  for (std::size_t i = 0; i < count; ++i) {
+    const StackGuard guard(call.L);
+    lua_rawgeti(call.L, value.index(), static_cast<int>(i) + 1);
+    const std::string entry = cat("problems[", i + 1, "]");
+    problems.push_back(
+        Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0).object<ProblemObject>());
+  }
+  if (problems.empty()) value.refuse("at least one problem expected");
+  return problems;
+}
+
+/// "random" (or nothing), "zero", "single", or for every problem an array of placements.
+std::vector<std::vector<GroupPlacement>> initial_of(
+    const Call& call, const Value& value,
+    const std::vector<std::shared_ptr<ProblemObject>>& problems) {
+  std::vector<std::vector<GroupPlacement>> initial;
+  if (!value.present()) return initial;
+  if (value.is_text()) {
+    const std::string name = value.text();
+    if (name == "random") return initial;
+    if (name != "zero" && name != "single") {
+      value.refuse("'random', 'zero', 'single' or placements by problem expected");
+    }
+    for (const auto& problem : problems) {
+      initial.push_back({zero_placement(problem->problem())});
+      if (name == "zero") continue;
+      const SingleDevice single = best_single_device(problem->evaluator());
+      if (single.device == kNoDevice) continue;  // nothing holds everything: device 0
+      initial.back().front() = group_placement(problem->problem(), single.placement);
+    }
+    return initial;
+  }
+  value.require_table();
+  reserve_stack(call.L, 8);
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    const StackGuard guard(call.L);
+    lua_rawgeti(call.L, value.index(), static_cast<int>(p) + 1);
+    const std::string name = cat("initial[", p + 1, "]");
+    const Value list(call.L, lua_gettop(call.L), name.c_str(), /*argument=*/0);
+    list.require_table();
+    initial.emplace_back();
+    const std::size_t count = lua_objlen(call.L, list.index());
+    for (std::size_t i = 0; i < count; ++i) {
+      const StackGuard inner(call.L);
+      lua_rawgeti(call.L, list.index(), static_cast<int>(i) + 1);
+      const std::string entry = cat(name, "[", i + 1, "]");
+      Placement placement;
+      const Problem& problem = problems[p]->problem();
+      read_placement(Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0), problem,
+                     placement);
+      problem.validate(placement);
+      initial.back().push_back(group_placement(problem, placement));
+    }
+  }
+  return initial;
+}
+
+const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) {
+  const auto count = static_cast<std::int32_t>(self.rollout.episodes.size());
+  return self.rollout
+      .episodes[static_cast<std::size_t>(call.argument(1, "episode").id(count))];
+}
+
+int episodes(Call& call) {
+  return call.integer(
+      static_cast<std::int64_t>(call.self<RolloutObject>()->rollout.episodes.size()));
+}
+
+int steps(Call& call) {
+  return call.integer(episode_of(call, *call.self<RolloutObject>()).steps);
+}
+
+int problem(Call& call) {
+  return call.id(static_cast<std::int32_t>(episode_of(call, *call.self<RolloutObject>()).problem));
+}
+
+/// Before the first decision at 0, after each from 1 on.
+int evaluation(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  const Rollout::Episode& episode = episode_of(call, *self);
+  const auto step = static_cast<std::size_t>(call.argument(2, "step").integer(0, episode.steps));
+  const Value result = call.argument(3, "result");
+  if (!result.present()) {
+    push_evaluation(call.L, episode.evaluations[step]);
+    return 1;
+  }
+  result.require_table();
+  fill_evaluation(call.L, result.index(), episode.evaluations[step]);
+  lua_pushvalue(call.L, result.index());
+  return 1;
+}
+
+int best(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  const Rollout::Episode& episode = episode_of(call, *self);
+  push_ids(call.L, episode.best);
+  push_evaluation(call.L, episode.best_evaluation);
+  return 2;
+}
+
+int last(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  const Rollout::Episode& episode = episode_of(call, *self);
+  push_ids(call.L, episode.last);
+  push_evaluation(call.L, episode.evaluations[static_cast<std::size_t>(episode.steps)]);
+  return 2;
+}
+
+std::size_t decision_of(const Call& call, const Rollout::Episode& episode) {
+  return static_cast<std::size_t>(call.argument(2, "step").id(episode.steps));
+}
+
+int entropy(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  const Rollout::Episode& episode = episode_of(call, *self);
+  return call.number(episode.entropy[decision_of(call, episode)]);
+}
+
+int log_probability(Call& call) {
+  const auto self = call.self<RolloutObject>();
+  const Rollout::Episode& episode = episode_of(call, *self);
+  return call.number(episode.log_probability[decision_of(call, episode)]);
+}
+
+constexpr Binding kMethods[] = {
+    {"rollout:episodes", &episodes},     {"rollout:steps", &steps},
+    {"rollout:problem", &problem},       {"rollout:evaluation", &evaluation},
+    {"rollout:best", &best},             {"rollout:last", &last},
+    {"rollout:entropy", &entropy},       {"rollout:log_probability", &log_probability},
+};
+
+}  // namespace
+
+int policy_learns(Call& call) {
+  return call.boolean(learned(*call.self<PolicyObject>()) != nullptr);
+}
+
+int policy_rollout(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  auto problems = problems_of(call, call.argument(1, "problems"));
+  Fields fields = call.options(2);
+  RolloutOptions options;
+  options.seed = self->seed;
+  if (const Value samples = fields.get("samples"); samples.present()) {
+    options.samples = static_cast<int>(samples.integer(1, 1 << 20));
+  }
+  if (const Value greedy = fields.get("greedy"); greedy.present()) {
+    options.greedy = greedy.boolean();
+  }
+  if (const Value seed = fields.get("seed"); seed.present()) {
+    options.seed = static_cast<std::uint64_t>(seed.integer(0));
+  }
+  if (const Value epsilon = fields.get("epsilon"); epsilon.present()) {
+    options.epsilon = epsilon.number();
+  }
+  if (const Value traversal = fields.get("traversal"); traversal.present()) {
+    options.traversal = traversal_from_name(traversal.text());
+  }
+  options.initial = initial_of(call, fields.get("initial"), problems);
+  std::shared_ptr<RolloutObject> object;
+  if (const Value reused = fields.get("into"); reused.present()) {
+    object = reused.object<RolloutObject>();
+  }
+  fields.finish();
+  const bool made = object == nullptr;
+  if (made) object = std::make_shared<RolloutObject>();
+  std::vector<Evaluator*> evaluators;
+  for (const auto& problem : problems) evaluators.push_back(&problem->evaluator());
+  policy.rollout(evaluators, options, object->rollout);
+  object->problems = std::move(problems);
+  return made ? call.made(std::move(object)) : call.object(std::move(object));
+}
+
+int policy_update(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
+  const std::vector<double> advantages = call.argument(2, "advantages").numbers();
+  Fields fields = call.options(3);
+  UpdateOptions options;
+  if (const Value rate = fields.get("learning_rate"); rate.present()) {
+    options.learning_rate = rate.number();
+  }
+  if (const Value weight = fields.get("entropy_weight"); weight.present()) {
+    options.entropy_weight = weight.number();
+  }
+  if (const Value norm = fields.get("max_norm"); norm.present()) options.max_norm = norm.number();
+  fields.finish();
+  const UpdateReport report = policy.update(rollout->rollout, advantages, options);
+  lua_newtable(call.L);
+  set_number(call.L, "loss", report.loss);
+  set_number(call.L, "entropy", report.entropy);
+  set_number(call.L, "gradient_norm", report.gradient_norm);
+  return 1;
+}
+
+int policy_save(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  const std::string path = call.argument(1, "path").text();
+  const Value note = call.argument(2, "note");
+  require_learned(*self).save(path, note.present() ? note.text() : "");
+  return 0;
+}
+
+int policy_load(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  return call.text(require_learned(*self).load(call.argument(1, "path").text()));
+}
+
+int policy_parameters(Call& call) {
+  return call.integer(require_learned(*call.self<PolicyObject>()).parameter_count());
+}
+
+template <>
+const Type& type_of<RolloutObject>() {
+  static constexpr Type type{"rollout", {}, kMethods, [](const void* object) {
+                               const auto& self = *static_cast<const RolloutObject*>(object);
+                               return cat("of ", self.rollout.episodes.size(), " episodes");
+                             }};
+  return type;
+}
+
+}  // namespace berth::lua

@@ -1,0 +1,81 @@
+-- Baselines of REINFORCE: what a return is compared with.
+--
+-- A baseline is a table with
+--   advantages(returns, out)  `returns[e][t]`, one row per episode of one problem; fills the same
+--                             shape in `out` with returns less the baseline, and remembers them
+--   state(), restore(state)   plain tables, so that a checkpoint can hold them
+
+local baselines = {}
+
+-- The mean return at the same step of the last rollouts (Placeto, A2.4).
+--   ARGS    options  table, all optional:
+--             rollouts  how many rollouts it looks back on, default 10
+--             others    also count the other episodes of this rollout (F-10: without the episode
+--                       itself, so that the estimate stays unbiased), default true
+function baselines.per_step(options)
+  options = options or {}
+  local rollouts = options.rollouts or 10
+  local others = options.others ~= false
+  local past = {}  -- each { n = episodes, [t] = sum over episodes }
+
+  local baseline = {}
+
+  function baseline.advantages(returns, out)
+    local episodes, steps = #returns, #returns[1]
+    local sums = { n = episodes }
+    for t = 1, steps do
+      local now, before, count = 0, 0, 0
+      for e = 1, episodes do now = now + returns[e][t] end
+      sums[t] = now
+      for i = 1, #past do
+        before, count = before + past[i][t], count + past[i].n
+      end
+      for e = 1, episodes do
+        local value = returns[e][t]
+        local seen, of = before, count
+        if others then seen, of = seen + now - value, of + episodes - 1 end
+        out[e][t] = of > 0 and value - seen / of or value
+      end
+    end
+    past[#past + 1] = sums
+    if #past > rollouts then table.remove(past, 1) end
+  end
+
+  function baseline.state() return { past = past } end
+  function baseline.restore(state) past = state.past end
+
+  return baseline
+end
+
+-- An exponential moving average of the mean return, one number for all steps (ICML 2017, B1).
+--   ARGS    options  table, all optional:
+--             decay  default 0.9
+--             start  its value before anything was seen; nil = the first mean
+function baselines.moving_average(options)
+  options = options or {}
+  local decay, value = options.decay or 0.9, options.start
+
+  local baseline = {}
+
+  function baseline.advantages(returns, out)
+    local sum, count = 0, 0
+    for e = 1, #returns do
+      for t = 1, #returns[e] do
+        sum, count = sum + returns[e][t], count + 1
+      end
+    end
+    local mean = sum / count
+    local compare = value or mean
+    for e = 1, #returns do
+      for t = 1, #returns[e] do out[e][t] = returns[e][t] - compare end
+    end
+    value = value and decay * value + (1 - decay) * mean or mean
+  end
+
+  function baseline.state() return { value = value } end
+  function baseline.restore(state) value = state.value end
+
+  return baseline
+end
+
+return baselines

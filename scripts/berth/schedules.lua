@@ -1,0 +1,49 @@
+-- Schedules: functions of the update's number (1..) for learning rates, entropy weights and the
+-- like. Each constructor returns `schedule(update)`.
+
+local schedules = {}
+
+-- The same value throughout.
+--   ARGS    value
+function schedules.constant(value)
+  return function() return value end
+end
+
+-- From `first` to `last` in equal steps over `updates` updates, then `last` (Placeto, A2.5, A2.6).
+--   ARGS    first, last  values
+--           updates      number of updates, >= 1
+--           after        updates at `first` before the fall begins, default 0
+function schedules.linear(first, last, updates, after)
+  if not (updates >= 1) then error("schedules.linear: give at least 1 update", 2) end
+  after = after or 0
+  return function(update)
+    local part = (update - 1 - after) / updates
+    return first + (last - first) * math.min(math.max(part, 0), 1)
+  end
+end
+
+-- `first` times `factor` for every `every` updates, not below `least` (A2.5: 0.95 per 100).
+--   ARGS    first   value
+--           factor  per `every` updates, default 0.95
+--           every   default 100
+--           least   default 0
+function schedules.exponential(first, factor, every, least)
+  factor, every, least = factor or 0.95, every or 100, least or 0
+  return function(update)
+    return math.max(least, first * factor ^ ((update - 1) / every))
+  end
+end
+
+-- `schedule` as a function: a number stands for a constant.
+--   ARGS    given    number, function or nil
+--           default  what nil stands for
+function schedules.of(given, default)
+  if given == nil then given = default end
+  if type(given) == "function" then return given end
+  if type(given) ~= "number" then
+    error(("a schedule is a number or a function of the update, got %s"):format(type(given)), 3)
+  end
+  return schedules.constant(given)
+end
+
+return schedules

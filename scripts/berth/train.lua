@@ -1,0 +1,310 @@
+-- Training of learned policies: REINFORCE with everything that a researcher would replace given as
+-- a Lua function (Placeto, A2; PAPERS letters are sections of the project's notes on the papers).
+--
+--   local train, rewards = require "berth.train", require "berth.rewards"
+--   local result = train.episodes {
+--     policy = berth.policy("placeto", { weights = "none" }), problems = { problem }, count = 500,
+--     reward = rewards.improvement { log = true } }
+--
+-- One update: sample `samples` episodes per problem, turn measurements into rewards, rewards into
+-- returns, returns into advantages, and let the policy take one step of its optimiser.
+
+local berth = require "berth"
+local baselines = require "berth.baselines"
+local events = require "berth.events"
+local notes = require "berth.notes"
+local rewards = require "berth.rewards"
+local schedules = require "berth.schedules"
+
+local train = {}
+
+local DEFAULTS = {
+  -- What is learned
+  policy = true,    -- a policy that learns
+  problems = true,  -- array; every update samples from all of them, or from `batch` of them
+  count = true,     -- updates
+  -- What affects learning
+  reward = false,         -- reward(before, after, last); default rewards.improvement { log = true }
+  discount = 1,           -- gamma (A2.2)
+  baseline = false,       -- constructor of a baseline, one per problem; default baselines.per_step
+  learning_rate = false,  -- number or schedule; default 1e-3 -> 1e-4 linearly (A2.6)
+  entropy_weight = false, -- number or schedule; default 0.01 -> 0 linearly (A2.5)
+  max_norm = 1.25,        -- of the gradient (A2.6)
+  epsilon = 0,            -- number or schedule
+  samples = 8,            -- episodes per problem and update (A2.7: workers)
+  batch = 0,              -- problems per update, in turn; 0 = all
+  traversal = "topological",
+  initial = "random",     -- "random", "zero", "single", or "best": half of the episodes from the best
+                          -- placement seen so far
+  seed = 1,
+  -- What is watched and kept
+  evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone
+  checkpoint = "",        -- file, written every `checkpoint_every` updates and at the end
+  checkpoint_every = 50,
+  resume = true,          -- go on from the checkpoint where it is there
+  tensorboard = "",       -- event file
+  csv = "",               -- table of the training curve
+  progress = false,       -- function(record), called after every update; see train.progress_line
+  should_stop = false,    -- function(), asked after every update
+}
+
+local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
+  "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
+
+local function read_options(given)
+  local options = {}
+  for name, default in pairs(DEFAULTS) do options[name] = default end
+  for name, value in pairs(given) do
+    if DEFAULTS[name] == nil then
+      local known = {}
+      for key in pairs(DEFAULTS) do known[#known + 1] = key end
+      table.sort(known)
+      error(("train: unknown option '%s'; known: %s"):format(tostring(name),
+        table.concat(known, ", ")), 3)
+    end
+    options[name] = value
+  end
+  for _, name in ipairs { "policy", "problems", "count" } do
+    if options[name] == true then error(("train: option '%s' is missing"):format(name), 3) end
+  end
+  if not options.policy:learns() then
+    error(("train: policy '%s' has nothing to learn"):format(options.policy:name()), 3)
+  end
+  return options
+end
+
+-- Rewards of one episode, then their discounted sums to the end, into `returns`.
+--   RETURN  the sum of the rewards
+local before, after = {}, {}
+local function episode_returns(rollout, e, reward, discount, returns)
+  local steps, sum = rollout:steps(e), 0
+  rollout:evaluation(e, 0, before)
+  for t = 1, steps do
+    rollout:evaluation(e, t, after)
+    local value = reward(before, after, t == steps)
+    if not (value == value and value > -math.huge and value < math.huge) then
+      error(("train: the reward of episode %d, step %d is %s; it must be a finite number")
+        :format(e, t, tostring(value)), 0)
+    end
+    returns[t], sum = value, sum + value
+    before, after = after, before
+  end
+  for t = steps - 1, 1, -1 do returns[t] = returns[t] + discount * returns[t + 1] end
+  for t = steps + 1, #returns do returns[t] = nil end
+  return sum
+end
+
+local function better(a, b)
+  if b == nil then return true end
+  if a.feasible ~= b.feasible then return a.feasible end
+  if a.feasible then return a.objective_us < b.objective_us end
+  return a.excess_bytes < b.excess_bytes
+end
+
+-- What training remembers of a problem.
+local function new_memory(options)
+  local memory = { baseline = (options.baseline or baselines.per_step)(), best = nil, placement = nil }
+  function memory.note(placement_of, evaluation)
+    if better(evaluation, memory.best) then
+      memory.best, memory.placement = evaluation, placement_of()
+    end
+  end
+  return memory
+end
+
+-- The problems of an update: all, or the next `batch` in turn.
+local function chosen(options, update)
+  local count = #options.problems
+  if options.batch == 0 or options.batch >= count then
+    local all = {}
+    for i = 1, count do all[i] = i end
+    return all
+  end
+  local some = {}
+  for k = 0, options.batch - 1 do
+    some[#some + 1] = ((update - 1) * options.batch + k) % count + 1
+  end
+  return some
+end
+
+local function initial_of(options, memories, indices)
+  if options.initial ~= "best" then return options.initial end
+  local initial = {}
+  for k, i in ipairs(indices) do
+    local placement = memories[i].placement
+    if not placement then return "random" end
+    initial[k] = { placement }
+  end
+  return initial
+end
+
+local function save(options, state, memories)
+  local kept = { update = state.update, measured = state.measured, problems = {} }
+  for i, memory in ipairs(memories) do
+    kept.problems[i] = { baseline = memory.baseline.state(), best = memory.best,
+      placement = memory.placement }
+  end
+  options.policy:save(options.checkpoint, notes.write(kept))
+end
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+local function resume(options, state, memories)
+  local kept = notes.read(options.policy:load(options.checkpoint))
+  if kept.problems == nil or #kept.problems ~= #memories then
+    error(("train: %s holds the training of %d problems, not of %d"):format(options.checkpoint,
+      kept.problems and #kept.problems or 0, #memories), 3)
+  end
+  state.update, state.measured = kept.update, kept.measured
+  for i, memory in ipairs(memories) do
+    memory.baseline.restore(kept.problems[i].baseline)
+    memory.best, memory.placement = kept.problems[i].best, kept.problems[i].placement
+  end
+end
+
+-- Greedy placements of all problems, one pass each from the best single device.
+--   ARGS    options  policy, problems, traversal
+--   RETURN  array of { placement =, evaluation = }
+function train.evaluate(options)
+  local results = {}
+  for i, problem in ipairs(options.problems) do
+    local rollout = options.policy:rollout(problem,
+      { greedy = true, initial = "single", traversal = options.traversal })
+    local placement, evaluation = rollout:best(1)
+    results[i] = { placement = placement, evaluation = evaluation }
+  end
+  return results
+end
+
+-- One update's worth of samples, rewards and learning.
+local function update_once(options, state, memories, reward, rates)
+  local indices = chosen(options, state.update)
+  local problems = {}
+  for k, i in ipairs(indices) do problems[k] = options.problems[i] end
+  -- The seed of an update depends on its number alone, so that a resumed run draws the same.
+  local rollout = options.policy:rollout(problems, {
+    samples = options.samples, seed = options.seed * 1000003 + state.update,
+    epsilon = rates.epsilon(state.update), traversal = options.traversal,
+    initial = initial_of(options, memories, indices), into = state.rollout })
+  state.rollout = rollout
+
+  local record = { update = state.update, runtime_us = 0, reward = 0 }
+  local advantages, count = {}, 0
+  for k, i in ipairs(indices) do
+    local returns, out = {}, {}
+    for s = 1, options.samples do
+      local e = (k - 1) * options.samples + s
+      returns[s], out[s] = {}, {}
+      record.reward = record.reward +
+        episode_returns(rollout, e, reward, options.discount, returns[s])
+      local _, last = rollout:last(e)
+      record.runtime_us = record.runtime_us + last.objective_us
+      local placement, evaluation = rollout:best(e)
+      memories[i].note(function() return placement end, evaluation)
+      state.measured = state.measured + rollout:steps(e) + 1
+    end
+    memories[i].baseline.advantages(returns, out)
+    for s = 1, options.samples do
+      for t = 1, #out[s] do
+        count = count + 1
+        advantages[count] = out[s][t]
+      end
+    end
+  end
+  record.learning_rate = rates.learning_rate(state.update)
+  record.entropy_weight = rates.entropy_weight(state.update)
+  local report = options.policy:update(rollout, advantages, {
+    learning_rate = record.learning_rate, entropy_weight = record.entropy_weight,
+    max_norm = options.max_norm })
+  local episodes = #indices * options.samples
+  record.episodes = state.update * episodes
+  record.measured = state.measured
+  record.runtime_us, record.reward = record.runtime_us / episodes, record.reward / episodes
+  record.loss, record.entropy, record.gradient_norm = report.loss, report.entropy,
+    report.gradient_norm
+  local best = 0
+  for _, i in ipairs(indices) do best = best + memories[i].best.objective_us end
+  record.best_us = best / #indices
+  return record
+end
+
+-- Trains `options.policy` on `options.problems`.
+--   ARGS    options  table of DEFAULTS
+--   RETURN  table: best (array by problem of { placement =, evaluation = }, the best seen),
+--           greedy (the same, of the trained policy's greedy placements), updates, measured
+--           (placements), stopped (true where should_stop said so)
+function train.episodes(given)
+  local options = read_options(given)
+  local reward = options.reward or rewards.improvement { log = true }
+  local rates = {
+    learning_rate = schedules.of(options.learning_rate or nil,
+      schedules.linear(1e-3, 1e-4, options.count)),
+    entropy_weight = schedules.of(options.entropy_weight or nil,
+      schedules.linear(0.01, 0, options.count)),
+    epsilon = schedules.of(options.epsilon, 0),
+  }
+  local memories = {}
+  for i = 1, #options.problems do memories[i] = new_memory(options) end
+  local state = { update = 0, measured = 0 }
+  if options.checkpoint ~= "" and options.resume and exists(options.checkpoint) then
+    resume(options, state, memories)
+  end
+  local board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard)
+  local csv = options.csv ~= "" and events.csv(options.csv, COLUMNS)
+
+  local stopped = false
+  local started, first = os.time(), state.update
+  while state.update < options.count and not stopped do
+    state.update = state.update + 1
+    local record = update_once(options, state, memories, reward, rates)
+    if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
+      local sum = 0
+      for i, result in ipairs(train.evaluate(options)) do
+        sum = sum + result.evaluation.objective_us
+        memories[i].note(function() return result.placement end, result.evaluation)
+      end
+      record.greedy_us = sum / #options.problems
+    end
+    record.count = options.count
+    record.left_s = (os.time() - started) / (state.update - first) * (options.count - state.update)
+    if board then
+      board.write(state.update, { runtime_us = record.runtime_us, best_us = record.best_us,
+        reward = record.reward, entropy = record.entropy, loss = record.loss,
+        gradient_norm = record.gradient_norm, learning_rate = record.learning_rate })
+    end
+    if csv then csv.write(record) end
+    if options.checkpoint ~= "" and
+      (state.update % options.checkpoint_every == 0 or state.update == options.count) then
+      save(options, state, memories)
+    end
+    if options.progress then options.progress(record) end
+    stopped = options.should_stop and options.should_stop() or false
+  end
+  if stopped and options.checkpoint ~= "" then save(options, state, memories) end
+
+  local greedy = train.evaluate(options)
+  local best = {}
+  for i, memory in ipairs(memories) do
+    memory.note(function() return greedy[i].placement end, greedy[i].evaluation)
+    best[i] = { placement = memory.placement, evaluation = memory.best }
+  end
+  if board then board.close() end
+  if csv then csv.close() end
+  return { best = best, greedy = greedy, updates = state.update, measured = state.measured,
+    stopped = stopped }
+end
+
+-- A record of `progress` as one line: update, runtime, best, reward, entropy, time left.
+--   ARGS    record  of train.episodes' progress
+--   RETURN  text
+function train.progress_line(record)
+  return ("update %d/%d  runtime %.3f ms  best %.3f ms  reward %+.4f  entropy %.3f  %d s left")
+    :format(record.update, record.count, record.runtime_us / 1e3, record.best_us / 1e3,
+      record.reward, record.entropy, record.left_s)
+end
+
+return train
