@@ -81,8 +81,7 @@ std::vector<std::vector<GroupPlacement>> initial_of(
 
 const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) {
   const auto count = static_cast<std::int32_t>(self.rollout.episodes.size());
-  return self.rollout
-      .episodes[static_cast<std::size_t>(call.argument(1, "episode").id(count))];
+  return self.rollout.episodes[static_cast<std::size_t>(call.argument(1, "episode").id(count))];
 }
 
 int episodes(Call& call) {
@@ -147,10 +146,10 @@ int log_probability(Call& call) {
 }
 
 constexpr Binding kMethods[] = {
-    {"rollout:episodes", &episodes},     {"rollout:steps", &steps},
-    {"rollout:problem", &problem},       {"rollout:evaluation", &evaluation},
-    {"rollout:best", &best},             {"rollout:last", &last},
-    {"rollout:entropy", &entropy},       {"rollout:log_probability", &log_probability},
+    {"rollout:episodes", &episodes}, {"rollout:steps", &steps},
+    {"rollout:problem", &problem},   {"rollout:evaluation", &evaluation},
+    {"rollout:best", &best},         {"rollout:last", &last},
+    {"rollout:entropy", &entropy},   {"rollout:log_probability", &log_probability},
 };
 
 }  // namespace
