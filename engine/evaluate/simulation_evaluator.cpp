@@ -70,7 +70,8 @@ void SimulationEvaluator::validate(std::span<const Placement> placements) {
       }
     }
   });
-  if (first_invalid < placements.size()) problem_->validate_but_separations(placements[first_invalid]);
+  if (first_invalid < placements.size())
+    problem_->validate_but_separations(placements[first_invalid]);
 }
 
 namespace {

@@ -10,6 +10,7 @@
 -- returns, returns into advantages, and let the policy take one step of its optimiser.
 
 local berth = require "berth"
+local berth = require "berth"
 local baselines = require "berth.baselines"
 local events = require "berth.events"
 local notes = require "berth.notes"
@@ -45,7 +46,7 @@ local DEFAULTS = {
   tensorboard = "",       -- event file
   csv = "",               -- table of the training curve
   progress = false,       -- function(record), called after every update; see train.progress_line
-  should_stop = false,    -- function(), asked after every update
+  should_stop = berth.should_stop,  -- function(), asked after every update; Ctrl-C by default
 }
 
 local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
@@ -257,7 +258,7 @@ function train.episodes(given)
   local csv = options.csv ~= "" and events.csv(options.csv, COLUMNS)
 
   local stopped = false
-  local started, first = os.time(), state.update
+  local started, first = berth.clock(), state.update
   while state.update < options.count and not stopped do
     state.update = state.update + 1
     local record = update_once(options, state, memories, reward, rates)
@@ -270,7 +271,7 @@ function train.episodes(given)
       record.greedy_us = sum / #options.problems
     end
     record.count = options.count
-    record.left_s = (os.time() - started) / (state.update - first) * (options.count - state.update)
+    record.left_s = (berth.clock() - started) / (state.update - first) * (options.count - state.update)
     if board then
       board.write(state.update, { runtime_us = record.runtime_us, best_us = record.best_us,
         reward = record.reward, entropy = record.entropy, loss = record.loss,
@@ -282,7 +283,7 @@ function train.episodes(given)
       save(options, state, memories)
     end
     if options.progress then options.progress(record) end
-    stopped = options.should_stop and options.should_stop() or false
+    stopped = options.should_stop()
   end
   if stopped and options.checkpoint ~= "" then save(options, state, memories) end
 

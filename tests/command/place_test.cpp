@@ -152,7 +152,7 @@ TEST_CASE("--grouping says how") {
   const ProcessResult no_count = work.berth(place("single", {"--grouping", "placeto"}));
   CHECK(no_count.status == 1);
   CHECK(no_count.err.find("say how many") != std::string::npos);
-  work.write("how.lua", "return { grouping = 'placeto', groups = 1 }");
+  work.write_text("how.lua", "return { grouping = 'placeto', groups = 1 }");
   CHECK(work.berth_json(place("single", {"--json", "--config", "how.lua"}))["groups"] == 1);
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 std::shared_ptr<const Problem> some_problem(Random& random, ProblemOptions options = {},
                                             double cannot_run_chance = 0.3) {
-  const auto graph = random_graph(
-      random, {.ops = 20, .colocate_chance = 0.2, .max_param_bytes = 1000});
+  const auto graph =
+      random_graph(random, {.ops = 20, .colocate_chance = 0.2, .max_param_bytes = 1000});
   const auto cluster = random_cluster(random, {.devices = 3, .kinds = 2, .memory_bytes = 2000000});
   const auto costs = random_costs(random, *graph, *cluster, 100, cannot_run_chance);
   return std::make_shared<const Problem>(graph, cluster, costs, nullptr, options);
@@ -102,8 +102,8 @@ TEST_CASE("every state is measured as an evaluator measures it, by whatever eval
         CHECK(episode.placement[moved] == devices[i]);
       }
     }
-    CHECK(steps == static_cast<std::size_t>(
-                       std::max(small->groups().count(), large->groups().count())));
+    CHECK(steps ==
+          static_cast<std::size_t>(std::max(small->groups().count(), large->groups().count())));
   }
 }
 
@@ -150,8 +150,9 @@ TEST_CASE("bad beginnings are refused") {
   refused({"device 7"}, [](EpisodeStart& start) { start.initial[0] = 7; });
   refused({"visit each once"}, [](EpisodeStart& start) { start.order[0] = start.order[1]; });
   environment.begin(std::span(&good, 1));
-  expect_error(ErrorCode::invalid_argument, {"2 devices for 1"},
-               [&] { environment.step(std::vector<DeviceId>{0, 0}); });
+  expect_error(ErrorCode::invalid_argument, {"2 devices for 1"}, [&] {
+    environment.step(std::vector<DeviceId>{0, 0});
+  });
 }
 
 TEST_CASE("a regrouped evaluator measures the same and counts for both") {
@@ -163,8 +164,7 @@ TEST_CASE("a regrouped evaluator measures the same and counts for both") {
   for (Evaluator* const evaluator : {simulation.get(), static_cast<Evaluator*>(&measuring)}) {
     const auto regrouped = make_regrouped_evaluator(*evaluator, groups);
     CHECK(regrouped->problem().groups().count() == groups->count());
-    const Placement placement =
-        groups->expand(random_placement(regrouped->problem(), random));
+    const Placement placement = groups->expand(random_placement(regrouped->problem(), random));
     const std::int64_t before = evaluator->evaluations();
     const Evaluation seen = regrouped->evaluate(placement);
     CHECK(evaluator->evaluations() == before + 1);

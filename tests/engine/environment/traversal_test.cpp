@@ -47,8 +47,8 @@ TEST_CASE("orders of a diamond") {
 TEST_CASE("every order visits every group once") {
   Random random(2);
   for (int i = 0; i < 50; ++i) {
-    const auto graph =
-        random_graph(random, {.ops = 1 + static_cast<OpId>(random.below(40)), .colocate_chance = 0.3});
+    const auto graph = random_graph(
+        random, {.ops = 1 + static_cast<OpId>(random.below(40)), .colocate_chance = 0.3});
     const auto groups = colocation_groups(*graph);
     for (const Traversal traversal :
          {Traversal::topological, Traversal::reverse, Traversal::breadth_first,

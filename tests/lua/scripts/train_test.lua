@@ -1,0 +1,202 @@
+local berth = require "berth"
+local baselines = require "berth.baselines"
+local check = require "check"
+local events = require "berth.events"
+local notes = require "berth.notes"
+local schedules = require "berth.schedules"
+local train = require "berth.train"
+local folder = ...
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+
+-- Two chains of `length` ops that never meet, and two equal devices: one chain on each is best.
+local function two_chains(length)
+  local builder = berth.graph_builder "chains"
+  local tensors = {}
+  for i = 1, 2 * length do
+    local op = builder:add_op("op" .. i, "Op")
+    builder:set_cost(op, 100)
+    tensors[i] = builder:add_output(op, { bytes = 1e6 })
+    if (i - 1) % length > 0 then builder:add_input(op, tensors[i - 1]) end
+  end
+  local cluster = berth.cluster { name = "pair",
+    devices = { { name = "d0", kind = "k" }, { name = "d1", kind = "k" } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e10, latency_us = 1 } } }
+  return berth.problem { graph = builder:build(), cluster = cluster }
+end
+
+local function installed(name)
+  for _, plugin in ipairs((berth.plugins())) do
+    if plugin.name == name then return true end
+  end
+  print(("policy '%s' is not installed: its tests are left out"):format(name))
+  return false
+end
+
+check.test("schedules", function()
+  local linear = schedules.linear(1, 0, 4)
+  check.equal({ linear(1), linear(3), linear(5), linear(99) }, { 1, 0.5, 0, 0 })
+  check.equal({ schedules.linear(1, 0, 2, 3)(3), schedules.linear(1, 0, 2, 3)(5) }, { 1, 0.5 })
+  check.near(schedules.exponential(2, 0.5, 10)(11), 1)
+  check.equal(schedules.exponential(2, 0.5, 10, 1.5)(99), 1.5)
+  check.equal(schedules.of(nil, 3)(7), 3)
+  check.fails("a number or a function", schedules.of, "fast")
+end)
+
+check.test("the baseline of a step is the mean of the others and of the rollouts before", function()
+  local baseline = baselines.per_step { rollouts = 1 }
+  local out = { {}, {} }
+  baseline.advantages({ { 1, 5 }, { 3, 9 } }, out)
+  check.equal(out, { { -2, -4 }, { 2, 4 } })
+  baseline.advantages({ { 2, 0 }, { 2, 0 } }, out)
+  check.near(out[1][1], 2 - (1 + 3 + 2) / 3)
+  local other = baselines.per_step { rollouts = 1 }
+  other.restore(notes.read(notes.write(baseline.state())))
+  local a, b = { {}, {} }, { {}, {} }
+  baseline.advantages({ { 7, 1 }, { 8, 2 } }, a)
+  other.advantages({ { 7, 1 }, { 8, 2 } }, b)
+  check.equal(a, b)
+  check.near(a[1][1], 7 - (2 + 2 + 8) / 3)  -- the first rollout is forgotten
+end)
+
+check.test("a moving average", function()
+  local baseline = baselines.moving_average { decay = 0.5, start = -10 }
+  local out = { {}, {} }
+  baseline.advantages({ { -4 }, { -6 } }, out)
+  check.equal(out, { { 6 }, { 4 } })
+  baseline.advantages({ { -4 }, { -6 } }, out)
+  check.equal(out, { { 3.5 }, { 1.5 } })
+end)
+
+check.test("notes come back as they were", function()
+  local value = { 1, 0.1, -1 / 3, 1e300, math.huge, -math.huge, true, "a\n\"\0z",
+    nested = { { 2, 3 }, [7] = "seven" }, [""] = false }
+  check.equal(notes.read(notes.write(value)), value)
+  check.fails("a function cannot be kept", notes.write, { print })
+  check.fails("cannot be read", notes.read, "return {")
+end)
+
+check.test("an event file has the records TensorBoard reads", function()
+  local path = folder .. "/events.tfevents.test"
+  local log = events.tensorboard(path)
+  log.write(3, { reward = 0.5 }, 2)
+  log.close()
+  local content = read(path)
+  -- By TensorFlow's own writer: length 24, and the masked CRC-32C of these eight bytes.
+  check.equal(content:sub(1, 12), "\24\0\0\0\0\0\0\0\163\127\75\34")
+  check.equal(content:find("brain.Event:2", 1, true) ~= nil, true)
+  check.equal(content:find("\10\6reward\21\0\0\0\63", 1, true) ~= nil, true)
+end)
+
+check.test("a policy that does not learn is refused", function()
+  check.fails("nothing to learn", function()
+    train.episodes { policy = berth.policy "single", problems = { two_chains(2) }, count = 1 }
+  end)
+  check.fails("nothing to learn", function() berth.policy("single"):rollout(two_chains(2)) end)
+end)
+
+if not installed "placeto" then return check.finish() end
+
+local function options(more)
+  local given = { policy = berth.policy("placeto", { weights = "none" }),
+    problems = { two_chains(4) }, count = 6, samples = 4, seed = 5 }
+  for key, value in pairs(more or {}) do given[key] = value end
+  return given
+end
+
+check.test("training finds the best placement of two chains, and its greedy pass keeps it", function()
+  local result = train.episodes(options { count = 60, samples = 8 })
+  check.near(result.best[1].evaluation.objective_us, 400)
+  check.near(result.greedy[1].evaluation.objective_us, 400)
+  check.equal(result.measured, 60 * 8 * 9)
+end)
+
+check.test("the likelihood of what paid rises: a rollout learned from again and again", function()
+  local policy, problem = berth.policy("placeto", { weights = "none" }), two_chains(3)
+  local rollout = policy:rollout(problem, { samples = 1, seed = 2 })
+  local advantages = {}
+  for t = 1, rollout:steps(1) do advantages[t] = 1 end
+  local first, last
+  for _ = 1, 30 do
+    local loss = policy:update(rollout, advantages, { learning_rate = 0.01 }).loss
+    first, last = first or loss, loss
+  end
+  check.equal(last < 0.2 * first, true)
+end)
+
+check.test("training that was interrupted goes on bit for bit", function()
+  local straight, broken = folder .. "/straight.berth", folder .. "/broken.berth"
+  train.episodes(options { checkpoint = straight })
+  local count = 0
+  train.episodes(options { checkpoint = broken, should_stop = function()
+    count = count + 1
+    return count == 3
+  end })
+  check.equal(read(broken) == read(straight), false)
+  train.episodes(options { checkpoint = broken })
+  check.equal(read(broken) == read(straight), true)
+end)
+
+check.test("checkpoints of other shapes, other policies and damaged ones are refused", function()
+  local path = folder .. "/trained.berth"
+  local policy = berth.policy("placeto", { weights = "none" })
+  check.fails("nothing to save", function() policy:save(path) end)
+  policy:rollout(two_chains(2))
+  policy:save(path, "a note")
+  check.equal(berth.policy("placeto"):load(path), "a note")
+  check.fails("option 'rounds' is '8' there and '3' here", function()
+    berth.policy("placeto", { rounds = 3 }):load(path)
+  end)
+  local content = read(path)
+  for _, damaged in ipairs { "", content:sub(1, 15), content:sub(1, -2),
+    content:sub(1, 60) .. "#" .. content:sub(62), "BERTHCKP" .. ("\255"):rep(30) } do
+    local file = assert(io.open(path, "wb"))
+    file:write(damaged)
+    file:close()
+    check.fails("trained.berth: it is", function() policy:load(path) end)
+  end
+end)
+
+check.test("weights for one number of devices say so", function()
+  local path = folder .. "/one_hot.berth"
+  local policy = berth.policy("placeto", { weights = "none", devices = "one_hot" })
+  policy:rollout(two_chains(2))
+  policy:save(path)
+  local other = berth.problem { graph = two_chains(2):graph(), cluster = berth.cluster {
+    name = "one", devices = { { name = "d", kind = "k" } }, links = {} } }
+  check.fails("for 2 devices and the cluster has 1", function() policy:rollout(other) end)
+end)
+
+check.test("a reward that is no number is named, and nothing is learned or overwritten", function()
+  local path = folder .. "/kept.berth"
+  train.episodes(options { count = 2, checkpoint = path })
+  local before = read(path)
+  check.fails("episode 1, step 3 is nan", function()
+    local calls = 0
+    train.episodes(options { checkpoint = path, reward = function()
+      calls = calls + 1
+      return calls == 3 and 0 / 0 or 1
+    end })
+  end)
+  check.equal(read(path) == before, true)
+  local policy = berth.policy("placeto", { weights = "none" })
+  local rollout = policy:rollout(two_chains(2))
+  check.fails("1 advantages for 4 decisions", function() policy:update(rollout, { 1 }) end)
+end)
+
+check.test("the curve is a table", function()
+  local path = folder .. "/curve.csv"
+  train.episodes(options { count = 2, csv = path, evaluate_every = 2 })
+  local rows = {}
+  for line in io.lines(path) do rows[#rows + 1] = line end
+  check.equal(#rows, 3)
+  check.equal(rows[1]:match "^update,episodes,measured,runtime_us,best_us,greedy_us" ~= nil, true)
+  check.equal(rows[3]:match "^2,8," ~= nil, true)
+end)
+
+check.finish()
