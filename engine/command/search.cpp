@@ -17,18 +17,16 @@ std::unique_ptr<Policy> PolicyMaker::make(const std::string& name, const OptionT
 
 std::map<std::string, OptionValue, std::less<>> PolicyMaker::resolved(
     const std::string& name, const OptionTexts& options) const {
-  for (const PluginInfo& plugin : engine_.plugins()) {
-    if (plugin.kind != PluginKind::policy || plugin.name != name) continue;
-    std::vector<OptionSpec> specs;
-    for (const PluginInfo::Option& option : plugin.options) {
-      specs.push_back(
-          {option.name.c_str(), option.type, option.default_value.c_str(), option.meaning.c_str()});
-    }
-    Options resolved(specs);
-    for (const auto& [key, value] : options) resolved.set(name, key, value);
-    return resolved.values();
+  if (is_script(name)) return {options.begin(), options.end()};
+  const PluginInfo plugin = engine_.plugin(PluginKind::policy, name);
+  std::vector<OptionSpec> specs;
+  for (const PluginInfo::Option& option : plugin.options) {
+    specs.push_back(
+        {option.name.c_str(), option.type, option.default_value.c_str(), option.meaning.c_str()});
   }
-  return {options.begin(), options.end()};
+  Options resolved(specs);
+  for (const auto& [key, value] : options) resolved.set(name, key, value);
+  return resolved.values();
 }
 
 Search::Search(std::shared_ptr<const Problem> problem, const ProblemChoices& choices,

@@ -139,6 +139,12 @@ std::vector<PluginInfo> Engine::plugins() {
   return infos;
 }
 
+PluginInfo Engine::plugin(PluginKind kind, std::string_view name) {
+  const std::lock_guard lock(state_->mutex);
+  const State::Plugin& found = state_->find(kind, name);
+  return describe(*found.descriptor, found.file);
+}
+
 std::vector<std::string> Engine::problems() {
   const std::lock_guard lock(state_->mutex);
   return state_->problems;

@@ -110,6 +110,27 @@ TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smal
   }
 }
 
+TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and cluster") {
+  run(R"(
+    local lines = {}
+    io.write = function(text) lines[#lines + 1] = tostring(text) end
+    output = function() return table.concat(lines, "\n") end)");
+  const auto script = test::source_path("scripts/experiments/strongest.lua");
+  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
+  const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
+  host.run_script(script, {graph, "--clusters", cluster, "--policies", "auto,topo,random,expert",
+                           "--budget", "0.2", "--format", "markdown"});
+  run(R"(
+    local text = output()
+    assert(text:find("| branches +|"), text)
+    assert(text:find("| expert +|"), text)
+    assert(text:find("at least as good as every other policy on 1 of 1", 1, true), text))");
+  test::expect_error(ErrorCode::invalid_argument,
+                     {"--budget: number expected, got 'soon'", "usage:"}, [&] {
+                       host.run_script(script, {"--budget", "soon"});
+                     });
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdown") {
   run(R"(
     local lines = {}

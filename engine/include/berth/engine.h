@@ -49,6 +49,9 @@ class BERTH_EXPORT Engine {
 
   /// Every plugin found or registered, by kind and name. Scans all folders; creates nothing.
   [[nodiscard]] std::vector<PluginInfo> plugins();
+  /// One of them; others are loaded only where its file's name does not lead to it. Throws as
+  /// make_policy does.
+  [[nodiscard]] PluginInfo plugin(PluginKind kind, std::string_view name);
   /// Files that look like plugins and were refused, each with the reason in one line. Complete
   /// after plugins().
   [[nodiscard]] std::vector<std::string> problems();

@@ -175,6 +175,20 @@ TEST_CASE("plugin host: files that are no libraries are refused") {
   }
 }
 
+TEST_CASE("plugin host: asking for one plugin looks at no other") {
+  const TemporaryFolder folder;
+  fs::copy_file(fixture_folder("good") / "policy_fixture.so", folder.path() / "policy_fixture.so");
+  std::ofstream(folder.path() / "policy_broken.so") << "text";
+  Engine engine({folder.path()});
+  const PluginInfo plugin = engine.plugin(PluginKind::policy, "fixture");
+  CHECK(plugin.description == "a fixture");
+  REQUIRE(plugin.options.size() == 1);
+  CHECK(plugin.options[0].name == "rounds");
+  CHECK(engine.problems().empty());
+  CHECK_THROWS_AS(static_cast<void>(engine.plugin(PluginKind::policy, "none")), Error);
+  CHECK(engine.problems().size() == 1);
+}
+
 TEST_CASE("plugin host: other files and folders are left alone") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "README.md") << "text";

@@ -1,0 +1,142 @@
+-- Is `auto` the strongest policy, and how far is it from what is proven?
+--
+--   berth run scripts/experiments/strongest.lua [MODEL..] [--clusters a,b] [--policies a,b]
+--       [--budget SECONDS] [--seed N] [--format text|markdown]
+--
+-- Without MODEL: the benchmark graphs of the papers. Every policy that is there places every model
+-- on every cluster, one after the other, each within the budget (default 10 s); one row per pair.
+-- "classic" is the best of Scotch, METIS, m-SCT, HEFT and the expert.
+
+local berth = require "berth"
+local compare = require "berth.compare"
+local tables = require "berth.tables"
+
+-- 1. The command line.
+
+local CLASSIC = { scotch = true, metis = true, ["m-sct"] = true, heft = true, expert = true }
+local options = {
+  models = {},
+  clusters = { "k80x2", "k80x4" },
+  policies = nil,  -- all there are
+  budget_s = 10,
+  seed = 0,
+  format = "text",
+}
+
+local function usage(problem)
+  error(problem .. "\nusage: strongest.lua [MODEL..] [--clusters a,b] [--policies a,b] "
+    .. "[--budget SECONDS] [--seed N] [--format text|markdown]", 0)
+end
+
+local function list(text)
+  local items = {}
+  for item in text:gmatch "[^,]+" do items[#items + 1] = item end
+  return items
+end
+
+local function number(text, option)
+  return tonumber(text) or usage(("%s: number expected, got '%s'"):format(option, text))
+end
+
+local read = {
+  ["--clusters"] = function(text) options.clusters = list(text) end,
+  ["--policies"] = function(text) options.policies = list(text) end,
+  ["--budget"] = function(text) options.budget_s = number(text, "--budget") end,
+  ["--seed"] = function(text) options.seed = number(text, "--seed") end,
+  ["--format"] = function(text)
+    if text ~= "text" and text ~= "markdown" then
+      usage("--format: text or markdown, got '" .. text .. "'")
+    end
+    options.format = text
+  end,
+}
+
+local arguments = { ... }
+local i = 1
+while i <= #arguments do
+  local argument = arguments[i]
+  if argument:sub(1, 2) == "--" then
+    local set = read[argument] or usage(("unknown option '%s'"):format(argument))
+    set(arguments[i + 1] or usage(argument .. ": a value is missing"))
+    i = i + 2
+  else
+    options.models[#options.models + 1] = argument
+    i = i + 1
+  end
+end
+if #options.models == 0 then
+  for _, name in ipairs { "inception_v3_b32", "inception_v3_b64", "nasnet_b64", "nmt_b64", "nmt_b256",
+                          "rnnlm_b64" } do
+    options.models[#options.models + 1] = "examples/models/tf/" .. name .. ".pb.gz"
+  end
+end
+local policies = options.policies or compare.all_policies()
+
+-- 2. One row per model and cluster.
+
+-- A finished row of `compare` that fits and passes `wanted`, the best first.
+local function first(rows, wanted)
+  for _, row in ipairs(rows) do
+    if not row.error and row.feasible and wanted(row.policy) then return row end
+  end
+end
+
+local function row_of(model, graph, cluster)
+  local problem = berth.problem { graph = graph, cluster = cluster }
+  local rows = compare.policies { problem = problem, policies = policies, seed = options.seed,
+                                  budget_s = options.budget_s }
+  local auto = first(rows, function(name) return name == "auto" end)
+  local classic = first(rows, function(name) return CLASSIC[name] end)
+  local other = first(rows, function(name) return name ~= "auto" end)
+  local single = problem:single()
+  return {
+    model = model:match "[^/]+$":gsub("%..*$", ""),
+    cluster = cluster,
+    bound_us = (problem:bound()),
+    single_us = single and single.evaluation.objective_us,
+    auto_us = auto and auto.objective_us,
+    gap = auto and auto.gap,
+    classic = classic and classic.policy,
+    classic_us = classic and classic.objective_us,
+    gain = auto and classic and 1 - auto.objective_us / classic.objective_us,
+    other = other and other.policy,
+    other_us = other and other.objective_us,
+  }
+end
+
+local rows = {}
+for _, model in ipairs(options.models) do
+  local graph = berth.load(model)
+  for _, cluster in ipairs(options.clusters) do
+    if berth.should_stop() then break end
+    rows[#rows + 1] = row_of(model, graph, cluster)
+  end
+end
+
+-- 3. The table, then the verdict.
+
+local function milliseconds(us) return ("%.1f"):format(us / 1e3) end
+local function percent(ratio) return ("%.1f %%"):format(100 * ratio) end
+
+io.write(tables[options.format](rows, {
+  { key = "model" }, { key = "cluster" },
+  { key = "bound_us", title = "bound ms", format = milliseconds },
+  { key = "single_us", title = "single", format = milliseconds },
+  { key = "auto_us", title = "auto", format = milliseconds },
+  { key = "gap", title = "above bound", format = percent },
+  { key = "classic", title = "best classic" },
+  { key = "classic_us", title = "ms", format = milliseconds },
+  { key = "gain", title = "auto saves", format = percent },
+  { key = "other", title = "best of all others" },
+  { key = "other_us", title = "ms", format = milliseconds },
+}), "\n")
+
+local best, strictly = 0, 0
+for _, row in ipairs(rows) do
+  if row.auto_us and (not row.other_us or row.auto_us <= row.other_us) then best = best + 1 end
+  if row.auto_us and (not row.classic_us or row.auto_us < row.classic_us) then
+    strictly = strictly + 1
+  end
+end
+io.write(("auto is at least as good as every other policy on %d of %d, and strictly better than the "
+  .. "best classic on %d.\n"):format(best, #rows, strictly))
