@@ -39,7 +39,7 @@ constexpr double kCoarseShare = 0.4;
 constexpr double kReach = 0.1;
 /// Of the budget: measuring the speed, and quenching the starts.
 constexpr double kWarmUp = 0.01;
-constexpr double kQuench = 0.1;
+constexpr double kQuench = 0.04;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;

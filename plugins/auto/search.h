@@ -3,7 +3,7 @@
 // One proposal at a time improves little; what counts is annealing slowly enough. A chain that is
 // given some hundred proposals per unit finds nearly as good placements from any start, a shorter
 // one has to keep to the neighbourhood of a good start. So the search
-//   1. quenches the best starts, a tenth of the budget;
+//   1. quenches the best starts, a small part of the budget;
 //   2. anneals in rounds of equally long chains, as long as the rule above asks for; where the
 //      budget is short, there is one round with all of it, and a chain begins with coarser units,
 //      which are fewer. Which temperatures and which of the best
