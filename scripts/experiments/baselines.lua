@@ -10,6 +10,7 @@
 -- mapping onto CPU and GPUs; MinCut, the same without the CPU; the human expert. Policies are not
 -- allowed to repair what does not fit: "OOM" names the fullest device and what it lacks.
 
+local arguments = require "berth.arguments"
 local berth = require "berth"
 local tables = require "berth.tables"
 
@@ -60,45 +61,26 @@ local options = {
   format = "text",
 }
 
-local function usage(problem)
-  error(problem .. "\nusage: baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER] [--seed N] "
-    .. "[--grouping NAME] [--format text|markdown]", 0)
-end
-
-local read = {
+local line = arguments.parser("baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER] [--seed N] "
+  .. "[--grouping NAME] [--format text|markdown]")
+line.read({ ... }, options.models, {
   ["--gpus"] = function(text)
     options.gpus = {}
-    for item in text:gmatch "[^,]+" do
-      if item ~= "2" and item ~= "4" then usage("--gpus: 2, 4 or both, got '" .. text .. "'") end
+    for _, item in ipairs(arguments.list(text)) do
+      if item ~= "2" and item ~= "4" then
+        line.usage("--gpus: 2, 4 or both, got '" .. text .. "'")
+      end
       options.gpus[#options.gpus + 1] = tonumber(item)
     end
   end,
   ["--models"] = function(text) options.folder = text end,
-  ["--seed"] = function(text)
-    options.seed = tonumber(text) or usage("--seed: number expected, got '" .. text .. "'")
-  end,
+  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
   ["--grouping"] = function(text) options.grouping = text end,
   ["--format"] = function(text)
-    if text ~= "text" and text ~= "markdown" then
-      usage("--format: text or markdown, got '" .. text .. "'")
-    end
-    options.format = text
+    options.format = line.one_of(text, "--format", { text = true, markdown = true },
+      "text or markdown")
   end,
-}
-
-local arguments = { ... }
-local i = 1
-while i <= #arguments do
-  local argument = arguments[i]
-  if argument:sub(1, 2) == "--" then
-    local set = read[argument] or usage(("unknown option '%s'"):format(argument))
-    set(arguments[i + 1] or usage(argument .. ": a value is missing"))
-    i = i + 2
-  else
-    options.models[#options.models + 1] = argument
-    i = i + 1
-  end
-end
+})
 
 -- 3. The columns of one graph on one machine.
 

@@ -6,6 +6,7 @@
 -- MODEL   model files (.onnx, .graph.json, ...)
 -- Prints one table per model and cluster, best policy first, with the gap to the lower bound.
 
+local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
 local tables = require "berth.tables"
@@ -23,54 +24,26 @@ local options = {
   format = "text",
 }
 
-local function usage(problem)
-  error(problem .. "\nusage: compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b] "
-    .. "[--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. "
-    .. "[--format text|csv|markdown]", 0)
-end
-
-local function list(text)
-  local items = {}
-  for item in text:gmatch "[^,]+" do items[#items + 1] = item end
-  return items
-end
-
-local function number(text, option)
-  return tonumber(text) or usage(("%s: number expected, got '%s'"):format(option, text))
-end
-
-local read = {
-  ["--clusters"] = function(text) options.clusters = list(text) end,
-  ["--policies"] = function(text) options.policies = list(text) end,
-  ["--groups"] = function(text) options.groups = number(text, "--groups") end,
-  ["--budget"] = function(text) options.budget_s = number(text, "--budget") end,
-  ["--seed"] = function(text) options.seed = number(text, "--seed") end,
+local line = arguments.parser("compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b] "
+  .. "[--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. "
+  .. "[--format text|csv|markdown]")
+line.read({ ... }, options.models, {
+  ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
+  ["--policies"] = function(text) options.policies = arguments.list(text) end,
+  ["--groups"] = function(text) options.groups = line.number(text, "--groups") end,
+  ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
   ["--dim"] = function(text)
     local name, value = text:match "^([^=]+)=(.+)$"
-    if not name then usage(("--dim: name=value expected, got '%s'"):format(text)) end
+    if not name then line.usage(("--dim: name=value expected, got '%s'"):format(text)) end
     options.dims = options.dims or {}
-    options.dims[name] = number(value, "--dim " .. name)
+    options.dims[name] = line.number(value, "--dim " .. name)
   end,
   ["--format"] = function(text)
-    if not tables[text] then usage(("--format: text, csv or markdown, got '%s'"):format(text)) end
-    options.format = text
+    options.format = line.one_of(text, "--format", tables, "text, csv or markdown")
   end,
-}
-
-local arguments = { ... }
-local i = 1
-while i <= #arguments do
-  local argument = arguments[i]
-  if argument:sub(1, 2) == "--" then
-    local set = read[argument] or usage(("unknown option '%s'"):format(argument))
-    set(arguments[i + 1] or usage(argument .. ": a value is missing"))
-    i = i + 2
-  else
-    options.models[#options.models + 1] = argument
-    i = i + 1
-  end
-end
-if #options.models == 0 then usage "no model given" end
+})
+if #options.models == 0 then line.usage "no model given" end
 
 -- 2. Every policy on every model and cluster.
 

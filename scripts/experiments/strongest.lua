@@ -7,6 +7,7 @@
 -- on every cluster, one after the other, each within the budget (default 10 s); one row per pair.
 -- "classic" is the best of Scotch, METIS, m-SCT, HEFT and the expert.
 
+local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
 local tables = require "berth.tables"
@@ -23,47 +24,18 @@ local options = {
   format = "text",
 }
 
-local function usage(problem)
-  error(problem .. "\nusage: strongest.lua [MODEL..] [--clusters a,b] [--policies a,b] "
-    .. "[--budget SECONDS] [--seed N] [--format text|markdown]", 0)
-end
-
-local function list(text)
-  local items = {}
-  for item in text:gmatch "[^,]+" do items[#items + 1] = item end
-  return items
-end
-
-local function number(text, option)
-  return tonumber(text) or usage(("%s: number expected, got '%s'"):format(option, text))
-end
-
-local read = {
-  ["--clusters"] = function(text) options.clusters = list(text) end,
-  ["--policies"] = function(text) options.policies = list(text) end,
-  ["--budget"] = function(text) options.budget_s = number(text, "--budget") end,
-  ["--seed"] = function(text) options.seed = number(text, "--seed") end,
+local line = arguments.parser("strongest.lua [MODEL..] [--clusters a,b] [--policies a,b] "
+  .. "[--budget SECONDS] [--seed N] [--format text|markdown]")
+line.read({ ... }, options.models, {
+  ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
+  ["--policies"] = function(text) options.policies = arguments.list(text) end,
+  ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
   ["--format"] = function(text)
-    if text ~= "text" and text ~= "markdown" then
-      usage("--format: text or markdown, got '" .. text .. "'")
-    end
-    options.format = text
+    options.format = line.one_of(text, "--format", { text = true, markdown = true },
+      "text or markdown")
   end,
-}
-
-local arguments = { ... }
-local i = 1
-while i <= #arguments do
-  local argument = arguments[i]
-  if argument:sub(1, 2) == "--" then
-    local set = read[argument] or usage(("unknown option '%s'"):format(argument))
-    set(arguments[i + 1] or usage(argument .. ": a value is missing"))
-    i = i + 2
-  else
-    options.models[#options.models + 1] = argument
-    i = i + 1
-  end
-end
+})
 if #options.models == 0 then
   for _, name in ipairs { "inception_v3_b32", "inception_v3_b64", "nasnet_b64", "nmt_b64", "nmt_b256",
                           "rnnlm_b64" } do

@@ -1,0 +1,60 @@
+-- The command line of an experiment: `--name value` pairs between positional arguments.
+--
+--   local line = arguments.parser "compare.lua MODEL.. [--clusters a,b] [--budget SECONDS]"
+--   line.read({ ... }, options.models, {
+--     ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
+--     ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
+--   })
+
+local arguments = {}
+
+-- The items of "a,b,c".
+function arguments.list(text)
+  local items = {}
+  for item in text:gmatch "[^,]+" do items[#items + 1] = item end
+  return items
+end
+
+-- ARGS    usage  what follows "usage: " in errors: the script's name and arguments
+-- RETURN  table of functions
+--           usage(problem)          raises the problem with the usage
+--           number(text, option)    the number, or raises naming the option
+--           one_of(text, option, names, listed)
+--                                   `text` where `names` has it, or raises with `listed`, how a
+--                                   person would write the names
+--           read(given, positional, options)
+--                                   calls options[name](value) for every `--name value` of `given`
+--                                   and appends all else to `positional`
+function arguments.parser(usage)
+  local line = {}
+
+  function line.usage(problem) error(problem .. "\nusage: " .. usage, 0) end
+
+  function line.number(text, option)
+    return tonumber(text) or line.usage(("%s: number expected, got '%s'"):format(option, text))
+  end
+
+  function line.one_of(text, option, names, listed)
+    if not names[text] then line.usage(("%s: %s, got '%s'"):format(option, listed, text)) end
+    return text
+  end
+
+  function line.read(given, positional, options)
+    local i = 1
+    while i <= #given do
+      local argument = given[i]
+      if argument:sub(1, 2) == "--" then
+        local set = options[argument] or line.usage(("unknown option '%s'"):format(argument))
+        set(given[i + 1] or line.usage(argument .. ": a value is missing"))
+        i = i + 2
+      else
+        positional[#positional + 1] = argument
+        i = i + 1
+      end
+    end
+  end
+
+  return line
+end
+
+return arguments
