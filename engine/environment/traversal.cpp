@@ -2,8 +2,7 @@
 #include <numeric>
 
 #include "berth/environment.h"
-#include "berth/error.h"
-#include "support/text.h"
+#include "support/enum_name.h"
 
 namespace berth {
 namespace {
@@ -80,13 +79,7 @@ std::string_view traversal_name(Traversal traversal) noexcept {
 }
 
 Traversal traversal_from_name(std::string_view name) {
-  std::vector<std::string> known;
-  for (const Traversal traversal : kAll) {
-    if (traversal_name(traversal) == name) return traversal;
-    known.emplace_back(traversal_name(traversal));
-  }
-  throw Error(ErrorCode::invalid_argument,
-              cat("no traversal '", name, "'", known_names(name, std::move(known))));
+  return value_by_name("traversal", name, kAll, traversal_name);
 }
 
 std::vector<GroupId> traversal_order(const Groups& groups, Traversal traversal, Random& random) {

@@ -7,28 +7,13 @@
 
 #include "berth/error.h"
 #include "constraints/rule_text.h"
+#include "support/enum_name.h"
 #include "support/text.h"
 
 namespace berth {
-namespace {
-
-template <typename Enum, std::size_t count>
-Enum from_name(const char* what, std::string_view name, const Enum (&values)[count],
-               std::string_view (*text)(Enum) noexcept) {
-  std::vector<std::string> known;
-  for (const Enum value : values) {
-    if (text(value) == name) return value;
-    known.emplace_back(text(value));
-  }
-  throw Error(ErrorCode::invalid_argument,
-              cat("no ", what, " '", name, "'", known_names(name, std::move(known))));
-}
-
-}  // namespace
-
 Objective objective_from_name(std::string_view name) {
   static constexpr Objective kAll[] = {Objective::latency, Objective::throughput};
-  return from_name("objective", name, kAll, objective_name);
+  return value_by_name("objective", name, kAll, objective_name);
 }
 
 std::string_view objective_name(Objective objective) noexcept {
@@ -37,7 +22,7 @@ std::string_view objective_name(Objective objective) noexcept {
 
 Semantics semantics_from_name(std::string_view name) {
   static constexpr Semantics kAll[] = {Semantics::dataflow, Semantics::placeto};
-  return from_name("semantics", name, kAll, semantics_name);
+  return value_by_name("semantics", name, kAll, semantics_name);
 }
 
 std::string_view semantics_name(Semantics semantics) noexcept {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "berth/environment.h"
 #include "berth/evaluator.h"
 #include "berth/options.h"
 #include "berth/policy.h"
@@ -13,9 +14,6 @@ namespace berth::policies {
 inline constexpr OptionSpec kRepairOption = {
     "repair", OptionType::boolean, "true",
     "move groups from devices whose memory they exceed; false leaves them there"};
-
-/// Device per group, by the problem's groups.
-using GroupPlacement = std::vector<DeviceId>;
 
 /// Devices that a baseline spreads a graph over, in the cluster's order: all of them, or without
 /// the hosts (where there is nothing but hosts: all of them). Never empty.

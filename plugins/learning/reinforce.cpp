@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "common/repair.h"
+
 namespace berth::learning {
 namespace {
 
@@ -13,9 +15,7 @@ constexpr std::size_t kBaselineRollouts = 10;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
 
-bool stopped(const PlaceContext& context) {
-  return context.should_stop && context.should_stop();
-}
+using policies::stopped;
 
 /// The logarithm of the objective, made worse where memory is short.
 double cost(const Evaluation& evaluation) {
