@@ -11,6 +11,13 @@ Policy::~Policy() = default;
 void Policy::use_policies(PolicyMaker) {}
 Frontend::~Frontend() = default;
 
+LoadedProgram Frontend::load_program(const std::filesystem::path& model, const LoadOptions&) {
+  throw Error(ErrorCode::unsupported,
+              cat(model.string(),
+                  ": its frontend cannot give what executing it needs; measure an .onnx or a "
+                  "TensorFlow model"));
+}
+
 void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,
                         const Placement&, const std::filesystem::path&) {
   throw Error(ErrorCode::unsupported,

@@ -16,6 +16,7 @@
 #include "berth/moves.h"        // IWYU pragma: export
 #include "berth/policy.h"       // IWYU pragma: export
 #include "berth/problem.h"      // IWYU pragma: export
+#include "berth/program.h"      // IWYU pragma: export
 #include "berth/random.h"       // IWYU pragma: export
 #include "berth/separation.h"   // IWYU pragma: export
 #include "berth/simulator.h"    // IWYU pragma: export

@@ -12,6 +12,7 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/problem.h"
+#include "berth/program.h"
 
 namespace berth {
 
@@ -33,6 +34,12 @@ struct LoadedModel {
   std::vector<std::string> notes;
 };
 
+struct LoadedProgram {
+  std::shared_ptr<const Program> program;
+  /// As LoadedModel::notes.
+  std::vector<std::string> notes;
+};
+
 struct LoadedCosts {
   std::shared_ptr<const Costs> costs;
   /// What a user should know and can live with: how many ops have a measurement.
@@ -51,6 +58,13 @@ class BERTH_EXPORT Frontend {
   /// Throws Error naming the file, the place in it and the fix.
   [[nodiscard]] virtual LoadedModel load(const std::filesystem::path& model,
                                          const LoadOptions& options) = 0;
+
+  /// The model with all that executing it needs. Its graph is the one that `load` gives for these
+  /// options: same ops, same tensors, same ids. Contents that lie in the file as they are needed
+  /// are mapped, not read. Throws as `load` does; what can be placed and not executed is said by
+  /// the instruction (Instruction::obstacle). The default throws Error(unsupported).
+  [[nodiscard]] virtual LoadedProgram load_program(const std::filesystem::path& model,
+                                                   const LoadOptions& options);
 
   /// Writes the model with its placement in the family's own terms. Everything else in the file
   /// is kept. Written whole or not at all. The default throws Error(unsupported).

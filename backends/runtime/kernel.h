@@ -1,0 +1,96 @@
+// What an op is to the executor: a function from values to values.
+//
+// A kernel is made once per instruction, when a program is loaded (attributes are read, constants
+// converted, shapes checked as far as they are known), and then called once per step. Everything a
+// kernel computes with ATen happens on the device its inputs lie on.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/program.h"
+
+namespace berth::runtime {
+
+/// What a tensor cannot hold: sequences, absent optionals, text.
+struct Structure;
+
+/// What flows along an edge: a tensor or a structure; neither = absent. Copies share the content.
+/// A value is never written after it was made, except through a TensorFlow reference, which only
+/// the kernels of its own variable do.
+struct Value {
+  at::Tensor tensor;
+  std::shared_ptr<const Structure> structure;
+
+  [[nodiscard]] bool present() const noexcept { return tensor.defined() || structure != nullptr; }
+};
+
+struct Structure {
+  enum class Kind : std::uint8_t { sequence, nothing, text } kind = Kind::sequence;
+  std::vector<Value> sequence;
+  std::vector<std::string> texts;      ///< row-major
+  std::vector<std::int64_t> dims;      ///< of `texts`
+};
+
+/// What ops keep from step to step: variables, by the name of the op that owns them. One per device
+/// and loaded program; only that device's ops touch it, one at a time.
+struct DeviceState {
+  std::map<std::string, Value, std::less<>> variables;
+};
+
+/// What a kernel may ask for while it runs.
+struct KernelContext {
+  at::Device device = at::kCPU;
+  /// Of this op and step alone: the same on every device and number of threads.
+  std::uint64_t seed = 0;
+  DeviceState* state = nullptr;  ///< never null while a step runs
+  /// Asked by kernels that loop; true = give up, by throwing Error(cancelled).
+  std::function<bool()> should_stop;
+};
+
+/// `inputs` by position, as Instruction::inputs, then those of Instruction::captured; absent for
+/// omitted ones. `outputs` by position, as Instruction::outputs; one that is not wanted may be left
+/// absent. Throws whatever ATen throws, or Error; the executor adds op, device and shapes.
+/// [thread-safe: several steps and devices may call one kernel at once, where it keeps no state]
+using Kernel = std::function<void(KernelContext& context, std::span<const Value> inputs,
+                                  std::span<Value> outputs)>;
+
+class KernelRegistry;
+
+/// What making a kernel may look at.
+struct KernelRequest {
+  const Program& program;
+  const Instruction& instruction;
+  const KernelRegistry& registry;  ///< for the instructions of its bodies
+};
+
+/// Throws Error(unsupported) where the attributes ask for what it cannot do, saying which.
+using KernelMaker = Kernel (*)(const KernelRequest& request);
+
+/// The kernels of one dialect. [thread-safe: immutable once built]
+class KernelRegistry {
+ public:
+  /// Registering a type twice replaces it.
+  void add(std::string type, KernelMaker maker) { makers_[std::move(type)] = maker; }
+  [[nodiscard]] KernelMaker find(std::string_view type) const noexcept {
+    const auto entry = makers_.find(type);
+    return entry == makers_.end() ? nullptr : entry->second;
+  }
+  [[nodiscard]] const std::map<std::string, KernelMaker, std::less<>>& makers() const noexcept {
+    return makers_;
+  }
+
+ private:
+  std::map<std::string, KernelMaker, std::less<>> makers_;
+};
+
+}  // namespace berth::runtime

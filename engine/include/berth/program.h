@@ -1,0 +1,90 @@
+// What executing a graph needs beside the graph: attributes in full, bodies of control flow, and
+// the contents of tensors. A Graph keeps what placing asks for; a Program the rest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "berth/dtype.h"
+#include "berth/export.h"
+#include "berth/graph.h"
+#include "berth/types.h"
+
+namespace berth {
+
+/// The content of a tensor: dense, row-major, little-endian; elements narrower than a byte packed,
+/// the first in the low bits. Copying it copies no content.
+struct TensorContent {
+  DType dtype = DType::unknown;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;   ///< empty for DType::string
+  std::vector<std::string> texts;     ///< DType::string only
+  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive: a mapped file, a buffer
+};
+
+/// A value while a program runs. Ids below Graph::tensor_count() are the graph's tensors; larger
+/// ones belong to bodies of control flow, each to one body.
+using ValueId = std::int32_t;
+inline constexpr ValueId kNoValue = -1;  ///< an omitted optional input or an unwanted output
+
+struct Body;
+
+using AttributeContent =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                 std::vector<std::string>, DType, std::vector<DType>, TensorContent,
+                 std::shared_ptr<const Body>>;
+
+/// One op as it is computed.
+struct Instruction {
+  std::string name;          ///< for messages: the op's name, in bodies behind that of their op
+  std::string type;          ///< as Graph::op_type: "Conv", "com.microsoft.Attention", "MatMul"
+  std::int64_t version = 0;  ///< of the type's op set; 0 = it has none
+  std::vector<std::pair<std::string, AttributeContent>> attributes;
+  std::vector<ValueId> inputs;   ///< in the op's own positions
+  std::vector<ValueId> outputs;  ///< in the op's own positions
+  /// What its bodies read of the enclosing values, beside `inputs`; distinct.
+  std::vector<ValueId> captured;
+  /// Why it cannot be executed although it can be placed; empty = it can, where a kernel exists.
+  std::string obstacle;
+
+  /// Null where there is none, or one of another type.
+  template <class T>
+  [[nodiscard]] const T* attribute(std::string_view key) const noexcept {
+    for (const auto& [name_, content] : attributes) {
+      if (name_ == key) return std::get_if<T>(&content);
+    }
+    return nullptr;
+  }
+};
+
+/// The body of an If, a Loop, a Scan.
+struct Body {
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<std::pair<ValueId, TensorContent>> constants;
+  std::vector<Instruction> instructions;  ///< producers first
+};
+
+/// A graph that can be executed. [thread-safe: immutable once made]
+struct Program {
+  std::shared_ptr<const Graph> graph;
+  /// By op. Inputs and outputs hold the ids of the graph's tensors; Graph::inputs(op) is `inputs`
+  /// followed by `captured`, Graph::outputs(op) is `outputs` without kNoValue.
+  std::vector<Instruction> instructions;
+  /// By tensor: the content of a parameter that the file carries. Empty for all others.
+  std::vector<std::optional<TensorContent>> parameters;
+  std::vector<OpId> inputs;              ///< ops without inputs whose output the caller feeds
+  std::vector<TensorId> outputs;         ///< what the model returns, in its order
+  std::vector<std::string> input_names;  ///< as the file calls them, by position in `inputs`
+  std::vector<std::string> output_names;  ///< by position in `outputs`
+};
+
+}  // namespace berth
