@@ -12,6 +12,8 @@ namespace {
 
 /// Rollouts that the baseline looks back on (A2.4: 10 in the published sample).
 constexpr std::size_t kBaselineRollouts = 10;
+/// Less than 1 spares a decision the noise of those long after it.
+constexpr double kDiscount = 0.98;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
 
@@ -52,8 +54,8 @@ struct Best {
   }
 };
 
-/// Returns of every decision less the mean, at the same step, of the other samples and of the
-/// rollouts before (F-10: without the sample itself).
+/// Discounted returns of every decision less the mean, at the same step, of the other samples and of
+/// the rollouts before (F-10: without the sample itself), over their root mean square.
 class Advantages {
  public:
   const std::vector<double>& of(const Rollout& rollout) {
@@ -63,36 +65,52 @@ class Advantages {
     values_.assign(steps * samples, 0.0);
     for (std::size_t e = 0; e < samples; ++e) {
       const Rollout::Episode& episode = rollout.episodes[e];
-      const double last = cost(episode.evaluations[steps]);
-      for (std::size_t t = 0; t < steps; ++t) {
-        // Improvements of the logarithm, summed to the end.
-        const double value = cost(episode.evaluations[t]) - last;
-        values_[e * steps + t] = value;
-        sums[t] += value;
+      double later = 0;
+      for (std::size_t t = steps; t-- > 0;) {
+        const double gain = cost(episode.evaluations[t]) - cost(episode.evaluations[t + 1]);
+        later = gain + kDiscount * later;
+        values_[e * steps + t] = later;
+        sums[t] += later;
       }
     }
-    std::vector<double> before(steps, 0.0);
-    for (const std::vector<double>& past : past_) {
-      for (std::size_t t = 0; t < steps; ++t) before[t] += past[t];
-    }
-    const double count = static_cast<double>((past_.size() + 1) * samples - 1);
-    for (std::size_t e = 0; e < samples; ++e) {
-      for (std::size_t t = 0; t < steps; ++t) {
-        double& value = values_[e * steps + t];
-        if (count > 0) value -= (before[t] + sums[t] - value) / count;
-      }
-    }
+    subtract_baseline(sums, steps, samples);
+    normalise();
     past_.push_back(std::move(sums));
     if (past_.size() > kBaselineRollouts) past_.pop_front();
     return values_;
   }
 
  private:
+  void subtract_baseline(const std::vector<double>& sums, std::size_t steps, std::size_t samples) {
+    std::vector<double> before(steps, 0.0);
+    for (const std::vector<double>& past : past_) {
+      for (std::size_t t = 0; t < steps; ++t) before[t] += past[t];
+    }
+    const double count = static_cast<double>((past_.size() + 1) * samples - 1);
+    if (count <= 0) return;
+    for (std::size_t e = 0; e < samples; ++e) {
+      for (std::size_t t = 0; t < steps; ++t) {
+        double& value = values_[e * steps + t];
+        value -= (before[t] + sums[t] - value) / count;
+      }
+    }
+  }
+
+  void normalise() {
+    double squares = 0;
+    for (const double value : values_) squares += value * value;
+    if (squares == 0) return;
+    const double scale = std::sqrt(static_cast<double>(values_.size()) / squares);
+    for (double& value : values_) value *= scale;
+  }
+
   std::deque<std::vector<double>> past_;  ///< sums over samples, by step
   std::vector<double> values_;
 };
 
-std::vector<GroupPlacement> starts(Evaluator& evaluator, Best& best) {
+/// Where episodes start when nothing better is known: all on the best single device; where none
+/// holds everything, from one device to the next.
+std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
   const Problem& problem = evaluator.problem();
   const SingleDevice single = best_single_device(evaluator);
   if (single.device != kNoDevice) {
@@ -121,21 +139,27 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& cont
   Evaluator* const evaluators[] = {&evaluator};
   RolloutOptions how;
   how.seed = context.seed;
-  how.initial = {starts(evaluator, best)};
+  const std::vector<GroupPlacement> plain = plain_starts(evaluator, best);
   Rollout rollout;
   const auto report = [&](const std::string& what) {
     if (context.progress) context.progress(best.evaluation.objective_us, what);
   };
 
-  how.greedy = true;
-  how.samples = static_cast<int>(how.initial[0].size());
-  for (int pass = 0; pass < options.passes && !stopped(context); ++pass) {
-    policy.rollout(evaluators, how, rollout);
-    if (!best.take(rollout)) break;
-    report("greedy pass " + std::to_string(pass + 1));
-    how.initial[0].assign(1, group_placement(problem, best.placement));
-    how.samples = 1;
-  }
+  const auto greedy_passes = [&] {
+    how.greedy = true;
+    how.initial = {plain};
+    how.samples = static_cast<int>(plain.size());
+    for (int pass = 0; pass < options.passes && !stopped(context); ++pass) {
+      policy.rollout(evaluators, how, rollout);
+      const bool better = best.take(rollout);
+      if (pass > 0 && !better) break;
+      report("greedy pass " + std::to_string(pass + 1));
+      how.initial[0].assign(1, group_placement(problem, best.placement));
+      how.samples = 1;
+    }
+  };
+  for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
+  greedy_passes();
 
   Random seeds(context.seed);
   Advantages advantages;
@@ -143,14 +167,10 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& cont
   how.samples = options.samples;
   for (std::int64_t i = 0; i < options.updates && !stopped(context); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
-    // Half of the episodes start anywhere, half from the best so far.
-    how.initial[0].clear();
+    // All from one start: what differs is then the decisions' doing. Starting from the best so far
+    // teaches to leave everything where it is.
+    how.initial[0].assign(1, plain.front());
     how.seed = seeds.next();
-    Random draws(how.seed);
-    for (int s = 0; s < options.samples; ++s) {
-      how.initial[0].push_back(s % 2 == 0 ? group_placement(problem, best.placement)
-                                          : random_placement(problem, draws));
-    }
     policy.rollout(evaluators, how, rollout);
     if (best.take(rollout)) report("update " + std::to_string(i + 1));
     UpdateOptions update;
@@ -158,6 +178,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& cont
     update.entropy_weight = options.entropy * left;
     policy.update(rollout, advantages.of(rollout), update);
   }
+  if (options.updates > 0) greedy_passes();
   return std::move(best.placement);
 }
 

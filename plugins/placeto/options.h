@@ -11,7 +11,7 @@ namespace berth::placeto {
 inline constexpr const char* kName = "placeto";
 inline constexpr const char* kVersion = "1.0";
 
-// The options that the weights depend on depend on come first.
+// The options that the weights depend on come first.
 inline constexpr std::size_t kShapeOptions = 9;
 inline constexpr OptionSpec kOptions[] = {
     {"devices", OptionType::text, "features",
@@ -38,9 +38,9 @@ inline constexpr OptionSpec kOptions[] = {
      "coarsen to this many groups where the problem has more, >= 1"},
     {"passes", OptionType::integer, "4", "greedy passes over the graph at most, >= 1"},
     {"episodes", OptionType::integer, "0", "updates on this very graph before the answer, >= 0"},
-    {"samples", OptionType::integer, "8", "episodes per update, >= 1"},
-    {"learning_rate", OptionType::real, "1e-3", "of the first update; falls linearly to a tenth"},
-    {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0"},
+    {"samples", OptionType::integer, "16", "episodes per update, >= 1"},
+    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth"},
+    {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0"},
     policies::kRepairOption};
 
 }  // namespace berth::placeto

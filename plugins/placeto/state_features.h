@@ -43,6 +43,7 @@ class FeatureEncoder {
 
  private:
   struct Loads;
+  struct Partial;
   void encode_by_device(const Environment::Episode& episode, float* groups,
                         float* candidates) const;
   void encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
@@ -54,6 +55,7 @@ class FeatureEncoder {
   FeatureShape shape_;
   std::vector<double> least_cost_us_;  ///< by group, over devices
   std::vector<double> output_bytes_;   ///< by group
+  std::vector<double> tail_;           ///< by group, form by device; see tails()
   double largest_cost_us_ = 0;
   double largest_output_ = 0;
   double largest_parameters_ = 0;

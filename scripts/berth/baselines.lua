@@ -47,6 +47,34 @@ function baselines.per_step(options)
   return baseline
 end
 
+-- The advantages of another baseline, divided by their root mean square over the rollout: learning
+-- rate and entropy weight then mean the same whatever the graph and however far training is. Not
+-- published (A2.3: no normalisation); without it the entropy weight that keeps one graph exploring
+-- drowns the advantages of the next.
+--   ARGS    inner  a baseline; default baselines.per_step()
+function baselines.normalised(inner)
+  inner = inner or baselines.per_step()
+
+  local baseline = { state = inner.state, restore = inner.restore }
+
+  function baseline.advantages(returns, out)
+    inner.advantages(returns, out)
+    local sum, count = 0, 0
+    for e = 1, #out do
+      for t = 1, #out[e] do
+        sum, count = sum + out[e][t] ^ 2, count + 1
+      end
+    end
+    if sum == 0 then return end
+    local scale = math.sqrt(count / sum)
+    for e = 1, #out do
+      for t = 1, #out[e] do out[e][t] = out[e][t] * scale end
+    end
+  end
+
+  return baseline
+end
+
 -- An exponential moving average of the mean return, one number for all steps (ICML 2017, B1).
 --   ARGS    options  table, all optional:
 --             decay  default 0.9
