@@ -265,6 +265,7 @@ class Pass {
       float* const at = round(way, r);
       run(e_.message_[way], now, w_, n_, /*last_relu=*/true, f(at));
       k_.gather_sum(from.begin.data(), from.to.data(), n_, f(at).layer(last()), w_, sums(at));
+      divide_by_degree(from, sums(at));
       run(e_.update_[way], sums(at), w_, n_, /*last_relu=*/true, g(at));
       float* const change = g(at).layer(last());
       for (std::size_t v = 0; v < n_; ++v) {
@@ -274,6 +275,20 @@ class Pass {
       now = x(at);
     }
     final_[way] = now;
+  }
+
+  /// The rows of sums over neighbours, or of their gradients, made means.
+  void divide_by_degree(const Neighbours& from, float* rows) const {
+    if (!shape_.mean) return;
+    for (std::size_t v = 0; v < n_; ++v) {
+      divide(rows + v * w_, w_, static_cast<std::size_t>(from.begin[v + 1] - from.begin[v]));
+    }
+  }
+
+  void divide(float* row, std::size_t width, std::size_t terms) const {
+    if (!shape_.mean || terms < 2) return;
+    const float scale = 1.0F / static_cast<float>(terms);
+    for (std::size_t i = 0; i < width; ++i) row[i] *= scale;
   }
 
   /// out = the self term of the rows from `offset` floats on, plus `change`.
@@ -294,6 +309,7 @@ class Pass {
       const float* const before = r > 0 ? x(round(way, r - 1)) : h();
       std::copy_n(d_x_, n_ * w_, d_a_);
       back(e_.update_[way], sums(at), w_, n_, g(at), d_a_, /*last_relu=*/true, d_next_);
+      divide_by_degree(sources(way), d_next_);
       k_.gather_sum(to.begin.data(), to.to.data(), n_, d_next_, w_, d_a_);
       if (shape_.self_term == SelfTerm::transform) k_.add(d_x_, n_ * w_, d_h_);
       back(e_.message_[way], before, w_, n_, f(at), d_a_, /*last_relu=*/true, d_next_);
@@ -315,6 +331,12 @@ class Pass {
     return way == 0 ? from < v : from > v;
   }
 
+  [[nodiscard]] std::size_t heard_count(std::size_t way, std::size_t v) const {
+    std::size_t count = 0;
+    each_heard(way, v, [&](std::size_t) { ++count; });
+    return count;
+  }
+
   template <typename Visit>
   void each_heard(std::size_t way, std::size_t v, Visit&& visit) const {
     const Neighbours& from = sources(way);
@@ -331,14 +353,12 @@ class Pass {
       const std::size_t v = swept(way, i);
       float* const sum = sums(at) + v * w_;
       std::fill_n(sum, w_, 0.0F);
-      bool any = false;
-      each_heard(way, v, [&](std::size_t u) {
-        k_.add(f(at).layer(last()) + u * w_, w_, sum);
-        any = true;
-      });
+      each_heard(way, v, [&](std::size_t u) { k_.add(f(at).layer(last()) + u * w_, w_, sum); });
+      const std::size_t terms = heard_count(way, v);
+      divide(sum, w_, terms);
       const Activations change = g(at).row(v, w_);
       run(e_.update_[way], sum, w_, 1, /*last_relu=*/true, change);
-      if (!any) std::fill_n(change.layer(last()), w_, 0.0F);
+      if (terms == 0) std::fill_n(change.layer(last()), w_, 0.0F);
       add_self_term(h(), change.layer(last()), w_, v * w_, x(at) + v * w_);
       run(e_.message_[way], x(at) + v * w_, w_, 1, /*last_relu=*/true, f(at).row(v, w_));
     }
@@ -359,6 +379,7 @@ class Pass {
       std::copy_n(d, w_, d_b_);
       back(e_.update_[way], sums(at) + v * w_, w_, 1, g(at).row(v, w_), d_b_, /*last_relu=*/true,
            d_next_);
+      divide(d_next_, w_, heard_count(way, v));
       each_heard(way, v, [&](std::size_t u) { k_.add(d_next_, w_, d_messages + u * w_); });
     }
   }
@@ -419,6 +440,7 @@ class Pass {
       float* const sum = set_sums_ + set * w2_;
       std::fill_n(sum, w2_, 0.0F);
       for (std::size_t r = 0; r < rows; ++r) k_.add(acts.layer(last()) + r * w2_, w2_, sum);
+      divide(sum, w2_, rows);
       const Activations pooled = set_outs_.row(set, w2_);
       run(e_.pool_out_[set], sum, w2_, 1, /*last_relu=*/true, pooled);
       std::copy_n(pooled.layer(last()), out, state + set * out);
@@ -436,6 +458,7 @@ class Pass {
       std::fill_n(d_b_ + out, w2_ - out, 0.0F);
       back(e_.pool_out_[set], set_sums_ + set * w2_, w2_, 1, set_outs_.row(set, w2_), d_b_,
            /*last_relu=*/true, d_rows_);
+      divide(d_rows_, w2_, rows);
       for (std::size_t r = 0; r < rows; ++r) std::copy_n(d_rows_, w2_, d_a_ + r * w2_);
       back(e_.pool_in_[set], set_rows_ + begin[set] * w2_, w2_, rows,
            set_acts_.row(begin[set], w2_), d_a_, /*last_relu=*/true, d_rows_);
@@ -448,6 +471,17 @@ class Pass {
     for (std::size_t i = 0; i < out; ++i) own[i] += d_state[shape_.sets() * out + i];
   }
 
+  /// The rows of sums over the groups on each device, or of their gradients, made means.
+  void divide_by_members(float* rows) const {
+    for (std::size_t m = 0; m < view_.devices; ++m) {
+      std::size_t members = 0;
+      for (std::size_t u = 0; u < n_; ++u) {
+        if (u != view_.current && static_cast<std::size_t>(view_.placement[u]) == m) ++members;
+      }
+      divide(rows + m * w2_, w2_, members);
+    }
+  }
+
   void pool_devices(float* by_device) {
     const std::size_t out = shape_.node_width();
     run(e_.pool_in_.back(), joined_, w2_, n_, /*last_relu=*/true, device_acts_);
@@ -457,6 +491,7 @@ class Pass {
       k_.add(device_acts_.layer(last()) + u * w2_, w2_,
              device_sums_ + static_cast<std::size_t>(view_.placement[u]) * w2_);
     }
+    divide_by_members(device_sums_);
     run(e_.pool_out_.back(), device_sums_, w2_, view_.devices, /*last_relu=*/true, device_outs_);
     for (std::size_t m = 0; m < view_.devices; ++m) {
       std::copy_n(device_outs_.layer(last()) + m * w2_, out, by_device + m * out);
@@ -472,6 +507,7 @@ class Pass {
     float* const d_sums = d_a_;
     back(e_.pool_out_.back(), device_sums_, w2_, view_.devices, device_outs_, d_b_,
          /*last_relu=*/true, d_sums);
+    divide_by_members(d_sums);
     for (std::size_t u = 0; u < n_; ++u) {
       if (u == view_.current) {
         std::fill_n(d_b_ + u * w2_, w2_, 0.0F);

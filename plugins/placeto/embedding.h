@@ -8,6 +8,7 @@
 //     (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
 //   state = [sets.. ; X of the current group]               [(sets + 1) * 2d]
 //   per device (optional): the same pooling over the groups that are on it now   [devices, 2d]
+// With `mean` every sum is divided by the number of its terms (where it has any).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ struct EmbeddingShape {
   SelfTerm self_term = SelfTerm::transform;
   std::size_t layers = 1;  ///< of f, g, l, h; self has one more (A4.3: 1 small, 2 default)
   Pooling pooling = Pooling::three;
+  bool mean = false;  ///< messages and pools are means, not sums ("normalize-aggs", A4.2)
   bool by_device = false;
 
   [[nodiscard]] std::size_t sets() const {

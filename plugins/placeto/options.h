@@ -12,7 +12,7 @@ inline constexpr const char* kName = "placeto";
 inline constexpr const char* kVersion = "1.0";
 
 // The options that the weights depend on come first.
-inline constexpr std::size_t kShapeOptions = 9;
+inline constexpr std::size_t kShapeOptions = 10;
 inline constexpr OptionSpec kOptions[] = {
     {"devices", OptionType::text, "features",
      "how devices are told apart: features (one policy for any cluster), one_hot (as published, "
@@ -27,6 +27,8 @@ inline constexpr OptionSpec kOptions[] = {
      "dense layers per function: 1 as published, 2 as the published code's default"},
     {"pooling", OptionType::text, "three",
      "what is pooled: three (ancestors, descendants, parallel), one (all), none"},
+    {"aggregate", OptionType::text, "mean",
+     "what messages and pools are of their terms: mean, sum (as published)"},
     {"start_time", OptionType::boolean, "true", "the simulated start of a group as a feature"},
     {"memory", OptionType::boolean, "false", "parameter bytes as a feature of the one_hot form"},
     {"logit_bound", OptionType::real, "0", "C of C * tanh(logits), >= 0; 0 = unbounded"},

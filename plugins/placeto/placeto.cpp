@@ -50,6 +50,7 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
   shape.embedding.pooling =
       one_of<Pooling>(options, "pooling",
                       {{"three", Pooling::three}, {"one", Pooling::one}, {"none", Pooling::none}});
+  shape.embedding.mean = one_of<bool>(options, "aggregate", {{"mean", true}, {"sum", false}});
   shape.embedding.by_device = !features.one_hot;
   shape.devices = features.devices;
   shape.candidate_features = features.candidate_width();

@@ -43,6 +43,8 @@ std::vector<Case> cases() {
   EmbeddingShape swept{.features = 6, .rounds = 1, .sweep = true, .layers = 2};
   EmbeddingShape swept_bare{.features = 6, .rounds = 1, .sweep = true, .self_term = SelfTerm::none};
   EmbeddingShape by_device{.features = 11, .rounds = 8, .by_device = true};
+  EmbeddingShape swept_mean{.features = 6, .rounds = 1, .sweep = true, .mean = true};
+  EmbeddingShape by_device_mean{.features = 11, .rounds = 3, .mean = true, .by_device = true};
   EmbeddingShape by_device_deep{.features = 6, .rounds = 2, .layers = 2, .by_device = true};
   return {{"paper", paper, 4, 0, 1, 0},
           {"wide", wide, 8, 0, 1, 0},
@@ -54,7 +56,9 @@ std::vector<Case> cases() {
           {"no pooling", plain, 2, 0, 1, 0},
           {"sweep", swept, 2, 0, 1, 0},
           {"sweep without self", swept_bare, 2, 0, 1, 0},
+          {"sweep of means", swept_mean, 2, 0, 1, 0},
           {"by device", by_device, 0, 4, 1, 0},
+          {"by device, means", by_device_mean, 0, 4, 1, 0},
           {"by device, deep", by_device_deep, 0, 3, 2, 5}};
 }
 
@@ -155,7 +159,8 @@ class Reference {
   }
 
   Tensor pool(const std::string& name, const Tensor& x, const Tensor& in) {
-    const Tensor sum = torch::matmul(in, perceptron(name + ".l", x, true));
+    Tensor sum = torch::matmul(in, perceptron(name + ".l", x, true));
+    if (embedding_.shape().mean) sum = sum / torch::clamp_min(in.sum(), 1);
     return perceptron(name + ".h", sum, true);
   }
 
@@ -172,6 +177,7 @@ class Reference {
       }
     }
     const Tensor hears = (adjacency.sum(1, true) > 0).to(torch::kFloat64);
+    if (shape.mean) adjacency = adjacency / torch::clamp_min(adjacency.sum(1, true), 1);
     const auto update = [&](const Tensor& rows, const Tensor& x) {
       return perceptron(way + ".g", torch::matmul(rows, perceptron(way + ".f", x, true)), true);
     };
