@@ -56,6 +56,10 @@ struct Network::State {
       // The first layer's weights are in two parts: of the state, and of the device.
       const std::size_t device = shape.embedding.node_width() + shape.candidate_features;
       first_of_device = weights("classifier.device", state, device, random);
+      direct = torch::zeros({static_cast<std::int64_t>(shape.candidate_features)});
+      std::copy(shape.prior.begin(), shape.prior.end(), direct.data_ptr<float>());
+      names.emplace_back("classifier.direct.weight");
+      parameters.push_back(direct);
     }
     for (std::size_t l = 0; l < shape.hidden_layers; ++l) {
       const bool wide = shape.hidden_layers > 1 && l == 0 && shape.candidate_features == 0;
@@ -164,10 +168,11 @@ struct Network::State {
     const auto count = static_cast<std::int64_t>(batch.states.size());
     const auto devices = static_cast<std::int64_t>(batch.devices);
     torch::Tensor x = hidden.front()(embedded.state);
+    torch::Tensor candidates;
     if (shape.candidate_features > 0) {
       const auto features = static_cast<std::int64_t>(shape.candidate_features);
-      const torch::Tensor candidates = torch::from_blob(const_cast<float*>(batch.candidates),
-                                                        {count, devices, features});  // only read
+      candidates = torch::from_blob(const_cast<float*>(batch.candidates),
+                                    {count, devices, features});  // only read
       const torch::Tensor device =
           shape.embedding.by_device ? torch::cat({embedded.by_device, candidates}, 2) : candidates;
       x = x.unsqueeze(1) + torch::matmul(device, first_of_device.t());
@@ -175,7 +180,7 @@ struct Network::State {
     x = torch::relu(x);
     for (std::size_t l = 1; l < hidden.size(); ++l) x = torch::relu(hidden[l](x));
     torch::Tensor logits = last(x);
-    if (shape.candidate_features > 0) logits = logits.squeeze(2);
+    if (shape.candidate_features > 0) logits = logits.squeeze(2) + torch::matmul(candidates, direct);
     if (shape.logit_bound > 0) logits = shape.logit_bound * torch::tanh(logits);
     const torch::Tensor allowed =
         torch::from_blob(const_cast<std::uint8_t*>(batch.allowed), {count, devices}, torch::kUInt8);
@@ -187,6 +192,7 @@ struct Network::State {
   Embedding embedding;
   torch::Tensor body;
   torch::Tensor first_of_device;
+  torch::Tensor direct;  ///< [candidate_features]
   std::vector<Dense> hidden;
   Dense last;
   std::vector<std::string> names;

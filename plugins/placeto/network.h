@@ -2,8 +2,8 @@
 //
 // Two forms of classifier (A4.3 and beyond):
 //   one-hot    logits[m] = perceptron(state); a network is for one number of devices
-//   by device  logit of a device = perceptron(state, pooled groups on the device, its own
-//   features);
+//   by device  logit of a device = perceptron(state, pooled groups on the device, its own features)
+//              + direct . its own features;
 //              the same weights for every device, so that one network serves any cluster
 #pragma once
 
@@ -24,6 +24,8 @@ struct NetworkShape {
   EmbeddingShape embedding;
   std::size_t devices = 0;             ///< one-hot form: of the clusters it is for
   std::size_t candidate_features = 0;  ///< form by device: per (group, device); 0 = one-hot form
+  /// What fresh weights add to a device's logit per unit of each of its features; empty = nothing.
+  std::vector<float> prior;
   std::size_t hidden_layers = 1;       ///< of the classifier (A4.3: 1 small, 2 default)
   double logit_bound = 0;              ///< C of C * tanh(logits); 0 = unbounded (A2.6)
 };

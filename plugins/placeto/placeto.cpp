@@ -54,6 +54,7 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
   shape.embedding.by_device = !features.one_hot;
   shape.devices = features.devices;
   shape.candidate_features = features.candidate_width();
+  shape.prior = features.prior();
   shape.hidden_layers = shape.embedding.layers;
   shape.logit_bound = options.real("logit_bound");
   if (!(shape.logit_bound >= 0) || !std::isfinite(shape.logit_bound)) {

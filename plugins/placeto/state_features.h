@@ -28,6 +28,10 @@ struct FeatureShape {
   [[nodiscard]] std::size_t width() const;
   /// Per device the current group could go to; 0 in the one-hot form.
   [[nodiscard]] std::size_t candidate_width() const;
+  /// By feature of a device: a fresh policy prefers devices on which the group ends early, were the
+  /// visited groups all there is. That is list scheduling in the order of visits; learning starts
+  /// there instead of at random.
+  [[nodiscard]] std::vector<float> prior() const;
 };
 
 /// Features of the states of one problem. [thread-safe: immutable]

@@ -101,8 +101,9 @@ class Reference {
     parts.push_back(both[current]);
     const Tensor state = torch::cat(parts, 0);
     Tensor x = layer("classifier.0", state);
+    Tensor directly;
     if (shape_.candidate_features > 0) {
-      std::vector<Tensor> rows;
+      std::vector<Tensor> rows, direct;
       for (std::size_t m = 0; m < devices; ++m) {
         const Tensor in = member(view, [&](std::size_t u) {
           return u != view.current && view.placement[u] == static_cast<std::int32_t>(m);
@@ -112,7 +113,9 @@ class Reference {
                              {static_cast<std::int64_t>(shape_.candidate_features)})
                 .to(torch::kFloat64);
         rows.push_back(torch::cat({pool("device", both, in), own}, 0));
+        direct.push_back(torch::dot(own, parameter("classifier.direct.weight")));
       }
+      directly = torch::stack(direct);
       x = x.unsqueeze(0) +
           torch::matmul(torch::stack(rows), parameter("classifier.device.weight").t());
     }
@@ -121,7 +124,7 @@ class Reference {
       x = torch::relu(layer("classifier." + std::to_string(l), x));
     }
     Tensor logits = layer("classifier." + std::to_string(shape_.hidden_layers), x);
-    if (shape_.candidate_features > 0) logits = logits.squeeze(1);
+    if (shape_.candidate_features > 0) logits = logits.squeeze(1) + directly;
     if (shape_.logit_bound > 0) logits = shape_.logit_bound * torch::tanh(logits);
     const Tensor mask = torch::from_blob(const_cast<std::uint8_t*>(allowed),
                                          {static_cast<std::int64_t>(devices)}, torch::kUInt8);
@@ -254,7 +257,12 @@ TEST_CASE("the policy and the gradient are those of the published formulas") {
   constexpr double kEntropyWeight = 0.3;
   for (const Case& each : cases()) {
     CAPTURE(each.name);
-    NetworkShape shape{each.embedding, each.devices, each.candidates, each.hidden, each.bound};
+    NetworkShape shape{.embedding = each.embedding,
+                       .devices = each.devices,
+                       .candidate_features = each.candidates,
+                       .prior = std::vector<float>(each.candidates, -0.5F),
+                       .hidden_layers = each.hidden,
+                       .logit_bound = each.bound};
     Random random(3);
     const auto graph = test::random_graph(random, {.ops = 23, .edge_chance = 0.15});
     const GraphView view(*colocation_groups(*graph));
