@@ -37,8 +37,8 @@ struct Value {
 struct Structure {
   enum class Kind : std::uint8_t { sequence, nothing, text } kind = Kind::sequence;
   std::vector<Value> sequence;
-  std::vector<std::string> texts;      ///< row-major
-  std::vector<std::int64_t> dims;      ///< of `texts`
+  std::vector<std::string> texts;  ///< row-major
+  std::vector<std::int64_t> dims;  ///< of `texts`
 };
 
 /// What ops keep from step to step: variables, by the name of the op that owns them. One per device

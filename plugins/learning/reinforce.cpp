@@ -54,8 +54,8 @@ struct Best {
   }
 };
 
-/// Discounted returns of every decision less the mean, at the same step, of the other samples and of
-/// the rollouts before (F-10: without the sample itself), over their root mean square.
+/// Discounted returns of every decision less the mean, at the same step, of the other samples and
+/// of the rollouts before (F-10: without the sample itself), over their root mean square.
 class Advantages {
  public:
   const std::vector<double>& of(const Rollout& rollout) {

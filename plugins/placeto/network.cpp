@@ -180,7 +180,8 @@ struct Network::State {
     x = torch::relu(x);
     for (std::size_t l = 1; l < hidden.size(); ++l) x = torch::relu(hidden[l](x));
     torch::Tensor logits = last(x);
-    if (shape.candidate_features > 0) logits = logits.squeeze(2) + torch::matmul(candidates, direct);
+    if (shape.candidate_features > 0)
+      logits = logits.squeeze(2) + torch::matmul(candidates, direct);
     if (shape.logit_bound > 0) logits = shape.logit_bound * torch::tanh(logits);
     const torch::Tensor allowed =
         torch::from_blob(const_cast<std::uint8_t*>(batch.allowed), {count, devices}, torch::kUInt8);

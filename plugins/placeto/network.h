@@ -26,8 +26,8 @@ struct NetworkShape {
   std::size_t candidate_features = 0;  ///< form by device: per (group, device); 0 = one-hot form
   /// What fresh weights add to a device's logit per unit of each of its features; empty = nothing.
   std::vector<float> prior;
-  std::size_t hidden_layers = 1;       ///< of the classifier (A4.3: 1 small, 2 default)
-  double logit_bound = 0;              ///< C of C * tanh(logits); 0 = unbounded (A2.6)
+  std::size_t hidden_layers = 1;  ///< of the classifier (A4.3: 1 small, 2 default)
+  double logit_bound = 0;         ///< C of C * tanh(logits); 0 = unbounded (A2.6)
 };
 
 /// States of one problem, to be decided together.

@@ -85,8 +85,9 @@ FeatureEncoder::FeatureEncoder(const Problem& problem, const FeatureShape& shape
 }
 
 /// What is known if the groups that were visited were all there is: each runs where it was placed,
-/// in the order of visits, as soon as its device and its inputs are there. The rest of the placement
-/// is still to be decided, so that it says little about where the current group should go.
+/// in the order of visits, as soon as its device and its inputs are there. The rest of the
+/// placement is still to be decided, so that it says little about where the current group should
+/// go.
 struct FeatureEncoder::Partial {
   Partial(const Problem& problem, const Environment::Episode& episode)
       : free_us(static_cast<std::size_t>(problem.cluster().device_count())),
@@ -229,9 +230,9 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
   double first_end = kCannotRun;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
     const double ready = partial.ready_us(problem_, episode, current, device);
-    first_end = std::min(
-        first_end, std::max(ready, partial.free_us[static_cast<std::size_t>(device)]) +
-                       problem_.group_cost_us(current, device));
+    first_end =
+        std::min(first_end, std::max(ready, partial.free_us[static_cast<std::size_t>(device)]) +
+                                problem_.group_cost_us(current, device));
   }
   const double first_free = *std::min_element(partial.free_us.begin(), partial.free_us.end());
   double in_bytes = 0, out_bytes = 0;

@@ -22,6 +22,9 @@ end
 --           one_of(text, option, names, listed)
 --                                   `text` where `names` has it, or raises with `listed`, how a
 --                                   person would write the names
+--           number_into(options, key), text_into(options, key)
+--                                   functions of a value for `read`: store it under the key
+--           format_into(options)    the same for --format text|markdown
 --           read(given, positional, options)
 --                                   calls options[name](value) for every `--name value` of `given`
 --                                   and appends all else to `positional`
@@ -37,6 +40,21 @@ function arguments.parser(usage)
   function line.one_of(text, option, names, listed)
     if not names[text] then line.usage(("%s: %s, got '%s'"):format(option, listed, text)) end
     return text
+  end
+
+  function line.number_into(options, key)
+    return function(text) options[key] = line.number(text, "--" .. key) end
+  end
+
+  function line.text_into(options, key)
+    return function(text) options[key] = text end
+  end
+
+  function line.format_into(options)
+    return function(text)
+      options.format = line.one_of(text, "--format", { text = true, markdown = true },
+        "text or markdown")
+    end
   end
 
   function line.read(given, positional, options)

@@ -118,4 +118,19 @@ function families.split(graphs, options)
   return train, test
 end
 
+-- The first graphs of an array as problems.
+--   ARGS    graphs   array of berth.Graph
+--           options  what berth.problem takes but the graph, and count: how many of them
+--   RETURN  array of berth.Problem
+function families.problems(graphs, options)
+  local shared, list = {}, {}
+  for key, value in pairs(options) do shared[key] = value end
+  shared.count = nil
+  for i = 1, math.min(options.count or #graphs, #graphs) do
+    shared.graph = graphs[i]
+    list[i] = berth.problem(shared)
+  end
+  return list
+end
+
 return families

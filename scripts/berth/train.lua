@@ -310,4 +310,14 @@ function train.progress_line(record)
       record.reward, record.entropy, record.left_s)
 end
 
+-- A `progress` that keeps one line on standard error up to date.
+--   ARGS    what  text in front of it
+function train.show_progress(what)
+  return function(record)
+    io.stderr:write("\r", what, ": ", train.progress_line(record), "   ",
+      record.update == record.count and "\n" or "")
+    io.stderr:flush()
+  end
+end
+
 return train

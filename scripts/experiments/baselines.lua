@@ -74,12 +74,9 @@ line.read({ ... }, options.models, {
     end
   end,
   ["--models"] = function(text) options.folder = text end,
-  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
+  ["--seed"] = line.number_into(options, "seed"),
   ["--grouping"] = function(text) options.grouping = text end,
-  ["--format"] = function(text)
-    options.format = line.one_of(text, "--format", { text = true, markdown = true },
-      "text or markdown")
-  end,
+  ["--format"] = line.format_into(options),
 })
 
 -- 3. The columns of one graph on one machine.

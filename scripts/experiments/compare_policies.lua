@@ -32,7 +32,7 @@ line.read({ ... }, options.models, {
   ["--policies"] = function(text) options.policies = arguments.list(text) end,
   ["--groups"] = function(text) options.groups = line.number(text, "--groups") end,
   ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
-  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
+  ["--seed"] = line.number_into(options, "seed"),
   ["--dim"] = function(text)
     local name, value = text:match "^([^=]+)=(.+)$"
     if not name then line.usage(("--dim: name=value expected, got '%s'"):format(text)) end

@@ -30,11 +30,8 @@ line.read({ ... }, options.models, {
   ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
   ["--policies"] = function(text) options.policies = arguments.list(text) end,
   ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
-  ["--seed"] = function(text) options.seed = line.number(text, "--seed") end,
-  ["--format"] = function(text)
-    options.format = line.one_of(text, "--format", { text = true, markdown = true },
-      "text or markdown")
-  end,
+  ["--seed"] = line.number_into(options, "seed"),
+  ["--format"] = line.format_into(options),
 })
 if #options.models == 0 then
   for _, name in ipairs { "inception_v3_b32", "inception_v3_b64", "nasnet_b64", "nmt_b64", "nmt_b256",

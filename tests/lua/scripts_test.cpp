@@ -131,6 +131,58 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
                      });
 }
 
+TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as they get") {
+  const auto plugins = engine.plugins();
+  if (std::none_of(plugins.begin(), plugins.end(),
+                   [](const PluginInfo& plugin) { return plugin.name == "placeto"; })) {
+    MESSAGE("policy 'placeto' is not installed: its experiments are left out");
+    return;
+  }
+  run(R"(
+    local lines = {}
+    io.write = function(text) lines[#lines + 1] = tostring(text) end
+    io.stderr = { write = function() end, flush = function() end }
+    output = function()
+      local text = table.concat(lines, "\n")
+      lines = {}
+      return text
+    end)");
+  const auto script = [](const char* name) {
+    return test::source_path(std::string("scripts/experiments/") + name + ".lua");
+  };
+  const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
+  const auto svg = (folder / "curves.svg").string();
+  const auto csv = (folder / "curves.csv").string();
+  host.run_script(script("placeto_table"),
+                  {graph, "--gpus", "2", "--groups", "6", "--updates", "2", "--samples", "2"});
+  run("local text = output(); assert(text:find('nmt_tiny +2 +%d'), text)");
+  host.run_script(script("placeto_curves"), {graph, "--groups", "6", "--updates", "2", "--samples",
+                                             "2", "--from", graph, "--svg", svg, "--csv", csv});
+  run(R"(
+    local text = output()
+    for _, name in ipairs { "intermediate", "terminal", "as published", "transferred" } do
+      assert(text:find(name, 1, true), text)
+    end
+    assert(io.open(arg[1]):read "*a":find("</svg>", 1, true))
+    assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 5 * 2))",
+      {svg, csv});
+  host.run_script(script("placeto_families"),
+                  {"--families", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
+                   "1", "--own", "1", "--budget", "0.1", "--svg", folder.path().string()});
+  run("local text = output(); assert(text:find('ptb +1 +%d'), text)");
+  host.run_script(script("placeto_ablations"), {"--family", "ptb", "--groups", "6", "--train", "1",
+                                                "--test", "1", "--updates", "1"});
+  run("local text = output(); assert(text:find('simple aggregator', 1, true), text)");
+  for (const char* name :
+       {"placeto_table", "placeto_curves", "placeto_families", "placeto_ablations"}) {
+    CAPTURE(name);
+    test::expect_error(ErrorCode::invalid_argument, {"--seed: number expected, got 'x'", "usage:"},
+                       [&] {
+                         host.run_script(script(name), {"--seed", "x"});
+                       });
+  }
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdown") {
   run(R"(
     local lines = {}

@@ -8,6 +8,7 @@
 
 #include "berth/files.h"
 #include "berth/random.h"
+#include "plugins/placeto_fixture.h"
 #include "plugins/small_problem.h"
 #include "support/data.h"
 #include "support/random_problem.h"
@@ -84,17 +85,6 @@ void for_each_question(Body&& body) {
       body(semantics, objective);
     }
   }
-}
-
-/// A fixture of the published simulator, which holds its graph and cluster in one file.
-std::shared_ptr<const Problem> placeto_fixture(const std::string& name) {
-  const auto json = nlohmann::json::parse(read_file(shared_path("placeto_sim/" + name + ".json")));
-  const auto graph = parse_graph(json.at("graph").dump(), name);
-  const auto cluster = parse_cluster(json.at("cluster").dump(), name);
-  ProblemOptions options;
-  options.semantics = Semantics::placeto;
-  return std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster), nullptr,
-                                         options);
 }
 
 /// `count` chains of `length` ops between a source and a sink.

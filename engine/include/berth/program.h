@@ -81,9 +81,9 @@ struct Program {
   std::vector<Instruction> instructions;
   /// By tensor: the content of a parameter that the file carries. Empty for all others.
   std::vector<std::optional<TensorContent>> parameters;
-  std::vector<OpId> inputs;              ///< ops without inputs whose output the caller feeds
-  std::vector<TensorId> outputs;         ///< what the model returns, in its order
-  std::vector<std::string> input_names;  ///< as the file calls them, by position in `inputs`
+  std::vector<OpId> inputs;               ///< ops without inputs whose output the caller feeds
+  std::vector<TensorId> outputs;          ///< what the model returns, in its order
+  std::vector<std::string> input_names;   ///< as the file calls them, by position in `inputs`
   std::vector<std::string> output_names;  ///< by position in `outputs`
 };
 

@@ -1,0 +1,119 @@
+-- Learning curves of Placeto on one graph: intermediate against terminal rewards (Addanki et al.,
+-- 2018, section 3), and from weights trained on another graph against fresh ones (table 1 there).
+--
+--   berth run scripts/experiments/placeto_curves.lua [MODEL] [--cluster k80x2] [--groups 64]
+--       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--svg FILE] [--csv FILE]
+--       [--format text|markdown]
+--
+-- A curve is the mean runtime of an update's episodes over the episodes so far. "reached" is the number
+-- of episodes after which the best placement was within 2 % of the best that any curve found. With
+-- --from the policy is first trained on that graph, with the same number of updates.
+
+local arguments = require "berth.arguments"
+local baselines = require "berth.baselines"
+local berth = require "berth"
+local events = require "berth.events"
+local plots = require "berth.plots"
+local rewards = require "berth.rewards"
+local tables = require "berth.tables"
+local train = require "berth.train"
+
+-- 1. The command line.
+
+local options = { cluster = "k80x2", groups = 64, updates = 100, samples = 16, from = "", seed = 1,
+                  svg = "", csv = "", format = "text" }
+local models = {}
+local line = arguments.parser("placeto_curves.lua [MODEL] [--cluster C] [--groups N] [--updates N] "
+  .. "[--samples N] [--from MODEL] [--seed N] [--svg FILE] [--csv FILE] [--format text|markdown]")
+line.read({ ... }, models, {
+  ["--cluster"] = line.text_into(options, "cluster"),
+  ["--groups"] = line.number_into(options, "groups"),
+  ["--updates"] = line.number_into(options, "updates"),
+  ["--samples"] = line.number_into(options, "samples"),
+  ["--from"] = line.text_into(options, "from"),
+  ["--seed"] = line.number_into(options, "seed"),
+  ["--svg"] = line.text_into(options, "svg"),
+  ["--csv"] = line.text_into(options, "csv"),
+  ["--format"] = line.format_into(options),
+})
+if #models > 1 then line.usage "one model at a time" end
+local model = models[1] or "examples/models/tf/inception_v3_b64.pb.gz"
+
+-- 2. The runs.
+
+local function problem_of(path)
+  return berth.problem { graph = berth.load(path), cluster = options.cluster,
+                         groups = options.groups }
+end
+
+local function fresh() return berth.policy("placeto", { weights = "none", init_seed = options.seed }) end
+
+local function run(name, problem, policy, changes)
+  local curve, show = { name = name, points = {}, best = {} }, train.show_progress(name)
+  local given = {
+    policy = policy, problems = { problem }, count = options.updates, samples = options.samples,
+    seed = options.seed,
+    progress = function(record)
+      curve.points[#curve.points + 1] = { record.episodes, record.runtime_us / 1e3 }
+      curve.best[#curve.best + 1] = { record.episodes, record.best_us / 1e3 }
+      show(record)
+    end,
+  }
+  for key, value in pairs(changes) do given[key] = value end
+  local started = berth.clock()
+  local result = train.episodes(given)
+  curve.best_ms = result.best[1].evaluation.objective_us / 1e3
+  curve.greedy_ms = result.greedy[1].evaluation.objective_us / 1e3
+  curve.wall_s = berth.clock() - started
+  return curve
+end
+
+local problem = problem_of(model)
+local curves = {
+  run("intermediate", problem, fresh(), {}),
+  run("intermediate, undiscounted", problem, fresh(), { discount = 1 }),
+  run("terminal", problem, fresh(), { reward = rewards.terminal { log = true }, discount = 1 }),
+  run("as published", problem, fresh(), {
+    reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
+    learning_rate = 1e-3, entropy_weight = 0.01 }),
+}
+if options.from ~= "" then
+  local policy = fresh()
+  run("on " .. options.from:match "[^/]+$", problem_of(options.from), policy, {})
+  curves[#curves + 1] = run("transferred", problem, policy, {})
+end
+
+-- 3. The table and the plot.
+
+local least = math.huge
+for _, curve in ipairs(curves) do least = math.min(least, curve.best_ms) end
+for _, curve in ipairs(curves) do
+  for _, point in ipairs(curve.best) do
+    if point[2] <= 1.02 * least then
+      curve.reached = point[1]
+      break
+    end
+  end
+end
+io.write(tables[options.format](curves, {
+  { key = "name", title = "training" }, { key = "best_ms", title = "best ms", format = "%.2f" },
+  { key = "greedy_ms", title = "greedy ms", format = "%.2f" },
+  { key = "reached" }, { key = "wall_s", title = "s", format = "%.0f" },
+}), "\n")
+if options.svg ~= "" then
+  local file = assert(io.open(options.svg, "wb"))
+  file:write(plots.lines {
+    title = ("Placeto on %s, %s"):format(model:match "[^/]+$", options.cluster), x = "episodes",
+    y = "mean runtime of an update [ms]", series = curves })
+  file:close()
+end
+if options.csv ~= "" then
+  local csv = events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" })
+  for _, curve in ipairs(curves) do
+    for i, point in ipairs(curve.points) do
+      csv.write { training = curve.name, episodes = point[1], runtime_ms = point[2],
+                  best_ms = curve.best[i][2] }
+    end
+  end
+  csv.close()
+end

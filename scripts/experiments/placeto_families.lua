@@ -1,0 +1,158 @@
+-- Does a policy trained on some graphs of a family place others? Zero-shot distributions, as in the
+-- generalization figures of Addanki et al., NeurIPS 2019, and a policy trained on all families at
+-- once, which they name as future work.
+--
+--   berth run scripts/experiments/placeto_families.lua [--families cifar10,ptb,nmt] [--cluster k80x4]
+--       [--groups 64] [--train 12] [--test 8] [--updates 150] [--own 40] [--mixed yes|no]
+--       [--budget SECONDS] [--seed N] [--svg FOLDER] [--save FILE] [--format text|markdown]
+--
+-- Per family: a policy is trained on `train` graphs and places `test` others without a further step
+-- (zero-shot); beside it a policy trained on each of these graphs alone with `own` updates, one trained
+-- on all families (mixed), a random placement, Scotch, the best of all policies that do not learn at
+-- these groups, and `auto`, which also splits groups; searches have `budget` seconds (default 5). Runtimes are shares of the best single device's.
+-- --save writes the weights of the mixed policy.
+
+local arguments = require "berth.arguments"
+local berth = require "berth"
+local families = require "berth.families"
+local plots = require "berth.plots"
+local statistics = require "berth.statistics"
+local tables = require "berth.tables"
+local train = require "berth.train"
+
+-- 1. The command line.
+
+local options = { families = families.names, cluster = "k80x4", groups = 64, train = 12, test = 8,
+                  updates = 150, own = 40, mixed = "yes", budget = 5, seed = 1, svg = "", save = "", format = "text" }
+local line = arguments.parser("placeto_families.lua [--families a,b] [--cluster C] [--groups N] "
+  .. "[--train N] [--test N] [--updates N] [--own N] [--mixed yes|no] [--budget SECONDS] [--seed N] "
+  .. "[--svg FOLDER] [--save FILE] [--format text|markdown]")
+local positional = {}
+line.read({ ... }, positional, {
+  ["--families"] = function(text) options.families = arguments.list(text) end,
+  ["--cluster"] = line.text_into(options, "cluster"),
+  ["--groups"] = line.number_into(options, "groups"),
+  ["--train"] = line.number_into(options, "train"),
+  ["--test"] = line.number_into(options, "test"),
+  ["--updates"] = line.number_into(options, "updates"),
+  ["--own"] = line.number_into(options, "own"),
+  ["--mixed"] = function(text)
+    options.mixed = line.one_of(text, "--mixed", { yes = true, no = true }, "yes or no")
+  end,
+  ["--budget"] = line.number_into(options, "budget"),
+  ["--seed"] = line.number_into(options, "seed"),
+  ["--svg"] = line.text_into(options, "svg"),
+  ["--save"] = line.text_into(options, "save"),
+  ["--format"] = line.format_into(options),
+})
+if #positional > 0 then line.usage(("unexpected argument '%s'"):format(positional[1])) end
+
+-- 2. Problems and policies.
+
+local function problems_of(graphs, count)
+  return families.problems(graphs, { count = count, cluster = options.cluster,
+                                     groups = options.groups })
+end
+
+local function trained_on(problems, updates, what)
+  local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed })
+  local result = train.episodes { policy = policy, problems = problems, count = updates, batch = 2,
+                                  seed = options.seed, progress = train.show_progress(what) }
+  return policy, result
+end
+
+-- What a policy places, in microseconds; nil where nothing fits.
+local function placed_us(problem, policy, budget_s)
+  local ok, placement = pcall(function()
+    return (policy:place(problem, { seed = options.seed, budget_s = budget_s }))
+  end)
+  local evaluation = ok and problem:evaluate(placement)
+  return evaluation and evaluation.feasible and evaluation.objective_us or nil
+end
+
+-- The mean of some placements drawn group by group.
+local function random_us(problem)
+  local sum, count = 0, 8
+  for i = 1, count do
+    sum = sum + placed_us(problem, berth.policy("random", { repair = true })) / count
+  end
+  return sum
+end
+
+-- 3. The measurements: rows[family][column] = { share of the single device's runtime, .. }.
+
+local COLUMNS = { "random", "scotch", "classic", "auto", "zero-shot", "mixed", "own" }
+local CLASSIC = { "heft", "m-etf", "m-sct", "metis", "mincut", "mcmc" }
+
+local train_sets, test_sets = {}, {}
+for _, family in ipairs(options.families) do
+  local learn, held = families.split(families[family] { seed = options.seed })
+  train_sets[family] = problems_of(learn, options.train)
+  test_sets[family] = problems_of(held, options.test)
+end
+
+local mixed
+if options.mixed == "yes" or options.save ~= "" then
+  -- In turn a graph of each family, so that every update sees two of them.
+  local all = {}
+  for i = 1, options.train do
+    for _, family in ipairs(options.families) do all[#all + 1] = train_sets[family][i] end
+  end
+  mixed = trained_on(all, options.updates * #options.families, "mixed")
+  if options.save ~= "" then mixed:save(options.save, "") end
+end
+
+local rows, series = {}, {}
+for _, family in ipairs(options.families) do
+  local zero_shot = trained_on(train_sets[family], options.updates, family)
+  local shares = {}
+  for _, column in ipairs(COLUMNS) do shares[column] = {} end
+  for _, problem in ipairs(test_sets[family]) do
+    local single = problem:single()
+    local unit = single and single.evaluation.objective_us or problem:bound()
+    local function note(column, us) table.insert(shares[column], us and us / unit or nil) end
+    note("random", random_us(problem))
+    note("scotch", placed_us(problem, berth.policy "scotch"))
+    local classic
+    for _, name in ipairs(CLASSIC) do
+      local us = placed_us(problem, berth.policy(name), options.budget)
+      if us and (not classic or us < classic) then classic = us end
+    end
+    note("classic", classic)
+    note("auto", placed_us(problem, berth.policy "auto", options.budget))
+    note("zero-shot", placed_us(problem, zero_shot))
+    if mixed then note("mixed", placed_us(problem, mixed)) end
+    local _, own = trained_on({ problem }, options.own, problem:graph():name())
+    note("own", own.best[1].evaluation.objective_us)
+  end
+  series[family] = shares
+end
+
+-- 4. Medians, and the distributions.
+
+local columns = { { key = "family" }, { key = "graphs" } }
+for _, column in ipairs(COLUMNS) do
+  columns[#columns + 1] = { key = column, format = "%.3f", optional = true }
+end
+columns[#columns + 1] = { key = "to_own", title = "zero-shot to own", format = "%.3f" }
+for _, family in ipairs(options.families) do
+  local row = { family = family, graphs = #test_sets[family] }
+  local lines = {}
+  for _, column in ipairs(COLUMNS) do
+    local values = series[family][column]
+    row[column] = statistics.median(values)
+    if #values > 0 and column ~= "random" then lines[#lines + 1] = { name = column, values = values } end
+  end
+  row.to_own = row["zero-shot"] / row.own
+  rows[#rows + 1] = row
+  if options.svg ~= "" then
+    local path = options.svg .. "/zero_shot_" .. family .. ".svg"
+    local file = assert(io.open(path, "wb"))
+    file:write(plots.distributions {
+      title = "Held-out graphs of " .. family, series = lines,
+      x = "runtime as a share of the best single device's",
+    })
+    file:close()
+  end
+end
+io.write(tables[options.format](rows, columns), "\n")

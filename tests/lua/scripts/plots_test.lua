@@ -1,0 +1,57 @@
+local check = require "check"
+local plots = require "berth.plots"
+local statistics = require "berth.statistics"
+
+local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+
+check.test("a line per series, inside the frame, its texts escaped", function()
+  local svg = plots.lines { title = "a < b", x = "x & y", y = "ms", series = {
+    { name = "one", points = { { 0, 10 }, { 50, 20 }, { 100, 15 } } },
+    { name = "two", points = { { 0, 12 }, { 100, 12 } } } } }
+  check.equal(svg:sub(1, 5), "<svg ")
+  check.equal(svg:sub(-7), "</svg>\n")
+  check.equal(count(svg, "<polyline"), 2)
+  check.equal(count(svg, "a &lt; b"), 1)
+  check.equal(count(svg, "x &amp; y"), 1)
+  local seen = 0
+  for points in svg:gmatch 'points="([^"]+)"' do
+    for x, y in points:gmatch "([%d.]+),([%d.]+)" do
+      seen = seen + 1
+      check.equal(tonumber(x) >= 0 and tonumber(x) <= 720, true)
+      check.equal(tonumber(y) >= 0 and tonumber(y) <= 420, true)
+    end
+  end
+  check.equal(seen, 5)
+end)
+
+check.test("a distribution climbs from 0 to 1 through every value", function()
+  local svg = plots.distributions { series = { { name = "a", values = { 3, 1, 2 } } } }
+  local xs, ys = {}, {}
+  for x, y in svg:match 'points="([^"]+)"':gmatch "([%d.]+),([%d.]+)" do
+    xs[#xs + 1], ys[#ys + 1] = tonumber(x), tonumber(y)
+  end
+  check.equal(#xs, 6)
+  for i = 2, 6 do
+    check.equal(xs[i] >= xs[i - 1] and ys[i] <= ys[i - 1], true)
+  end
+end)
+
+check.test("a dot per point", function()
+  local svg = plots.scatter { diagonal = true,
+    series = { { name = "a", points = { { 1, 1 }, { 2, 3 } } } } }
+  check.equal(count(svg, "<circle"), 2)
+end)
+
+check.test("one value is enough, none is an error", function()
+  check.equal(count(plots.lines { series = { { name = "a", points = { { 1, 1 } } } } }, "<polyline"), 1)
+  check.fails("no points", plots.lines, { series = { { name = "a", points = {} } } })
+  check.fails("give series", plots.lines, {})
+end)
+
+check.test("the median", function()
+  check.equal(statistics.median { 3, 1, 2 }, 2)
+  check.equal(statistics.median { 4, 1, 2, 3 }, 2.5)
+  check.equal(statistics.median {}, nil)
+end)
+
+check.finish()
