@@ -11,7 +11,8 @@
 
 namespace berth::test {
 
-/// `name` of placeto_sim/, which holds graph and cluster in one file; the shared data must be there.
+/// `name` of placeto_sim/, which holds graph and cluster in one file; the shared data must be
+/// there.
 inline std::shared_ptr<const Problem> placeto_fixture(const std::string& name) {
   const auto json = nlohmann::json::parse(read_file(shared_path("placeto_sim/" + name + ".json")));
   const auto graph = parse_graph(json.at("graph").dump(), name);

@@ -49,8 +49,7 @@ TEST_CASE("the published form learns a crown from uniform chance") {
   if (!test::have_shared_data("placeto_sim")) return;
   // One-hot devices know nothing of list scheduling: what is better than chance was learned.
   const auto problem = test::placeto_fixture("crown_6x3");
-  const OptionTexts fresh = {{"weights", std::string("none")},
-                             {"devices", std::string("one_hot")}};
+  const OptionTexts fresh = {{"weights", std::string("none")}, {"devices", std::string("one_hot")}};
   OptionTexts training = fresh;
   training["episodes"] = std::int64_t{60};
   const double before = placed(problem, "placeto", fresh).evaluation.objective_us;
