@@ -137,6 +137,26 @@ std::vector<std::int64_t> Attributes::integers(std::string_view key) const {
   return numbers;
 }
 
+std::vector<double> Attributes::reals(std::string_view key) const {
+  std::vector<double> numbers;
+  const Attr attr = find(key);
+  if (attr.kind != Attr::Kind::list) return numbers;
+  const auto add = [&](std::uint32_t bits) { numbers.push_back(std::bit_cast<float>(bits)); };
+  for (WireReader reader(attr.bytes, *source_); reader.next();) {
+    if (reader.field() != value_field::kReal) continue;
+    if (reader.type() == WireType::fixed32) add(static_cast<std::uint32_t>(reader.value()));
+    if (reader.type() != WireType::bytes) continue;
+    const std::string_view packed = reader.payload();
+    for (std::size_t at = 0; at + sizeof(std::uint32_t) <= packed.size();
+         at += sizeof(std::uint32_t)) {
+      std::uint32_t bits;
+      std::memcpy(&bits, packed.data() + at, sizeof(bits));
+      add(bits);
+    }
+  }
+  return numbers;
+}
+
 std::vector<std::string_view> Attributes::texts(std::string_view key) const {
   std::vector<std::string_view> texts;
   const Attr attr = find(key);

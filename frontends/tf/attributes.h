@@ -57,6 +57,7 @@ class Attributes {
   /// Without the offset of references.
   [[nodiscard]] int type(std::string_view key, int fallback = kUnknownType) const;
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key) const;
+  [[nodiscard]] std::vector<double> reals(std::string_view key) const;
   [[nodiscard]] std::vector<std::string_view> texts(std::string_view key) const;
   [[nodiscard]] std::vector<int> types(std::string_view key) const;
   /// False where there is none.

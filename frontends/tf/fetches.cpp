@@ -117,6 +117,9 @@ class Selector {
     if (roots.empty()) roots = known(meta.outputs, "the outputs of the signatures");
     const bool all = roots.empty();
     if (all) roots = sinks();
+    if (selection_.fetches.empty()) {
+      for (const NodeId id : roots) selection_.fetches.push_back({node_name(id)});
+    }
     selection_.needed = reachable(roots);
     const auto dropped = std::count(selection_.needed.begin(), selection_.needed.end(), false);
     if (dropped > 0) {
@@ -132,8 +135,16 @@ class Selector {
   [[nodiscard]] std::string_view op(NodeId id) const {
     return library_.graph.nodes()[static_cast<std::size_t>(id)].op;
   }
-  [[nodiscard]] std::string name(NodeId id) const {
-    return readable(library_.graph.nodes()[static_cast<std::size_t>(id)].name);
+  [[nodiscard]] std::string_view node_name(NodeId id) const {
+    return library_.graph.nodes()[static_cast<std::size_t>(id)].name;
+  }
+  [[nodiscard]] std::string name(NodeId id) const { return readable(node_name(id)); }
+
+  /// "name" stands for all outputs of the node, "name:port" for one. `id` is the node.
+  void add_fetch(NodeId id, std::string_view text) {
+    const bool one = text.find(':') != std::string_view::npos;
+    selection_.fetches.push_back(
+        {node_name(id), one ? parse_input(text, library_, "fetch").port : kEveryPort});
   }
 
   Ids named(const std::vector<std::string>& fetches) {
@@ -146,6 +157,7 @@ class Selector {
                         "' is no node of the graph; its last ones are ", last_names()));
       }
       roots.push_back(id);
+      add_fetch(id, fetch);
     }
     return roots;
   }
@@ -165,7 +177,9 @@ class Selector {
     Ids roots;
     for (const std::string_view text : names) {
       const NodeId id = edges_.find(text.substr(0, text.find(':')));
-      if (id != kNoNode) roots.push_back(id);
+      if (id == kNoNode) continue;
+      roots.push_back(id);
+      add_fetch(id, text);
     }
     note_roots(roots, what);
     return roots;

@@ -12,7 +12,8 @@
 namespace berth::tf_frontend {
 
 struct Selection {
-  std::vector<bool> needed;  ///< by node of the graph
+  std::vector<bool> needed;    ///< by node of the graph
+  std::vector<Fetch> fetches;  ///< what was asked for, in that order
   std::vector<std::string> notes;
 };
 

@@ -7,6 +7,7 @@
 #include "berth/files.h"
 #include "support/text.h"
 #include "tf/annotate.h"
+#include "tf/execution.h"
 #include "tf/fetches.h"
 #include "tf/graph_maker.h"
 #include "tf/gzip.h"
@@ -52,33 +53,45 @@ auto naming(const std::filesystem::path& file, const Action& action) {
   }
 }
 
+/// A file and all that is made of it on the way to a graph.
 struct Reading {
-  GraphBuilder builder;
+  std::shared_ptr<const ModelFile> file;
+  GraphDef graph;
+  std::unique_ptr<Library> library;
+  Program program;
+  Inferred inferred;
   std::vector<std::string> notes;
   std::set<std::string> unknown_ops;
 };
 
-/// The file and all that was made of it end with this call: building the graph takes as much again.
-Reading read(const std::filesystem::path& model, const LoadOptions& options) {
-  const std::unique_ptr<ModelFile> file = read_model_file(model);
-  GraphDef graph;
-  read_graph_def(file->graph, file->source, graph);
-  Library library = make_library(*file, graph);
-  std::vector<std::string> notes = file->notes;
-  Selection selection = select(library, file->meta, options.fetches);
+std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options) {
+  auto reading = std::make_unique<Reading>();
+  reading->file = read_model_file(model);
+  const ModelFile& file = *reading->file;
+  GraphDef& graph = reading->graph;
+  read_graph_def(file.graph, file.source, graph);
+  reading->library = std::make_unique<Library>(make_library(file, graph));
+  Library& library = *reading->library;
+  std::vector<std::string>& notes = reading->notes;
+  notes = file.notes;
+  Selection selection = select(library, file.meta, options.fetches);
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
-  Program program = make_program(library, selection.needed);
-  Bindings bindings(options, file->source.file);
+  reading->program = make_program(library, selection.needed, selection.fetches);
+  Bindings bindings(options, file.source.file);
   InferenceContext context{library, bindings, {}};
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
-  const Inferred inferred = infer(context, program);
+  reading->inferred = infer(context, reading->program);
   bindings.finish(notes);
+  reading->unknown_ops = std::move(context.unknown_ops);
+  return reading;
+}
+
+GraphBuilder describe(const Reading& reading, const std::filesystem::path& model) {
   const std::string name = frontend::readable(model.stem().string());
-  GraphBuilder builder =
-      naming(file->path, [&] { return describe_graph(program, inferred, name); });
-  return {std::move(builder), std::move(notes), std::move(context.unknown_ops)};
+  return naming(reading.file->path,
+                [&] { return describe_graph(reading.program, reading.inferred, name); });
 }
 
 }  // namespace
@@ -91,11 +104,28 @@ bool TensorFlowFrontend::claims(const std::filesystem::path& model) const {
 
 LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
                                      const LoadOptions& options) {
-  Reading reading = read(model, options);
+  std::unique_ptr<Reading> reading = read(model, options);
   LoadedModel loaded;
-  loaded.notes = std::move(reading.notes);
-  loaded.graph = naming(model, [&] { return reading.builder.build(); });
-  note_unknowns(*loaded.graph, reading.unknown_ops, loaded.notes);
+  loaded.notes = std::move(reading->notes);
+  const std::set<std::string> unknown_ops = std::move(reading->unknown_ops);
+  GraphBuilder builder = describe(*reading, model);
+  // Building the graph takes as much again as the file and all that was made of it.
+  reading.reset();
+  loaded.graph = naming(model, [&] { return builder.build(); });
+  note_unknowns(*loaded.graph, unknown_ops, loaded.notes);
+  return loaded;
+}
+
+LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& model,
+                                               const LoadOptions& options) {
+  std::unique_ptr<Reading> reading = read(model, options);
+  GraphBuilder builder = describe(*reading, model);
+  std::shared_ptr<const Graph> graph = naming(model, [&] { return builder.build(); });
+  LoadedProgram loaded;
+  loaded.notes = std::move(reading->notes);
+  note_unknowns(*graph, reading->unknown_ops, loaded.notes);
+  loaded.program = make_execution({reading->file, *reading->library, reading->program,
+                                   reading->inferred.loops, std::move(graph)});
   return loaded;
 }
 

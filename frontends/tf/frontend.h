@@ -18,6 +18,13 @@ class TensorFlowFrontend final : public Frontend {
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options) override;
 
+  /// Every variable says in its attributes what it is before the first step, where the file shows
+  /// it (see find_initial_values in initial_values.h). A fetch without outputs, as a train op is
+  /// one, stands for the variables that the ops it needs have changed. Loops and branches are not
+  /// executed.
+  [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
+                                           const LoadOptions& options) override;
+
   /// Sets NodeDef.device of every node that is placed, and changes no other byte. The form is that
   /// of the input; compressed where `output` ends in ".gz". Of a SavedModel the file is written,
   /// not the folder.

@@ -42,7 +42,7 @@ class Inliner {
  public:
   Inliner(Library& library, Program& program) : library_(library), program_(program) {}
 
-  void graph(const std::vector<bool>& needed) {
+  void graph(const std::vector<bool>& needed, std::span<const Fetch> fetches) {
     program_.calls.emplace_back();
     Scope scope;
     std::vector<const NodeDef*> nodes;
@@ -51,7 +51,9 @@ class Inliner {
     }
     program_.nodes.reserve(nodes.size());
     add_nodes(scope, nodes, nullptr);
+    for (const Fetch& fetch : fetches) add_result(scope, fetch);
     finish();
+    for (Source& source : program_.results) source = resolve(source);
   }
 
   void body(const FunctionDef& function, std::vector<AttrEntry> attributes,
@@ -114,6 +116,17 @@ class Inliner {
     node.def = &def;
     node.call = call;
     return node;
+  }
+
+  void add_result(const Scope& scope, const Fetch& fetch) {
+    const NodeId id = scope.ids.at(fetch.node);
+    const auto add = [&](std::int32_t port) {
+      program_.results.push_back({id, port});
+      program_.result_names.push_back(port == kEveryPort ? readable(fetch.node)
+                                                         : cat(readable(fetch.node), ":", port));
+    };
+    if (fetch.port != kEveryPort || id > kFirstAlias) return add(fetch.port);
+    for (std::size_t i = 0; i < alias(id).outputs.size(); ++i) add(static_cast<std::int32_t>(i));
   }
 
   NodeId add_alias(std::string_view name) {
@@ -455,9 +468,10 @@ const FunctionDef* called_function(const Library& library, const NodeDef& node,
   return function;
 }
 
-Program make_program(Library& library, const std::vector<bool>& needed) {
+Program make_program(Library& library, const std::vector<bool>& needed,
+                     std::span<const Fetch> fetches) {
   Program program;
-  Inliner(library, program).graph(needed);
+  Inliner(library, program).graph(needed, fetches);
   return program;
 }
 

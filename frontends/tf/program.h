@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,9 @@ namespace berth::tf_frontend {
 
 using NodeId = std::int32_t;
 inline constexpr NodeId kNoNode = -1;
+
+/// In the place of a port: all of a node's outputs.
+inline constexpr std::int32_t kEveryPort = -1;
 
 /// Output `port` of `node`.
 struct Source {
@@ -45,13 +49,22 @@ struct Call {
   std::unique_ptr<Attributes> attributes;  ///< of the call, for those of the body
 };
 
+/// A node of the graph, or one of its outputs, to be computed.
+struct Fetch {
+  std::string_view node;
+  std::int32_t port = kEveryPort;
+};
+
 struct Program {
   std::vector<Node> nodes;  ///< in the file's order, bodies of calls behind what calls them
   std::vector<Call> calls;
-  /// Of a function's body: its arguments (as nodes without inputs) and results.
+  /// Of a function's body: its arguments, as nodes without inputs.
   std::vector<NodeId> arguments;
+  /// Of a function's body its results, of a graph what is fetched; there a source may stand for
+  /// all outputs of its node (kEveryPort).
   std::vector<Source> results;
-  std::deque<std::string> names;  ///< storage of names made here
+  std::vector<std::string> result_names;  ///< of a graph: by position in `results`
+  std::deque<std::string> names;          ///< storage of names made here
   std::deque<std::vector<AttrEntry>> attrs;
 };
 
@@ -78,10 +91,11 @@ struct InputName {
 [[nodiscard]] InputName parse_input(std::string_view text, const Library& library,
                                     std::string_view owner);
 
-/// The nodes of the graph with `needed[i]` set, with what they call. Throws Error(invalid_graph)
-/// naming the node for inputs that are not there, names given twice, functions that call
-/// themselves, and for programs of more than a million nodes.
-[[nodiscard]] Program make_program(Library& library, const std::vector<bool>& needed);
+/// The nodes of the graph with `needed[i]` set, with what they call; `fetches` are among them.
+/// Throws Error(invalid_graph) naming the node for inputs that are not there, names given twice,
+/// functions that call themselves, and for programs of more than a million nodes.
+[[nodiscard]] Program make_program(Library& library, const std::vector<bool>& needed,
+                                   std::span<const Fetch> fetches = {});
 
 /// The body of a function called with `attributes`.
 [[nodiscard]] Program make_body(Library& library, const FunctionDef& function,

@@ -1,0 +1,255 @@
+#include "tf/execution.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/error.h"
+#include "support/text.h"
+#include "tf/colocation.h"
+#include "tf/graph_maker.h"
+#include "tf/initial_values.h"
+#include "tf/tensor_content.h"
+
+namespace berth::tf_frontend {
+
+using frontend::cat;
+using frontend::readable;
+
+namespace {
+
+bool is_variable(std::string_view op) {
+  return op == "VariableV2" || op == "Variable" || op == "VarHandleOp";
+}
+
+bool is_placeholder(std::string_view op) {
+  return op == "Placeholder" || op == "PlaceholderV2";
+}
+
+bool is_switch_or_merge(std::string_view op) {
+  return is_switch(op) || is_merge(op);
+}
+
+class Maker {
+ public:
+  explicit Maker(const ExecutionSource& source)
+      : source_(source),
+        weights_(find_weights(source.program)),
+        map_(map_ops(source.program, source.loops, weights_)) {}
+
+  std::shared_ptr<const berth::Program> run() {
+    made_->graph = source_.graph;
+    made_->instructions.resize(static_cast<std::size_t>(source_.graph->op_count()));
+    made_->parameters.resize(static_cast<std::size_t>(source_.graph->tensor_count()));
+    for (NodeId id = 0; id < static_cast<NodeId>(source_.program.nodes.size()); ++id) {
+      if (op_of(id) == kNoOp) continue;
+      if (source_.loops.outermost(id) == kNoFrame) {
+        add_instruction(id);
+      } else {
+        add_loop(id);
+      }
+    }
+    add_initial_values();
+    add_outputs();
+    return std::move(made_);
+  }
+
+ private:
+  [[nodiscard]] const Node& node(NodeId id) const {
+    return source_.program.nodes[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] OpId op_of(NodeId id) const { return map_.op_of[static_cast<std::size_t>(id)]; }
+
+  /// The op's name, type and tensors, as the graph has them.
+  Instruction& begin(OpId op) {
+    const Graph& graph = *source_.graph;
+    Instruction& instruction = made_->instructions[static_cast<std::size_t>(op)];
+    instruction.name = graph.op_name(op);
+    instruction.type = graph.op_type(op);
+    const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
+    instruction.inputs.assign(inputs.begin(), inputs.end());
+    instruction.outputs.assign(outputs.begin(), outputs.end());
+    return instruction;
+  }
+
+  void add_loop(NodeId id) {
+    begin(op_of(id)).obstacle =
+        "it is a loop of Enter, Merge, Switch, NextIteration and Exit nodes, and loops are placed, "
+        "not executed; export the graph with the loop unrolled";
+  }
+
+  void add_instruction(NodeId id) {
+    const Node& from = node(id);
+    Instruction& instruction = begin(op_of(id));
+    try {
+      add_attributes(instruction, from);
+    } catch (const Error& refusal) {
+      if (refusal.code() != ErrorCode::unsupported) throw;
+      instruction.obstacle = refusal.what();
+    }
+    if (runs_bodies(from.op)) {
+      instruction.obstacle =
+          cat("it runs functions as a ", from.op,
+              ", and those are placed, not executed; export the graph without control flow");
+    } else if (is_switch_or_merge(from.op)) {
+      instruction.obstacle =
+          "it is part of a branch that is taken at run time, and those are placed, not executed; "
+          "export the graph for one case";
+    }
+    if (is_placeholder(from.op)) {
+      made_->inputs.push_back(op_of(id));
+      made_->input_names.push_back(readable(from.name));
+    }
+    add_weights(from, instruction);
+  }
+
+  /// Weights it reads.
+  void add_weights(const Node& from, const Instruction& instruction) {
+    for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
+      const auto weight = static_cast<std::size_t>(from.inputs[i].node);
+      if (!weights_[weight]) continue;
+      const ValueId tensor = instruction.inputs[i];
+      tensor_of_weight_[from.inputs[i].node] = tensor;
+      auto& content = made_->parameters[static_cast<std::size_t>(tensor)];
+      if (content) continue;
+      const Node& constant = node(from.inputs[i].node);
+      const Attr value = constant.attributes.find("value");
+      if (value.kind == Attr::Kind::tensor) content = read(value, constant);
+    }
+  }
+
+  [[nodiscard]] TensorContent read(const Attr& attr, const Node& owner) const {
+    return read_content(attr.bytes, source_.library.source, owner.name, source_.file);
+  }
+
+  void add_attributes(Instruction& instruction, const Node& from) const {
+    for (const AttrEntry& entry : from.attributes.entries()) {
+      // Behind an underscore is TensorFlow's own bookkeeping.
+      if (entry.key.empty() || entry.key.front() == '_') continue;
+      const Attr attr = from.attributes.find(entry.key);
+      const auto add = [&](AttributeContent content) {
+        instruction.attributes.emplace_back(readable(entry.key), std::move(content));
+      };
+      switch (attr.kind) {
+        case Attr::Kind::integer:
+        case Attr::Kind::boolean:
+          add(attr.integer);
+          break;
+        case Attr::Kind::real:
+          add(attr.real);
+          break;
+        case Attr::Kind::text:
+          add(std::string(attr.bytes));
+          break;
+        case Attr::Kind::type:
+          add(dtype_of(from.attributes.type(entry.key)));
+          break;
+        case Attr::Kind::shape: {
+          Value shape;
+          if (from.attributes.shape(entry.key, shape) && shape.ranked) add(shape.dims);
+          break;
+        }
+        case Attr::Kind::tensor:
+          add(read(attr, from));
+          break;
+        case Attr::Kind::list:
+          add(list_content(from.attributes, entry.key));
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  /// Of the lists an attribute may have, the one with elements.
+  static AttributeContent list_content(const Attributes& attributes, std::string_view key) {
+    if (const auto types = attributes.types(key); !types.empty()) {
+      std::vector<DType> dtypes;
+      for (const int type : types) dtypes.push_back(dtype_of(type));
+      return dtypes;
+    }
+    if (const auto texts = attributes.texts(key); !texts.empty()) {
+      return std::vector<std::string>(texts.begin(), texts.end());
+    }
+    if (auto reals = attributes.reals(key); !reals.empty()) return reals;
+    return attributes.integers(key);
+  }
+
+  void add_initial_values() {
+    std::vector<std::string_view> wanted;
+    for (const Node& from : source_.program.nodes) {
+      if (is_variable(from.op)) wanted.push_back(from.name);
+    }
+    const auto values = find_initial_values(source_.library, wanted, source_.file);
+    for (NodeId id = 0; id < static_cast<NodeId>(source_.program.nodes.size()); ++id) {
+      const auto value = is_variable(node(id).op) ? values.find(node(id).name) : values.end();
+      if (value == values.end() || op_of(id) == kNoOp) continue;
+      made_->instructions[static_cast<std::size_t>(op_of(id))].attributes.push_back(value->second);
+    }
+  }
+
+  void add_outputs() {
+    const Program& program = source_.program;
+    for (std::size_t i = 0; i < program.results.size(); ++i) {
+      const Source& result = program.results[i];
+      if (result.port == kEveryPort && node(result.node).outputs.empty()) {
+        add_changed_variables(result.node);
+      } else if (result.port == kEveryPort) {
+        for (std::size_t port = 0; port < node(result.node).outputs.size(); ++port) {
+          add_output(result.node, port, cat(program.result_names[i], ":", port));
+        }
+      } else {
+        add_output(result.node, static_cast<std::size_t>(result.port), program.result_names[i]);
+      }
+    }
+  }
+
+  void add_output(NodeId id, std::size_t port, std::string name) {
+    TensorId tensor = kNoTensor;
+    if (const OpId op = op_of(id); op != kNoOp) {
+      const auto outputs = source_.graph->outputs(op);
+      // What leaves a loop is counted otherwise than what its nodes give.
+      if (source_.loops.outermost(id) != kNoFrame) return;
+      if (port < outputs.size()) tensor = outputs[port];
+    } else if (const auto weight = tensor_of_weight_.find(id); weight != tensor_of_weight_.end()) {
+      tensor = weight->second;
+    }
+    // A weight that only a loop reads has no tensor.
+    if (tensor == kNoTensor) return;
+    made_->outputs.push_back(tensor);
+    made_->output_names.push_back(std::move(name));
+  }
+
+  /// The variables that what `root` needs has changed, in the order of the file.
+  void add_changed_variables(NodeId root) {
+    std::vector<bool> needed(source_.program.nodes.size(), false);
+    for (std::vector<NodeId> stack{root}; !stack.empty();) {
+      const NodeId id = stack.back();
+      stack.pop_back();
+      if (needed[static_cast<std::size_t>(id)]) continue;
+      needed[static_cast<std::size_t>(id)] = true;
+      for (const Source& input : node(id).inputs) stack.push_back(input.node);
+      stack.insert(stack.end(), node(id).controls.begin(), node(id).controls.end());
+    }
+    for (NodeId id = 0; id < static_cast<NodeId>(needed.size()); ++id) {
+      const std::string_view op = node(id).op;
+      if (needed[static_cast<std::size_t>(id)] && gives_reference(op) && !is_variable(op)) {
+        add_output(id, 0, cat(readable(node(id).name), ":0"));
+      }
+    }
+  }
+
+  const ExecutionSource& source_;
+  std::vector<bool> weights_;
+  GraphMap map_;
+  std::unordered_map<NodeId, TensorId> tensor_of_weight_;
+  std::shared_ptr<berth::Program> made_ = std::make_shared<berth::Program>();
+};
+
+}  // namespace
+
+std::shared_ptr<const berth::Program> make_execution(const ExecutionSource& source) {
+  return Maker(source).run();
+}
+
+}  // namespace berth::tf_frontend

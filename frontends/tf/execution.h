@@ -1,0 +1,25 @@
+// From an inferred program and its graph to what executing them needs.
+#pragma once
+
+#include <memory>
+
+#include "berth/graph.h"
+#include "berth/program.h"
+#include "tf/loops.h"
+#include "tf/model_file.h"
+#include "tf/program.h"
+
+namespace berth::tf_frontend {
+
+struct ExecutionSource {
+  std::shared_ptr<const ModelFile> file;  ///< kept alive by the contents that lie in it
+  const Library& library;
+  const Program& program;
+  const Loops& loops;
+  std::shared_ptr<const Graph> graph;  ///< made of `program` by describe_graph
+};
+
+/// Throws Error(invalid_file) for constants that do not fit their shapes.
+[[nodiscard]] std::shared_ptr<const berth::Program> make_execution(const ExecutionSource& source);
+
+}  // namespace berth::tf_frontend
