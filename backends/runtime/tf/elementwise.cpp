@@ -1,0 +1,254 @@
+// One element of the output for each of the inputs, broadcast as NumPy does.
+#include <ATen/ops/abs.h>
+#include <ATen/ops/acos.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/asin.h>
+#include <ATen/ops/atan.h>
+#include <ATen/ops/atan2.h>
+#include <ATen/ops/ceil.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/cos.h>
+#include <ATen/ops/cosh.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/elu.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/erf.h>
+#include <ATen/ops/erfc.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/floor.h>
+#include <ATen/ops/fmod.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/le.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_not.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/lt.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/reciprocal.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/remainder.h>
+#include <ATen/ops/round.h>
+#include <ATen/ops/rsqrt.h>
+#include <ATen/ops/selu.h>
+#include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sign.h>
+#include <ATen/ops/sin.h>
+#include <ATen/ops/sinh.h>
+#include <ATen/ops/softplus.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/square.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/tan.h>
+#include <ATen/ops/tanh.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include "runtime/tensors.h"
+#include "runtime/tf/support.h"
+
+namespace berth::runtime::tf {
+namespace {
+
+using Unary = Tensor (*)(const Tensor&);
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
+
+/// ATen's function of one tensor, among its overloads.
+template <Unary function>
+constexpr KernelMaker unary = make_unary<function>;
+template <Binary function>
+constexpr KernelMaker binary = make_binary<function>;
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  return at::add(a, b);
+}
+Tensor subtract(const Tensor& a, const Tensor& b) {
+  return at::sub(a, b);
+}
+Tensor relu6(const Tensor& x) {
+  return at::clamp(x, 0, 6);
+}
+Tensor elu(const Tensor& x) {
+  return at::elu(x);
+}
+Tensor softplus(const Tensor& x) {
+  return at::softplus(x);
+}
+Tensor softsign(const Tensor& x) {
+  return x / (x.abs() + 1);
+}
+
+Tensor squared_difference(const Tensor& a, const Tensor& b) {
+  const Tensor difference = at::sub(a, b);
+  return difference * difference;
+}
+
+/// Integers are divided towards zero.
+Tensor divide(const Tensor& a, const Tensor& b) {
+  return at::isIntegralType(a.scalar_type(), false) ? at::div(a, b, "trunc") : at::div(a, b);
+}
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  return at::div(a, b, "floor");
+}
+Tensor truncate_divide(const Tensor& a, const Tensor& b) {
+  return at::div(a, b, "trunc");
+}
+Tensor divide_or_zero(const Tensor& a, const Tensor& b) {
+  return at::where(b == 0, at::zeros({}, a.options()), at::div(a, b));
+}
+Tensor multiply_or_zero(const Tensor& a, const Tensor& b) {
+  return at::where(b == 0, at::zeros({}, a.options()), at::mul(a, b));
+}
+
+Kernel make_leaky_relu(const KernelRequest& request) {
+  const double slope = real(request.instruction, "alpha", 0.2);
+  return [slope](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::leaky_relu(tensor_at(in, 0), slope);
+  };
+}
+
+Kernel make_cast(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "DstT", at::kFloat);
+  return [wanted](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = tensor_at(in, 0).to(wanted);
+  };
+}
+
+Kernel make_add_n(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    Tensor sum = tensor_at(in, 0);
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      const Operands operands(context, sum, tensor_at(in, i));
+      // From the second on the sum is this kernel's own.
+      sum = i == 1 ? at::add(operands.left, operands.right) : sum.add_(operands.right);
+    }
+    out[0].tensor = sum;
+  };
+}
+
+Tensor choose(const KernelContext& context, const Tensor& condition, const Tensor& a,
+              const Tensor& b) {
+  const Operands values(context, a, b);
+  return at::where(on_device(context, condition), values.left, values.right);
+}
+
+Kernel make_select_broadcast(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    out[0].tensor = choose(context, tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2));
+  };
+}
+
+/// A vector chooses among rows.
+Kernel make_select(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    Tensor condition = tensor_at(in, 0);
+    const Tensor& value = tensor_at(in, 1);
+    if (condition.dim() == 1 && value.dim() > 1) {
+      Ints shape(static_cast<std::size_t>(value.dim()), 1);
+      shape[0] = condition.size(0);
+      condition = condition.reshape(shape);
+    }
+    out[0].tensor = choose(context, condition, value, tensor_at(in, 2));
+  };
+}
+
+Kernel make_clip(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor =
+        at::clamp(x, on_device(context, tensor_at(in, 1)), on_device(context, tensor_at(in, 2)));
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"Abs", unary<at::abs>},
+    {"Acos", unary<at::acos>},
+    {"Add", binary<add>},
+    {"AddN", make_add_n},
+    {"AddV2", binary<add>},
+    {"Asin", unary<at::asin>},
+    {"Atan", unary<at::atan>},
+    {"Atan2", binary<at::atan2>},
+    {"Cast", make_cast},
+    {"Ceil", unary<at::ceil>},
+    {"ClipByValue", make_clip},
+    {"Cos", unary<at::cos>},
+    {"Cosh", unary<at::cosh>},
+    {"Div", binary<divide>},
+    {"DivNoNan", binary<divide_or_zero>},
+    {"Elu", unary<elu>},
+    {"Equal", binary<at::eq>},
+    {"Erf", unary<at::erf>},
+    {"Erfc", unary<at::erfc>},
+    {"Exp", unary<at::exp>},
+    {"Expm1", unary<at::expm1>},
+    {"Floor", unary<at::floor>},
+    {"FloorDiv", binary<floor_divide>},
+    {"FloorMod", binary<at::remainder>},
+    {"Greater", binary<at::gt>},
+    {"GreaterEqual", binary<at::ge>},
+    {"Inv", unary<at::reciprocal>},
+    {"IsFinite", unary<at::isfinite>},
+    {"IsInf", unary<at::isinf>},
+    {"IsNan", unary<at::isnan>},
+    {"LeakyRelu", make_leaky_relu},
+    {"Less", binary<at::lt>},
+    {"LessEqual", binary<at::le>},
+    {"Log", unary<at::log>},
+    {"Log1p", unary<at::log1p>},
+    {"LogicalAnd", binary<at::logical_and>},
+    {"LogicalNot", unary<at::logical_not>},
+    {"LogicalOr", binary<at::logical_or>},
+    {"Maximum", binary<at::maximum>},
+    {"Minimum", binary<at::minimum>},
+    {"Mod", binary<at::fmod>},
+    {"Mul", binary<at::mul>},
+    {"MulNoNan", binary<multiply_or_zero>},
+    {"Neg", unary<at::neg>},
+    {"NotEqual", binary<at::ne>},
+    {"Pow", binary<at::pow>},
+    {"RealDiv", binary<at::div>},
+    {"Reciprocal", unary<at::reciprocal>},
+    {"Relu", unary<at::relu>},
+    {"Relu6", unary<relu6>},
+    {"Rint", unary<at::round>},
+    {"Round", unary<at::round>},
+    {"Rsqrt", unary<at::rsqrt>},
+    {"Select", make_select},
+    {"SelectV2", make_select_broadcast},
+    {"Selu", unary<at::selu>},
+    {"Sigmoid", unary<at::sigmoid>},
+    {"Sign", unary<at::sign>},
+    {"Sin", unary<at::sin>},
+    {"Sinh", unary<at::sinh>},
+    {"Softplus", unary<softplus>},
+    {"Softsign", unary<softsign>},
+    {"Sqrt", unary<at::sqrt>},
+    {"Square", unary<at::square>},
+    {"SquaredDifference", binary<squared_difference>},
+    {"Sub", binary<subtract>},
+    {"Tan", unary<at::tan>},
+    {"Tanh", unary<at::tanh>},
+    {"TruncateDiv", binary<truncate_divide>},
+    {"TruncateMod", binary<at::fmod>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> elementwise_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::tf

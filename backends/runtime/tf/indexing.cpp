@@ -1,0 +1,353 @@
+// Elements picked out and put in by position.
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eq.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/nonzero.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "berth/error.h"
+#include "runtime/tf/support.h"
+
+namespace berth::runtime::tf {
+namespace {
+
+Tensor flat_indices(const KernelContext& context, const Tensor& indices) {
+  return on_device(context, indices).reshape({-1}).to(at::kLong);
+}
+
+/// (x, begin, size): -1 is what is left.
+Kernel make_slice(const KernelRequest& request) {
+  return [begins = IntsInput(request, 1), sizes = IntsInput(request, 2)](KernelContext&, Inputs in,
+                                                                         Outputs out) {
+    Tensor x = tensor_at(in, 0);
+    const Ints begin = begins.get(in), size = sizes.get(in);
+    if (begin.size() != static_cast<std::size_t>(x.dim()) || size.size() != begin.size()) {
+      throw Error(ErrorCode::invalid_argument, "begin and size need a number for each dimension");
+    }
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      const auto axis = static_cast<std::int64_t>(i);
+      x = x.narrow(axis, begin[i], size[i] == -1 ? x.size(axis) - begin[i] : size[i]);
+    }
+    out[0].tensor = x;
+  };
+}
+
+/// What a strided slice picks of a shape.
+class Strides {
+ public:
+  explicit Strides(const KernelRequest& request, std::size_t first)
+      : begin_(request, first), end_(request, first + 1), stride_(request, first + 2) {
+    const Instruction& op = request.instruction;
+    begin_mask_ = integer(op, "begin_mask", 0);
+    end_mask_ = integer(op, "end_mask", 0);
+    ellipsis_mask_ = integer(op, "ellipsis_mask", 0);
+    new_axis_mask_ = integer(op, "new_axis_mask", 0);
+    shrink_mask_ = integer(op, "shrink_axis_mask", 0);
+  }
+
+  struct Pick {
+    std::int64_t first, count, stride;  ///< the stride positive: `first` is the lowest element
+    bool flipped;
+    bool dropped;  ///< a single element, without its dimension
+  };
+  struct Picks {
+    std::vector<Pick> of_axis;
+    Ints shape;  ///< of the result, new axes included
+  };
+
+  [[nodiscard]] Picks of(Inputs in, const Ints& shape) const {
+    const Ints begin = begin_.get(in), end = end_.get(in), stride = stride_.get(in);
+    std::int64_t named = 0;
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      named += has(new_axis_mask_, i) || has(ellipsis_mask_, i) ? 0 : 1;
+    }
+    Picks picks;
+    const auto keep = [&](std::int64_t size) {
+      picks.of_axis.push_back({0, size, 1, false, false});
+      picks.shape.push_back(size);
+    };
+    for (std::size_t i = 0; i < begin.size(); ++i) {
+      const std::size_t axis = picks.of_axis.size();
+      if (has(ellipsis_mask_, i)) {
+        const auto left = static_cast<std::int64_t>(shape.size() - axis) -
+                          (named - static_cast<std::int64_t>(axis));
+        for (std::int64_t k = 0; k < left; ++k) keep(shape.at(picks.of_axis.size()));
+      } else if (has(new_axis_mask_, i)) {
+        picks.shape.push_back(1);
+      } else {
+        const Pick pick = one(i, shape.at(axis), begin[i], end.at(i), stride.at(i));
+        picks.of_axis.push_back(pick);
+        if (!pick.dropped) picks.shape.push_back(pick.count);
+      }
+    }
+    while (picks.of_axis.size() < shape.size()) keep(shape[picks.of_axis.size()]);
+    return picks;
+  }
+
+  /// The view of what is picked, every dimension kept, none flipped.
+  [[nodiscard]] static Tensor view(Tensor x, const Picks& picks) {
+    for (std::size_t i = 0; i < picks.of_axis.size(); ++i) {
+      const Pick& pick = picks.of_axis[i];
+      const auto axis = static_cast<std::int64_t>(i);
+      if (pick.count == x.size(axis) && pick.stride == 1) continue;
+      x = x.slice(axis, pick.first, pick.first + (pick.count - 1) * pick.stride + 1, pick.stride);
+      if (pick.count == 0) x = x.narrow(axis, 0, 0);
+    }
+    return x;
+  }
+  [[nodiscard]] static Tensor flip(const Tensor& x, const Picks& picks) {
+    Ints axes;
+    for (std::size_t i = 0; i < picks.of_axis.size(); ++i) {
+      if (picks.of_axis[i].flipped) axes.push_back(static_cast<std::int64_t>(i));
+    }
+    return axes.empty() ? x : x.flip(axes);
+  }
+
+ private:
+  [[nodiscard]] static bool has(std::int64_t mask, std::size_t bit) {
+    return bit < 63 && ((mask >> bit) & 1) != 0;
+  }
+
+  [[nodiscard]] Pick one(std::size_t i, std::int64_t size, std::int64_t begin, std::int64_t end,
+                         std::int64_t stride) const {
+    if (stride == 0) throw Error(ErrorCode::invalid_argument, "a stride is 0");
+    if (has(shrink_mask_, i)) return {normal_axis(begin, size), 1, 1, false, true};
+    const bool back = stride < 0;
+    const std::int64_t lowest = back ? -1 : 0, highest = back ? size - 1 : size;
+    const auto limit = [&](std::int64_t at) {
+      return std::clamp(at < 0 ? at + size : at, lowest, highest);
+    };
+    const std::int64_t from = has(begin_mask_, i) ? (back ? highest : lowest) : limit(begin);
+    const std::int64_t to = has(end_mask_, i) ? (back ? lowest : highest) : limit(end);
+    const std::int64_t step = back ? -stride : stride;
+    const std::int64_t distance = back ? from - to : to - from;
+    const std::int64_t count = distance > 0 ? (distance + step - 1) / step : 0;
+    const std::int64_t first = back && count > 0 ? from - (count - 1) * step : from;
+    return {count > 0 ? first : 0, count, step, back, false};
+  }
+
+  IntsInput begin_, end_, stride_;
+  std::int64_t begin_mask_, end_mask_, ellipsis_mask_, new_axis_mask_, shrink_mask_;
+};
+
+/// (x, begin, end, strides)
+Kernel make_strided_slice(const KernelRequest& request) {
+  return [strides = Strides(request, 1)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Strides::Picks picks = strides.of(in, x.sizes().vec());
+    out[0].tensor = Strides::flip(Strides::view(x, picks), picks).reshape(picks.shape);
+  };
+}
+
+/// (shape, begin, end, strides, gradient)
+Kernel make_strided_slice_gradient(const KernelRequest& request) {
+  return [shape = IntsInput(request, 0), strides = Strides(request, 1)](KernelContext&, Inputs in,
+                                                                        Outputs out) {
+    const Tensor& gradient = tensor_at(in, 4);
+    const Ints whole = shape.get(in);
+    const Strides::Picks picks = strides.of(in, whole);
+    Ints kept;
+    for (const Strides::Pick& pick : picks.of_axis) kept.push_back(pick.count);
+    const Tensor result = at::zeros(whole, gradient.options());
+    Strides::view(result, picks).copy_(Strides::flip(gradient.reshape(kept), picks));
+    out[0].tensor = result;
+  };
+}
+
+/// Rows of `x` along `axis`, in the shape of the indices.
+Tensor gather(const KernelContext& context, const Tensor& x, const Tensor& indices,
+              std::int64_t axis) {
+  const std::int64_t along = normal_axis(axis, x.dim());
+  const Tensor picked = at::index_select(x, along, flat_indices(context, indices));
+  Ints shape = x.sizes().vec();
+  const auto at = shape.erase(shape.begin() + along);
+  shape.insert(at, indices.sizes().begin(), indices.sizes().end());
+  return picked.reshape(shape);
+}
+
+void refuse_batches(const Instruction& op) {
+  if (const std::int64_t batches = integer(op, "batch_dims", 0); batches != 0) {
+    refuse_attribute("batch_dims", std::to_string(batches));
+  }
+}
+
+/// (x, indices) of Gather and ResourceGather
+Kernel make_gather_rows(const KernelRequest& request) {
+  refuse_batches(request.instruction);
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    out[0].tensor = gather(context, tensor_at(in, 0), tensor_at(in, 1), 0);
+  };
+}
+
+/// (x, indices, axis)
+Kernel make_gather(const KernelRequest& request) {
+  refuse_batches(request.instruction);
+  return [axis = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
+    out[0].tensor = gather(context, tensor_at(in, 0), tensor_at(in, 1), axis.one(in));
+  };
+}
+
+/// Indices of `depth` dimensions each, as indices of rows of what those dimensions make up.
+Tensor linear_indices(const KernelContext& context, const Tensor& indices, const Ints& shape) {
+  const std::int64_t depth = indices.size(-1);
+  Tensor linear =
+      at::zeros(indices.sizes().slice(0, indices.dim() - 1), at::kLong).to(context.device);
+  const Tensor numbers = on_device(context, indices).to(at::kLong);
+  for (std::int64_t i = 0; i < depth; ++i) {
+    linear = linear * shape.at(static_cast<std::size_t>(i)) + numbers.select(-1, i);
+  }
+  return linear;
+}
+
+/// `shape` with its first dimensions, as many as an index has, made one.
+Ints merged_shape(const Tensor& indices, const Ints& shape) {
+  const auto depth = static_cast<std::size_t>(indices.size(-1));
+  Ints merged{1};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i < depth) {
+      merged[0] *= shape[i];
+    } else {
+      merged.push_back(shape[i]);
+    }
+  }
+  return merged;
+}
+
+/// (x, indices)
+Kernel make_gather_nd(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor &x = tensor_at(in, 0), &indices = tensor_at(in, 1);
+    const Ints shape = x.sizes().vec();
+    const Tensor rows = x.reshape(merged_shape(indices, shape));
+    out[0].tensor = gather(context, rows, linear_indices(context, indices, shape), 0);
+  };
+}
+
+/// (indices, updates, shape): where indices repeat, updates add up.
+Kernel make_scatter_nd(const KernelRequest& request) {
+  return [sizes = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor &indices = tensor_at(in, 0), &updates = tensor_at(in, 1);
+    const Ints shape = sizes.get(in);
+    const Ints merged = merged_shape(indices, shape);
+    Ints rows = merged;
+    rows[0] = -1;
+    const Tensor result = at::zeros(merged, updates.options());
+    result.index_add_(0, linear_indices(context, indices, shape).reshape({-1}),
+                      updates.reshape(rows));
+    out[0].tensor = result.reshape(shape);
+  };
+}
+
+/// (x, segments, count): sums of rows.
+Tensor sum_segments(const KernelContext& context, const Tensor& x, const Tensor& segments,
+                    std::int64_t count) {
+  Ints shape = x.sizes().vec();
+  shape.erase(shape.begin(), shape.begin() + segments.dim());
+  Ints rows = shape, result = shape;
+  rows.insert(rows.begin(), segments.numel());
+  result.insert(result.begin(), count);
+  Tensor index = flat_indices(context, segments);
+  Tensor values = x.reshape(rows);
+  // Rows of a negative segment belong to none.
+  const Tensor wanted = at::nonzero(index >= 0).reshape({-1});
+  if (wanted.numel() != index.numel()) {
+    index = at::index_select(index, 0, wanted);
+    values = at::index_select(values, 0, wanted);
+  }
+  return at::zeros(result, x.options()).index_add_(0, index, values);
+}
+
+Kernel make_unsorted_segment_sum(const KernelRequest& request) {
+  return [count = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
+    out[0].tensor = sum_segments(context, tensor_at(in, 0), tensor_at(in, 1), count.one(in));
+  };
+}
+
+Kernel make_segment_sum(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& segments = tensor_at(in, 1);
+    const std::int64_t count =
+        segments.numel() == 0 ? 0 : segments.max().item().to<std::int64_t>() + 1;
+    out[0].tensor = sum_segments(context, tensor_at(in, 0), segments, count);
+  };
+}
+
+/// (indices..., parts...): the parts' rows where the indices say; later ones win.
+Kernel make_stitch(const KernelRequest& request) {
+  const std::size_t count = request.instruction.inputs.size() / 2;
+  return [count](KernelContext& context, Inputs in, Outputs out) {
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const std::int64_t row : ints_of(tensor_at(in, i))) rows = std::max(rows, row + 1);
+    }
+    const Tensor& first = tensor_at(in, count);
+    Ints shape = first.sizes().slice(static_cast<std::size_t>(tensor_at(in, 0).dim())).vec();
+    shape.insert(shape.begin(), rows);
+    const Tensor result = at::zeros(shape, first.options());
+    for (std::size_t i = 0; i < count; ++i) {
+      Ints part = shape;
+      part[0] = -1;
+      result.index_copy_(0, flat_indices(context, tensor_at(in, i)),
+                         on_device(context, tensor_at(in, count + i)).reshape(part));
+    }
+    out[0].tensor = result;
+  };
+}
+
+/// (indices, depth, on, off)
+Kernel make_one_hot(const KernelRequest& request) {
+  const std::int64_t axis = integer(request.instruction, "axis", -1);
+  return [axis, depth = IntsInput(request, 1)](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor indices = on_device(context, tensor_at(in, 0));
+    const std::int64_t at = axis < 0 ? indices.dim() : axis;
+    Ints shape(static_cast<std::size_t>(indices.dim()) + 1, 1);
+    shape.at(static_cast<std::size_t>(at)) = -1;
+    const Tensor places = at::arange(depth.one(in), indices.options()).reshape(shape);
+    const Operands values(context, tensor_at(in, 2), tensor_at(in, 3));
+    out[0].tensor = at::where(at::eq(indices.unsqueeze(at), places), values.left, values.right);
+  };
+}
+
+/// (x, k): along the last dimension, largest first.
+Kernel make_top_k(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "index_type", at::kInt);
+  return [wanted, k = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
+    auto [values, indices] = at::topk(tensor_at(in, 0), k.one(in), -1, true, true);
+    out[0].tensor = values;
+    out[1].tensor = indices.to(wanted);
+  };
+}
+
+Tensor positions_of_true(const Tensor& x) {
+  return at::nonzero(x);
+}
+
+constexpr KernelRow kRows[] = {
+    {"DynamicStitch", make_stitch},
+    {"Gather", make_gather_rows},
+    {"GatherNd", make_gather_nd},
+    {"GatherV2", make_gather},
+    {"OneHot", make_one_hot},
+    {"ResourceGather", make_gather_rows},
+    {"ScatterNd", make_scatter_nd},
+    {"SegmentSum", make_segment_sum},
+    {"Slice", make_slice},
+    {"StridedSlice", make_strided_slice},
+    {"StridedSliceGrad", make_strided_slice_gradient},
+    {"TopKV2", make_top_k},
+    {"UnsortedSegmentSum", make_unsorted_segment_sum},
+    {"Where", make_unary<positions_of_true>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> indexing_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::tf

@@ -1,0 +1,83 @@
+// Products of matrices, and adding biases.
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/mm.h>
+
+#include "runtime/tf/support.h"
+
+namespace berth::runtime::tf {
+namespace {
+
+Kernel make_matmul(const KernelRequest& request) {
+  const bool left = integer(request.instruction, "transpose_a", 0) != 0;
+  const bool right = integer(request.instruction, "transpose_b", 0) != 0;
+  return [left, right](KernelContext&, Inputs in, Outputs out) {
+    const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
+    out[0].tensor = at::mm(left ? a.t() : a, right ? b.t() : b);
+  };
+}
+
+Kernel make_batch_matmul(const KernelRequest& request) {
+  const bool left = integer(request.instruction, "adj_x", 0) != 0;
+  const bool right = integer(request.instruction, "adj_y", 0) != 0;
+  return [left, right](KernelContext&, Inputs in, Outputs out) {
+    const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
+    out[0].tensor = at::matmul(left ? a.mH() : a, right ? b.mH() : b);
+  };
+}
+
+Kernel make_einsum(const KernelRequest& request) {
+  return [equation = text(request.instruction, "equation", "")](KernelContext&, Inputs in,
+                                                                Outputs out) {
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(tensor_at(in, i));
+    out[0].tensor = at::einsum(equation, operands);
+  };
+}
+
+bool channels_first(const Instruction& op) {
+  return text(op, "data_format", "NHWC").substr(0, 2) == "NC";
+}
+
+/// (value, bias [channels]): the channels are the last dimension, or the second.
+Kernel make_bias_add(const KernelRequest& request) {
+  return [first = channels_first(request.instruction)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor &value = tensor_at(in, 0), &bias = tensor_at(in, 1);
+    Ints shape(static_cast<std::size_t>(value.dim()), 1);
+    if (first && shape.size() > 1) {
+      shape[1] = bias.size(0);
+      out[0].tensor = value + bias.view(shape);
+    } else {
+      out[0].tensor = value + bias;
+    }
+  };
+}
+
+Kernel make_bias_gradient(const KernelRequest& request) {
+  return [first = channels_first(request.instruction)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& gradient = tensor_at(in, 0);
+    const std::int64_t channels = first && gradient.dim() > 1 ? 1 : gradient.dim() - 1;
+    Ints others;
+    for (std::int64_t i = 0; i < gradient.dim(); ++i) {
+      if (i != channels) others.push_back(i);
+    }
+    out[0].tensor = others.empty() ? gradient : gradient.sum(others);
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"BatchMatMul", make_batch_matmul},
+    {"BatchMatMulV2", make_batch_matmul},
+    {"BiasAdd", make_bias_add},
+    {"BiasAddGrad", make_bias_gradient},
+    {"Einsum", make_einsum},
+    {"MatMul", make_matmul},
+};
+
+}  // namespace
+
+std::span<const KernelRow> product_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::tf

@@ -1,0 +1,145 @@
+// Sums and the like over dimensions, and along one.
+#include <ATen/ops/all.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/argmin.h>
+#include <ATen/ops/cumprod.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/prod.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "berth/error.h"
+#include "runtime/tf/support.h"
+
+namespace berth::runtime::tf {
+namespace {
+
+/// `axes` distinct, ascending and not empty.
+using Reduction = Tensor (*)(const Tensor& x, const Ints& axes, bool keep);
+
+Tensor sum(const Tensor& x, const Ints& axes, bool keep) {
+  return at::sum(x, axes, keep, x.scalar_type());
+}
+
+Tensor mean(const Tensor& x, const Ints& axes, bool keep) {
+  if (x.is_floating_point() || x.is_complex()) return x.mean(axes, keep);
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes) count *= x.size(axis);
+  return at::sum(x, axes, keep, x.scalar_type()).div(count, "trunc");
+}
+
+Tensor largest(const Tensor& x, const Ints& axes, bool keep) {
+  return at::amax(x, axes, keep);
+}
+Tensor smallest(const Tensor& x, const Ints& axes, bool keep) {
+  return at::amin(x, axes, keep);
+}
+
+template <class Step>
+Tensor one_by_one(Tensor x, const Ints& axes, const Step& step) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) x = step(x, *axis);
+  return x;
+}
+
+Tensor product(const Tensor& x, const Ints& axes, bool keep) {
+  return one_by_one(x, axes, [&](const Tensor& y, std::int64_t axis) {
+    return at::prod(y, axis, keep, x.scalar_type());
+  });
+}
+Tensor all(const Tensor& x, const Ints& axes, bool keep) {
+  return one_by_one(x, axes,
+                    [&](const Tensor& y, std::int64_t axis) { return at::all(y, axis, keep); });
+}
+Tensor any(const Tensor& x, const Ints& axes, bool keep) {
+  return one_by_one(x, axes,
+                    [&](const Tensor& y, std::int64_t axis) { return at::any(y, axis, keep); });
+}
+
+/// (x, axes)
+template <Reduction reduction>
+Kernel make_reduction(const KernelRequest& request) {
+  const bool keep = integer(request.instruction, "keep_dims", 0) != 0;
+  return [keep, axes = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Ints over = normal_axes(axes.get(in), x.dim());
+    out[0].tensor = over.empty() ? x : reduction(x, over, keep);
+  };
+}
+
+Kernel make_half_square(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    const Tensor flat = tensor_at(in, 0).reshape({-1});
+    out[0].tensor = at::dot(flat, flat) * 0.5;
+  };
+}
+
+Tensor position_of_largest(const Tensor& x, std::int64_t axis) {
+  return at::argmax(x, axis);
+}
+Tensor position_of_smallest(const Tensor& x, std::int64_t axis) {
+  return at::argmin(x, axis);
+}
+
+/// (x, axis)
+template <Tensor (*function)(const Tensor&, std::int64_t)>
+Kernel make_position(const KernelRequest& request) {
+  const at::ScalarType wanted = type(request.instruction, "output_type", at::kLong);
+  return [wanted, axis = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor = function(x, normal_axis(axis.one(in), x.dim())).to(wanted);
+  };
+}
+
+Tensor running_sum(const Tensor& x, std::int64_t axis) {
+  return at::cumsum(x, axis, x.scalar_type());
+}
+Tensor running_product(const Tensor& x, std::int64_t axis) {
+  return at::cumprod(x, axis, x.scalar_type());
+}
+
+/// (x, axis). An exclusive one begins with `neutral` and leaves the last element out.
+template <Tensor (*function)(const Tensor&, std::int64_t), int neutral>
+Kernel make_running(const KernelRequest& request) {
+  const bool exclusive = integer(request.instruction, "exclusive", 0) != 0;
+  const bool reverse = integer(request.instruction, "reverse", 0) != 0;
+  return
+      [exclusive, reverse, input = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
+        Tensor x = tensor_at(in, 0);
+        const std::int64_t axis = normal_axis(input.one(in), x.dim());
+        if (reverse) x = x.flip({axis});
+        Tensor result = function(x, axis);
+        if (exclusive && x.size(axis) > 0) {
+          const Tensor all_but_last = result.narrow(axis, 0, x.size(axis) - 1);
+          result = at::zeros_like(x).add_(neutral);
+          result.narrow(axis, 1, x.size(axis) - 1).copy_(all_but_last);
+        }
+        out[0].tensor = reverse ? result.flip({axis}) : result;
+      };
+}
+
+constexpr KernelRow kRows[] = {
+    {"All", make_reduction<all>},
+    {"Any", make_reduction<any>},
+    {"ArgMax", make_position<position_of_largest>},
+    {"ArgMin", make_position<position_of_smallest>},
+    {"Cumprod", make_running<running_product, 1>},
+    {"Cumsum", make_running<running_sum, 0>},
+    {"L2Loss", make_half_square},
+    {"Max", make_reduction<largest>},
+    {"Mean", make_reduction<mean>},
+    {"Min", make_reduction<smallest>},
+    {"Prod", make_reduction<product>},
+    {"Sum", make_reduction<sum>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> reduction_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::tf

@@ -1,0 +1,208 @@
+#include "runtime/tf/variables.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "berth/error.h"
+#include "runtime/tensors.h"
+
+namespace berth::runtime::tf {
+
+const Tensor& writable(Inputs in, std::size_t i) {
+  const Tensor& variable = tensor_at(in, i);
+  // Tensor's own count is of references; that of its storage, of tensors on the same memory.
+  if (variable.storage().use_count() > 1 || !variable.is_contiguous()) {
+    variable.set_data(variable.clone(at::MemoryFormat::Contiguous));
+  }
+  return variable;
+}
+
+namespace {
+
+/// How a variable begins; drawn numbers are the same on every device.
+struct Beginning {
+  explicit Beginning(const Instruction& op) : shape(integers(op, "shape")) {
+    element = type(op, "dtype", at::kFloat);
+    if (const auto* value = op.attribute<TensorContent>("initial_value")) {
+      content = make_tensor(*value);
+    }
+    if (const auto* limits = op.attribute<std::vector<double>>("initial_uniform")) {
+      uniform = true;
+      first = limits->at(0);
+      second = limits->at(1);
+    }
+    if (const auto* moments = op.attribute<std::vector<double>>("initial_normal")) {
+      first = moments->at(0);
+      second = moments->at(1);
+    }
+    for (const std::int64_t size : shape) {
+      if (size < 0) refuse_attribute("shape", "not known");
+    }
+  }
+
+  [[nodiscard]] Tensor make(at::Device device, std::uint64_t seed) const {
+    // The variable's memory is its own: it will be written.
+    if (content.defined() && (content.dim() > 0 || shape.empty())) {
+      return content.to(at::kCPU, element, false, true).reshape(shape).to(device);
+    }
+    if (content.defined()) return at::full(shape, content.item(), element).to(device);
+    if (!at::isFloatingType(element)) return at::zeros(shape, element).to(device);
+    const Tensor drawn = at::empty(shape, at::kFloat);
+    const at::Generator generator = at::detail::createCPUGenerator(seed);
+    if (uniform) {
+      drawn.uniform_(first, second, generator);
+    } else {
+      drawn.normal_(first, second, generator);
+    }
+    return drawn.to(device, element);
+  }
+
+  Ints shape;
+  at::ScalarType element;
+  Tensor content;
+  bool uniform = false;
+  // Without an initializer: small, so that sums over thousands of them stay finite.
+  double first = 0, second = 0.02;
+};
+
+Kernel make_variable(const KernelRequest& request) {
+  return [beginning = Beginning(request.instruction), name = request.instruction.name](
+             KernelContext& context, Inputs, Outputs out) {
+    Value& variable = context.state->variables[name];
+    if (!variable.present()) variable.tensor = beginning.make(context.device, context.seed);
+    out[0] = variable;
+  };
+}
+
+/// The value as it is now.
+Kernel make_read(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = in[0].tensor.defined() ? in[0].tensor.alias() : Tensor();
+    out[0].structure = in[0].structure;
+  };
+}
+
+void check_shape(const Tensor& variable, const Tensor& value) {
+  if (variable.sizes() == value.sizes()) return;
+  throw Error(ErrorCode::invalid_argument,
+              "a variable keeps its shape while it is executed, and is given another");
+}
+
+/// (reference, value). References go out where the type has an output.
+template <void (*change)(const Tensor& variable, const Tensor& value)>
+Kernel make_change(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& variable = writable(in, 0);
+    const Tensor& value = tensor_at(in, 1);
+    check_shape(variable, value);
+    change(variable, on_device(context, value));
+    if (!out.empty()) out[0] = in[0];
+  };
+}
+
+void assign(const Tensor& variable, const Tensor& value) {
+  variable.copy_(value);
+}
+void add(const Tensor& variable, const Tensor& value) {
+  variable.add_(value);
+}
+void subtract(const Tensor& variable, const Tensor& value) {
+  variable.sub_(value);
+}
+
+/// (reference, indices, rows)
+template <void (*change)(const Tensor& variable, const Tensor& indices, const Tensor& rows)>
+Kernel make_scatter(const KernelRequest& /*request*/) {
+  return [](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& variable = writable(in, 0);
+    const Tensor indices = on_device(context, tensor_at(in, 1)).reshape({-1}).to(at::kLong);
+    Ints shape = variable.sizes().vec();
+    shape.at(0) = indices.numel();
+    const Tensor& updates = tensor_at(in, 2);
+    const Tensor rows = updates.dim() == 0 ? updates.expand(shape) : updates.reshape(shape);
+    change(variable, indices, on_device(context, rows));
+    if (!out.empty()) out[0] = in[0];
+  };
+}
+
+void scatter_update(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
+  variable.index_copy_(0, indices, rows);
+}
+void scatter_add(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
+  variable.index_add_(0, indices, rows);
+}
+void scatter_subtract(const Tensor& variable, const Tensor& indices, const Tensor& rows) {
+  variable.index_add_(0, indices, rows, -1);
+}
+
+/// It waits and says nothing.
+Kernel make_nothing(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs, Outputs) {};
+}
+
+/// Variables begin when they are first read.
+Kernel make_is_initialized(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::full({}, in[0].present(), at::kBool);
+  };
+}
+
+/// (condition, what to print)
+Kernel make_assert(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs) {
+    if (!tensor_at(in, 0).item().to<bool>()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "the condition that the model asserts does not hold; check what it is fed");
+    }
+  };
+}
+
+/// Outputs are inputs, one by one.
+Kernel make_all_same(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    for (std::size_t i = 0; i < out.size() && i < in.size(); ++i) out[i] = in[i];
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"Assert", make_assert},
+    {"Assign", make_change<assign>},
+    {"AssignAdd", make_change<add>},
+    {"AssignAddVariableOp", make_change<add>},
+    {"AssignSub", make_change<subtract>},
+    {"AssignSubVariableOp", make_change<subtract>},
+    {"AssignVariableOp", make_change<assign>},
+    {"CheckNumerics", make_same},
+    {"ControlTrigger", make_nothing},
+    {"EnsureShape", make_same},
+    {"Identity", make_read},
+    {"IdentityN", make_all_same},
+    {"IsVariableInitialized", make_is_initialized},
+    {"NoOp", make_nothing},
+    {"PlaceholderWithDefault", make_same},
+    {"PreventGradient", make_same},
+    {"ReadVariableOp", make_read},
+    {"RefIdentity", make_same},
+    {"ResourceScatterAdd", make_scatter<scatter_add>},
+    {"ResourceScatterSub", make_scatter<scatter_subtract>},
+    {"ResourceScatterUpdate", make_scatter<scatter_update>},
+    {"ScatterAdd", make_scatter<scatter_add>},
+    {"ScatterSub", make_scatter<scatter_subtract>},
+    {"ScatterUpdate", make_scatter<scatter_update>},
+    {"Snapshot", make_same},
+    {"StopGradient", make_same},
+    {"VarHandleOp", make_variable},
+    {"VarIsInitializedOp", make_is_initialized},
+    {"Variable", make_variable},
+    {"VariableV2", make_variable},
+};
+
+}  // namespace
+
+std::span<const KernelRow> variable_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::tf

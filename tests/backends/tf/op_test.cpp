@@ -1,0 +1,200 @@
+// Every kernel of TensorFlow's ops against what TensorFlow computed; see make_cases.py.
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <set>
+
+#include "frontends/tf/text_graph.h"
+#include "step.h"
+#include "support/data.h"
+#include "support/expect_error.h"
+
+namespace berth::runtime {
+namespace {
+
+using tf_frontend::attr;
+using tf_frontend::integers;
+using tf_frontend::kFloats;
+using tf_frontend::node;
+using tf_frontend::placeholder;
+using tf_frontend::shape;
+
+/// Elements in f32 and f64 may differ by this much, relative to their size where it is above 1:
+/// sums of some hundred products in another order. All other types agree exactly.
+double tolerance_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return 2e-5;
+    case at::kDouble:
+      return 1e-12;
+    default:
+      return 0;
+  }
+}
+
+const std::filesystem::path& cases_path() {
+  static const std::filesystem::path path = test::source_path("tests/backends/tf/op_cases.pb.gz");
+  return path;
+}
+
+/// "12/expected_after_0" -> {"12/after_0", 0}, "12/expected_3" -> {"12/op", 3}
+std::pair<std::string, std::size_t> computed_by(const std::string& expected) {
+  const std::string case_number = expected.substr(0, expected.find('/') + 1);
+  const std::string index = expected.substr(expected.rfind('_') + 1);
+  if (expected.find("expected_after_") != std::string::npos) {
+    return {case_number + "after_" + index, 0};
+  }
+  return {case_number + "op", std::stoul(index)};
+}
+
+/// Outputs whose content TensorFlow leaves open: what a fused op keeps for its own gradient, and
+/// gives beside it.
+bool is_open(const std::string& type, std::size_t port) {
+  if (type == "FusedBatchNormV3") return port == 5;
+  return type.starts_with("FusedBatchNormGrad") && port >= 3;
+}
+
+int compare(const Stepper& stepper) {
+  int compared = 0;
+  for (const Instruction& each : stepper.program().instructions) {
+    if (each.name.find("/expected_") == std::string::npos) continue;
+    const auto [op, port] = computed_by(each.name);
+    const auto id = stepper.program().graph->find_op(op);
+    REQUIRE(id.has_value());
+    const std::string& type = stepper.program().graph->op_type(*id);
+    if (is_open(type, port)) continue;
+    const at::Tensor expected = stepper.value(each.name);
+    const at::Tensor actual = stepper.value(op, port);
+    const double apart = difference(actual, expected);
+    CHECK_MESSAGE(apart <= tolerance_of(expected), type, " of ", op, ":", port, " differs by ",
+                  apart);
+    ++compared;
+  }
+  return compared;
+}
+
+TEST_CASE("kernels compute what TensorFlow computes, and again in the next step") {
+  Stepper stepper(load_tf(cases_path(), {"all"}));
+  for (int step = 0; step < 2; ++step) {
+    CAPTURE(step);
+    stepper.run();
+    const int compared = compare(stepper);
+    CHECK(compared > 600);
+    if (step == 0) MESSAGE(compared, " outputs as TensorFlow has them");
+  }
+}
+
+// Their numbers are not TensorFlow's; the tests below look at them.
+const std::set<std::string> kRandom = {"RandomStandardNormal", "RandomUniform", "RandomUniformInt",
+                                       "TruncatedNormal"};
+
+TEST_CASE("every kernel has a case") {
+  const auto program = load_tf(cases_path(), {"all"});
+  std::set<std::string> seen;
+  for (const Instruction& each : program->instructions) seen.insert(each.type);
+  for (const auto& [type, maker] : tf_kernels().makers()) {
+    // The same op by its name of 2015.
+    if (type == "Variable") continue;
+    CHECK_MESSAGE((seen.contains(type) || kRandom.contains(type)), "no case for ", type);
+  }
+  MESSAGE(tf_kernels().makers().size(), " op types have kernels");
+}
+
+const std::string kFloat = attr("dtype", "type: DT_FLOAT");
+
+/// A program written as text.
+Stepper stepper_of(const std::string& text, const std::vector<std::string>& fetches) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "graph.pbtxt", text);
+  return Stepper(load_tf(folder / "graph.pbtxt", fetches));
+}
+
+TEST_CASE("random numbers follow their distribution, and the seed alone") {
+  std::string text = integers("shape", {50, 200}) + integers("least", {-3}, true) +
+                     integers("limit", {5}, true) +
+                     node("whole", "RandomUniformInt", "shape least limit",
+                          attr("Tout", "type: DT_INT32") + attr("T", "type: DT_INT32"));
+  for (const char* type : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
+    text += node(type, type, "shape", kFloat + attr("T", "type: DT_INT32"));
+  }
+  const std::vector<std::string> all = {"RandomUniform", "RandomStandardNormal", "TruncatedNormal",
+                                        "whole"};
+  Stepper first = stepper_of(text, all), second = stepper_of(text, all);
+  first.run();
+  second.run();
+  struct Expected {
+    const char* op;
+    double mean, deviation, least, most;
+  };
+  // 10,000 numbers: three standard errors of a mean are 0.03 deviations.
+  for (const Expected& each :
+       {Expected{"RandomUniform", 0.5, 0.2887, 0, 1}, Expected{"RandomStandardNormal", 0, 1, -9, 9},
+        Expected{"TruncatedNormal", 0, 0.8796, -2, 2}, Expected{"whole", 0.5, 2.291, -3, 4}}) {
+    CAPTURE(each.op);
+    const at::Tensor numbers = first.value(each.op).to(at::kDouble);
+    CHECK(numbers.sizes().vec() == std::vector<std::int64_t>{50, 200});
+    CHECK(numbers.mean().item().toDouble() ==
+          doctest::Approx(each.mean).epsilon(0.03 * each.deviation));
+    CHECK(numbers.std().item().toDouble() == doctest::Approx(each.deviation).epsilon(0.03));
+    CHECK(numbers.min().item().toDouble() >= each.least);
+    CHECK(numbers.max().item().toDouble() <= each.most);
+    CHECK(difference(first.value(each.op), second.value(each.op)) == 0);
+  }
+}
+
+TEST_CASE("a value that was read stays what it was when the variable changes") {
+  for (const bool reference : {true, false}) {
+    CAPTURE(reference);
+    const std::string read = reference ? "Identity" : "ReadVariableOp";
+    const std::string change = reference ? "AssignAdd" : "AssignAddVariableOp";
+    const std::string types = kFloats + kFloat;
+    const std::string text =
+        node("v", reference ? "VariableV2" : "VarHandleOp", "", kFloat + shape("shape", {3})) +
+        node("before", read, "v", types) + node("change", change, "v before ^before", types) +
+        node("after", read, "v ^change", types) + node("again", "Neg", "before ^after", kFloats);
+    Stepper stepper = stepper_of(text, {"before", "after", "again"});
+    stepper.run();
+    const at::Tensor before = stepper.value("before");
+    CHECK(difference(stepper.value("after"), before * 2) == 0);
+    CHECK(difference(stepper.value("again"), -before) == 0);
+    CHECK(difference(stepper.state.variables.at("v").tensor, before * 2) == 0);
+    // The next step goes on from there.
+    stepper.run();
+    CHECK(difference(stepper.value("before"), before * 2) == 0);
+  }
+}
+
+TEST_CASE("variables without an initializer begin small, the same each time, and not all equal") {
+  const std::string text =
+      node("v", "VariableV2", "", kFloat + shape("shape", {40, 50})) +
+      node("w", "VariableV2", "", attr("dtype", "type: DT_INT64") + shape("shape", {})) +
+      node("read", "Identity", "v", kFloats) +
+      node("count", "Identity", "w", attr("T", "type: DT_INT64"));
+  Stepper first = stepper_of(text, {"read", "count"}), second = stepper_of(text, {"read", "count"});
+  first.run();
+  second.run();
+  const at::Tensor values = first.value("read");
+  CHECK(values.abs().max().item().toDouble() < 0.2);
+  CHECK(values.std().item().toDouble() > 0.01);
+  CHECK(difference(values, second.value("read")) == 0);
+  CHECK(first.value("count").item().toLong() == 0);
+}
+
+TEST_CASE("what a kernel cannot do is refused while loading, by the attribute's name") {
+  const std::string text =
+      placeholder("x", {1, 2, 2, 4}) +
+      node("y", "MaxPool", "x",
+           kFloats + attr("ksize", "list { i: 1 i: 1 i: 1 i: 2 }") +
+               attr("strides", "list { i: 1 i: 1 i: 1 i: 2 }") + attr("padding", "s: 'VALID'"));
+  const test::TemporaryFolder folder;
+  write_file(folder / "graph.pbtxt", text);
+  const auto program = load_tf(folder / "graph.pbtxt", {"y"});
+  const Instruction& pool =
+      program->instructions[static_cast<std::size_t>(*program->graph->find_op("y"))];
+  test::expect_error(ErrorCode::unsupported, {"strides"}, [&] {
+    static_cast<void>(tf_kernels().find("MaxPool")({*program, pool, tf_kernels()}));
+  });
+}
+
+}  // namespace
+}  // namespace berth::runtime
