@@ -83,6 +83,7 @@ class Maker {
     Instruction& instruction = begin(op_of(id));
     try {
       add_attributes(instruction, from);
+      add_weights(from, instruction);
     } catch (const Error& refusal) {
       if (refusal.code() != ErrorCode::unsupported) throw;
       instruction.obstacle = refusal.what();
@@ -100,7 +101,6 @@ class Maker {
       made_->inputs.push_back(op_of(id));
       made_->input_names.push_back(readable(from.name));
     }
-    add_weights(from, instruction);
   }
 
   /// Weights it reads.

@@ -134,7 +134,7 @@ TensorContent read_content(std::string_view bytes, const WireSource& source, std
   content.shape = value.dims;
   Contents contents = read_raw(bytes, source);
   // A shape alone, with nothing behind it, may ask for more than any machine holds.
-  constexpr std::size_t kMostSpelledOut = std::size_t{1} << 34;
+  constexpr std::size_t kMostSpelledOut = std::size_t{1} << 30;
   if (content.dtype == DType::string) {
     refuse_excess(contents.texts.size());
     content.texts = std::move(contents.texts);

@@ -159,6 +159,8 @@ TEST_CASE("broken graphs load or are refused, and take their devices where they 
         text_to_binary(text, MessageKind::graph, "seed")));
     const auto load = [&](const std::filesystem::path& path) {
       const auto graph = frontend.load(path, {}).graph;
+      const auto program = frontend.load_program(path, {}).program;
+      CHECK(program->graph->op_count() == graph->op_count());
       constexpr int kEvery = 8;  // writing waits for the disk
       if (graph->op_count() % kEvery != 0) return;
       const Placement placement(static_cast<std::size_t>(graph->op_count()), 0);

@@ -121,8 +121,11 @@ Kernel make_leaky_relu(const KernelRequest& request) {
 
 Kernel make_cast(const KernelRequest& request) {
   const at::ScalarType wanted = type(request.instruction, "DstT", at::kFloat);
-  return [wanted](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = tensor_at(in, 0).to(wanted);
+  // The host keeps whole numbers only.
+  const bool moves = at::isFloatingType(wanted);
+  return [wanted, moves](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor = x.to(moves ? context.device : x.device(), wanted);
   };
 }
 

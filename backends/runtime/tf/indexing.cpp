@@ -16,8 +16,9 @@
 namespace berth::runtime::tf {
 namespace {
 
-Tensor flat_indices(const KernelContext& context, const Tensor& indices) {
-  return on_device(context, indices).reshape({-1}).to(at::kLong);
+/// As one row, beside the tensor they point into: that may be one of the host's.
+Tensor flat_indices(const Tensor& indices, const Tensor& target) {
+  return indices.reshape({-1}).to(target.device(), at::kLong);
 }
 
 /// (x, begin, size): -1 is what is left.
@@ -160,10 +161,9 @@ Kernel make_strided_slice_gradient(const KernelRequest& request) {
 }
 
 /// Rows of `x` along `axis`, in the shape of the indices.
-Tensor gather(const KernelContext& context, const Tensor& x, const Tensor& indices,
-              std::int64_t axis) {
+Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis) {
   const std::int64_t along = normal_axis(axis, x.dim());
-  const Tensor picked = at::index_select(x, along, flat_indices(context, indices));
+  const Tensor picked = at::index_select(x, along, flat_indices(indices, x));
   Ints shape = x.sizes().vec();
   const auto at = shape.erase(shape.begin() + along);
   shape.insert(at, indices.sizes().begin(), indices.sizes().end());
@@ -179,26 +179,24 @@ void refuse_batches(const Instruction& op) {
 /// (x, indices) of Gather and ResourceGather
 Kernel make_gather_rows(const KernelRequest& request) {
   refuse_batches(request.instruction);
-  return [](KernelContext& context, Inputs in, Outputs out) {
-    out[0].tensor = gather(context, tensor_at(in, 0), tensor_at(in, 1), 0);
+  return [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = gather(tensor_at(in, 0), tensor_at(in, 1), 0);
   };
 }
 
 /// (x, indices, axis)
 Kernel make_gather(const KernelRequest& request) {
   refuse_batches(request.instruction);
-  return [axis = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
-    out[0].tensor = gather(context, tensor_at(in, 0), tensor_at(in, 1), axis.one(in));
+  return [axis = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = gather(tensor_at(in, 0), tensor_at(in, 1), axis.one(in));
   };
 }
 
 /// Indices of `depth` dimensions each, as indices of rows of what those dimensions make up.
-Tensor linear_indices(const KernelContext& context, const Tensor& indices, const Ints& shape) {
-  const std::int64_t depth = indices.size(-1);
-  Tensor linear =
-      at::zeros(indices.sizes().slice(0, indices.dim() - 1), at::kLong).to(context.device);
-  const Tensor numbers = on_device(context, indices).to(at::kLong);
-  for (std::int64_t i = 0; i < depth; ++i) {
+Tensor linear_indices(const Tensor& indices, const Ints& shape) {
+  const Tensor numbers = indices.to(at::kLong);
+  Tensor linear = at::zeros(indices.sizes().slice(0, indices.dim() - 1), numbers.options());
+  for (std::int64_t i = 0; i < indices.size(-1); ++i) {
     linear = linear * shape.at(static_cast<std::size_t>(i)) + numbers.select(-1, i);
   }
   return linear;
@@ -220,38 +218,37 @@ Ints merged_shape(const Tensor& indices, const Ints& shape) {
 
 /// (x, indices)
 Kernel make_gather_nd(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
+  return [](KernelContext&, Inputs in, Outputs out) {
     const Tensor &x = tensor_at(in, 0), &indices = tensor_at(in, 1);
     const Ints shape = x.sizes().vec();
     const Tensor rows = x.reshape(merged_shape(indices, shape));
-    out[0].tensor = gather(context, rows, linear_indices(context, indices, shape), 0);
+    out[0].tensor = gather(rows, linear_indices(indices, shape), 0);
   };
 }
 
 /// (indices, updates, shape): where indices repeat, updates add up.
 Kernel make_scatter_nd(const KernelRequest& request) {
-  return [sizes = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
+  return [sizes = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
     const Tensor &indices = tensor_at(in, 0), &updates = tensor_at(in, 1);
     const Ints shape = sizes.get(in);
     const Ints merged = merged_shape(indices, shape);
     Ints rows = merged;
     rows[0] = -1;
     const Tensor result = at::zeros(merged, updates.options());
-    result.index_add_(0, linear_indices(context, indices, shape).reshape({-1}),
+    result.index_add_(0, flat_indices(linear_indices(indices, shape), updates),
                       updates.reshape(rows));
     out[0].tensor = result.reshape(shape);
   };
 }
 
 /// (x, segments, count): sums of rows.
-Tensor sum_segments(const KernelContext& context, const Tensor& x, const Tensor& segments,
-                    std::int64_t count) {
+Tensor sum_segments(const Tensor& x, const Tensor& segments, std::int64_t count) {
   Ints shape = x.sizes().vec();
   shape.erase(shape.begin(), shape.begin() + segments.dim());
   Ints rows = shape, result = shape;
   rows.insert(rows.begin(), segments.numel());
   result.insert(result.begin(), count);
-  Tensor index = flat_indices(context, segments);
+  Tensor index = flat_indices(segments, x);
   Tensor values = x.reshape(rows);
   // Rows of a negative segment belong to none.
   const Tensor wanted = at::nonzero(index >= 0).reshape({-1});
@@ -263,24 +260,24 @@ Tensor sum_segments(const KernelContext& context, const Tensor& x, const Tensor&
 }
 
 Kernel make_unsorted_segment_sum(const KernelRequest& request) {
-  return [count = IntsInput(request, 2)](KernelContext& context, Inputs in, Outputs out) {
-    out[0].tensor = sum_segments(context, tensor_at(in, 0), tensor_at(in, 1), count.one(in));
+  return [count = IntsInput(request, 2)](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = sum_segments(tensor_at(in, 0), tensor_at(in, 1), count.one(in));
   };
 }
 
 Kernel make_segment_sum(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
+  return [](KernelContext&, Inputs in, Outputs out) {
     const Tensor& segments = tensor_at(in, 1);
     const std::int64_t count =
         segments.numel() == 0 ? 0 : segments.max().item().to<std::int64_t>() + 1;
-    out[0].tensor = sum_segments(context, tensor_at(in, 0), segments, count);
+    out[0].tensor = sum_segments(tensor_at(in, 0), segments, count);
   };
 }
 
 /// (indices..., parts...): the parts' rows where the indices say; later ones win.
 Kernel make_stitch(const KernelRequest& request) {
   const std::size_t count = request.instruction.inputs.size() / 2;
-  return [count](KernelContext& context, Inputs in, Outputs out) {
+  return [count](KernelContext&, Inputs in, Outputs out) {
     std::int64_t rows = 0;
     for (std::size_t i = 0; i < count; ++i) {
       for (const std::int64_t row : ints_of(tensor_at(in, i))) rows = std::max(rows, row + 1);
@@ -292,8 +289,8 @@ Kernel make_stitch(const KernelRequest& request) {
     for (std::size_t i = 0; i < count; ++i) {
       Ints part = shape;
       part[0] = -1;
-      result.index_copy_(0, flat_indices(context, tensor_at(in, i)),
-                         on_device(context, tensor_at(in, count + i)).reshape(part));
+      result.index_copy_(0, flat_indices(tensor_at(in, i), result),
+                         tensor_at(in, count + i).to(result.device()).reshape(part));
     }
     out[0].tensor = result;
   };

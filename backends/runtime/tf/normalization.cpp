@@ -96,9 +96,9 @@ Kernel make_cross_entropy(const KernelRequest& /*request*/) {
 
 /// (logits [batch, classes], labels [batch]). Outputs: loss [batch], gradient.
 Kernel make_sparse_cross_entropy(const KernelRequest& /*request*/) {
-  return [](KernelContext& context, Inputs in, Outputs out) {
+  return [](KernelContext&, Inputs in, Outputs out) {
     const Tensor logs = at::log_softmax(tensor_at(in, 0), -1);
-    const Tensor labels = on_device(context, tensor_at(in, 1)).to(at::kLong).unsqueeze(-1);
+    const Tensor labels = tensor_at(in, 1).to(logs.device(), at::kLong).unsqueeze(-1);
     out[0].tensor = logs.gather(-1, labels).squeeze(-1).neg_();
     const Tensor gradient = logs.exp();
     out[1].tensor =

@@ -119,10 +119,6 @@ Operands::Operands(const KernelContext& context, const Tensor& a, const Tensor& 
   if (right.dim() > 0) right = on_device(context, right);
 }
 
-Kernel make_same(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) { out[0] = in[0]; };
-}
-
 // --- images --------------------------------------------------------------------------------------
 
 Sliding::Sliding(const Instruction& op) {

@@ -110,9 +110,6 @@ template <auto function>
   };
 }
 
-/// The first input is the output.
-[[nodiscard]] Kernel make_same(const KernelRequest& request);
-
 // --- images --------------------------------------------------------------------------------------
 
 /// How a window slides over images. Kernels see them as [batch, channels, height, width], which for

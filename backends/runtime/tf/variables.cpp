@@ -76,12 +76,28 @@ Kernel make_variable(const KernelRequest& request) {
   };
 }
 
-/// The value as it is now.
+/// The first input is the output.
+Kernel make_same(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) { out[0] = in[0]; };
+}
+
+/// The variable's value as it is now.
 Kernel make_read(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = in[0].tensor.defined() ? in[0].tensor.alias() : Tensor();
-    out[0].structure = in[0].structure;
-  };
+  return [](KernelContext&, Inputs in, Outputs out) { out[0].tensor = tensor_at(in, 0).alias(); };
+}
+
+bool gives_reference(std::string_view type) {
+  return type.starts_with("Variable") || type.starts_with("Assign") || type.starts_with("Apply") ||
+         type == "ScatterAdd" || type == "ScatterSub" || type == "ScatterUpdate" ||
+         type == "RefIdentity";
+}
+
+/// Of what is no reference the value is the same tensor, and costs nothing.
+Kernel make_identity(const KernelRequest& request) {
+  const Graph& graph = *request.program.graph;
+  const OpId producer = graph.producer(request.instruction.inputs.at(0));
+  const bool reference = producer != kNoOp && gives_reference(graph.op_type(producer));
+  return reference ? make_read(request) : make_same(request);
 }
 
 void check_shape(const Tensor& variable, const Tensor& value) {
@@ -174,15 +190,15 @@ constexpr KernelRow kRows[] = {
     {"AssignSub", make_change<subtract>},
     {"AssignSubVariableOp", make_change<subtract>},
     {"AssignVariableOp", make_change<assign>},
-    {"CheckNumerics", make_same},
+    {"CheckNumerics", make_identity},
     {"ControlTrigger", make_nothing},
-    {"EnsureShape", make_same},
-    {"Identity", make_read},
+    {"EnsureShape", make_identity},
+    {"Identity", make_identity},
     {"IdentityN", make_all_same},
     {"IsVariableInitialized", make_is_initialized},
     {"NoOp", make_nothing},
-    {"PlaceholderWithDefault", make_same},
-    {"PreventGradient", make_same},
+    {"PlaceholderWithDefault", make_identity},
+    {"PreventGradient", make_identity},
     {"ReadVariableOp", make_read},
     {"RefIdentity", make_same},
     {"ResourceScatterAdd", make_scatter<scatter_add>},
@@ -191,8 +207,8 @@ constexpr KernelRow kRows[] = {
     {"ScatterAdd", make_scatter<scatter_add>},
     {"ScatterSub", make_scatter<scatter_subtract>},
     {"ScatterUpdate", make_scatter<scatter_update>},
-    {"Snapshot", make_same},
-    {"StopGradient", make_same},
+    {"Snapshot", make_identity},
+    {"StopGradient", make_identity},
     {"VarHandleOp", make_variable},
     {"VarIsInitializedOp", make_is_initialized},
     {"Variable", make_variable},
