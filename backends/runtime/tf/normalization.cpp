@@ -1,11 +1,11 @@
 // Batch normalization, softmax, and the losses that contain one.
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "runtime/tf/support.h"
 
@@ -25,9 +25,10 @@ struct Normalization {
   double factor;  ///< of the new statistics in the running ones
 };
 
-/// Running statistics as this step leaves them; what they were counts where the factor is not 1.
+/// Running statistics for this step to change; what they were counts where the factor is not 1, and
+/// otherwise is multiplied by 0, so that it must be finite.
 Tensor running(const Tensor& before, const Tensor& scale, double factor) {
-  return factor == 1 ? at::empty_like(scale) : before.clone();
+  return factor == 1 ? at::zeros_like(scale) : before.clone();
 }
 
 /// (images, scale, offset, mean, variance). Outputs: the images, mean and variance for the running

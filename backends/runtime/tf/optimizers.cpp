@@ -7,11 +7,19 @@
 namespace berth::runtime::tf {
 namespace {
 
+struct Choices {
+  explicit Choices(const Instruction& op)
+      : nesterov(integer(op, "use_nesterov", 0) != 0),
+        update_slots(integer(op, "update_slots", 1) != 0) {}
+  bool nesterov;
+  bool update_slots;
+};
+
 /// A kernel whose first `changed` inputs are variables. References go out where the type has an
 /// output.
-template <int changed, void (*update)(const Instruction&, Inputs)>
+template <int changed, void (*update)(const Choices&, Inputs)>
 Kernel make_update(const KernelRequest& request) {
-  return [&op = request.instruction](KernelContext& context, Inputs in, Outputs out) {
+  return [choices = Choices(request.instruction)](KernelContext& context, Inputs in, Outputs out) {
     std::vector<Value> here(in.begin(), in.end());
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (i < changed) {
@@ -20,26 +28,22 @@ Kernel make_update(const KernelRequest& request) {
         here[i].tensor = on_device(context, tensor_at(in, i));
       }
     }
-    update(op, here);
+    update(choices, here);
     if (!out.empty()) out[0] = in[0];
   };
 }
 
-bool nesterov(const Instruction& op) {
-  return integer(op, "use_nesterov", 0) != 0;
-}
-
 /// (variable, rate, gradient)
-void gradient_descent(const Instruction& /*op*/, Inputs in) {
+void gradient_descent(const Choices& /*choices*/, Inputs in) {
   in[0].tensor.addcmul_(in[2].tensor, in[1].tensor, -1);
 }
 
 /// (variable, velocity, rate, gradient, momentum)
-void momentum(const Instruction& op, Inputs in) {
+void momentum(const Choices& choices, Inputs in) {
   const Tensor &variable = in[0].tensor, &velocity = in[1].tensor, &rate = in[2].tensor,
                &gradient = in[3].tensor, &factor = in[4].tensor;
   velocity.mul_(factor).add_(gradient);
-  if (nesterov(op)) {
+  if (choices.nesterov) {
     variable.sub_((gradient + velocity * factor).mul_(rate));
   } else {
     variable.addcmul_(velocity, rate, -1);
@@ -48,7 +52,7 @@ void momentum(const Instruction& op, Inputs in) {
 
 /// (variable, m, v, power of beta1, power of beta2, rate, beta1, beta2, epsilon, gradient).
 /// Kingma and Ba, Adam, 2015, section 2, the efficient form.
-void adam(const Instruction& op, Inputs in) {
+void adam(const Choices& choices, Inputs in) {
   const Tensor &m = in[1].tensor, &v = in[2].tensor, &beta1 = in[6].tensor, &beta2 = in[7].tensor,
                &gradient = in[9].tensor;
   const Tensor rate = in[5].tensor * at::sqrt(1 - in[4].tensor) / (1 - in[3].tensor);
@@ -56,7 +60,7 @@ void adam(const Instruction& op, Inputs in) {
   m.add_((gradient - m).mul_(rest));
   v.add_((gradient * gradient).sub_(v).mul_(1 - beta2));
   const Tensor deviation = v.sqrt().add_(in[8].tensor);
-  if (nesterov(op)) {
+  if (choices.nesterov) {
     in[0].tensor.sub_((m * beta1).add_(gradient * rest).mul_(rate).div_(deviation));
   } else {
     in[0].tensor.sub_((m * rate).div_(deviation));
@@ -64,7 +68,7 @@ void adam(const Instruction& op, Inputs in) {
 }
 
 /// (variable, mean square, momentum, rate, decay, momentum's factor, epsilon, gradient)
-void rms_prop(const Instruction& /*op*/, Inputs in) {
+void rms_prop(const Choices& /*choices*/, Inputs in) {
   const Tensor &square = in[1].tensor, &velocity = in[2].tensor, &gradient = in[7].tensor;
   square.add_((gradient * gradient).sub_(square).mul_(1 - in[4].tensor));
   velocity.mul_(in[5].tensor).add_((gradient * in[3].tensor).div_((square + in[6].tensor).sqrt_()));
@@ -72,7 +76,7 @@ void rms_prop(const Instruction& /*op*/, Inputs in) {
 }
 
 /// (variable, mean, mean square, momentum, rate, decay, momentum's factor, epsilon, gradient)
-void centered_rms_prop(const Instruction& /*op*/, Inputs in) {
+void centered_rms_prop(const Choices& /*choices*/, Inputs in) {
   const Tensor &mean = in[1].tensor, &square = in[2].tensor, &velocity = in[3].tensor,
                &gradient = in[8].tensor;
   const Tensor rest = 1 - in[5].tensor;
@@ -85,9 +89,9 @@ void centered_rms_prop(const Instruction& /*op*/, Inputs in) {
 
 /// (variable, sum of squares, rate, gradient), the V2 with epsilon before the gradient
 template <bool with_epsilon>
-void adagrad(const Instruction& op, Inputs in) {
+void adagrad(const Choices& choices, Inputs in) {
   const Tensor &sum = in[1].tensor, &gradient = in[with_epsilon ? 4 : 3].tensor;
-  if (integer(op, "update_slots", 1) != 0) sum.addcmul_(gradient, gradient);
+  if (choices.update_slots) sum.addcmul_(gradient, gradient);
   Tensor deviation = sum.sqrt();
   if constexpr (with_epsilon) deviation.add_(in[3].tensor);
   in[0].tensor.sub_((gradient * in[2].tensor).div_(deviation));
@@ -95,7 +99,7 @@ void adagrad(const Instruction& op, Inputs in) {
 
 /// (variable, squares, squares of updates, rate, decay, epsilon, gradient).
 /// Zeiler, ADADELTA, 2012, algorithm 1.
-void adadelta(const Instruction& /*op*/, Inputs in) {
+void adadelta(const Choices& /*choices*/, Inputs in) {
   const Tensor &squares = in[1].tensor, &updates = in[2].tensor, &decay = in[4].tensor,
                &epsilon = in[5].tensor, &gradient = in[6].tensor;
   const Tensor rest = 1 - decay;

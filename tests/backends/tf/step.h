@@ -1,6 +1,7 @@
 // One step of a program, op after op on the CPU, with every value kept.
 #pragma once
 
+#include <c10/core/InferenceMode.h>
 #include <doctest/doctest.h>
 
 #include <map>
@@ -38,6 +39,7 @@ class Stepper {
   /// `feeds` by the names of placeholders. `keep`: every value stays for `value`; otherwise those
   /// that are not outputs go after their last reader.
   void run(const std::map<std::string, at::Tensor>& feeds = {}, bool keep = true) {
+    const c10::InferenceMode no_gradients;  // as the executor runs kernels
     const Graph& graph = *program_->graph;
     values_.assign(static_cast<std::size_t>(graph.tensor_count()), {});
     std::vector<int> readers(values_.size(), 0);
@@ -95,8 +97,8 @@ class Stepper {
   std::vector<Value> values_;
 };
 
-/// The largest difference of two tensors, relative to `scale` where that is above 1; infinite where
-/// types, shapes or what is not finite differ.
+/// The largest difference of two tensors, relative to the size of the element in `b` where that is
+/// above 1; infinite where types, shapes or what is not finite differ.
 double difference(const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace berth::runtime
