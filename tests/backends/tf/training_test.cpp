@@ -81,5 +81,38 @@ TEST_CASE("every op of the benchmark graphs has a kernel") {
   }
 }
 
+TEST_CASE("shared models: what their ops lack is named, and the rest has kernels") {
+  if (!test::have_shared_data("looking for kernels of real TensorFlow files")) return;
+  int files = 0, whole = 0;
+  std::map<std::string, int> lacking;
+  for (const auto& entry : std::filesystem::directory_iterator(test::shared_path("models/tf"))) {
+    if (!entry.is_regular_file()) continue;
+    const auto program = load_tf(entry.path());
+    std::map<std::string, int> here;
+    for (const Instruction& each : program->instructions) {
+      if (each.type == "Placeholder" || each.type == "PlaceholderV2") continue;
+      const KernelMaker maker = tf_kernels().find(each.type);
+      if (maker == nullptr || !each.obstacle.empty()) {
+        ++here[each.type];
+        continue;
+      }
+      // It makes a kernel, or says what it cannot do.
+      try {
+        static_cast<void>(maker({*program, each, tf_kernels()}));
+      } catch (const Error& refusal) {
+        CHECK(static_cast<int>(refusal.code()) == static_cast<int>(ErrorCode::unsupported));
+        ++here[each.type];
+      }
+    }
+    ++files;
+    whole += here.empty() ? 1 : 0;
+    for (const auto& [type, count] : here) ++lacking[type];
+  }
+  std::string list;
+  for (const auto& [type, count] : lacking) list += " " + type;
+  MESSAGE(whole, " of ", files, " models can be executed; no kernel, or an obstacle, for:", list);
+  CHECK(whole >= 19);
+}
+
 }  // namespace
 }  // namespace berth::runtime
