@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "berth/error.h"
 #include "support/text.h"
@@ -14,6 +15,8 @@ const char* plugin_kind_name(PluginKind kind) noexcept {
       return "frontend";
     case PluginKind::policy:
       return "policy";
+    case PluginKind::backend:
+      return "backend";
   }
   return "unknown";
 }
@@ -75,10 +78,17 @@ void check_descriptor(const PluginDescriptor& descriptor, const std::string& ori
     refuse(ErrorCode::invalid_argument, origin,
            "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
   }
-  const bool frontend = descriptor.kind == PluginKind::frontend;
-  const bool policy = descriptor.kind == PluginKind::policy;
-  if ((!frontend && !policy) || frontend != (descriptor.create_frontend != nullptr) ||
-      policy != (descriptor.create_policy != nullptr)) {
+  const std::pair<PluginKind, bool> factories[] = {
+      {PluginKind::frontend, descriptor.create_frontend != nullptr},
+      {PluginKind::policy, descriptor.create_policy != nullptr},
+      {PluginKind::backend, descriptor.create_backend != nullptr}};
+  bool known = false;
+  bool own_factory_alone = true;
+  for (const auto& [kind, set] : factories) {
+    known = known || descriptor.kind == kind;
+    own_factory_alone = own_factory_alone && set == (descriptor.kind == kind);
+  }
+  if (!known || !own_factory_alone) {
     refuse(ErrorCode::invalid_argument, origin,
            "its descriptor must set the factory of its kind and no other");
   }

@@ -223,6 +223,15 @@ std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const Opt
   return make(*descriptor, descriptor->create_frontend, options);
 }
 
+std::unique_ptr<Backend> Engine::make_backend(std::string_view name, const OptionTexts& options) {
+  const PluginDescriptor* descriptor = nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    descriptor = state_->find(PluginKind::backend, name).descriptor;
+  }
+  return make(*descriptor, descriptor->create_backend, options);
+}
+
 void Engine::register_plugin(const PluginDescriptor& descriptor) {
   check_descriptor(descriptor, "a plugin registered in process");
   const std::lock_guard lock(state_->mutex);
@@ -260,6 +269,17 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
   for (const std::string& name : names) known += ", " + name;
   throw Error(ErrorCode::unsupported,
               cat(model.string(), ": no frontend knows this kind of file. Known: ", known, "."));
+}
+
+LoadedProgram Engine::load_program(const std::filesystem::path& model,
+                                   const LoadOptions& options) {
+  if (is_exchange_graph(model)) {
+    throw Error(ErrorCode::unsupported,
+                cat(model.string(),
+                    ": an exchange graph says nothing of what its ops compute, so it cannot be "
+                    "executed; give the model it was made from"));
+  }
+  return frontend_for(model)->load_program(model, options);
 }
 
 LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& graph,

@@ -1,4 +1,5 @@
 // Key functions of the plugin interfaces: their type information lives in the engine alone.
+#include "berth/backend.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/frontend.h"
@@ -10,6 +11,8 @@ namespace berth {
 Policy::~Policy() = default;
 void Policy::use_policies(PolicyMaker) {}
 Frontend::~Frontend() = default;
+Session::~Session() = default;
+Backend::~Backend() = default;
 
 LoadedProgram Frontend::load_program(const std::filesystem::path& model, const LoadOptions&) {
   throw Error(ErrorCode::unsupported,

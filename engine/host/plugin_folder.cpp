@@ -35,7 +35,8 @@ std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& fol
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    const bool kind_matches = name.rfind("frontend_", 0) == 0 || name.rfind("policy_", 0) == 0;
+    const bool kind_matches = name.starts_with("frontend_") || name.starts_with("policy_") ||
+                              name.starts_with("backend_");
     if (kind_matches && entry->path().extension() == ".so") files.push_back(entry->path());
   }
   std::sort(files.begin(), files.end());

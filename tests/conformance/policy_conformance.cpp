@@ -55,7 +55,8 @@ const PluginDescriptor kRegistered = {kPluginMagic,
                                       nullptr,
                                       0,
                                       nullptr,
-                                      &create_first_fit};
+                                      &create_first_fit,
+                                      nullptr};
 
 Engine& engine() {
   static Engine instance({BERTH_PLUGIN_DIR});

@@ -229,7 +229,8 @@ constexpr PluginDescriptor kFailing = {kPluginMagic,
                                        nullptr,
                                        0,
                                        nullptr,
-                                       &create_failing};
+                                       &create_failing,
+                                       nullptr};
 
 constexpr const char* kPlaceWithFailing = R"(
   local berth = require "berth"

@@ -1,6 +1,7 @@
 // Everything an embedder needs.
 #pragma once
 
+#include "berth/backend.h"      // IWYU pragma: export
 #include "berth/cluster.h"      // IWYU pragma: export
 #include "berth/constraints.h"  // IWYU pragma: export
 #include "berth/costs.h"        // IWYU pragma: export

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/backend.h"
 #include "berth/export.h"
 #include "berth/frontend.h"
 #include "berth/options.h"
@@ -64,6 +65,9 @@ class BERTH_EXPORT Engine {
   [[nodiscard]] std::unique_ptr<Frontend> make_frontend(std::string_view name,
                                                         const OptionTexts& options = {});
 
+  [[nodiscard]] std::unique_ptr<Backend> make_backend(std::string_view name,
+                                                      const OptionTexts& options = {});
+
   /// Registers a plugin in process; its descriptor and all it points to must outlive the engine.
   /// Throws Error(invalid_argument) for an incomplete descriptor or a name taken by another
   /// registered one.
@@ -76,6 +80,11 @@ class BERTH_EXPORT Engine {
   /// Loads `model` by the exchange format (`.graph.json`) or the frontend that claims it.
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options = {});
+
+  /// The same with all that executing it needs, by the frontend that claims it. Throws
+  /// Error(unsupported) for the exchange format, which says nothing of what its ops compute.
+  [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
+                                           const LoadOptions& options = {});
 
   /// Costs of `graph` from a file: one of the engine's own (berth::load_costs), or a profile that a
   /// frontend claims. Throws Error(unsupported) where nobody knows such a file.

@@ -18,6 +18,8 @@ enum class ErrorCode {
   incompatible,      ///< a plugin of another ABI or version
   infeasible,        ///< no placement satisfies memory, kinds and constraints
   cancelled,         ///< stopped on request before there was anything to return
+  out_of_memory,     ///< a device cannot hold what it was to execute
+  execution,         ///< an op failed on a device
 };
 
 /// The one exception of the engine. The message says what happened, where, and the fix.

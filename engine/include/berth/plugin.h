@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "berth/backend.h"
 #include "berth/export.h"
 #include "berth/frontend.h"
 #include "berth/options.h"
@@ -50,7 +51,7 @@ namespace berth {
 inline constexpr std::uint32_t kPluginMagic = 0x48545242;  // "BRTH"
 inline constexpr const char* kPluginSymbol = "berth_plugin";
 
-enum class PluginKind : std::uint32_t { frontend = 1, policy = 2 };
+enum class PluginKind : std::uint32_t { frontend = 1, policy = 2, backend = 3 };
 [[nodiscard]] BERTH_EXPORT const char* plugin_kind_name(PluginKind kind) noexcept;
 
 /// Plain data with a layout of its own: the first four fields never move, so that a mismatch of
@@ -71,11 +72,13 @@ struct PluginDescriptor {
   /// through its virtual destructor; throws berth::Error.
   Frontend* (*create_frontend)(const Options& options);
   Policy* (*create_policy)(const Options& options);
+  Backend* (*create_backend)(const Options& options);
 };
 
 }  // namespace berth
 
-#define BERTH_DETAIL_PLUGIN(KIND, NAME, VERSION, DESCRIPTION, OPTIONS, COUNT, FRONTEND, POLICY) \
+#define BERTH_DETAIL_PLUGIN(KIND, NAME, VERSION, DESCRIPTION, OPTIONS, COUNT, FRONTEND, POLICY, \
+                            BACKEND)                                                            \
   extern "C" BERTH_EXPORT const ::berth::PluginDescriptor berth_plugin;                         \
   extern "C" const ::berth::PluginDescriptor berth_plugin = {::berth::kPluginMagic,             \
                                                              BERTH_ABI_VERSION,                 \
@@ -89,7 +92,8 @@ struct PluginDescriptor {
                                                              OPTIONS,                           \
                                                              COUNT,                             \
                                                              FRONTEND,                          \
-                                                             POLICY};
+                                                             POLICY,                            \
+                                                             BACKEND};
 
 /// At namespace scope, once per library. OPTIONS is an array of OptionSpec.
 #define BERTH_POLICY_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
@@ -97,18 +101,25 @@ struct PluginDescriptor {
     return new CLASS(options);                                                          \
   }                                                                                     \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, OPTIONS, \
-                      std::size(OPTIONS), nullptr, &berth_create_policy)
+                      std::size(OPTIONS), nullptr, &berth_create_policy, nullptr)
 /// The same for a policy without options.
 #define BERTH_POLICY_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
   static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {           \
     return new CLASS(options);                                                             \
   }                                                                                        \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, nullptr, 0, \
-                      nullptr, &berth_create_policy)
+                      nullptr, &berth_create_policy, nullptr)
 /// The same for a frontend without options.
 #define BERTH_FRONTEND_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
   static ::berth::Frontend* berth_create_frontend(const ::berth::Options& options) {         \
     return new CLASS(options);                                                               \
   }                                                                                          \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::frontend, NAME, VERSION, DESCRIPTION, nullptr, 0, \
-                      &berth_create_frontend, nullptr)
+                      &berth_create_frontend, nullptr, nullptr)
+/// The same for a backend.
+#define BERTH_BACKEND_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
+  static ::berth::Backend* berth_create_backend(const ::berth::Options& options) {       \
+    return new CLASS(options);                                                           \
+  }                                                                                      \
+  BERTH_DETAIL_PLUGIN(::berth::PluginKind::backend, NAME, VERSION, DESCRIPTION, OPTIONS, \
+                      std::size(OPTIONS), nullptr, nullptr, &berth_create_backend)

@@ -14,4 +14,5 @@ extern "C" const berth::PluginDescriptor berth_plugin = {berth::kPluginMagic,
                                                          nullptr,
                                                          0,
                                                          nullptr,
+                                                         nullptr,
                                                          nullptr};

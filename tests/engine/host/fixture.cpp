@@ -90,4 +90,5 @@ extern "C" const berth::PluginDescriptor FIXTURE_SYMBOL = {FIXTURE_MAGIC,
                                                            FIXTURE_OPTIONS,
                                                            1,
                                                            nullptr,
-                                                           FIXTURE_FACTORY};
+                                                           FIXTURE_FACTORY,
+                                                           nullptr};

@@ -300,7 +300,8 @@ constexpr PluginDescriptor kComposer = {kPluginMagic,
                                         nullptr,
                                         0,
                                         nullptr,
-                                        [](const Options&) -> Policy* { return new Composer; }};
+                                        [](const Options&) -> Policy* { return new Composer; },
+                                        nullptr};
 
 }  // namespace
 

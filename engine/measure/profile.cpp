@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "berth/backend.h"
+#include "berth/error.h"
+#include "measure/statistics.h"
+#include "support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr int kLinkSamples = 25;
+constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
+                                       1 << 18, 1 << 20, 1 << 22, 1 << 24};
+
+/// What steps on one device say of its kind.
+struct KindProfile {
+  std::vector<double> op_us;
+  std::vector<std::int64_t> workspace_bytes;
+  double overhead_us = 0;
+};
+
+KindProfile profile_device(Session& session, DeviceId device, const ProfileOptions& options) {
+  const auto ops = static_cast<std::size_t>(session.program().graph->op_count());
+  const Placement placement(ops, device);
+  StepOptions step;
+  step.seed = options.seed;
+  step.trace = true;
+  step.should_stop = options.should_stop;
+  std::vector<std::vector<double>> samples(ops);
+  std::vector<double> runtimes_us;
+  KindProfile found;
+  found.workspace_bytes.resize(ops, 0);
+  for (int i = 0; i < options.warm_up + options.repeats; ++i) {
+    const StepResult result = session.run(placement, step);
+    if (i < options.warm_up) continue;
+    runtimes_us.push_back(result.runtime_us);
+    for (std::size_t op = 0; op < ops; ++op) {
+      samples[op].push_back(result.trace.op_end_us[op] - result.trace.op_start_us[op]);
+      found.workspace_bytes[op] = std::max(found.workspace_bytes[op], result.workspace_bytes[op]);
+    }
+  }
+  double sum_us = 0;
+  double costly = 0;
+  for (std::vector<double>& of_op : samples) {
+    found.op_us.push_back(robust_median(std::move(of_op)));
+    sum_us += found.op_us.back();
+    if (found.op_us.back() > 0) ++costly;
+  }
+  // What the step took beyond its ops, so that a step on this device alone is simulated as measured.
+  if (costly > 0) {
+    found.overhead_us = std::max(0.0, (robust_median(std::move(runtimes_us)) - sum_us) / costly);
+  }
+  return found;
+}
+
+std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
+                                    const ProfileOptions& options, Profile& profile) {
+  std::vector<LinkSpec> links;
+  for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+    for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+      if (src == dst) continue;
+      if (options.progress) {
+        options.progress(cat("link ", cluster.device(src).name, " to ", cluster.device(dst).name));
+      }
+      std::vector<Point> points;
+      for (const std::int64_t bytes : kLinkBytes) {
+        std::vector<double> samples;
+        static_cast<void>(backend.transfer_us(src, dst, bytes));  // the first one warms up
+        for (int i = 0; i < kLinkSamples; ++i) {
+          if (options.should_stop && options.should_stop()) {
+            throw Error(ErrorCode::cancelled, "profiling was stopped; nothing was measured");
+          }
+          samples.push_back(backend.transfer_us(src, dst, bytes));
+        }
+        const double us = std::max(1e-3, robust_median(std::move(samples)));
+        profile.link_samples.push_back({src, dst, bytes, us});
+        points.push_back({static_cast<double>(bytes), us});
+      }
+      const TransferLine line = fit_transfers(points);
+      links.push_back({cluster.device(src).name,
+                       cluster.device(dst).name,
+                       line.bandwidth_bytes_per_s,
+                       line.latency_us,
+                       {}});
+    }
+  }
+  return links;
+}
+
+}  // namespace
+
+Profile profile(Backend& backend, Session& session, const ProfileOptions& options) {
+  if (options.warm_up < 0 || options.repeats < 3) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("cannot profile with ", options.warm_up, " warm-up steps and ",
+                    options.repeats, " that count; give at least 0 and 3"));
+  }
+  const std::shared_ptr<const Cluster> cluster = backend.cluster();
+  Profile profile;
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace_bytes;
+  std::vector<double> overhead_us;
+  for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
+    DeviceId device = 0;
+    while (cluster->kind_of(device) != kind) ++device;
+    if (options.progress) options.progress(cat("ops on ", cluster->device(device).name));
+    KindProfile found = profile_device(session, device, options);
+    us.push_back(std::move(found.op_us));
+    overhead_us.push_back(found.overhead_us);
+    workspace_bytes.resize(found.workspace_bytes.size(), 0);
+    for (std::size_t op = 0; op < workspace_bytes.size(); ++op) {
+      workspace_bytes[op] = std::max(workspace_bytes[op], found.workspace_bytes[op]);
+    }
+  }
+  const std::vector<LinkSpec> links = profile_links(backend, *cluster, options, profile);
+  std::vector<Device> devices;
+  for (DeviceId d = 0; d < cluster->device_count(); ++d) {
+    devices.push_back(cluster->device(d));
+    devices.back().op_overhead_us = overhead_us[static_cast<std::size_t>(cluster->kind_of(d))];
+  }
+  profile.cluster = std::make_shared<const Cluster>(
+      cat(cluster->name(), " (", backend.description(), ")"), std::move(devices), links);
+  profile.costs = std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
+                                                cat("profile of ", cluster->name()));
+  return profile;
+}
+
+}  // namespace berth
