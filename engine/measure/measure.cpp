@@ -12,8 +12,8 @@ namespace berth {
 Measurement measure(Session& session, const Placement& placement, const MeasureOptions& options) {
   if (options.warm_up < 0 || options.repeats < 1) {
     throw Error(ErrorCode::invalid_argument,
-                cat("cannot measure with ", options.warm_up, " warm-up steps and ",
-                    options.repeats, " that count; give at least 0 and 1"));
+                cat("cannot measure with ", options.warm_up, " warm-up steps and ", options.repeats,
+                    " that count; give at least 0 and 1"));
   }
   StepOptions step;
   step.seed = options.seed;
@@ -40,11 +40,11 @@ Measurement measure(Session& session, const Placement& placement, const MeasureO
   double squares = 0;
   for (const double one : us) squares += (one - measured.mean_us) * (one - measured.mean_us);
   if (us.size() > 1) measured.deviation_us = std::sqrt(squares / (count - 1));
-  const auto nearest = std::min_element(
-      results.begin(), results.end(), [&](const StepResult& a, const StepResult& b) {
-        return std::abs(a.runtime_us - measured.median_us) <
-               std::abs(b.runtime_us - measured.median_us);
-      });
+  const auto nearest = std::min_element(results.begin(), results.end(),
+                                        [&](const StepResult& a, const StepResult& b) {
+                                          return std::abs(a.runtime_us - measured.median_us) <
+                                                 std::abs(b.runtime_us - measured.median_us);
+                                        });
   measured.step = std::move(*nearest);
   return measured;
 }

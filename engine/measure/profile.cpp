@@ -48,7 +48,8 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
     sum_us += found.op_us.back();
     if (found.op_us.back() > 0) ++costly;
   }
-  // What the step took beyond its ops, so that a step on this device alone is simulated as measured.
+  // What the step took beyond its ops, so that a step on this device alone is simulated as
+  // measured.
   if (costly > 0) {
     found.overhead_us = std::max(0.0, (robust_median(std::move(runtimes_us)) - sum_us) / costly);
   }
@@ -94,8 +95,8 @@ std::vector<LinkSpec> profile_links(Backend& backend, const Cluster& cluster,
 Profile profile(Backend& backend, Session& session, const ProfileOptions& options) {
   if (options.warm_up < 0 || options.repeats < 3) {
     throw Error(ErrorCode::invalid_argument,
-                cat("cannot profile with ", options.warm_up, " warm-up steps and ",
-                    options.repeats, " that count; give at least 0 and 3"));
+                cat("cannot profile with ", options.warm_up, " warm-up steps and ", options.repeats,
+                    " that count; give at least 0 and 3"));
   }
   const std::shared_ptr<const Cluster> cluster = backend.cluster();
   Profile profile;

@@ -28,8 +28,8 @@ struct Obstacle {
 struct SessionOptions {
   /// Draws the parameters that the file does not carry.
   std::uint64_t seed = 0;
-  /// By op: the scheduling policy of the devices' ready queues (see priorities_us). Empty = those of
-  /// the roofline model on the backend's cluster.
+  /// By op: the scheduling policy of the devices' ready queues (see priorities_us). Empty = those
+  /// of the roofline model on the backend's cluster.
   std::vector<double> priorities_us;
   /// By name (Program::input_names): what the model is fed. Inputs that are not named are drawn, by
   /// StepOptions::seed. A name the model does not have, or another type or shape than its input's,
@@ -79,8 +79,8 @@ class BERTH_EXPORT Session {
   ///
   /// Throws Error(invalid_argument) for another placement, Error(unsupported) naming an op that
   /// cannot run, Error(out_of_memory) naming device, op and limit, Error(cancelled); and
-  /// Error(execution) where an op fails, naming op, device and the shapes of its inputs. The session
-  /// can go on with other steps after any of them.
+  /// Error(execution) where an op fails, naming op, device and the shapes of its inputs. The
+  /// session can go on with other steps after any of them.
   [[nodiscard]] virtual StepResult run(const Placement& placement, const StepOptions& options) = 0;
 
   /// Forgets what steps have left behind (variables): the next one starts as the first did.
@@ -133,7 +133,7 @@ struct Measurement {
   double deviation_us = 0;  ///< of the sample (n - 1); 0 for one repeat
   double min_us = 0;
   double max_us = 0;
-  std::vector<double> steps_us;  ///< those that count
+  std::vector<double> steps_us;          ///< those that count
   std::vector<std::int64_t> peak_bytes;  ///< per device, the largest of the steps that count
   /// The step, of those that count, whose runtime is nearest to the median.
   StepResult step;
@@ -168,8 +168,8 @@ struct Profile {
 
 /// Measures every op on one device of each kind (the median of the steps that count, outliers
 /// dropped), the workspace it takes, each device's overhead per op, and each link: the line through
-/// the medians of its samples by size that fits them best. Throws what Session::run throws: a device
-/// that cannot hold the whole program cannot be profiled with it.
+/// the medians of its samples by size that fits them best. Throws what Session::run throws: a
+/// device that cannot hold the whole program cannot be profiled with it.
 [[nodiscard]] BERTH_EXPORT Profile profile(Backend& backend, Session& session,
                                            const ProfileOptions& options = {});
 

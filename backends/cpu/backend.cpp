@@ -1,0 +1,105 @@
+#include "cpu/backend.h"
+
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/version.h"
+#include "cpu/cpu_runtime.h"
+#include "cpu/machine.h"
+
+namespace berth::cpu {
+namespace {
+
+constexpr std::int64_t kMostDevices = 64;
+constexpr std::int64_t kMostThreads = 1024;
+// Nominal, until a profile says better: a core's share of memory bandwidth, a copy between threads.
+constexpr double kCoreBandwidth = 10e9;
+constexpr double kCopyBandwidth = 5e9;
+constexpr double kCopyLatency_us = 20;
+
+void require(bool holds, const char* option, const char* range) {
+  if (holds) return;
+  throw Error(ErrorCode::invalid_argument,
+              std::string("backend 'cpu': ") + option + " must be " + range);
+}
+
+}  // namespace
+
+struct CpuBackend::Setup {
+  Machine machine = this_machine();
+  int devices;
+  int threads;
+  std::int64_t memory_bytes;
+  EmulatedLink link;
+
+  explicit Setup(const Options& options) {
+    const std::int64_t count = options.integer("devices");
+    const std::int64_t wanted = options.integer("threads");
+    memory_bytes = options.integer("memory_bytes");
+    link = {options.real("bandwidth_bytes_per_s"), options.real("latency_us")};
+    require(count >= 1 && count <= kMostDevices, "devices", "1 to 64");
+    require(wanted >= 0 && wanted <= kMostThreads, "threads", "0 to 1024");
+    require(memory_bytes >= 0, "memory_bytes", ">= 0");
+    require(std::isfinite(link.bandwidth_bytes_per_s) && link.bandwidth_bytes_per_s >= 0,
+            "bandwidth_bytes_per_s", "a number >= 0");
+    require(std::isfinite(link.latency_us) && link.latency_us >= 0, "latency_us", "a number >= 0");
+    devices = static_cast<int>(count);
+    const auto cores = static_cast<int>(machine.cores.size());
+    threads = wanted == 0 ? std::max(1, cores / devices) : static_cast<int>(wanted);
+  }
+
+  std::shared_ptr<const Cluster> cluster() const {
+    std::vector<Device> list;
+    for (int d = 0; d < devices; ++d) {
+      Device device;
+      device.name = "cpu:" + std::to_string(d);
+      device.kind = "cpu";
+      device.memory_bytes = memory_bytes == 0 ? kNoLimit : memory_bytes;
+      device.flops = machine.core_flops * threads;
+      device.memory_bandwidth = kCoreBandwidth * threads;
+      device.host = true;
+      list.push_back(std::move(device));
+    }
+    const double bandwidth = link.bandwidth_bytes_per_s;
+    const std::vector<LinkSpec> links = {
+        {"*", "*", bandwidth > 0 ? bandwidth : kCopyBandwidth, kCopyLatency_us + link.latency_us,
+         {}}};
+    return std::make_shared<const Cluster>("cpu", std::move(list), links);
+  }
+
+  std::string description() const {
+    std::ostringstream text;
+    text << machine.processor << ", " << machine.cores.size() << " cores, "
+         << (machine.memory_bytes >> 30) << " GiB, LibTorch " << TORCH_VERSION << ": " << devices
+         << " devices of " << threads << (threads == 1 ? " thread" : " threads");
+    return text.str();
+  }
+
+  std::string fingerprint() const {
+    std::ostringstream text;
+    text.precision(17);
+    text << "cpu;" << BERTH_VERSION_STRING << ";torch=" << TORCH_VERSION << ";"
+         << machine.processor << ";cores=" << machine.cores.size() << ";devices=" << devices
+         << ";threads=" << threads << ";memory_bytes=" << memory_bytes
+         << ";bandwidth=" << link.bandwidth_bytes_per_s << ";latency=" << link.latency_us;
+    return text.str();
+  }
+};
+
+CpuBackend::CpuBackend(const Options& options) : CpuBackend(Setup(options)) {}
+
+CpuBackend::CpuBackend(const Setup& setup)
+    : CpuBackend(setup, setup.cluster()) {}
+
+CpuBackend::CpuBackend(const Setup& setup, const std::shared_ptr<const Cluster>& cluster)
+    : DeviceBackend(cluster, std::make_unique<CpuRuntime>(*cluster, setup.machine.cores,
+                                                          setup.threads, setup.link)),
+      description_(setup.description()),
+      fingerprint_(setup.fingerprint()) {}
+
+}  // namespace berth::cpu

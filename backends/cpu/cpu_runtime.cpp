@@ -1,0 +1,92 @@
+#include "cpu/cpu_runtime.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/from_blob.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <utility>
+
+#include "runtime/values.h"
+
+// OpenBLAS has threads of its own, as many in all of the process. Absent with another BLAS.
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+
+namespace berth::cpu {
+
+using runtime::MemoryMeter;
+using runtime::MeterScope;
+using runtime::Value;
+
+struct CpuRuntime::Unit {
+  Unit(const Device& device, const EmulatedLink& link)
+      : meter(device.name, device.memory_bytes), copier(link) {}
+  MemoryMeter meter;
+  Copier copier;
+};
+
+CpuRuntime::CpuRuntime(const Cluster& cluster, std::vector<int> cores, int threads,
+                       const EmulatedLink& link)
+    : cores_(std::move(cores)), threads_(threads) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    units_.push_back(std::make_unique<Unit>(cluster.device(d), link));
+  }
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+}
+CpuRuntime::~CpuRuntime() = default;
+
+at::Device CpuRuntime::torch_device(DeviceId) const {
+  return at::kCPU;
+}
+
+MemoryMeter& CpuRuntime::meter(DeviceId device) {
+  return units_[static_cast<std::size_t>(device)]->meter;
+}
+
+void CpuRuntime::enter(DeviceId device) {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  for (int t = 0; t < threads_; ++t) {
+    const auto place = static_cast<std::size_t>(device * threads_ + t) % cores_.size();
+    CPU_SET(cores_[place], &own);
+  }
+  // Where the system refuses, the device runs all the same, less steadily. The OpenMP threads that
+  // this one starts later inherit its cores.
+  static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof own, &own));
+  // at::set_num_threads would change the number for threads yet to come too; OpenMP's own setting
+  // is this thread's alone. ATen overwrites it at its first use in a thread: that comes before.
+  static_cast<void>(at::get_num_threads());
+  omp_set_num_threads(threads_);
+}
+
+void CpuRuntime::run(DeviceId device, const runtime::Kernel& kernel,
+                     runtime::KernelContext& context, std::span<const Value> inputs,
+                     std::span<Value> outputs) {
+  const MeterScope scope(&meter(device));
+  kernel(context, inputs, outputs);
+}
+
+void CpuRuntime::copy(const runtime::CopyRequest& request, runtime::CopySink& sink) {
+  units_[static_cast<std::size_t>(request.src)]->copier.copy(request, meter(request.dst), sink);
+}
+
+Value CpuRuntime::upload(DeviceId device, const Value& host) {
+  if (!host.tensor.defined()) return host;
+  // Nobody writes values, so that devices may share bytes that came from outside; each is charged.
+  MemoryMeter& charged = meter(device);
+  const at::Tensor& tensor = host.tensor;
+  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+  charged.take(bytes);
+  return {at::from_blob(
+              tensor.data_ptr(), tensor.sizes(), tensor.strides(),
+              [tensor, &charged, bytes](void*) { charged.give(bytes); }, tensor.options()),
+          nullptr};
+}
+
+Value CpuRuntime::download(DeviceId, const Value& value) {
+  const MeterScope none(nullptr);
+  return runtime::deep_copy(value);
+}
+
+}  // namespace berth::cpu

@@ -1,0 +1,38 @@
+// Logical CPU devices: each a worker pinned to its cores, with its own intra-op threads and memory.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "cpu/copier.h"
+#include "runtime/device_runtime.h"
+
+namespace berth::cpu {
+
+class CpuRuntime final : public runtime::DeviceRuntime {
+ public:
+  /// `cores` are shared out: device d gets `threads` of them from d * threads on, from the first
+  /// one again where there are fewer.
+  CpuRuntime(const Cluster& cluster, std::vector<int> cores, int threads, const EmulatedLink& link);
+  ~CpuRuntime() override;
+
+  at::Device torch_device(DeviceId device) const override;
+  runtime::MemoryMeter& meter(DeviceId device) override;
+  void enter(DeviceId device) override;
+  void begin_step(DeviceId) override {}
+  void run(DeviceId device, const runtime::Kernel& kernel, runtime::KernelContext& context,
+           std::span<const runtime::Value> inputs, std::span<runtime::Value> outputs) override;
+  void end_step(DeviceId, std::span<runtime::OpTimes>) override {}
+  void copy(const runtime::CopyRequest& request, runtime::CopySink& sink) override;
+  runtime::Value upload(DeviceId device, const runtime::Value& host) override;
+  runtime::Value download(DeviceId device, const runtime::Value& value) override;
+
+ private:
+  struct Unit;
+  std::vector<int> cores_;
+  int threads_;
+  std::vector<std::unique_ptr<Unit>> units_;
+};
+
+}  // namespace berth::cpu

@@ -1,0 +1,52 @@
+#include "cpu/machine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+namespace berth::cpu {
+namespace {
+
+/// The first value of `key` in /proc/cpuinfo; empty where there is none.
+std::string cpuinfo(std::string_view key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+    return value == std::string::npos ? std::string() : line.substr(value);
+  }
+  return {};
+}
+
+}  // namespace
+
+Machine this_machine() {
+  Machine machine;
+  machine.processor = cpuinfo("model name");
+  if (machine.processor.empty()) machine.processor = "unknown processor";
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &allowed)) machine.cores.push_back(core);
+    }
+  }
+  if (machine.cores.empty()) machine.cores.push_back(0);
+  const std::string mhz = cpuinfo("cpu MHz");
+  const double hertz = mhz.empty() ? 2e9 : std::strtod(mhz.c_str(), nullptr) * 1e6;
+  // Two fused multiply-adds a cycle, of vectors as wide as the processor has.
+  const std::string flags = cpuinfo("flags");
+  double lanes = 4;
+  if (flags.find("avx2") != std::string::npos) lanes = 8;
+  if (flags.find("avx512f") != std::string::npos) lanes = 16;
+  machine.core_flops = hertz * lanes * 2 * 2;
+  machine.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
+  return machine;
+}
+
+}  // namespace berth::cpu

@@ -1,0 +1,20 @@
+// The processor this runs on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace berth::cpu {
+
+struct Machine {
+  std::string processor;     ///< as the system calls it
+  std::vector<int> cores;    ///< those this process may use
+  double core_flops = 0;     ///< nominal peak of one core in f32
+  std::int64_t memory_bytes = 0;
+};
+
+/// What the system says of itself; nominal figures where it says nothing.
+[[nodiscard]] Machine this_machine();
+
+}  // namespace berth::cpu

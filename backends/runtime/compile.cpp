@@ -1,0 +1,52 @@
+#include "runtime/compile.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "berth/error.h"
+#include "runtime/onnx/kernels.h"
+#include "runtime/tf/kernels.h"
+
+namespace berth::runtime {
+namespace {
+
+/// Throws where there is none.
+Kernel make_kernel(const Program& program, const Instruction& instruction,
+                   const KernelRegistry& registry) {
+  if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);
+  const KernelMaker maker = registry.find(instruction.type);
+  if (maker == nullptr) {
+    throw Error(ErrorCode::unsupported, "there is no kernel for ops of type " + instruction.type);
+  }
+  return maker({program, instruction, registry});
+}
+
+}  // namespace
+
+const KernelRegistry& kernels_of(const Program& program) {
+  const std::string& dialect = program.graph->dialect();
+  if (dialect == "onnx") return onnx_kernels();
+  if (dialect == "tf") return tf_kernels();
+  throw Error(ErrorCode::unsupported, "graph '" + program.graph->name() +
+                                          "' has ops of the dialect '" + dialect +
+                                          "', which has no kernels; there are some for onnx, tf");
+}
+
+Compiled compile(const Program& program, const KernelRegistry& registry) {
+  Compiled compiled;
+  compiled.kernels.resize(program.instructions.size());
+  std::vector<OpId> fed = program.inputs;
+  std::sort(fed.begin(), fed.end());
+  for (OpId op = 0; op < program.graph->op_count(); ++op) {
+    const auto i = static_cast<std::size_t>(op);
+    if (std::binary_search(fed.begin(), fed.end(), op)) continue;
+    try {
+      compiled.kernels[i] = make_kernel(program, program.instructions[i], registry);
+    } catch (const std::exception& error) {
+      compiled.obstacles.push_back({op, error.what()});
+    }
+  }
+  return compiled;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,515 @@
+#include "runtime/executor.h"
+
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "berth/error.h"
+#include "runtime/transfers.h"
+#include "runtime/values.h"
+
+namespace berth::runtime {
+namespace {
+
+/// How long a worker looks for work before it sleeps: about what waking it takes.
+constexpr double kSpin_us = 30;
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// True as soon as `holds` is; false after the time for spinning.
+template <typename Condition>
+bool spin(const Condition& holds) {
+  constexpr int kBetweenClocks = 32;
+  const double until = now_us() + kSpin_us;
+  do {
+    for (int i = 0; i < kBetweenClocks; ++i) {
+      if (holds()) return true;
+      relax();
+    }
+  } while (now_us() < until);
+  return false;
+}
+
+}  // namespace
+
+double now_us() noexcept {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::micro>(now).count();
+}
+
+Step::Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs)
+    : plan_(std::move(plan)),
+      pending_(plan_->op_count()),
+      slots_(plan_->holders.size()),
+      holders_(std::make_unique<std::atomic<std::uint32_t>[]>(plan_->holders.size())),
+      lanes_(plan_->incoming.size()),
+      op_times_(plan_->op_count()),
+      executed_(plan_->op_count(), kNoDevice),
+      workspace_bytes_(plan_->op_count()),
+      held_bytes_(plan_->op_count()),
+      op_peak_bytes_(plan_->op_count()),
+      message_times_(plan_->messages.size()),
+      peak_bytes_(lanes_.size()),
+      resident_bytes_(lanes_.size()) {
+  parameters_.resize(plan_->inputs.entries.size());
+  for (std::size_t d = 0; d < lanes_.size(); ++d) {
+    Lane& lane = lanes_[d];
+    std::size_t most_inputs = 0;
+    std::size_t most_outputs = 0;
+    for (std::uint32_t i = plan_->first_op[d]; i < plan_->first_op[d + 1]; ++i) {
+      most_inputs = std::max(most_inputs, plan_->inputs[i].size());
+      most_outputs = std::max(most_outputs, plan_->outputs[i].size());
+      for (std::uint32_t at = plan_->inputs.begin[i]; at < plan_->inputs.begin[i + 1]; ++at) {
+        const TensorId parameter = plan_->inputs.entries[at].parameter;
+        if (parameter == kNoTensor) continue;
+        parameters_[at] = inputs.parameter(parameter, static_cast<DeviceId>(d));
+      }
+    }
+    lane.inputs.resize(most_inputs);
+    lane.outputs.resize(most_outputs);
+    const std::uint32_t ops = plan_->first_op[d + 1] - plan_->first_op[d];
+    lane.ready.reserve(ops);
+    lane.order.reserve(ops);
+    lane.times.reserve(ops);
+    lane.inbox = std::make_unique<std::atomic<std::uint32_t>[]>(plan_->incoming[d] + 1);
+  }
+}
+Step::~Step() = default;
+
+std::span<const std::uint32_t> Step::order(DeviceId device) const noexcept {
+  return lanes_[static_cast<std::size_t>(device)].order;
+}
+
+const Value& Step::value(TensorId tensor) const noexcept {
+  static const Value absent;
+  const std::uint32_t slot = plan_->home_slot[static_cast<std::size_t>(tensor)];
+  return slot == kNone ? absent : slots_[slot];
+}
+
+void Step::prepare(const StepInputs& inputs) {
+  clear();
+  pending_ = plan_->pending;
+  for (std::size_t s = 0; s < plan_->holders.size(); ++s) {
+    holders_[s].store(plan_->holders[s], std::memory_order_relaxed);
+  }
+  if (inputs.keep_outputs) {
+    for (const TensorId tensor : inputs.program.outputs) {
+      const std::uint32_t slot = plan_->home_slot[static_cast<std::size_t>(tensor)];
+      if (slot != kNone) holders_[slot].fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  std::fill(executed_.begin(), executed_.end(), kNoDevice);
+  for (std::size_t d = 0; d < lanes_.size(); ++d) {
+    Lane& lane = lanes_[d];
+    lane.ready.clear();
+    lane.order.clear();
+    lane.times.clear();
+    lane.sequence = 0;
+    lane.done = 0;
+    lane.read = 0;
+    lane.written = 0;
+    for (std::uint32_t i = 0; i <= plan_->incoming[d]; ++i) lane.inbox[i] = 0;
+  }
+}
+
+void Step::clear() noexcept {
+  for (Value& value : slots_) value = {};
+  for (Lane& lane : lanes_) {
+    for (Value& value : lane.inputs) value = {};
+    for (Value& value : lane.outputs) value = {};
+  }
+}
+
+void Step::drop_holder(std::uint32_t slot) noexcept {
+  if (holders_[slot].fetch_sub(1, std::memory_order_acq_rel) == 1) slots_[slot] = {};
+}
+
+void Step::ring(Lane& lane) noexcept {
+  lane.bell.fetch_add(1);
+  lane.bell.notify_one();
+}
+
+void Step::arrive(std::uint32_t message) noexcept {
+  Lane& lane = lanes_[static_cast<std::size_t>(plan_->messages[message].dst)];
+  const std::uint32_t place = lane.written.fetch_add(1, std::memory_order_relaxed);
+  lane.inbox[place].store(message + 1, std::memory_order_release);
+  ring(lane);
+}
+
+struct Executor::Impl final : public CopySink {
+  Impl(DeviceRuntime& runtime, const Cluster& cluster);
+  ~Impl();
+
+  void run(Step& step, const StepInputs& inputs);
+
+  void copied(std::uint32_t message, Value copy) noexcept override;
+  void copy_failed(std::uint32_t message, std::exception_ptr error) noexcept override;
+
+ private:
+  using Entry = TransferQueue::Entry;
+
+  void work(DeviceId device);
+  void run_device(DeviceId device);
+  void run_ops(DeviceId device, Step::Lane& lane);
+  void wait_for_message(Step::Lane& lane);
+  bool take_messages(Step::Lane& lane);
+  void make_ready(Step::Lane& lane, std::uint32_t op);
+  void execute(DeviceId device, Step::Lane& lane, std::uint32_t op);
+  void call(DeviceId device, Step::Lane& lane, std::uint32_t op, std::span<const Value> inputs,
+            std::span<Value> outputs);
+  void end_op(Step::Lane& lane, std::uint32_t op);
+  void begin_copies(const std::vector<Entry>& entries) noexcept;
+  void end_copy(std::uint32_t message) noexcept;
+  [[nodiscard]] Error op_error(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
+                               ErrorCode code, const std::string& what) const;
+  void fail(std::exception_ptr error) noexcept;
+  void wait_for_workers();
+  [[nodiscard]] bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
+
+  DeviceRuntime& runtime_;
+  const Cluster& cluster_;
+  TransferQueue transfers_;
+  std::vector<std::thread> workers_;
+
+  // Set by `run` before a step, read by all until it ends.
+  Step* step_ = nullptr;
+  const StepInputs* inputs_ = nullptr;
+  std::vector<KernelContext> contexts_;  // by device
+
+  alignas(64) std::atomic<std::uint32_t> generation_ = 0;  // steps begun; workers sleep on it
+  std::atomic<bool> quit_ = false;
+  alignas(64) std::atomic<std::uint32_t> arrived_ = 0;  // workers that are in this step
+  alignas(64) std::atomic<bool> stop_ = false;
+  std::atomic<std::uint32_t> callbacks_ = 0;  // copied and copy_failed, under way
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::size_t finished_ = 0;
+  std::exception_ptr error_;
+};
+
+Executor::Impl::Impl(DeviceRuntime& runtime, const Cluster& cluster)
+    : runtime_(runtime), cluster_(cluster), transfers_(cluster) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    contexts_.emplace_back();
+    contexts_.back().device = runtime.torch_device(d);
+    contexts_.back().should_stop = [this] { return stopped(); };
+  }
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    workers_.emplace_back([this, d] { work(d); });
+  }
+}
+
+Executor::Impl::~Impl() {
+  quit_ = true;
+  ++generation_;
+  generation_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Executor::Impl::run(Step& step, const StepInputs& inputs) {
+  step.prepare(inputs);
+  transfers_.reset();
+  for (std::size_t d = 0; d < contexts_.size(); ++d) {
+    contexts_[d].state = &inputs.states[d];
+    MemoryMeter& meter = runtime_.meter(static_cast<DeviceId>(d));
+    meter.reset_peak();
+    step.resident_bytes_[d] = meter.held_bytes();
+  }
+  step_ = &step;
+  inputs_ = &inputs;
+  stop_ = false;
+  arrived_ = 0;
+  finished_ = 0;
+  error_ = nullptr;
+  ++generation_;
+  generation_.notify_all();
+  wait_for_workers();
+  // A worker ends when its ops are done, which is after all it receives; only the tails of
+  // callbacks, and after a failure copies under way, may be left.
+  while (!transfers_.idle() || callbacks_ != 0) std::this_thread::yield();
+  for (std::size_t d = 0; d < contexts_.size(); ++d) {
+    step.peak_bytes_[d] = runtime_.meter(static_cast<DeviceId>(d)).peak_bytes();
+  }
+  if (error_ == nullptr) return;
+  step.clear();
+  std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Executor::Impl::wait_for_workers() {
+  std::unique_lock lock(mutex_);
+  const auto all_finished = [this] { return finished_ == workers_.size(); };
+  while (!changed_.wait_for(lock, kPoll, all_finished)) {
+    if (!inputs_->should_stop || stopped()) continue;
+    lock.unlock();
+    try {
+      if (inputs_->should_stop()) {
+        throw Error(ErrorCode::cancelled, "the step was stopped on request");
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    lock.lock();
+  }
+}
+
+void Executor::Impl::fail(std::exception_ptr error) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (error_ == nullptr) error_ = std::move(error);
+  }
+  stop_ = true;
+  transfers_.stop();
+  for (Step::Lane& lane : step_->lanes_) step_->ring(lane);
+}
+
+void Executor::Impl::work(DeviceId device) {
+  runtime_.enter(device);
+  const c10::InferenceMode no_gradients;
+  for (std::uint32_t seen = 0;;) {
+    if (!spin([&] { return generation_.load(std::memory_order_acquire) != seen; })) {
+      generation_.wait(seen, std::memory_order_acquire);
+    }
+    seen = generation_.load(std::memory_order_acquire);
+    if (quit_) return;
+    run_device(device);
+    const std::lock_guard lock(mutex_);
+    if (++finished_ == workers_.size()) changed_.notify_one();
+  }
+}
+
+void Executor::Impl::run_device(DeviceId device) {
+  Step::Lane& lane = step_->lanes_[static_cast<std::size_t>(device)];
+  // All begin together, so that how long threads take to wake is no part of the step.
+  ++arrived_;
+  const auto all_here = [this] { return arrived_.load() == workers_.size(); };
+  while (!spin(all_here)) std::this_thread::yield();
+  try {
+    runtime_.begin_step(device);
+    run_ops(device, lane);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  try {
+    runtime_.end_step(device, lane.times);
+  } catch (const std::exception& error) {
+    fail(std::make_exception_ptr(
+        Error(ErrorCode::execution,
+              "device " + cluster_.device(device).name + " failed: " + error.what())));
+  }
+  for (std::size_t i = 0; i < lane.times.size(); ++i) {
+    step_->op_times_[lane.order[i]] = lane.times[i];
+  }
+}
+
+void Executor::Impl::run_ops(DeviceId device, Step::Lane& lane) {
+  const Plan& plan = step_->plan();
+  const auto d = static_cast<std::size_t>(device);
+  const std::uint32_t ops = plan.first_op[d + 1] - plan.first_op[d];
+  for (std::uint32_t i = plan.first_op[d]; i < plan.first_op[d + 1]; ++i) {
+    if (plan.pending[i] == 0) make_ready(lane, i);
+  }
+  while (lane.done < ops) {
+    take_messages(lane);
+    if (stopped()) return;
+    if (lane.ready.empty()) {
+      wait_for_message(lane);
+      continue;
+    }
+    const std::uint32_t op = lane.ready.front().op;
+    std::pop_heap(lane.ready.begin(), lane.ready.end());
+    lane.ready.pop_back();
+    execute(device, lane, op);
+    ++lane.done;
+  }
+}
+
+void Executor::Impl::make_ready(Step::Lane& lane, std::uint32_t op) {
+  lane.ready.push_back({step_->plan().priority_us[op], lane.sequence++, op});
+  std::push_heap(lane.ready.begin(), lane.ready.end());
+}
+
+bool Executor::Impl::take_messages(Step::Lane& lane) {
+  const std::uint32_t first = lane.read;
+  while (const std::uint32_t entry = lane.inbox[lane.read].load(std::memory_order_acquire)) {
+    ++lane.read;
+    for (const std::uint32_t op : step_->plan().released_on_arrival[entry - 1]) {
+      if (--step_->pending_[op] == 0) make_ready(lane, op);
+    }
+  }
+  return lane.read != first;
+}
+
+void Executor::Impl::wait_for_message(Step::Lane& lane) {
+  const auto there = [&] {
+    return lane.inbox[lane.read].load(std::memory_order_acquire) != 0 || stopped();
+  };
+  if (spin(there)) return;
+  const std::uint32_t heard = lane.bell.load();
+  if (!there()) lane.bell.wait(heard);
+}
+
+void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op) {
+  const Plan& plan = step_->plan();
+  const auto sources = plan.inputs[op];
+  const std::uint32_t first_source = plan.inputs.begin[op];
+  const std::span<Value> inputs(lane.inputs.data(), sources.size());
+  const std::span<Value> outputs(lane.outputs.data(), plan.outputs[op].size());
+  MemoryMeter& meter = runtime_.meter(device);
+  meter.reset_op_peak();
+
+  lane.order.push_back(op);
+  OpTimes& times = lane.times.emplace_back();
+  times.start_us = now_us();
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (sources[k].slot != kNone) {
+      inputs[k] = step_->slots_[sources[k].slot];
+    } else if (const Value* const parameter = step_->parameters_[first_source + k]) {
+      inputs[k] = *parameter;
+    }
+  }
+  call(device, lane, op, inputs, outputs);
+  times.end_us = now_us();
+
+  step_->executed_[op] = device;
+  step_->held_bytes_[op] = meter.held_bytes();
+  step_->op_peak_bytes_[op] = meter.op_peak_bytes();
+  step_->workspace_bytes_[op] =
+      std::max<std::int64_t>(0, step_->op_peak_bytes_[op] - step_->held_bytes_[op]);
+  for (Value& input : inputs) input = {};
+  const auto slots = plan.outputs[op];
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    Value made = std::exchange(outputs[k], {});
+    if (slots[k] == kNone || step_->holders_[slots[k]].load(std::memory_order_relaxed) == 0) {
+      continue;
+    }
+    step_->slots_[slots[k]] = std::move(made);
+  }
+  end_op(lane, op);
+}
+
+void Executor::Impl::call(DeviceId device, Step::Lane&, std::uint32_t op,
+                          std::span<const Value> inputs, std::span<Value> outputs) {
+  const auto id = static_cast<std::size_t>(step_->plan().op[op]);
+  KernelContext& context = contexts_[static_cast<std::size_t>(device)];
+  context.seed = mixed_seed(inputs_->seed, id);
+  try {
+    runtime_.run(device, inputs_->kernels[id], context, inputs, outputs);
+  } catch (const Error& error) {
+    const bool kept = error.code() == ErrorCode::out_of_memory ||
+                      error.code() == ErrorCode::cancelled ||
+                      error.code() == ErrorCode::unsupported;
+    throw op_error(device, op, inputs, kept ? error.code() : ErrorCode::execution, error.what());
+  } catch (const c10::Error& error) {
+    throw op_error(device, op, inputs, ErrorCode::execution, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    throw op_error(device, op, inputs, ErrorCode::execution, error.what());
+  }
+}
+
+Error Executor::Impl::op_error(DeviceId device, std::uint32_t op, std::span<const Value> inputs,
+                               ErrorCode code, const std::string& what) const {
+  const Graph& graph = *inputs_->program.graph;
+  const OpId id = step_->plan().op[op];
+  return {code, "op '" + graph.op_name(id) + "' (" + graph.op_type(id) + ") failed on device " +
+                    cluster_.device(device).name + " with inputs " + describe(inputs) + ": " + what};
+}
+
+void Executor::Impl::end_op(Step::Lane& lane, std::uint32_t op) {
+  const Plan& plan = step_->plan();
+  const auto sent = plan.sent[op];
+  if (!sent.empty()) {
+    std::vector<Entry> entries;
+    std::vector<Entry> started;
+    const double queued_us = now_us();
+    for (const std::uint32_t m : sent) {
+      const Plan::Message& message = plan.messages[m];
+      step_->message_times_[m] = {queued_us, queued_us, queued_us, 0};
+      if (message.tensor == kNoTensor) {
+        step_->arrive(m);
+      } else {
+        entries.push_back({m, message.src, message.dst});
+      }
+    }
+    transfers_.enqueue(entries, started);
+    begin_copies(started);
+  }
+  for (const std::uint32_t consumer : plan.released[op]) {
+    if (--step_->pending_[consumer] == 0) make_ready(lane, consumer);
+  }
+  for (const std::uint32_t slot : plan.held[op]) step_->drop_holder(slot);
+}
+
+void Executor::Impl::begin_copies(const std::vector<Entry>& entries) noexcept {
+  for (const Entry& entry : entries) {
+    step_->message_times_[entry.message].start_us = now_us();
+    const Value& source = step_->slots_[step_->plan().messages[entry.message].src_slot];
+    try {
+      runtime_.copy({entry.message, entry.src, entry.dst, &source}, *this);
+    } catch (...) {
+      copy_failed(entry.message, std::current_exception());
+    }
+  }
+}
+
+void Executor::Impl::copied(std::uint32_t message, Value copy) noexcept {
+  ++callbacks_;
+  const Plan::Message& sent = step_->plan().messages[message];
+  MessageTimes& times = step_->message_times_[message];
+  times.end_us = now_us();
+  times.bytes = value_bytes(copy);
+  step_->slots_[sent.dst_slot] = std::move(copy);
+  step_->drop_holder(sent.src_slot);
+  step_->arrive(message);
+  end_copy(message);
+  --callbacks_;
+}
+
+void Executor::Impl::copy_failed(std::uint32_t message, std::exception_ptr error) noexcept {
+  ++callbacks_;
+  const Plan::Message& sent = step_->plan().messages[message];
+  const Graph& graph = *inputs_->program.graph;
+  const OpId producer = step_->plan().op[sent.producer];
+  const std::string transfer = "the output of op '" + graph.op_name(producer) + "' (" +
+                               graph.op_type(producer) + ") could not be sent from " +
+                               cluster_.device(sent.src).name + " to " +
+                               cluster_.device(sent.dst).name + ": ";
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& cause) {
+    const bool full = cause.code() == ErrorCode::out_of_memory;
+    fail(std::make_exception_ptr(
+        Error(full ? cause.code() : ErrorCode::execution, transfer + cause.what())));
+  } catch (const std::exception& cause) {
+    fail(std::make_exception_ptr(Error(ErrorCode::execution, transfer + cause.what())));
+  } catch (...) {
+    fail(error);
+  }
+  end_copy(message);
+  --callbacks_;
+}
+
+void Executor::Impl::end_copy(std::uint32_t message) noexcept {
+  const Plan::Message& sent = step_->plan().messages[message];
+  std::vector<Entry> started;
+  transfers_.finish({message, sent.src, sent.dst}, started);
+  begin_copies(started);
+}
+
+Executor::Executor(DeviceRuntime& runtime, const Cluster& cluster)
+    : impl_(std::make_unique<Impl>(runtime, cluster)) {}
+Executor::~Executor() = default;
+
+void Executor::run(Step& step, const StepInputs& inputs) {
+  impl_->run(step, inputs);
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,152 @@
+// Executes placed programs: asynchronous dataflow by the simulator's scheduling policy.
+//
+// Each device has a worker thread. Among the device's ready ops the worker runs the one with the
+// largest priority, among equals the one that was ready first (berth::priorities_us). What an op's
+// end means on its own device, its worker does at once, with nobody else involved: counts of
+// waiting ops and the ready queue are its own. What it means elsewhere goes through two things:
+//   messages  tensors, by way of TransferQueue and DeviceRuntime::copy, and control signals; they
+//             arrive in the receiver's inbox, which takes no lock and has room for all of a step;
+//   holders   a count per slot of those that still read or send it; who takes it to 0 drops the
+//             tensor.
+// Once a plan has run, a step allocates nothing for an op or a message but what the ops allocate.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "berth/backend.h"
+#include "berth/cluster.h"
+#include "runtime/device_runtime.h"
+#include "runtime/kernel.h"
+#include "runtime/plan.h"
+
+namespace berth::runtime {
+
+/// What a step needs beside its plan. All must outlive the step.
+struct StepInputs {
+  const Program& program;
+  std::span<const Kernel> kernels;  ///< by op
+  /// By parameter tensor, then device: its value there; others absent.
+  std::function<const Value*(TensorId, DeviceId)> parameter;
+  std::span<DeviceState> states;  ///< by device
+  std::uint64_t seed = 0;
+  bool keep_outputs = false;  ///< Program::outputs stay until the next step
+  std::function<bool()> should_stop;
+};
+
+/// What is known of a message that was sent.
+struct MessageTimes {
+  double queued_us = 0;
+  double start_us = 0;
+  double end_us = 0;
+  std::int64_t bytes = 0;
+};
+
+/// A plan with the memory of its steps.
+class Step {
+ public:
+  Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs);
+  ~Step();
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
+
+  // What the last run left, on the executor's clock. By op index:
+  [[nodiscard]] std::span<const OpTimes> op_times() const noexcept { return op_times_; }
+  [[nodiscard]] std::span<const DeviceId> executed() const noexcept { return executed_; }
+  [[nodiscard]] std::span<const std::int64_t> workspace_bytes() const noexcept {
+    return workspace_bytes_;
+  }
+  /// What the op's device held when it ended, and the most while it ran.
+  [[nodiscard]] std::span<const std::int64_t> held_bytes() const noexcept { return held_bytes_; }
+  [[nodiscard]] std::span<const std::int64_t> op_peak_bytes() const noexcept {
+    return op_peak_bytes_;
+  }
+  /// By device: the order in which it ran its ops, as op indices.
+  [[nodiscard]] std::span<const std::uint32_t> order(DeviceId device) const noexcept;
+  [[nodiscard]] std::span<const MessageTimes> message_times() const noexcept {
+    return message_times_;
+  }
+  [[nodiscard]] std::span<const std::int64_t> peak_bytes() const noexcept { return peak_bytes_; }
+  [[nodiscard]] std::span<const std::int64_t> resident_bytes() const noexcept {
+    return resident_bytes_;
+  }
+  /// Absent unless the step kept outputs and this is one.
+  [[nodiscard]] const Value& value(TensorId tensor) const noexcept;
+
+ private:
+  friend class Executor;
+  struct Ready {
+    double priority_us;
+    std::uint32_t sequence;
+    std::uint32_t op;
+    /// For a heap with the op to run first on top.
+    bool operator<(const Ready& other) const noexcept {
+      return priority_us != other.priority_us ? priority_us < other.priority_us
+                                              : sequence > other.sequence;
+    }
+  };
+  /// Of one worker.
+  struct alignas(64) Lane {
+    std::vector<Ready> ready;
+    std::uint32_t sequence = 0;
+    std::uint32_t done = 0;
+    std::vector<std::uint32_t> order;
+    std::vector<OpTimes> times;  ///< by position in `order`
+    std::vector<Value> inputs;
+    std::vector<Value> outputs;
+    std::uint32_t read = 0;  ///< of the inbox
+    // The inbox: writers take a place and fill it; 0 = not filled yet.
+    std::unique_ptr<std::atomic<std::uint32_t>[]> inbox;
+    alignas(64) std::atomic<std::uint32_t> written = 0;
+    std::atomic<std::uint32_t> bell = 0;  ///< raised with every arrival; what a worker sleeps on
+  };
+
+  void prepare(const StepInputs& inputs);
+  void clear() noexcept;
+  void drop_holder(std::uint32_t slot) noexcept;
+  void arrive(std::uint32_t message) noexcept;
+  void ring(Lane& lane) noexcept;
+
+  std::shared_ptr<const Plan> plan_;
+  std::vector<const Value*> parameters_;  ///< by position in plan.inputs.entries; null: none
+  std::vector<std::uint32_t> pending_;
+  std::vector<Value> slots_;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> holders_;
+  std::vector<Lane> lanes_;
+  std::vector<OpTimes> op_times_;
+  std::vector<DeviceId> executed_;
+  std::vector<std::int64_t> workspace_bytes_, held_bytes_, op_peak_bytes_;
+  std::vector<MessageTimes> message_times_;
+  std::vector<std::int64_t> peak_bytes_, resident_bytes_;
+};
+
+/// The workers of a backend's devices. [thread-compatible: one step at a time]
+class Executor {
+ public:
+  /// Both must outlive it. Starts the workers.
+  Executor(DeviceRuntime& runtime, const Cluster& cluster);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Runs one step; what happened is in `step` afterwards. Throws Error(cancelled),
+  /// Error(out_of_memory) and Error(execution) naming op, device and the shapes of its inputs; then
+  /// every device is idle again and no tensor of the step is left.
+  void run(Step& step, const StepInputs& inputs);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::runtime

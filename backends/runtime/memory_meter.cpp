@@ -1,0 +1,176 @@
+#include "runtime/memory_meter.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+/// Sizes per power of two: a block is at most a quarter larger than what it holds.
+constexpr std::size_t kSteps = 4;
+constexpr std::size_t kSmallestShift = 7;
+constexpr std::size_t kClasses = kSteps * 40;
+
+std::string text_of(std::int64_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
+
+/// The class of blocks of at least `bytes`, and their size.
+std::pair<std::size_t, std::size_t> size_class(std::size_t bytes) {
+  const std::size_t least = std::max(bytes, std::size_t{1} << kSmallestShift) - 1;
+  const auto shift = static_cast<std::size_t>(std::bit_width(least)) - 1;
+  if (shift < kSmallestShift) return {0, std::size_t{1} << kSmallestShift};
+  const std::size_t step = (std::size_t{1} << shift) / kSteps;
+  const std::size_t index = (least - (std::size_t{1} << shift)) / step;
+  return {1 + (shift - kSmallestShift) * kSteps + index,
+          (std::size_t{1} << shift) + (index + 1) * step};
+}
+
+}  // namespace
+
+/// Blocks by size class. Those of a class that nobody holds wait for the next one who asks.
+class HostPool {
+ public:
+  ~HostPool() {
+    for (const std::vector<void*>& blocks : free_) {
+      for (void* const block : blocks) std::free(block);
+    }
+  }
+
+  /// Null where the system has none.
+  void* take(std::size_t bytes) {
+    const auto [index, size] = size_class(bytes);
+    if (index >= kClasses) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<void*>& blocks = free_[index];
+      if (!blocks.empty()) {
+        void* const block = blocks.back();
+        blocks.pop_back();
+        return block;
+      }
+    }
+    return std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
+  }
+
+  void give(void* block, std::size_t bytes) noexcept {
+    const std::size_t index = size_class(bytes).first;
+    try {
+      const std::lock_guard lock(mutex_);
+      free_[index].push_back(block);
+    } catch (...) {
+      std::free(block);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<std::vector<void*>, kClasses> free_;
+};
+
+MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
+    : device_(std::move(device)), limit_(limit_bytes), pool_(std::make_shared<HostPool>()) {}
+MemoryMeter::~MemoryMeter() = default;
+
+void MemoryMeter::take(std::int64_t bytes) {
+  const std::int64_t held = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (limit_ != kNoLimit && held > limit_) {
+    give(bytes);
+    throw Error(ErrorCode::out_of_memory,
+                "device " + device_ + " is out of memory: it holds " + text_of(held - bytes) +
+                    " of its " + text_of(limit_) + ", and " + text_of(bytes) +
+                    " more are needed; place less there");
+  }
+  const auto raise = [held](std::atomic<std::int64_t>& peak) {
+    std::int64_t known = peak.load(std::memory_order_relaxed);
+    while (known < held && !peak.compare_exchange_weak(known, held, std::memory_order_relaxed)) {
+    }
+  };
+  raise(peak_);
+  raise(op_peak_);
+}
+
+namespace {
+
+thread_local MemoryMeter* current_meter = nullptr;
+
+/// Lies before each allocation and says to whom it belongs.
+struct alignas(kAlignment) Header {
+  MemoryMeter* meter;
+  std::size_t bytes;
+};
+static_assert(sizeof(Header) == kAlignment);
+
+void free_block(void* data) {
+  if (data == nullptr) return;
+  auto* const header = static_cast<Header*>(data) - 1;
+  MemoryMeter* const meter = header->meter;
+  const std::size_t bytes = header->bytes;
+  if (meter == nullptr) {
+    std::free(header);
+    return;
+  }
+  meter->pool()->give(header, bytes + sizeof(Header));
+  meter->give(static_cast<std::int64_t>(bytes));
+}
+
+/// ATen's allocator for the CPU in this process: threads without a meter get what they would get
+/// from the default one.
+class MeteringAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) const override {
+    if (bytes == 0) return {nullptr, nullptr, &free_block, c10::Device(c10::kCPU)};
+    MemoryMeter* const meter = current_meter;
+    void* block = nullptr;
+    if (meter == nullptr) {
+      const std::size_t whole = (bytes + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
+      block = whole < bytes ? nullptr : std::aligned_alloc(kAlignment, whole);
+    } else {
+      meter->take(static_cast<std::int64_t>(bytes));
+      block = meter->pool()->take(bytes + sizeof(Header));
+    }
+    if (block == nullptr) {
+      if (meter != nullptr) meter->give(static_cast<std::int64_t>(bytes));
+      throw Error(ErrorCode::out_of_memory,
+                  "the machine has no room for " + std::to_string(bytes) +
+                      " bytes more; close other programs or run a smaller model");
+    }
+    auto* const header = static_cast<Header*>(block);
+    *header = {meter, bytes};
+    void* const data = header + 1;
+    return {data, data, &free_block, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
+};
+
+/// ATen keeps the pointer for ever.
+void install_allocator() {
+  static const bool installed = [] {
+    constexpr std::uint8_t kOverTheDefault = 1;
+    c10::SetCPUAllocator(new MeteringAllocator, kOverTheDefault);
+    return true;
+  }();
+  static_cast<void>(installed);
+}
+
+}  // namespace
+
+MeterScope::MeterScope(MemoryMeter* meter) noexcept : before_(current_meter) {
+  install_allocator();
+  current_meter = meter;
+}
+MeterScope::~MeterScope() {
+  current_meter = before_;
+}
+
+}  // namespace berth::runtime

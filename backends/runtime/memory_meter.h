@@ -1,0 +1,63 @@
+// How much memory a device holds, measured where it is allocated.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "berth/types.h"
+
+namespace berth::runtime {
+
+class HostPool;
+
+/// What one device holds, and the most it held. [thread-safe]
+class MemoryMeter {
+ public:
+  /// `device` names it in messages; `limit_bytes` kNoLimit = none.
+  explicit MemoryMeter(std::string device, std::int64_t limit_bytes = kNoLimit);
+  ~MemoryMeter();
+  MemoryMeter(const MemoryMeter&) = delete;
+  MemoryMeter& operator=(const MemoryMeter&) = delete;
+
+  /// Throws Error(out_of_memory) saying what is held and what is asked for, and takes nothing then.
+  void take(std::int64_t bytes);
+  void give(std::int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  [[nodiscard]] std::int64_t held_bytes() const noexcept {
+    return held_.load(std::memory_order_relaxed);
+  }
+  /// The most since the last call of reset_peak; `op` one has a life of its own.
+  [[nodiscard]] std::int64_t peak_bytes() const noexcept { return peak_; }
+  [[nodiscard]] std::int64_t op_peak_bytes() const noexcept { return op_peak_; }
+  void reset_peak() noexcept { peak_ = held_bytes(); }
+  void reset_op_peak() noexcept { op_peak_ = held_bytes(); }
+
+  /// Blocks of host memory that were given back and are handed out again.
+  [[nodiscard]] const std::shared_ptr<HostPool>& pool() const noexcept { return pool_; }
+
+ private:
+  std::string device_;
+  std::int64_t limit_;
+  std::atomic<std::int64_t> held_ = 0;
+  std::atomic<std::int64_t> peak_ = 0;
+  std::atomic<std::int64_t> op_peak_ = 0;
+  std::shared_ptr<HostPool> pool_;
+};
+
+/// While one lives, what ATen allocates on the CPU by this thread counts on `meter`, until it is
+/// freed, by whichever thread. Null = on none. Each has its pool, so that a step that ran before
+/// asks the system for nothing. The meter must outlive the tensors.
+class MeterScope {
+ public:
+  explicit MeterScope(MemoryMeter* meter) noexcept;
+  ~MeterScope();
+  MeterScope(const MeterScope&) = delete;
+  MeterScope& operator=(const MeterScope&) = delete;
+
+ private:
+  MemoryMeter* before_;
+};
+
+}  // namespace berth::runtime

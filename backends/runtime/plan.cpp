@@ -1,0 +1,206 @@
+#include "runtime/plan.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace berth::runtime {
+namespace {
+
+class PlanMaker {
+ public:
+  PlanMaker(const Program& program, const Placement& placement, DeviceId device_count,
+            std::span<const double> priorities_us)
+      : program_(program),
+        graph_(*program.graph),
+        devices_(static_cast<std::size_t>(device_count)),
+        priorities_us_(priorities_us) {
+    plan_.device_of = placement;
+  }
+
+  Plan make() {
+    number_ops();
+    number_home_slots();
+    find_messages();
+    number_messages();
+    for (const OpId op : plan_.op) write(op);
+    std::sort(resident_.begin(), resident_.end());
+    resident_.erase(std::unique(resident_.begin(), resident_.end()), resident_.end());
+    for (const auto& [on, parameter] : resident_) plan_.parameters.push_back({parameter, on});
+    return std::move(plan_);
+  }
+
+ private:
+  using Message = Plan::Message;
+
+  DeviceId device(OpId op) const { return plan_.device_of[static_cast<std::size_t>(op)]; }
+  double priority(OpId op) const { return priorities_us_[static_cast<std::size_t>(op)]; }
+  std::uint32_t index(OpId op) const { return plan_.index[static_cast<std::size_t>(op)]; }
+
+  void number_ops() {
+    const auto ops = static_cast<std::size_t>(graph_.op_count());
+    plan_.index.resize(ops);
+    plan_.first_op.assign(devices_ + 1, 0);
+    for (const DeviceId d : plan_.device_of) ++plan_.first_op[static_cast<std::size_t>(d) + 1];
+    for (std::size_t d = 0; d < devices_; ++d) plan_.first_op[d + 1] += plan_.first_op[d];
+    std::vector<std::uint32_t> next(plan_.first_op.begin(), plan_.first_op.end() - 1);
+    plan_.op.resize(ops);
+    plan_.priority_us.resize(ops);
+    // Topological order within a device: ops that run after one another lie near one another.
+    for (const OpId op : graph_.topological_order()) {
+      const std::uint32_t i = next[static_cast<std::size_t>(device(op))]++;
+      plan_.index[static_cast<std::size_t>(op)] = i;
+      plan_.op[i] = op;
+      plan_.priority_us[i] = priority(op);
+    }
+    plan_.pending.assign(ops, 0);
+    plan_.incoming.assign(devices_, 0);
+  }
+
+  std::uint32_t add_slot(TensorId tensor) {
+    plan_.tensor_of.push_back(tensor);
+    plan_.holders.push_back(0);
+    return static_cast<std::uint32_t>(plan_.tensor_of.size()) - 1;
+  }
+
+  void number_home_slots() {
+    plan_.home_slot.assign(static_cast<std::size_t>(graph_.tensor_count()), kNone);
+    for (const OpId op : plan_.op) {
+      for (const TensorId tensor : graph_.outputs(op)) {
+        plan_.home_slot[static_cast<std::size_t>(tensor)] = add_slot(tensor);
+      }
+    }
+  }
+
+  /// The op's out edges, tensor by tensor in port order, control edges last, the most urgent
+  /// consumer first: the order in which the end of an op releases, queues and signals.
+  std::vector<Edge> ordered_edges(OpId op) const {
+    const auto outputs = graph_.outputs(op);
+    const auto port = [&](const Edge& edge) {
+      return std::find(outputs.begin(), outputs.end(), edge.tensor) - outputs.begin();
+    };
+    const auto span = graph_.out_edges(op);
+    std::vector<Edge> edges(span.begin(), span.end());
+    std::stable_sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
+      return std::tuple(port(a), -priority(a.dst), a.dst) <
+             std::tuple(port(b), -priority(b.dst), b.dst);
+    });
+    return edges;
+  }
+
+  void find_messages() {
+    struct Found {
+      Message message;
+      std::vector<std::uint32_t> released;
+    };
+    std::vector<Found> found;
+    std::vector<std::uint32_t> last_release(plan_.op_count(), kNone);  // by op index
+    Rows<std::uint32_t> sent;
+    for (std::uint32_t i = 0; i < plan_.op_count(); ++i) {
+      const std::size_t first = found.size();
+      for (const Edge& edge : ordered_edges(plan_.op[i])) {
+        const std::uint32_t consumer = index(edge.dst);
+        if (device(edge.dst) == device(edge.src)) {
+          if (last_release[consumer] == i) continue;
+          last_release[consumer] = i;
+          plan_.released.entries.push_back(consumer);
+          ++plan_.pending[consumer];
+          continue;
+        }
+        const auto same = std::find_if(
+            found.begin() + static_cast<std::ptrdiff_t>(first), found.end(), [&](const Found& one) {
+              return one.message.tensor == edge.tensor && one.message.dst == device(edge.dst);
+            });
+        if (same == found.end()) {
+          found.push_back(
+              {{edge.tensor, i, device(edge.src), device(edge.dst), kNone, kNone}, {consumer}});
+        } else {
+          same->released.push_back(consumer);
+        }
+        ++plan_.pending[consumer];
+      }
+      plan_.released.end_row();
+      for (std::size_t m = first; m < found.size(); ++m) {
+        sent.entries.push_back(static_cast<std::uint32_t>(m));
+      }
+      sent.end_row();
+    }
+    plan_.sent = std::move(sent);
+    for (Found& one : found) {
+      plan_.messages.push_back(one.message);
+      auto& entries = plan_.released_on_arrival.entries;
+      entries.insert(entries.end(), one.released.begin(), one.released.end());
+      plan_.released_on_arrival.end_row();
+    }
+  }
+
+  /// Slots for what arrives, those of one receiver in a row.
+  void number_messages() {
+    copies_.resize(devices_);
+    for (std::size_t d = 0; d < devices_; ++d) {
+      for (Message& message : plan_.messages) {
+        if (static_cast<std::size_t>(message.dst) != d) continue;
+        ++plan_.incoming[d];
+        if (message.tensor == kNoTensor) continue;
+        message.src_slot = plan_.home_slot[static_cast<std::size_t>(message.tensor)];
+        message.dst_slot = add_slot(message.tensor);
+        ++plan_.holders[message.src_slot];
+        copies_[d].emplace_back(message.tensor, message.dst_slot);
+      }
+      std::sort(copies_[d].begin(), copies_[d].end());
+      for (std::uint32_t i = plan_.first_op[d]; i < plan_.first_op[d + 1]; ++i) read(i);
+    }
+  }
+
+  Plan::Source source(TensorId tensor, DeviceId on) {
+    if (tensor == kNoTensor) return {};
+    const OpId producer = graph_.producer(tensor);
+    if (producer == kNoOp) return {kNone, tensor};
+    if (device(producer) == on) return {plan_.home_slot[static_cast<std::size_t>(tensor)]};
+    const auto& copies = copies_[static_cast<std::size_t>(on)];
+    return {std::lower_bound(copies.begin(), copies.end(), std::pair(tensor, 0U))->second};
+  }
+
+  void read(std::uint32_t i) {
+    const OpId op = plan_.op[i];
+    std::vector<std::uint32_t> held;
+    for (const TensorId tensor : graph_.inputs(op)) {
+      const Plan::Source from = source(tensor, device(op));
+      plan_.inputs.entries.push_back(from);
+      if (from.parameter != kNoTensor) {
+        resident_.emplace_back(device(op), from.parameter);
+      } else if (from.slot != kNone &&
+                 std::find(held.begin(), held.end(), from.slot) == held.end()) {
+        held.push_back(from.slot);
+        ++plan_.holders[from.slot];
+      }
+    }
+    plan_.inputs.end_row();
+    plan_.held.entries.insert(plan_.held.entries.end(), held.begin(), held.end());
+    plan_.held.end_row();
+  }
+
+  void write(OpId op) {
+    for (const ValueId output : program_.instructions[static_cast<std::size_t>(op)].outputs) {
+      plan_.outputs.entries.push_back(
+          output == kNoValue ? kNone : plan_.home_slot[static_cast<std::size_t>(output)]);
+    }
+    plan_.outputs.end_row();
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  std::size_t devices_;
+  std::span<const double> priorities_us_;
+  Plan plan_;
+  std::vector<std::vector<std::pair<TensorId, std::uint32_t>>> copies_;  // by device; tensor, slot
+  std::vector<std::pair<DeviceId, TensorId>> resident_;
+};
+
+}  // namespace
+
+Plan make_plan(const Program& program, const Placement& placement, DeviceId device_count,
+               std::span<const double> priorities_us) {
+  return PlanMaker(program, placement, device_count, priorities_us).make();
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,85 @@
+// A placed program as the executor runs it: everything that does not change from step to step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/problem.h"
+#include "berth/program.h"
+
+namespace berth::runtime {
+
+/// Rows of different lengths in one array.
+template <typename Entry>
+struct Rows {
+  std::vector<std::uint32_t> begin = {0};  ///< by row, and the end of the last
+  std::vector<Entry> entries;
+
+  void end_row() { begin.push_back(static_cast<std::uint32_t>(entries.size())); }
+  [[nodiscard]] std::span<const Entry> operator[](std::uint32_t row) const noexcept {
+    return {entries.data() + begin[row], entries.data() + begin[row + 1]};
+  }
+};
+
+inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
+
+/// Ops, slots and messages have dense indices of their own, those of one device in a row, so that
+/// two devices' workers write to no cache line in turn.
+///
+/// A slot holds a tensor on one device: at home, where it is made, or a copy on a device that
+/// received it. What an op reads or writes is a slot or a parameter of the program.
+struct Plan {
+  /// What an op reads at one input position.
+  struct Source {
+    std::uint32_t slot = kNone;       ///< or
+    TensorId parameter = kNoTensor;  ///< or neither: an omitted input
+  };
+  /// A message crosses from one device to another: a tensor, or a control signal (kNoTensor), which
+  /// needs no engine.
+  struct Message {
+    TensorId tensor;
+    std::uint32_t producer;  ///< op index
+    DeviceId src;
+    DeviceId dst;
+    std::uint32_t src_slot;  ///< kNone for a signal
+    std::uint32_t dst_slot;
+  };
+
+  std::vector<DeviceId> device_of;  ///< by OpId: the placement
+  std::vector<OpId> op;             ///< by op index
+  std::vector<std::uint32_t> index;  ///< by OpId
+  std::vector<std::uint32_t> first_op;  ///< by device, and the end of the last
+
+  std::vector<double> priority_us;      ///< by op index
+  std::vector<std::uint32_t> pending;   ///< by op index: releases until it is ready
+  Rows<Source> inputs;                  ///< by op index, by input position, captured ones behind
+  Rows<std::uint32_t> outputs;          ///< by op index, by output position: slot; kNone = unwanted
+  Rows<std::uint32_t> released;         ///< by op index: ops of its device that wait for it
+  Rows<std::uint32_t> sent;             ///< by op index: its messages, in the order of queueing
+  Rows<std::uint32_t> held;             ///< by op index: the slots it reads, each once
+  Rows<std::uint32_t> released_on_arrival;  ///< by message: ops of its receiver
+
+  std::vector<Message> messages;
+  std::vector<std::uint32_t> incoming;  ///< by device: how many messages it receives
+  std::vector<std::uint32_t> holders;   ///< by slot: local readers and sends
+  std::vector<TensorId> tensor_of;      ///< by slot
+  std::vector<std::uint32_t> home_slot;  ///< by tensor; kNone for parameters
+
+  struct Resident {
+    TensorId parameter;
+    DeviceId device;
+  };
+  std::vector<Resident> parameters;  ///< each once per device that reads it
+
+  [[nodiscard]] std::uint32_t op_count() const noexcept {
+    return static_cast<std::uint32_t>(op.size());
+  }
+};
+
+/// `placement` is valid; `priorities_us` by op.
+[[nodiscard]] Plan make_plan(const Program& program, const Placement& placement,
+                             DeviceId device_count, std::span<const double> priorities_us);
+
+}  // namespace berth::runtime

@@ -1,0 +1,223 @@
+#include "runtime/session.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "berth/costs.h"
+#include "berth/error.h"
+#include "berth/simulator.h"
+#include "runtime/tensors.h"
+#include "runtime/trace.h"
+#include "runtime/values.h"
+
+namespace berth::runtime {
+namespace {
+
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
+
+TensorId fed_tensor(const Program& program, std::size_t input) {
+  return program.instructions[at(program.inputs[input])].outputs.at(0);
+}
+
+}  // namespace
+
+DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector<Kernel> kernels,
+                             std::shared_ptr<const Cluster> cluster, DeviceRuntime& runtime,
+                             Executor& executor, const SessionOptions& options)
+    : program_(std::move(program)),
+      kernels_(std::move(kernels)),
+      cluster_(std::move(cluster)),
+      runtime_(runtime),
+      executor_(executor),
+      seed_(options.seed),
+      priorities_us_(options.priorities_us),
+      states_(at(cluster_->device_count())),
+      given_(program_->inputs.size()),
+      drawn_(program_->inputs.size()),
+      fed_(program_->inputs.size()) {
+  const auto graph = program_->graph;
+  if (priorities_us_.empty()) {
+    priorities_us_ =
+        berth::priorities_us(Problem(graph, cluster_, Costs::roofline(*graph, *cluster_)));
+  } else if (priorities_us_.size() != at(graph->op_count())) {
+    throw Error(ErrorCode::invalid_argument,
+                std::to_string(priorities_us_.size()) + " priorities for the " +
+                    std::to_string(graph->op_count()) + " ops of graph '" + graph->name() +
+                    "'; give one for each, or none");
+  }
+  for (std::size_t k = 0; k < program_->inputs.size(); ++k) {
+    kernels_[at(program_->inputs[k])] = [this, k](KernelContext&, std::span<const Value>,
+                                                  std::span<Value> outputs) {
+      outputs[0] = std::move(fed_[k]);
+    };
+  }
+  take_inputs(options.inputs);
+}
+
+DeviceSession::~DeviceSession() = default;
+
+void DeviceSession::take_inputs(
+    const std::map<std::string, TensorContent, std::less<>>& inputs) {
+  const Graph& graph = *program_->graph;
+  for (const auto& [name, content] : inputs) {
+    const auto& names = program_->input_names;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      std::string known;
+      for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+      throw Error(ErrorCode::invalid_argument, "the model has no input '" + name +
+                                                   "'; it has: " + (known.empty() ? "none" : known));
+    }
+    const auto k = static_cast<std::size_t>(found - names.begin());
+    const TensorId tensor = fed_tensor(*program_, k);
+    const auto shape = graph.shape(tensor);
+    bool fits = graph.dtype(tensor) == DType::unknown || graph.dtype(tensor) == content.dtype;
+    if (graph.has_shape(tensor)) {
+      fits = fits && shape.size() == content.shape.size();
+      for (std::size_t i = 0; fits && i < shape.size(); ++i) {
+        fits = shape[i] == kUnknownDim || shape[i] == content.shape[i];
+      }
+    }
+    if (!fits) {
+      throw Error(ErrorCode::invalid_argument,
+                  "input '" + name + "' is not of the type and shape that the model was loaded "
+                                     "with; convert it, or load the model for its shape");
+    }
+    given_[k] = {make_tensor(content), nullptr};
+  }
+}
+
+StepResult DeviceSession::run(const Placement& placement, const StepOptions& options) {
+  const StepInputs inputs{
+      *program_,
+      kernels_,
+      [this](TensorId tensor, DeviceId device) { return &parameters_.at({tensor, device}); },
+      states_,
+      options.seed,
+      options.outputs,
+      options.should_stop};
+  if (step_ == nullptr || step_->plan().device_of != placement) {
+    check(placement);
+    place(placement, inputs);
+  }
+  feed(placement, options.seed);
+  try {
+    executor_.run(*step_, inputs);
+  } catch (...) {
+    std::fill(fed_.begin(), fed_.end(), Value{});
+    throw;
+  }
+  StepResult result;
+  summarize(*step_, result);
+  if (options.trace) add_trace(*step_, *cluster_, result);
+  if (options.outputs) result.outputs = outputs(placement);
+  return result;
+}
+
+void DeviceSession::reset() {
+  for (DeviceState& state : states_) state.variables.clear();
+}
+
+void DeviceSession::check(const Placement& placement) const {
+  const Graph& graph = *program_->graph;
+  if (placement.size() != at(graph.op_count())) {
+    throw Error(ErrorCode::invalid_argument,
+                "a placement of " + std::to_string(placement.size()) + " ops for the " +
+                    std::to_string(graph.op_count()) + " of graph '" + graph.name() +
+                    "'; place the graph that is executed");
+  }
+  std::unordered_map<std::string_view, OpId> first_of;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const DeviceId device = placement[at(op)];
+    if (device < 0 || device >= cluster_->device_count()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "op '" + graph.op_name(op) + "' is on device #" + std::to_string(device) +
+                      ", which the backend does not have; it has " + cluster_->device_names());
+    }
+    if (graph.colocation(op).empty()) continue;
+    const OpId first = first_of.try_emplace(graph.colocation(op), op).first->second;
+    if (placement[at(first)] != device) {
+      throw Error(ErrorCode::invalid_argument,
+                  "ops '" + graph.op_name(first) + "' and '" + graph.op_name(op) +
+                      "' are on different devices and belong together (co-location '" +
+                      graph.colocation(op) + "'); place them on one");
+    }
+  }
+}
+
+void DeviceSession::place(const Placement& placement, const StepInputs& inputs) {
+  step_.reset();
+  // Variables belong to where their ops were.
+  reset();
+  auto plan = std::make_shared<const Plan>(
+      make_plan(*program_, placement, cluster_->device_count(), priorities_us_));
+  load_parameters(*plan);
+  step_ = std::make_unique<Step>(std::move(plan), inputs);
+}
+
+void DeviceSession::load_parameters(const Plan& plan) {
+  std::map<std::pair<TensorId, DeviceId>, Value> needed;
+  for (const Plan::Resident& one : plan.parameters) {
+    const auto key = std::pair(one.parameter, one.device);
+    needed[key] = std::move(parameters_[key]);
+  }
+  parameters_ = std::move(needed);  // what is no longer needed makes room first
+  for (auto& [key, value] : parameters_) {
+    if (value.present()) continue;
+    try {
+      value = runtime_.upload(key.second, host_parameter(key.first));
+    } catch (const Error& error) {
+      throw Error(error.code(), "parameter '" + program_->graph->tensor_name(key.first) +
+                                    "' cannot be loaded: " + error.what());
+    }
+  }
+}
+
+const Value& DeviceSession::host_parameter(TensorId tensor) {
+  Value& value = host_parameters_[tensor];
+  if (value.present()) return value;
+  const auto& content = program_->parameters[at(tensor)];
+  if (!content) {
+    value = draw_parameter(*program_->graph, tensor,
+                           mixed_seed(seed_, static_cast<std::uint64_t>(tensor)));
+  } else if (content->dtype == DType::string) {
+    auto text = std::make_shared<Structure>();
+    text->kind = Structure::Kind::text;
+    text->texts = content->texts;
+    text->dims = content->shape;
+    value.structure = std::move(text);
+  } else {
+    value.tensor = make_tensor(*content);
+  }
+  return value;
+}
+
+void DeviceSession::feed(const Placement& placement, std::uint64_t seed) {
+  for (std::size_t k = 0; k < fed_.size(); ++k) {
+    const Value* host = &given_[k];
+    if (!host->present()) {
+      if (!drawn_[k].present() || drawn_seed_ != seed) {
+        drawn_[k] = draw_input(*program_->graph, fed_tensor(*program_, k), mixed_seed(seed, k));
+      }
+      host = &drawn_[k];
+    }
+    fed_[k] = runtime_.upload(placement[at(program_->inputs[k])], *host);
+  }
+  drawn_seed_ = seed;
+}
+
+std::vector<TensorContent> DeviceSession::outputs(const Placement& placement) {
+  std::vector<TensorContent> contents;
+  for (const TensorId tensor : program_->outputs) {
+    const OpId producer = program_->graph->producer(tensor);
+    contents.push_back(to_content(producer == kNoOp
+                                      ? host_parameter(tensor)
+                                      : runtime_.download(placement[at(producer)],
+                                                          step_->value(tensor))));
+  }
+  return contents;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,59 @@
+// Who transfers next: the order of engine/simulator/contention.h, on real engines.
+//
+// A transfer takes its sender's outgoing engine, its receiver's incoming engine and every channel
+// of the route in one go when it starts, and gives all of them back when it ends. A sender's
+// transfers leave in the order in which they were queued; of the heads of these queues the oldest
+// is served first, and one that must wait keeps the younger ones from what it waits for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "berth/cluster.h"
+
+namespace berth::runtime {
+
+/// [thread-safe]
+class TransferQueue {
+ public:
+  explicit TransferQueue(const Cluster& cluster);
+
+  struct Entry {
+    std::uint32_t message;
+    DeviceId src;
+    DeviceId dst;
+  };
+
+  void reset();
+  /// Each appends to `started` what may begin now; the caller begins it.
+  void enqueue(std::span<const Entry> entries, std::vector<Entry>& started);
+  void finish(const Entry& entry, std::vector<Entry>& started);
+  /// Nothing starts any more.
+  void stop();
+  /// Transfers that have started and not finished.
+  [[nodiscard]] bool idle() const;
+
+ private:
+  struct Queued {
+    Entry entry;
+    std::uint64_t number;
+  };
+  void start_heads(std::vector<Entry>& started);
+  bool may_start(const Entry& entry);
+  void occupy(const Entry& entry, bool busy);
+
+  const Cluster& cluster_;
+  mutable std::mutex mutex_;
+  std::vector<std::deque<Queued>> queues_;  // by sender
+  std::vector<char> sending_, receiving_, channel_busy_;
+  std::vector<char> receiver_claimed_, channel_claimed_;  // within one round
+  std::vector<std::size_t> heads_;
+  std::uint64_t next_ = 0;
+  std::uint32_t active_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace berth::runtime
