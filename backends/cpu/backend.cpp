@@ -66,9 +66,11 @@ struct CpuBackend::Setup {
       list.push_back(std::move(device));
     }
     const double bandwidth = link.bandwidth_bytes_per_s;
-    const std::vector<LinkSpec> links = {
-        {"*", "*", bandwidth > 0 ? bandwidth : kCopyBandwidth, kCopyLatency_us + link.latency_us,
-         {}}};
+    const std::vector<LinkSpec> links = {{"*",
+                                          "*",
+                                          bandwidth > 0 ? bandwidth : kCopyBandwidth,
+                                          kCopyLatency_us + link.latency_us,
+                                          {}}};
     return std::make_shared<const Cluster>("cpu", std::move(list), links);
   }
 
@@ -83,18 +85,17 @@ struct CpuBackend::Setup {
   std::string fingerprint() const {
     std::ostringstream text;
     text.precision(17);
-    text << "cpu;" << BERTH_VERSION_STRING << ";torch=" << TORCH_VERSION << ";"
-         << machine.processor << ";cores=" << machine.cores.size() << ";devices=" << devices
-         << ";threads=" << threads << ";memory_bytes=" << memory_bytes
-         << ";bandwidth=" << link.bandwidth_bytes_per_s << ";latency=" << link.latency_us;
+    text << "cpu;" << BERTH_VERSION_STRING << ";torch=" << TORCH_VERSION << ";" << machine.processor
+         << ";cores=" << machine.cores.size() << ";devices=" << devices << ";threads=" << threads
+         << ";memory_bytes=" << memory_bytes << ";bandwidth=" << link.bandwidth_bytes_per_s
+         << ";latency=" << link.latency_us;
     return text.str();
   }
 };
 
 CpuBackend::CpuBackend(const Options& options) : CpuBackend(Setup(options)) {}
 
-CpuBackend::CpuBackend(const Setup& setup)
-    : CpuBackend(setup, setup.cluster()) {}
+CpuBackend::CpuBackend(const Setup& setup) : CpuBackend(setup, setup.cluster()) {}
 
 CpuBackend::CpuBackend(const Setup& setup, const std::shared_ptr<const Cluster>& cluster)
     : DeviceBackend(cluster, std::make_unique<CpuRuntime>(*cluster, setup.machine.cores,

@@ -8,9 +8,9 @@
 namespace berth::cpu {
 
 struct Machine {
-  std::string processor;     ///< as the system calls it
-  std::vector<int> cores;    ///< those this process may use
-  double core_flops = 0;     ///< nominal peak of one core in f32
+  std::string processor;   ///< as the system calls it
+  std::vector<int> cores;  ///< those this process may use
+  double core_flops = 0;   ///< nominal peak of one core in f32
   std::int64_t memory_bytes = 0;
 };
 

@@ -1,4 +1,5 @@
 #include "berth/plugin.h"
+
 #include "cpu/backend.h"
 
 using berth::cpu::CpuBackend;

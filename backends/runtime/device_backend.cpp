@@ -31,9 +31,9 @@ class LinkProbe {
                 },
                 [](KernelContext&, std::span<const Value>, std::span<Value>) {}};
     constexpr std::array<double, 2> kPriorities = {2, 1};
-    step_ = std::make_unique<Step>(std::make_shared<const Plan>(make_plan(
-                                       program_, {src, dst}, device_count, kPriorities)),
-                                   inputs());
+    step_ = std::make_unique<Step>(
+        std::make_shared<const Plan>(make_plan(program_, {src, dst}, device_count, kPriorities)),
+        inputs());
   }
 
   using Key = std::tuple<DeviceId, DeviceId, std::int64_t>;
@@ -48,7 +48,8 @@ class LinkProbe {
  private:
   StepInputs inputs() {
     return {program_, kernels_, [](TensorId, DeviceId) -> const Value* { return nullptr; },
-            states_,  0,        false, nullptr};
+            states_,  0,        false,
+            nullptr};
   }
 
   Key key_;
@@ -60,9 +61,7 @@ class LinkProbe {
 
 DeviceBackend::DeviceBackend(std::shared_ptr<const Cluster> cluster,
                              std::unique_ptr<DeviceRuntime> runtime)
-    : cluster_(std::move(cluster)),
-      runtime_(std::move(runtime)),
-      executor_(*runtime_, *cluster_) {}
+    : cluster_(std::move(cluster)), runtime_(std::move(runtime)), executor_(*runtime_, *cluster_) {}
 DeviceBackend::~DeviceBackend() = default;
 
 std::vector<Obstacle> DeviceBackend::cannot_run(const Program& program) const {
@@ -75,12 +74,12 @@ std::unique_ptr<Session> DeviceBackend::open(std::shared_ptr<const Program> prog
   if (!compiled.obstacles.empty()) {
     const Obstacle& first = compiled.obstacles.front();
     const std::size_t others = compiled.obstacles.size() - 1;
-    throw Error(ErrorCode::unsupported,
-                "op '" + program->graph->op_name(first.op) + "' (" +
-                    program->graph->op_type(first.op) + ") cannot be executed: " + first.reason +
-                    (others == 0 ? std::string()
-                                 : "; nor can " + std::to_string(others) + " other ops") +
-                    "; `berth inspect --backend` lists all of them");
+    throw Error(
+        ErrorCode::unsupported,
+        "op '" + program->graph->op_name(first.op) + "' (" + program->graph->op_type(first.op) +
+            ") cannot be executed: " + first.reason +
+            (others == 0 ? std::string() : "; nor can " + std::to_string(others) + " other ops") +
+            "; `berth inspect --backend` lists all of them");
   }
   return std::make_unique<DeviceSession>(std::move(program), std::move(compiled.kernels), cluster_,
                                          *runtime_, executor_, options);

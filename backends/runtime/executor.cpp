@@ -420,7 +420,8 @@ Error Executor::Impl::op_error(DeviceId device, std::uint32_t op, std::span<cons
   const Graph& graph = *inputs_->program.graph;
   const OpId id = step_->plan().op[op];
   return {code, "op '" + graph.op_name(id) + "' (" + graph.op_type(id) + ") failed on device " +
-                    cluster_.device(device).name + " with inputs " + describe(inputs) + ": " + what};
+                    cluster_.device(device).name + " with inputs " + describe(inputs) + ": " +
+                    what};
 }
 
 void Executor::Impl::end_op(Step::Lane& lane, std::uint32_t op) {

@@ -86,10 +86,10 @@ void MemoryMeter::take(std::int64_t bytes) {
   const std::int64_t held = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (limit_ != kNoLimit && held > limit_) {
     give(bytes);
-    throw Error(ErrorCode::out_of_memory,
-                "device " + device_ + " is out of memory: it holds " + text_of(held - bytes) +
-                    " of its " + text_of(limit_) + ", and " + text_of(bytes) +
-                    " more are needed; place less there");
+    throw Error(ErrorCode::out_of_memory, "device " + device_ + " is out of memory: it holds " +
+                                              text_of(held - bytes) + " of its " + text_of(limit_) +
+                                              ", and " + text_of(bytes) +
+                                              " more are needed; place less there");
   }
   const auto raise = [held](std::atomic<std::int64_t>& peak) {
     std::int64_t known = peak.load(std::memory_order_relaxed);

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 struct Plan {
   /// What an op reads at one input position.
   struct Source {
-    std::uint32_t slot = kNone;       ///< or
+    std::uint32_t slot = kNone;      ///< or
     TensorId parameter = kNoTensor;  ///< or neither: an omitted input
   };
   /// A message crosses from one device to another: a tensor, or a control signal (kNoTensor), which
@@ -47,24 +47,24 @@ struct Plan {
     std::uint32_t dst_slot;
   };
 
-  std::vector<DeviceId> device_of;  ///< by OpId: the placement
-  std::vector<OpId> op;             ///< by op index
-  std::vector<std::uint32_t> index;  ///< by OpId
+  std::vector<DeviceId> device_of;      ///< by OpId: the placement
+  std::vector<OpId> op;                 ///< by op index
+  std::vector<std::uint32_t> index;     ///< by OpId
   std::vector<std::uint32_t> first_op;  ///< by device, and the end of the last
 
-  std::vector<double> priority_us;      ///< by op index
-  std::vector<std::uint32_t> pending;   ///< by op index: releases until it is ready
-  Rows<Source> inputs;                  ///< by op index, by input position, captured ones behind
-  Rows<std::uint32_t> outputs;          ///< by op index, by output position: slot; kNone = unwanted
-  Rows<std::uint32_t> released;         ///< by op index: ops of its device that wait for it
-  Rows<std::uint32_t> sent;             ///< by op index: its messages, in the order of queueing
-  Rows<std::uint32_t> held;             ///< by op index: the slots it reads, each once
+  std::vector<double> priority_us;     ///< by op index
+  std::vector<std::uint32_t> pending;  ///< by op index: releases until it is ready
+  Rows<Source> inputs;                 ///< by op index, by input position, captured ones behind
+  Rows<std::uint32_t> outputs;         ///< by op index, by output position: slot; kNone = unwanted
+  Rows<std::uint32_t> released;        ///< by op index: ops of its device that wait for it
+  Rows<std::uint32_t> sent;            ///< by op index: its messages, in the order of queueing
+  Rows<std::uint32_t> held;            ///< by op index: the slots it reads, each once
   Rows<std::uint32_t> released_on_arrival;  ///< by message: ops of its receiver
 
   std::vector<Message> messages;
-  std::vector<std::uint32_t> incoming;  ///< by device: how many messages it receives
-  std::vector<std::uint32_t> holders;   ///< by slot: local readers and sends
-  std::vector<TensorId> tensor_of;      ///< by slot
+  std::vector<std::uint32_t> incoming;   ///< by device: how many messages it receives
+  std::vector<std::uint32_t> holders;    ///< by slot: local readers and sends
+  std::vector<TensorId> tensor_of;       ///< by slot
   std::vector<std::uint32_t> home_slot;  ///< by tensor; kNone for parameters
 
   struct Resident {

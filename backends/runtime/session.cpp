@@ -58,8 +58,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
 
 DeviceSession::~DeviceSession() = default;
 
-void DeviceSession::take_inputs(
-    const std::map<std::string, TensorContent, std::less<>>& inputs) {
+void DeviceSession::take_inputs(const std::map<std::string, TensorContent, std::less<>>& inputs) {
   const Graph& graph = *program_->graph;
   for (const auto& [name, content] : inputs) {
     const auto& names = program_->input_names;
@@ -67,8 +66,8 @@ void DeviceSession::take_inputs(
     if (found == names.end()) {
       std::string known;
       for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-      throw Error(ErrorCode::invalid_argument, "the model has no input '" + name +
-                                                   "'; it has: " + (known.empty() ? "none" : known));
+      throw Error(ErrorCode::invalid_argument, "the model has no input '" + name + "'; it has: " +
+                                                   (known.empty() ? "none" : known));
     }
     const auto k = static_cast<std::size_t>(found - names.begin());
     const TensorId tensor = fed_tensor(*program_, k);
@@ -82,22 +81,24 @@ void DeviceSession::take_inputs(
     }
     if (!fits) {
       throw Error(ErrorCode::invalid_argument,
-                  "input '" + name + "' is not of the type and shape that the model was loaded "
-                                     "with; convert it, or load the model for its shape");
+                  "input '" + name +
+                      "' is not of the type and shape that the model was loaded "
+                      "with; convert it, or load the model for its shape");
     }
     given_[k] = {make_tensor(content), nullptr};
   }
 }
 
 StepResult DeviceSession::run(const Placement& placement, const StepOptions& options) {
-  const StepInputs inputs{
-      *program_,
-      kernels_,
-      [this](TensorId tensor, DeviceId device) { return &parameters_.at({tensor, device}); },
-      states_,
-      options.seed,
-      options.outputs,
-      options.should_stop};
+  const StepInputs inputs{*program_,
+                          kernels_,
+                          [this](TensorId tensor, DeviceId device) {
+                            return &parameters_.at({tensor, device});
+                          },
+                          states_,
+                          options.seed,
+                          options.outputs,
+                          options.should_stop};
   if (step_ == nullptr || step_->plan().device_of != placement) {
     check(placement);
     place(placement, inputs);
@@ -212,10 +213,9 @@ std::vector<TensorContent> DeviceSession::outputs(const Placement& placement) {
   std::vector<TensorContent> contents;
   for (const TensorId tensor : program_->outputs) {
     const OpId producer = program_->graph->producer(tensor);
-    contents.push_back(to_content(producer == kNoOp
-                                      ? host_parameter(tensor)
-                                      : runtime_.download(placement[at(producer)],
-                                                          step_->value(tensor))));
+    contents.push_back(to_content(
+        producer == kNoOp ? host_parameter(tensor)
+                          : runtime_.download(placement[at(producer)], step_->value(tensor))));
   }
   return contents;
 }

@@ -18,8 +18,8 @@ class DeviceSession final : public Session {
   /// `kernels` by op, empty for the program's inputs. Runtime and executor must outlive it. Throws
   /// as Backend::open.
   DeviceSession(std::shared_ptr<const Program> program, std::vector<Kernel> kernels,
-                std::shared_ptr<const Cluster> cluster, DeviceRuntime& runtime,
-                Executor& executor, const SessionOptions& options);
+                std::shared_ptr<const Cluster> cluster, DeviceRuntime& runtime, Executor& executor,
+                const SessionOptions& options);
   ~DeviceSession() override;
 
   const Program& program() const noexcept override { return *program_; }

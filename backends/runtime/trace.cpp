@@ -191,8 +191,8 @@ class Tracer {
         const bool busy = before != kNone && step_.op_times()[before].end_us > cause.us;
         Reason reason = busy ? Reason::device_busy : Reason::input;
         if (!busy && cause.op == kNone && cause.message == kNone) reason = Reason::start;
-        path.push_back({plan_.op[op], -1, times.start_us - start_us_, times.end_us - start_us_,
-                        reason});
+        path.push_back(
+            {plan_.op[op], -1, times.start_us - start_us_, times.end_us - start_us_, reason});
         message = busy ? kNone : cause.message;
         op = busy ? before : cause.op;
       } else {
@@ -238,8 +238,7 @@ void summarize(const Step& step, StepResult& result) {
   result.runtime_us = end_us - start_us;
 }
 
-void add_trace(const Step& step, const Cluster& cluster,
-               StepResult& result) {
+void add_trace(const Step& step, const Cluster& cluster, StepResult& result) {
   Tracer(step, cluster, result).run();
 }
 

@@ -54,8 +54,8 @@ std::string label(const Graph& graph, TensorId tensor) {
 /// Throws where it is not known.
 std::vector<std::int64_t> shape_of(const Graph& graph, TensorId tensor) {
   const auto shape = graph.shape(tensor);
-  const bool known = graph.has_shape(tensor) &&
-                     std::find(shape.begin(), shape.end(), kUnknownDim) == shape.end();
+  const bool known =
+      graph.has_shape(tensor) && std::find(shape.begin(), shape.end(), kUnknownDim) == shape.end();
   if (!known) {
     throw Error(ErrorCode::unsupported,
                 "tensor " + label(graph, tensor) +
@@ -106,8 +106,8 @@ Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed) {
   const std::int64_t count = element_count(shape);
   const std::int64_t outputs =
       shape.size() == 2 ? std::min(shape[0], shape[1]) : std::max<std::int64_t>(1, shape[0]);
-  const double inputs = std::max(1.0, static_cast<double>(count) / static_cast<double>(
-                                          std::max<std::int64_t>(1, outputs)));
+  const double inputs = std::max(
+      1.0, static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, outputs)));
   const double reach = std::sqrt(3 / inputs);  // a uniform distribution's deviation is reach/sqrt 3
   return draw(graph, tensor, seed, -reach, reach);
 }

@@ -271,8 +271,7 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
               cat(model.string(), ": no frontend knows this kind of file. Known: ", known, "."));
 }
 
-LoadedProgram Engine::load_program(const std::filesystem::path& model,
-                                   const LoadOptions& options) {
+LoadedProgram Engine::load_program(const std::filesystem::path& model, const LoadOptions& options) {
   if (is_exchange_graph(model)) {
     throw Error(ErrorCode::unsupported,
                 cat(model.string(),
