@@ -134,6 +134,9 @@ int run(int argc, char** argv) {
     add_compare(app, chosen);
     add_simulate(app, chosen);
     add_explain(app, chosen);
+    add_profile(app, chosen);
+    add_measure(app, chosen);
+    add_verify(app, chosen);
     add_inspect(app, chosen);
     add_devices(app, chosen);
     add_plugins(app, chosen);

@@ -16,6 +16,7 @@
 #include "compare_report.h"
 #include "compare_sweep.h"
 #include "console.h"
+#include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
 #include "scripts.h"
@@ -106,11 +107,10 @@ CompareRow run_one(Search& search, const CompareOptions& options, PolicyMaker& m
   return row;
 }
 
-std::vector<CompareRow> run_all(const std::shared_ptr<const Problem>& problem,
-                                const CompareOptions& options, PolicyMaker& maker,
-                                const std::vector<Candidate>& candidates) {
+std::vector<CompareRow> run_all(const Bench& bench, const CompareOptions& options,
+                                PolicyMaker& maker, const std::vector<Candidate>& candidates) {
   const InterruptGuard guard;
-  Search search(problem, options.choices, options.search);
+  Search search(bench.problem, bench.session, options.choices, options.search);
   std::vector<CompareRow> rows;
   for (const Candidate& candidate : candidates) {
     rows.push_back(run_one(search, options, maker, candidate));
@@ -125,6 +125,10 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, PolicyMaker
   if (options.clusters.empty() && options.choices.cluster) {
     options.clusters.push_back(*options.choices.cluster);
   }
+  if (options.search.evaluator != "simulate") {
+    throw CLI::ValidationError("--evaluator",
+                               "several clusters or seeds are simulated; leave out one of them");
+  }
   if (options.clusters.empty()) {
     throw CLI::ValidationError("--clusters", "which machines? Name presets of `berth devices`");
   }
@@ -138,7 +142,7 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, PolicyMaker
     const auto problem = make_problem(engine, graph, clusters[c], options.choices);
     for (const std::uint64_t seed : options.seeds) {
       options.search.seed = seed;
-      Search search(problem, options.choices, options.search);
+      Search search(problem, nullptr, options.choices, options.search);
       for (const Candidate& candidate : candidates) {
         runs.push_back(
             sweep_run(options.clusters[c], seed, run_one(search, options, maker, candidate)));
@@ -171,12 +175,12 @@ int run_compare(CompareOptions options) {
   if (!options.clusters.empty() || !options.seeds.empty()) {
     return run_sweep(engine, options, maker, candidates);
   }
-  const auto problem = make_problem(engine, options.model, options.choices);
-  const std::vector<CompareRow> rows = run_all(problem, options, maker, candidates);
+  const Bench bench = make_bench(engine, options.model, options.choices, options.search);
+  const std::vector<CompareRow> rows = run_all(bench, options, maker, candidates);
 
   if (!options.csv.empty()) write_file(options.csv, compare_csv(rows));
   print(options.json ? json_text(compare_json(rows))
-                     : compare_text(options.model.model, *problem, rows));
+                     : compare_text(options.model.model, *bench.problem, rows));
   if (!rows.front().fits()) {
     throw Error(ErrorCode::infeasible,
                 "no policy found a placement that fits; try a machine with more memory, a smaller "
@@ -203,6 +207,7 @@ void add_compare(CLI::App& app, Action& chosen) {
          "which ones, separated by commas; default: all of `berth plugins`")
       ->type_name("A,B,C");
   options->search.add_to(*sub);
+  add_evaluator(*sub, options->search);
   sub->add_option_function<std::string>(
          "--clusters",
          [options = options.get()](const std::string& list) {

@@ -9,6 +9,7 @@
 #include "berth/cluster.h"
 #include "berth/files.h"
 #include "console.h"
+#include "execution.h"
 #include "outcome.h"
 #include "subcommands.h"
 #include "support/units.h"
@@ -22,6 +23,7 @@ using Align = TextTable::Align;
 
 struct DevicesOptions {
   std::optional<std::string> cluster;
+  std::string backend;
   bool json = false;
 };
 
@@ -30,7 +32,9 @@ std::string presets_text() {
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
     text += fmt::format("{}\n  {}\n  source: {}\n", preset.name, preset.description, preset.source);
   }
-  return text + "\nThe devices and links of one: berth devices --cluster NAME\n";
+  return text +
+         "\nThe devices and links of one: berth devices --cluster NAME\n"
+         "Those of this machine: berth devices --backend cpu\n";
 }
 
 Json presets_json() {
@@ -73,12 +77,18 @@ std::string cluster_text(const Cluster& cluster) {
   return text;
 }
 
+std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
+  if (options.cluster) return load_cluster(*options.cluster);
+  Engine engine;
+  return make_backend(engine, options.backend)->cluster();
+}
+
 int run_devices(const DevicesOptions& options) {
-  if (!options.cluster) {
+  if (!options.cluster && options.backend.empty()) {
     print(options.json ? json_text(presets_json()) : presets_text());
     return 0;
   }
-  const auto cluster = load_cluster(*options.cluster);
+  const auto cluster = chosen_cluster(options);
   print(options.json ? json_text(Json::parse(cluster_json(*cluster))) : cluster_text(*cluster));
   return 0;
 }
@@ -90,13 +100,17 @@ void add_devices(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<DevicesOptions>();
   sub->add_option("--cluster", options->cluster, "show the devices and links of this one")
       ->type_name("PRESET|FILE");
+  add_backend(*sub, options->backend)
+      ->description("show the devices that this backend has here, by their nominal figures")
+      ->excludes("--cluster");
   sub->add_flag("--json", options->json,
-                "print one JSON object; with --cluster, a berth.cluster/1 file to start from");
+                "print one JSON object; with --cluster or --backend, a berth.cluster/1 file");
   sub->footer(
       "Examples:\n"
       "  berth devices\n"
       "  berth devices --cluster k80x4\n"
-      "  berth devices --cluster k80x4 --json > mine.cluster.json");
+      "  berth devices --cluster k80x4 --json > mine.cluster.json\n"
+      "  berth devices --backend cpu:devices=4");
   sub->callback([&chosen, options] { chosen = [options] { return run_devices(*options); }; });
 }
 

@@ -54,7 +54,7 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
   const auto problem = make_problem(engine, options.model, options.choices);
   const InterruptGuard guard;
   Origin origin{options.model.model, *options.policy, maker.resolved(*options.policy, {}), 0};
-  return Search(problem, options.choices, options.search).run(*policy, std::move(origin));
+  return Search(problem, nullptr, options.choices, options.search).run(*policy, std::move(origin));
 }
 
 int run_explain(ExplainOptions options) {

@@ -1,12 +1,18 @@
 // `berth inspect`: what is in a model, and what Berth does not know of it.
 #include <spdlog/fmt/fmt.h>
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "berth/backend.h"
 #include "berth/engine.h"
 #include "console.h"
+#include "execution.h"
 #include "graph_summary.h"
 #include "model_options.h"
 #include "outcome.h"
@@ -22,7 +28,14 @@ using Align = TextTable::Align;
 
 struct InspectOptions {
   ModelOptions model;
+  std::string backend;  ///< empty = none was asked about
   bool json = false;
+};
+
+/// The ops of a model that a backend cannot execute.
+struct Executability {
+  std::string backend;
+  std::vector<Obstacle> obstacles;
 };
 
 std::string shape_text(const GraphSummary::Input& input) {
@@ -137,15 +150,57 @@ Json summary_json(const std::string& model, const Graph& graph, const GraphSumma
           {"notes", notes}};
 }
 
-int run_inspect(const InspectOptions& options) {
+/// A row per op type and reason, with one op of it.
+std::string executability_text(const Graph& graph, const Executability& found) {
+  if (found.obstacles.empty()) {
+    return fmt::format("\n  {} can execute all of it.\n", found.backend);
+  }
+  std::map<std::pair<std::string, std::string>, std::vector<OpId>> kinds;
+  for (const Obstacle& obstacle : found.obstacles) {
+    kinds[{graph.op_type(obstacle.op), obstacle.reason}].push_back(obstacle.op);
+  }
+  TextTable table({{"op type"}, {"ops", Align::right}, {"such as"}, {"why not"}});
+  for (const auto& [kind, ops] : kinds) {
+    table.add_row({printable(kind.first), std::to_string(ops.size()),
+                   printable(graph.op_name(ops.front())), printable(kind.second)});
+  }
+  return fmt::format("\n  {} cannot execute {} of {} ops:\n", found.backend, found.obstacles.size(),
+                     graph.op_count()) +
+         table.text(2);
+}
+
+Json executability_json(const Graph& graph, const Executability& found) {
+  Json obstacles = Json::array();
+  for (const Obstacle& obstacle : found.obstacles) {
+    obstacles.push_back({{"op", graph.op_name(obstacle.op)},
+                         {"type", graph.op_type(obstacle.op)},
+                         {"reason", obstacle.reason}});
+  }
+  return {{"backend", found.backend}, {"cannot_execute", std::move(obstacles)}};
+}
+
+/// The model, and what the backend can do with it where one was asked about.
+LoadedModel load_inspected(const InspectOptions& options, std::optional<Executability>& found) {
   Engine engine;
-  const LoadedModel model = engine.load(options.model.model, options.model.load);
+  if (options.backend.empty()) return engine.load(options.model.model, options.model.load);
+  const std::unique_ptr<Backend> backend = make_backend(engine, options.backend);
+  LoadedProgram loaded = engine.load_program(options.model.model, options.model.load);
+  found = Executability{options.backend, backend->cannot_run(*loaded.program)};
+  return {loaded.program->graph, std::move(loaded.notes)};
+}
+
+int run_inspect(const InspectOptions& options) {
+  std::optional<Executability> executability;
+  const LoadedModel model = load_inspected(options, executability);
   const GraphSummary summary = summarize(*model.graph);
   if (options.json) {
-    print(json_text(summary_json(options.model.model, *model.graph, summary, model.notes)));
+    Json json = summary_json(options.model.model, *model.graph, summary, model.notes);
+    if (executability) json["execution"] = executability_json(*model.graph, *executability);
+    print(json_text(json));
     return 0;
   }
   std::string text = summary_text(*model.graph, summary);
+  if (executability) text += executability_text(*model.graph, *executability);
   for (const std::string& note : model.notes) text += "\n  note: " + printable(note);
   print(text + (model.notes.empty() ? "" : "\n"));
   return 0;
@@ -157,11 +212,14 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("inspect", "show what is in a model");
   const auto options = std::make_shared<InspectOptions>();
   options->model.add_to(*sub);
+  add_backend(*sub, options->backend)
+      ->description("also say which ops this backend cannot execute, such as cpu");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
       "  berth inspect model.onnx\n"
-      "  berth inspect model.onnx --dim batch=8 --dim sequence=128");
+      "  berth inspect model.onnx --dim batch=8 --dim sequence=128\n"
+      "  berth inspect model.onnx --backend cpu");
   sub->callback([&chosen, options] { chosen = [options] { return run_inspect(*options); }; });
 }
 

@@ -161,7 +161,7 @@ void ModelOptions::add_to(CLI::App& app) {
                });
 }
 
-void ProblemChoices::add_to(CLI::App& app, bool searches) {
+void ProblemChoices::add_machine_to(CLI::App& app) {
   app.add_option("--cluster", cluster,
                  "the machine: a preset (see `berth devices`) or a berth.cluster/1 file")
       ->type_name("PRESET|FILE");
@@ -170,6 +170,10 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
                  "with them (berth.costs/1, or a profile such as TensorFlow's RunMetadata); "
                  "default: stated where the graph has them, else roofline")
       ->type_name("SOURCE");
+}
+
+void ProblemChoices::add_to(CLI::App& app, bool searches) {
+  add_machine_to(app);
   add_checked(app, "--semantics", semantics, "dataflow|placeto",
               "rules of the simulated step; default: dataflow",
               [](const std::string& text) { (void)semantics_from_name(text); });

@@ -39,12 +39,16 @@ struct ProblemChoices {
 
   /// `searches`: also the options that only a search for a placement needs.
   void add_to(CLI::App& app, bool searches);
+  /// Only cluster and costs.
+  void add_machine_to(CLI::App& app);
 };
 
 /// Choices of a search: place and compare.
 struct SearchChoices {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> budget;
+  std::string evaluator = "simulate";  ///< or "measure", by `backend`
+  std::string backend = "cpu";
 
   void add_to(CLI::App& app);
   /// Infinity where no budget is given.

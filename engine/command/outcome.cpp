@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "berth/graph.h"
@@ -25,6 +26,19 @@ PathShares path_shares(const StepTrace& trace) {
   }
   shares.pause_us = std::max(0.0, trace.runtime_us - shares.compute_us - shares.transfer_us);
   return shares;
+}
+
+Origin stored_origin(const std::string& model, const std::string& file) {
+  Origin origin;
+  origin.model = model;
+  const auto document = nlohmann::json::parse(file);
+  const auto provenance = document.find("provenance");
+  if (provenance == document.end() || !provenance->is_object()) return origin;
+  const auto policy = provenance->find("policy");
+  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
+  const auto seed = provenance->find("seed");
+  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
+  return origin;
 }
 
 double Outcome::whole_us() const {

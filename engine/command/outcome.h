@@ -38,6 +38,10 @@ struct Origin {
   std::uint64_t seed = 0;
 };
 
+/// What a placement file says of its making; `file` is its content, which has been read as a
+/// placement before.
+[[nodiscard]] Origin stored_origin(const std::string& model, const std::string& file);
+
 /// What only a search knows.
 struct SearchFigures {
   std::int64_t evaluations = 0;
@@ -51,6 +55,7 @@ struct Outcome {
   Placement placement;
   Evaluation evaluation;
   StepTrace trace;
+  bool executed = false;  ///< measured, not simulated
   SingleDevice best_single;
   LowerBound bound;
   std::optional<SearchFigures> search;

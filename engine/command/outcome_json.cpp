@@ -91,7 +91,8 @@ Json outcome_json(const Outcome& outcome) {
     json["groups"] = problem.groups().count();
   }
   json["feasible"] = outcome.evaluation.feasible;
-  json["runtime_us"] = outcome.trace.runtime_us;
+  json["evaluator"] = outcome.executed ? "measure" : "simulate";
+  json["runtime_us"] = outcome.executed ? outcome.evaluation.runtime_us : outcome.trace.runtime_us;
   if (problem.options().objective == Objective::throughput) {
     json["max_load_us"] = outcome.evaluation.max_load_us;
   }

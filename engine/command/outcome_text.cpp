@@ -57,6 +57,8 @@ std::string headline_text(const Outcome& outcome) {
     table.add_row({"largest load", format_us(outcome.evaluation.max_load_us),
                    "of a device, per step of a full pipeline"});
     table.add_row({"runtime", format_us(outcome.trace.runtime_us), "of one step alone"});
+  } else if (outcome.executed) {
+    table.add_row({"runtime", format_us(outcome.evaluation.runtime_us), "of one step, measured"});
   } else {
     table.add_row({"runtime", format_us(outcome.trace.runtime_us),
                    fmt::format("of one step, {} semantics", semantics_name(options.semantics))});

@@ -11,6 +11,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "console.h"
+#include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
 #include "scripts.h"
@@ -85,14 +86,15 @@ Outcome search(PlaceOptions& options, Engine& engine) {
   // The policy before the model: a misspelled option is told at once.
   PolicyMaker maker(engine);
   const std::unique_ptr<Policy> policy = maker.make(*options.policy, options.options);
-  const auto problem = make_problem(engine, options.model, options.choices);
+  const Bench bench = make_bench(engine, options.model, options.choices, options.search);
   Origin origin;
   origin.model = options.model.model;
   origin.policy = *options.policy;
   origin.options = maker.resolved(*options.policy, options.options);
 
   const InterruptGuard guard;
-  Outcome outcome = Search(problem, options.choices, options.search).run(*policy, origin);
+  Outcome outcome =
+      Search(bench.problem, bench.session, options.choices, options.search).run(*policy, origin);
   if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
   if (!outcome.evaluation.feasible) {
     throw Error(
@@ -160,6 +162,7 @@ void add_place(CLI::App& app, Action& chosen) {
                  options->options[text.substr(0, equals)] = text.substr(equals + 1);
                });
   options->search.add_to(*sub);
+  add_evaluator(*sub, options->search);
   add_files(*sub, *options);
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(

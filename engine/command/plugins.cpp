@@ -1,4 +1,4 @@
-// `berth plugins`: which policies and frontends there are, and the options of one.
+// `berth plugins`: which policies, frontends and backends there are, and the options of one.
 #include <spdlog/fmt/fmt.h>
 
 #include <memory>
@@ -113,7 +113,8 @@ int run_plugins(const PluginsOptions& options) {
 }  // namespace
 
 void add_plugins(CLI::App& app, Action& chosen) {
-  CLI::App* sub = app.add_subcommand("plugins", "list policies and frontends, or one's options");
+  CLI::App* sub =
+      app.add_subcommand("plugins", "list policies, frontends and backends, or one's options");
   const auto options = std::make_shared<PluginsOptions>();
   sub->add_option("NAME", options->name, "show the options of this one")->type_name("");
   sub->add_flag("--json", options->json, "print one JSON object");

@@ -29,10 +29,13 @@ std::map<std::string, OptionValue, std::less<>> PolicyMaker::resolved(
   return resolved.values();
 }
 
-Search::Search(std::shared_ptr<const Problem> problem, const ProblemChoices& choices,
-               const SearchChoices& search)
+Search::Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> session,
+               const ProblemChoices& choices, const SearchChoices& search)
     : problem_(std::move(problem)),
-      evaluator_(make_simulation_evaluator(problem_, choices.threads.value_or(0))),
+      session_(std::move(session)),
+      evaluator_(session_ == nullptr
+                     ? make_simulation_evaluator(problem_, choices.threads.value_or(0))
+                     : make_measuring_evaluator(problem_, session_)),
       seed_(search.seed.value_or(0)),
       budget_s_(search.budget_s()) {}
 
@@ -47,7 +50,14 @@ Outcome Search::run(Policy& policy, Origin origin) {
   PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
   progress_.clear();
   origin.seed = seed_;
-  return measure(problem_, std::move(origin), std::move(result));
+  Outcome outcome = measure(problem_, std::move(origin), std::move(result));
+  if (session_ != nullptr && outcome.evaluation.feasible) {
+    MeasureOptions options;
+    options.trace = true;
+    outcome.trace = berth::measure(*session_, outcome.placement, options).step.trace;
+    outcome.executed = true;
+  }
+  return outcome;
 }
 
 }  // namespace berth::command

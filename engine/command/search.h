@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "berth/backend.h"
 #include "berth/engine.h"
 #include "berth/evaluator.h"
 #include "berth/policy.h"
@@ -37,14 +38,16 @@ class PolicyMaker {
 /// Runs policies on one problem, with Ctrl-C, budget and progress line.
 class Search {
  public:
-  Search(std::shared_ptr<const Problem> problem, const ProblemChoices& choices,
-         const SearchChoices& search);
+  /// `session` null = placements are simulated; else they are executed by it.
+  Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> session,
+         const ProblemChoices& choices, const SearchChoices& search);
 
   /// `origin.policy` names the policy for progress and the outcome; its seed is set here.
   [[nodiscard]] Outcome run(Policy& policy, Origin origin);
 
  private:
   std::shared_ptr<const Problem> problem_;
+  std::shared_ptr<Session> session_;
   std::unique_ptr<Evaluator> evaluator_;
   std::uint64_t seed_;
   double budget_s_;

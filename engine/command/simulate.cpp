@@ -24,20 +24,6 @@ struct SimulateOptions {
   bool json = false;
 };
 
-/// What the file says of its making; `file` has been read as a placement before.
-Origin stored_origin(const std::string& model, const std::string& file) {
-  Origin origin;
-  origin.model = model;
-  const auto document = nlohmann::json::parse(file);
-  const auto provenance = document.find("provenance");
-  if (provenance == document.end() || !provenance->is_object()) return origin;
-  const auto policy = provenance->find("policy");
-  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
-  const auto seed = provenance->find("seed");
-  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
-  return origin;
-}
-
 int run_simulate(const SimulateOptions& options) {
   std::vector<Target> targets;
   if (!options.trace.empty()) targets.push_back({"--trace", options.trace});

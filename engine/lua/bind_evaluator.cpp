@@ -28,10 +28,17 @@ int make(Call& call) {
   if (const Value value = fields.get("threads"); value.present()) {
     threads = static_cast<int>(value.integer(0, kMaxThreads));
   }
+  const Value executing = fields.get("session");
+  const MeasureOptions measure = read_measure_options(call.state, fields);
   fields.finish();
   auto object = std::make_shared<EvaluatorObject>();
   object->problem = problem;
-  object->owned = make_simulation_evaluator(problem->shared(), threads);
+  if (executing.present()) {
+    object->session = executing.object<SessionObject>();
+    object->owned = make_measuring_evaluator(problem->shared(), object->session->session, measure);
+  } else {
+    object->owned = make_simulation_evaluator(problem->shared(), threads);
+  }
   object->evaluator = object->owned.get();
   return call.made(std::move(object));
 }

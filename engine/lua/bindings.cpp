@@ -14,7 +14,8 @@ std::span<const Type* const> bound_types() {
       &type_of<Graph>(),        &type_of<GraphBuilder>(),    &type_of<Cluster>(),
       &type_of<Costs>(),        &type_of<Groups>(),          &type_of<ProblemObject>(),
       &type_of<PolicyObject>(), &type_of<EvaluatorObject>(), &type_of<ContextObject>(),
-      &type_of<Random>(),       &type_of<RolloutObject>(),
+      &type_of<Random>(),       &type_of<RolloutObject>(),   &type_of<Program>(),
+      &type_of<Backend>(),      &type_of<SessionObject>(),
   };
   return types;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/backend.h"
 #include "berth/cluster.h"
 #include "berth/costs.h"
 #include "berth/engine.h"
@@ -37,9 +38,16 @@ class ProblemObject {
   std::unique_ptr<const Simulator> simulator_;
 };
 
+/// A session with the backend it runs on.
+struct SessionObject {
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Session> session;
+};
+
 /// An evaluator of Lua's own, or one that a policy was lent for one call.
 struct EvaluatorObject {
   std::shared_ptr<ProblemObject> problem;
+  std::shared_ptr<SessionObject> session;  ///< what executes; null where it simulates
   std::unique_ptr<Evaluator> owned;
   Evaluator* evaluator = nullptr;  ///< null: the call it was lent for has ended
   // Reused from call to call, so that an evaluation allocates nothing.
@@ -49,6 +57,9 @@ struct EvaluatorObject {
   /// Throws Error where the loan has ended.
   Evaluator& get() const;
 };
+
+/// warm_up, repeats and seed of a table.
+[[nodiscard]] MeasureOptions read_measure_options(const State& state, Fields& fields);
 
 struct PolicyObject {
   std::string name;
@@ -85,6 +96,12 @@ template <>
 const Type& type_of<ProblemObject>();
 template <>
 const Type& type_of<EvaluatorObject>();
+template <>
+const Type& type_of<Program>();
+template <>
+const Type& type_of<Backend>();
+template <>
+const Type& type_of<SessionObject>();
 template <>
 const Type& type_of<PolicyObject>();
 template <>

@@ -188,11 +188,28 @@ function berth.make_groups(graph, costs, grouping, count) end
 ---@return berth.Problem
 function berth.problem(problem) end
 
----An evaluator of one's own, for many evaluations on a chosen number of threads.
+---An evaluator of one's own: for many simulations on a chosen number of threads (0, the default =
+---all cores), or, with a session of the problem's graph and the backend's devices, one that executes
+---placements: the mean runtime of `repeats` steps (5) after `warm_up` steps (5).
 ---@param problem berth.Problem
----@param options? { threads?: integer } 0 (default) = all cores
+---@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, seed?: integer }
 ---@return berth.Evaluator
 function berth.evaluator(problem, options) end
+
+---A model with all that executing it needs, and the frontend's notes. `program:graph()` is the graph
+---that `berth.load` gives for the same options.
+---@param path string
+---@param options? { dims?: table<string, integer>, shapes?: table<string, integer[]>, fetches?: string[] }
+---@return berth.Program
+---@return string[] notes
+function berth.program(path, options) end
+
+---Devices of this machine that execute programs: "cpu", with the options of the backend (see
+---`berth.plugins`).
+---@param name string
+---@param options? table<string, boolean | number | string>
+---@return berth.Backend
+function berth.backend(name, options) end
 
 ---A policy: one registered by a script, the one that a script "*.lua" registers, or a plugin.
 ---@param name string
@@ -656,6 +673,63 @@ function evaluator:evaluate_into(result, placement) end
 ---@param placements berth.Placement[]
 ---@return berth.Evaluation[]
 function evaluator:batch(placements) end
+
+-- Execution ----------------------------------------------------------------------------------------
+
+---A model that can be executed; made by `berth.program`.
+---@class berth.Program: berth.Object
+local program = {}
+
+---@return berth.Graph
+function program:graph() end
+
+---@class berth.Backend: berth.Object
+local backend = {}
+
+---Its devices and links, by nominal figures; `session:profile` measures them.
+---@return berth.Cluster
+function backend:cluster() end
+
+---The machine in one line.
+---@return string
+function backend:description() end
+
+---The ops that it cannot execute, and why.
+---@param program berth.Program
+---@return { op: integer, reason: string }[]
+function backend:cannot_run(program) end
+
+---Loads a program on the devices. `seed` draws the parameters that the file does not carry. With a
+---problem, ready ops are scheduled as a simulation of it does.
+---@param program berth.Program
+---@param options? { seed?: integer, problem?: berth.Problem }
+---@return berth.Session
+function backend:open(program, options) end
+
+---A program on the devices of a backend; made by `backend:open`.
+---@class berth.Session: berth.Object
+local session = {}
+
+---Measures every op on a device of each kind, and every link: for `berth.problem`.
+---@param options? { warm_up?: integer, repeats?: integer, seed?: integer } 3, 10, 0
+---@return berth.Costs
+---@return berth.Cluster
+function session:profile(options) end
+
+---Executes a placement: warm-up steps (5), then steps that count (5). The trace (as of
+---`problem:trace`) is of the step nearest to the median.
+---@param placement berth.Placement
+---@param options? { warm_up?: integer, repeats?: integer, seed?: integer }
+---@return { mean_us: number, median_us: number, deviation_us: number, min_us: number, max_us: number, steps_us: number[], peak_bytes: integer[], trace: table }
+function session:measure(placement, options) end
+
+---Whether the outputs under a placement are those of one device, and every op ran where it was
+---placed; what differs.
+---@param placement berth.Placement
+---@param options? { relative_tolerance?: number, absolute_tolerance?: number, seed?: integer }
+---@return boolean
+---@return string[] differences
+function session:verify(placement, options) end
 
 -- Policies -----------------------------------------------------------------------------------------
 

@@ -31,7 +31,9 @@ template <typename Runtime = StandIn>
 struct Rig {
   Rig(TestProgram& program, int count, std::vector<double> priorities_us = {},
       std::int64_t memory_bytes = kNoLimit)
-      : cluster(stand_in_cluster(count, memory_bytes)), runtime(*cluster), executor(runtime, *cluster) {
+      : cluster(stand_in_cluster(count, memory_bytes)),
+        runtime(*cluster),
+        executor(runtime, *cluster) {
     TestProgram::Built built = program.build();
     SessionOptions options;
     options.priorities_us = std::move(priorities_us);
@@ -117,8 +119,8 @@ TEST_CASE("on one device any graph runs in the order of the scheduling policy") 
       if (is_ready(op)) release(op);
     }
     while (!ready.empty()) {
-      const auto next = std::min_element(
-          ready.begin(), ready.end(), [&](const Waiting& a, const Waiting& b) {
+      const auto next =
+          std::min_element(ready.begin(), ready.end(), [&](const Waiting& a, const Waiting& b) {
             return urgency(a.op) != urgency(b.op) ? urgency(a.op) > urgency(b.op)
                                                   : a.released < b.released;
           });
@@ -204,8 +206,8 @@ TEST_CASE("a tensor is freed when its last reader has ended") {
   };
   const OpId a =
       program.add("a", {}, [&](KernelContext&, std::span<const Value>, std::span<Value> outputs) {
-        outputs[0].tensor =
-            at::from_blob(memory.data(), {4}, [&](void*) { freed = true; }, at::kFloat);
+        outputs[0].tensor = at::from_blob(
+            memory.data(), {4}, [&](void*) { freed = true; }, at::kFloat);
       });
   const OpId b = program.add("b", {a}, watching);
   const OpId c = program.add("c", {a, b}, watching);
@@ -279,8 +281,9 @@ TEST_CASE("a device that is full is named with the op, and the next placement ru
   program.add("c", {a, b}, sum(1, 256));
   Rig<> rig(program, 2, {3, 2, 1}, 2048 + 512);
   SUBCASE("by an op") {
-    expect_error(ErrorCode::out_of_memory, {"'c' (Test)", "d:0", "2560 bytes"},
-                 [&] { rig.run({0, 0, 0}); });
+    expect_error(ErrorCode::out_of_memory, {"'c' (Test)", "d:0", "2560 bytes"}, [&] {
+      rig.run({0, 0, 0});
+    });
   }
   SUBCASE("by what arrives") {
     // d:1 holds b and the copy of a, and has no room for c.
@@ -434,7 +437,8 @@ struct RandomSums {
   float expected = 0;
 };
 
-TEST_CASE("random graphs under random placements end with the right values, and engines are not shared") {
+TEST_CASE(
+    "random graphs under random placements end with the right values, and engines are not shared") {
   constexpr int kOps = 80;
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
     RandomSums sums(seed, kOps);

@@ -32,7 +32,8 @@ inline std::shared_ptr<const Cluster> stand_in_cluster(int count,
 
 class StandIn : public runtime::DeviceRuntime {
  public:
-  explicit StandIn(const Cluster& cluster) : owners_(static_cast<std::size_t>(cluster.device_count())) {
+  explicit StandIn(const Cluster& cluster)
+      : owners_(static_cast<std::size_t>(cluster.device_count())) {
     for (DeviceId d = 0; d < cluster.device_count(); ++d) {
       meters_.push_back(std::make_unique<runtime::MemoryMeter>(cluster.device(d).name,
                                                                cluster.device(d).memory_bytes));
@@ -74,9 +75,7 @@ class StandIn : public runtime::DeviceRuntime {
     return copies_;
   }
   /// The thread that works for a device.
-  std::thread::id owner(DeviceId device) const {
-    return owners_[static_cast<std::size_t>(device)];
-  }
+  std::thread::id owner(DeviceId device) const { return owners_[static_cast<std::size_t>(device)]; }
 
  protected:
   void record(const runtime::CopyRequest& request) {

@@ -1,0 +1,192 @@
+// `berth profile`: what a simulator needs to know of a model on this machine.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/backend.h"
+#include "berth/files.h"
+#include "console.h"
+#include "execution.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "profile_cache.h"
+#include "subcommands.h"
+#include "support/units.h"
+#include "targets.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+constexpr std::size_t kOpRows = 15;
+
+struct ProfileChoices {
+  ModelOptions model;
+  RepeatChoices repeats;
+  std::string backend;
+  std::string costs;
+  std::string cluster;
+  bool fresh = false;
+  bool json = false;
+};
+
+struct Profiled {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Costs> costs;
+  std::shared_ptr<const Cluster> cluster;
+  ProfileFiles files;
+  bool cached = false;
+};
+
+Profiled make_profile(const ProfileChoices& options) {
+  Engine engine;
+  const Execution execution = load_execution(engine, options.model, options.backend);
+  Profiled profiled;
+  profiled.graph = execution.program->graph;
+  const MeasureOptions& repeats = options.repeats.options;
+  const ProfileCache cache(*profiled.graph, execution.backend->fingerprint(),
+                           fmt::format("{} {} {}", repeats.warm_up, repeats.repeats, repeats.seed));
+  std::optional<ProfileFiles> found;
+  if (!options.fresh) found = cache.find();
+  profiled.cached = found.has_value();
+  if (!found) {
+    SessionOptions session_options;
+    session_options.seed = repeats.seed;
+    const auto session = execution.backend->open(execution.program, session_options);
+    const InterruptGuard guard;
+    ProgressLine progress;
+    ProfileOptions profile_options;
+    profile_options.warm_up = repeats.warm_up;
+    profile_options.repeats = repeats.repeats;
+    profile_options.seed = repeats.seed;
+    profile_options.should_stop = repeats.should_stop;
+    profile_options.progress = [&](const std::string& text) { progress.show("profiling " + text); };
+    const Profile profile = berth::profile(*execution.backend, *session, profile_options);
+    found = ProfileFiles{costs_json(*profiled.graph, *profile.costs, *profile.cluster),
+                         cluster_json(*profile.cluster)};
+    cache.keep(*found);
+  }
+  profiled.files = std::move(*found);
+  profiled.cluster = parse_cluster(profiled.files.cluster, "the profile's cluster");
+  profiled.costs =
+      parse_costs(profiled.files.costs, "the profile's costs", *profiled.graph, *profiled.cluster);
+  return profiled;
+}
+
+double sum_us(const Profiled& profiled, KindId kind) {
+  const auto us = profiled.costs->of_kind(kind);
+  return std::accumulate(us.begin(), us.end(), 0.0);
+}
+
+std::string kinds_text(const Profiled& profiled) {
+  TextTable table({{"kind"}, {"all ops", Align::right}, {"per op besides", Align::right}});
+  for (KindId kind = 0; kind < profiled.cluster->kind_count(); ++kind) {
+    table.add_row({profiled.cluster->kind_name(kind), format_us(sum_us(profiled, kind)),
+                   format_us(profiled.cluster->kind_device(kind).op_overhead_us)});
+  }
+  return table.text(2);
+}
+
+std::string links_text(const Profiled& profiled) {
+  if (profiled.cluster->links().empty()) return {};
+  TextTable table({{"link"}, {"bandwidth", Align::right}, {"latency", Align::right}});
+  for (const LinkSpec& link : profiled.cluster->links()) {
+    table.add_row({link.src + " -> " + link.dst, format_rate(link.bandwidth_bytes_per_s, "B/s"),
+                   format_us(link.latency_us)});
+  }
+  return "\n" + table.text(2);
+}
+
+std::string ops_text(const Profiled& profiled) {
+  std::vector<OpId> ops(static_cast<std::size_t>(profiled.graph->op_count()));
+  std::iota(ops.begin(), ops.end(), 0);
+  const auto us = [&](OpId op) { return profiled.costs->op_us(op, 0); };
+  std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return us(a) > us(b); });
+  if (ops.size() > kOpRows) ops.resize(kOpRows);
+  TextTable table({{"the slowest ops"},
+                   {"type"},
+                   {profiled.cluster->kind_name(0), Align::right},
+                   {"", Align::right},
+                   {"workspace", Align::right}});
+  for (const OpId op : ops) {
+    table.add_row({printable(profiled.graph->op_name(op)), printable(profiled.graph->op_type(op)),
+                   format_us(us(op)), format_percent(us(op) / std::max(1e-9, sum_us(profiled, 0))),
+                   format_bytes(profiled.costs->workspace_bytes(op))});
+  }
+  return "\n" + table.text(2);
+}
+
+Json profiled_json(const ProfileChoices& options, const Profiled& profiled) {
+  Json kinds = Json::array();
+  for (KindId kind = 0; kind < profiled.cluster->kind_count(); ++kind) {
+    kinds.push_back({{"kind", profiled.cluster->kind_name(kind)},
+                     {"ops_us", sum_us(profiled, kind)},
+                     {"op_overhead_us", profiled.cluster->kind_device(kind).op_overhead_us}});
+  }
+  return {{"model", options.model.model},
+          {"graph", profiled.graph->name()},
+          {"ops", profiled.graph->op_count()},
+          {"machine", profiled.cluster->name()},
+          {"cached", profiled.cached},
+          {"kinds", std::move(kinds)},
+          {"links", Json::parse(profiled.files.cluster)["links"]}};
+}
+
+int run_profile(const ProfileChoices& options) {
+  std::vector<Target> targets;
+  if (!options.costs.empty()) targets.push_back({"-o", options.costs});
+  if (!options.cluster.empty()) targets.push_back({"--cluster-output", options.cluster});
+  check_targets(targets, options.model.model);
+  const Profiled profiled = make_profile(options);
+  if (!options.costs.empty()) write_file(options.costs, profiled.files.costs);
+  if (!options.cluster.empty()) write_file(options.cluster, profiled.files.cluster);
+  if (options.json) {
+    print(json_text(profiled_json(options, profiled)));
+    return 0;
+  }
+  std::string text = printable(fmt::format("{}: {} ops on {}{}", profiled.graph->name(),
+                                           profiled.graph->op_count(), profiled.cluster->name(),
+                                           profiled.cached ? ", measured before" : "")) +
+                     "\n\n";
+  text += kinds_text(profiled) + links_text(profiled) + ops_text(profiled);
+  for (const Target& target : targets) {
+    text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
+  }
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("profile", "measure a model's ops and this machine's links");
+  const auto options = std::make_shared<ProfileChoices>();
+  options->repeats.options.repeats = 10;
+  options->model.add_to(*sub);
+  add_backend(*sub, options->backend)->required();
+  add_file(*sub, "-o,--output", options->costs,
+           "write the costs here (berth.costs/1), for --costs of other subcommands");
+  add_file(*sub, "--cluster-output", options->cluster,
+           "write the machine here as measured (berth.cluster/1), for their --cluster");
+  options->repeats.add_to(*sub);
+  sub->add_flag("--fresh", options->fresh,
+                "measure again what was measured before on this machine");
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth profile model.onnx --backend cpu -o costs.json --cluster-output machine.json\n"
+      "  berth place model.onnx --cluster machine.json --costs costs.json --policy auto -o p.json\n"
+      "Profiles are kept in the user's cache, by graph and machine.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_profile(*options); }; });
+}
+
+}  // namespace berth::command

@@ -1,0 +1,122 @@
+// `berth verify`: does a placement compute what one device computes, where it was asked to?
+#include <spdlog/fmt/fmt.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/backend.h"
+#include "berth/files.h"
+#include "console.h"
+#include "execution.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "subcommands.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+struct VerifyChoices {
+  ModelOptions model;
+  VerifyOptions options;
+  std::string backend;
+  std::string placement;
+  bool json = false;
+};
+
+std::string verification_text(const Verification& found, const Cluster& cluster,
+                              std::size_t op_count) {
+  TextTable table({{"output"}, {"elements", Align::right}, {"largest difference", Align::right}});
+  for (const Verification::Output& output : found.outputs) {
+    table.add_row(
+        {printable(output.name), std::to_string(output.elements),
+         output.compared ? fmt::format("{:.3g}", output.largest_difference) : "not compared"});
+  }
+  std::string text =
+      found.outputs.empty() ? "The model has no outputs to compare.\n" : table.text();
+  for (const Difference& difference : found.differences) {
+    text += fmt::format("DIFFERS: {} {}\n", printable(difference.what),
+                        printable(difference.explanation));
+  }
+  if (found.differences.empty()) {
+    text += fmt::format(
+        "Verified: the outputs are those of {} alone, and all {} ops ran where they "
+        "were placed.\n",
+        cluster.device(found.reference).name, op_count);
+  }
+  return text;
+}
+
+Json verification_json(const Verification& found, const Cluster& cluster) {
+  Json outputs = Json::array();
+  for (const Verification::Output& output : found.outputs) {
+    outputs.push_back({{"name", output.name},
+                       {"elements", output.elements},
+                       {"compared", output.compared},
+                       {"largest_difference", output.largest_difference}});
+  }
+  Json differences = Json::array();
+  for (const Difference& difference : found.differences) {
+    differences.push_back({{"what", difference.what}, {"explanation", difference.explanation}});
+  }
+  return {{"verified", found.differences.empty()},
+          {"reference", cluster.device(found.reference).name},
+          {"outputs", std::move(outputs)},
+          {"differences", std::move(differences)}};
+}
+
+int run_verify(const VerifyChoices& options) {
+  Engine engine;
+  const Execution execution = load_execution(engine, options.model, options.backend);
+  const std::shared_ptr<const Cluster> cluster = execution.backend->cluster();
+  const Graph& graph = *execution.program->graph;
+  const Placement placement = load_placement(options.placement, graph, *cluster);
+  SessionOptions session_options;
+  session_options.seed = options.options.seed;
+  const auto session = execution.backend->open(execution.program, session_options);
+  const InterruptGuard guard;
+  const Verification found = verify(*execution.backend, *session, placement, options.options);
+  const auto ops = static_cast<std::size_t>(graph.op_count());
+  print(options.json ? json_text(verification_json(found, *cluster))
+                     : verification_text(found, *cluster, ops));
+  return found.differences.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("verify", "check that a placement computes what one device computes");
+  const auto options = std::make_shared<VerifyChoices>();
+  options->options.should_stop = [] { return InterruptGuard::interrupted(); };
+  options->model.add_to(*sub);
+  add_backend(*sub, options->backend)->required();
+  add_file(*sub, "--placement", options->placement,
+           "a berth.placement/1 file, as `place -o` writes")
+      ->required();
+  sub->add_option("--relative-tolerance", options->options.relative_tolerance,
+                  "of an output's element")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  sub->add_option("--absolute-tolerance", options->options.absolute_tolerance, "beside it")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  sub->add_option("--seed", options->options.seed,
+                  "draws inputs, and parameters that the model does not carry")
+      ->capture_default_str()
+      ->type_name("N");
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  berth verify model.onnx --backend cpu --placement placement.json\n"
+      "The exit status is 1 where an output differs or an op ran elsewhere.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_verify(*options); }; });
+}
+
+}  // namespace berth::command

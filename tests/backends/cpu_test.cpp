@@ -1,0 +1,141 @@
+// Logical CPU devices: threads, memory, emulated links.
+#include <ATen/Parallel.h>
+#include <doctest/doctest.h>
+#include <omp.h>
+
+#include <array>
+#include <optional>
+
+#include "backends/test_program.h"
+#include "berth/engine.h"
+#include "cpu/backend.h"
+#include "cpu/cpu_runtime.h"
+#include "runtime/session.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+using runtime::KernelContext;
+using runtime::Value;
+
+Options cpu_options(const OptionTexts& texts) {
+  Options options(cpu::kOptions);
+  for (const auto& [name, value] : texts) options.set("backend 'cpu'", name, value);
+  return options;
+}
+
+/// A test program on the devices of a CPU backend.
+struct CpuRig {
+  CpuRig(TestProgram& program, const OptionTexts& texts, int threads = 1,
+         const cpu::EmulatedLink& link = {})
+      : cluster(cpu::CpuBackend(cpu_options(texts)).cluster()),
+        runtime(*cluster, {0, 1}, threads, link),
+        executor(runtime, *cluster) {
+    TestProgram::Built built = program.build();
+    session.emplace(built.program, std::move(built.kernels), cluster, runtime, executor,
+                    SessionOptions{});
+  }
+  StepResult run(const Placement& placement) {
+    StepOptions options;
+    options.trace = true;
+    return session->run(placement, options);
+  }
+
+  std::shared_ptr<const Cluster> cluster;
+  cpu::CpuRuntime runtime;
+  runtime::Executor executor;
+  std::optional<runtime::DeviceSession> session;
+};
+
+TEST_CASE("devices are as many and as large as the options say") {
+  const cpu::CpuBackend backend(
+      cpu_options({{"devices", std::int64_t{3}}, {"memory_bytes", std::int64_t{1} << 20}}));
+  CHECK(backend.cluster()->device_names() == "cpu:0, cpu:1, cpu:2");
+  CHECK(backend.cluster()->device(2).memory_bytes == 1 << 20);
+  CHECK(backend.cluster()->kind_count() == 1);
+  const cpu::CpuBackend other(cpu_options({{"devices", std::int64_t{2}}}));
+  CHECK(backend.fingerprint() != other.fingerprint());
+}
+
+TEST_CASE("options out of range are refused with the range") {
+  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, OptionValue>>{
+           {"devices", std::int64_t{0}},
+           {"devices", std::int64_t{65}},
+           {"threads", std::int64_t{-1}},
+           {"memory_bytes", std::int64_t{-1}},
+           {"latency_us", -1.0},
+           {"bandwidth_bytes_per_s", -1.0}}) {
+    expect_error(ErrorCode::invalid_argument, {"'cpu'", name}, [&] {
+      cpu::CpuBackend(cpu_options({{name, value}}));
+    });
+  }
+}
+
+TEST_CASE("each device has its own intra-op threads, and the caller keeps its own") {
+  const int before = omp_get_max_threads();
+  std::array<int, 2> seen{};
+  TestProgram program;
+  for (std::size_t d = 0; d < 2; ++d) {
+    program.add(
+        "op" + std::to_string(d), {},
+        [&seen, d](KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+          seen[d] = at::get_num_threads();
+          sum(0)(context, in, out);
+        });
+  }
+  CpuRig rig(program, {{"devices", std::int64_t{2}}}, /*threads=*/3);
+  rig.run({0, 1});
+  CHECK(seen[0] == 3);
+  CHECK(seen[1] == 3);
+  CHECK(omp_get_max_threads() == before);
+}
+
+TEST_CASE("a tensor that crosses devices is copied, one that does not is shared") {
+  const void* made = nullptr;
+  const void* read = nullptr;
+  TestProgram program;
+  const OpId a = program.add(
+      "a", {}, [&](KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+        sum(1)(context, in, out);
+        made = out[0].tensor.data_ptr();
+      });
+  program.add("b", {a},
+              [&](KernelContext& context, std::span<const Value> in, std::span<Value> out) {
+                read = in[0].tensor.data_ptr();
+                sum(1)(context, in, out);
+              });
+  CpuRig rig(program, {{"devices", std::int64_t{2}}});
+  rig.run({0, 0});
+  CHECK(made == read);
+  rig.run({0, 1});
+  CHECK(made != read);
+}
+
+TEST_CASE("an emulated link takes at least its latency and the bytes over its bandwidth") {
+  constexpr std::int64_t kElements = 25'000;  // 100 kB
+  TestProgram program(kElements);
+  const OpId a = program.add("a", {}, sum(1, kElements));
+  program.add("b", {a}, sum(1, kElements));
+  CpuRig rig(program, {{"devices", std::int64_t{2}}}, 1, {1e8, 500});
+  const StepResult result = rig.run({0, 1});
+  REQUIRE(result.trace.transfers.size() == 1);
+  const Transfer& transfer = result.trace.transfers[0];
+  CHECK(transfer.bytes == 4 * kElements);
+  CHECK(transfer.end_us - transfer.start_us >= 1500);
+}
+
+TEST_CASE("memory over the limit is an error, and nothing leaks") {
+  constexpr std::int64_t kElements = 1024;
+  TestProgram program(kElements);
+  const OpId a = program.add("a", {}, sum(1, kElements));
+  program.add("b", {a}, sum(1, kElements));
+  CpuRig rig(program, {{"devices", std::int64_t{2}}, {"memory_bytes", std::int64_t{6000}}});
+  for (int i = 0; i < 3; ++i) {
+    expect_error(ErrorCode::out_of_memory, {"cpu:0", "'b'", "6000"}, [&] { rig.run({0, 0}); });
+    CHECK(rig.runtime.meter(0).held_bytes() == 0);
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
