@@ -7,6 +7,11 @@
 // - it has come to the very state of the recorded step after as many ops, so that the rest is the
 //   same too; or the step is over.
 // Before anything is simulated, the same is asked of the snapshot itself.
+//
+// The plan is compiled for the placement kept and patched for a candidate (simulator/placed.h), so
+// that an event need not ask who is where: 10 to 20 % less time per event. To replay the recorded
+// order of events instead of finding it would not do: where devices have queues, three of four
+// ops that start at another time also run after another op (tests/bench/moves_bench.cpp).
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -14,6 +19,7 @@
 #include "berth/simulator.h"
 #include "moves/method.h"
 #include "moves/placed_tails.h"
+#include "simulator/placed.h"
 #include "simulator/run.h"
 
 namespace berth::moves {
@@ -30,12 +36,12 @@ constexpr double kRounding = 1e-9;
 struct PlacetoRules {
   using Snapshot = simulator::PlacetoSnapshot;
   template <typename Events, typename Observer>
-  using Step = simulator::PlacetoStep<Events, Observer>;
+  using Step = simulator::PlacetoStep<simulator::Placed, Events, Observer>;
 };
 struct DataflowRules {
   using Snapshot = simulator::DataflowSnapshot;
   template <typename Events, typename Observer>
-  using Step = simulator::DataflowStep<Events, Observer>;
+  using Step = simulator::DataflowStep<simulator::Placed, Events, Observer>;
 };
 
 /// A pause of the recorded step. Ops before `first` have ended, ops from `end` on know nothing yet.
@@ -109,6 +115,7 @@ class StepMoves final : public Method {
   using Recorded = Pause<typename Rules::Snapshot>;
 
   void relocate(const Changed& change);
+  void rewire();
   void make(std::span<const Move> moves);
   void take_back();
   [[nodiscard]] const Recorded& start_of_change() const;
@@ -140,6 +147,10 @@ class StepMoves final : public Method {
   std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
   std::vector<std::int64_t> at_most_bytes_;  ///< by device
   std::vector<Changed> changed_;
+  simulator::Placed placed_;
+  std::vector<Index> rewired_;             ///< what placed_ has of the candidate; empty: nothing
+  std::vector<std::uint32_t> rewired_in_;  ///< by Index: the last round
+  std::uint32_t round_ = 0;
 
   // The step of the placement kept.
   std::vector<std::uint32_t> position_;  ///< by Index: how many ops ended before
@@ -164,6 +175,7 @@ StepMoves<Rules>::StepMoves(const Simulator& simulator, const Plan& plan)
       end_of_readers_(plan.op_count, 0),
       footprint_bytes_(plan.op_count, 0),
       initial_(plan.op_count),
+      rewired_in_(plan.op_count, 0),
       tail_us_(plan.op_count) {
   if (plan.placeto) {
     for (double& us : busy_us_) us += us == 0 ? 0 : plan.problem->options().device_gap_us;
@@ -194,6 +206,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
   placement_.assign(placement.begin(), placement.end());
   candidate_ = placement_;
   changed_.clear();
+  rewired_.clear();
   room_.assign(plan_.device_count, 0);
   at_most_bytes_.assign(plan_.device_count, common_bytes_);
   position_.assign(plan_.op_count, kNotEnded);
@@ -208,6 +221,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
     at_most_bytes_[d] += footprint_bytes_[op];
     start.left_us[d] += busy_us(op, d);
   }
+  placed_.compile(plan_, initial_);
   record(0);
 }
 
@@ -255,7 +269,7 @@ void StepMoves<Rules>::record(std::size_t from) {
   watch.tail_us = tail_us_.data();
   worth_.objective_us = simulator::with_events(plan_, workspace_, [&](auto& events) {
     typename Rules::template Step<std::remove_reference_t<decltype(events)>, Watch<true, true>>
-        step(plan_, workspace_, events, watch);
+        step(plan_, placed_, workspace_, events, watch);
     if (ended == 0) {
       step.begin();
     } else {
@@ -319,12 +333,34 @@ void StepMoves<Rules>::make(std::span<const Move> moves) {
   }
 }
 
+/// Compiles anew what the candidate's moves change: the ops and those that send to them.
+template <typename Rules>
+void StepMoves<Rules>::rewire() {
+  if (!rewired_.empty()) return;
+  ++round_;
+  const auto once = [&](Index op) {
+    if (rewired_in_[op] == round_) return;
+    rewired_in_[op] = round_;
+    rewired_.push_back(op);
+    placed_.rewire(plan_, initial_, op);
+  };
+  for (const Changed& change : changed_) {
+    once(change.op);
+    for (const Edge& edge : plan_.graph().in_edges(plan_.ids[change.op])) {
+      once(plan_.index_of(edge.src));
+    }
+  }
+}
+
 template <typename Rules>
 void StepMoves<Rules>::take_back() {
-  for (; !changed_.empty(); changed_.pop_back()) {
-    const Changed& change = changed_.back();
+  for (std::size_t i = changed_.size(); i > 0; --i) {
+    const Changed& change = changed_[i - 1];
     relocate({change.op, change.to, change.from});
   }
+  changed_.clear();
+  for (const Index op : rewired_) placed_.rewire(plan_, initial_, op);
+  rewired_.clear();
 }
 
 /// The last pause before anything changes.
@@ -404,7 +440,7 @@ bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& r
   }
   return simulator::with_events(plan_, workspace_, [&](auto& events) {
     typename Rules::template Step<std::remove_reference_t<decltype(events)>, Watch<false, kBounds>>
-        step(plan_, workspace_, events, watch);
+        step(plan_, placed_, workspace_, events, watch);
     if (from.ended == 0) {
       step.begin();
     } else {
@@ -421,8 +457,8 @@ bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& r
         }
       }
       while (next < recorded_count_ && recorded_[next].ended < watch.ended) ++next;
-      if (next < recorded_count_ && recorded_[next].ended == watch.ended &&
-          same_as(step, recorded_[next])) {
+      if (next == recorded_count_ || recorded_[next].ended != watch.ended) continue;
+      if (same_as(step, recorded_[next])) {
         runtime_us = worth_.objective_us;
         return true;
       }
@@ -442,6 +478,7 @@ MoveEvaluator::Candidate StepMoves<Rules>::propose(std::span<const Move> moves, 
     const bool bounded = cutoff_us < kCannotRun;
     const double limit_us = cutoff_us * (1 + kRounding);
     if (bounded && hopeless_from(from, limit_us)) return {cutoff_us, 0, true};
+    rewire();
     const bool known = bounded ? simulate<true>(from, limit_us, runtime_us)
                                : simulate<false>(from, limit_us, runtime_us);
     if (!known) return {cutoff_us, 0, true};
@@ -479,7 +516,9 @@ void StepMoves<Rules>::accept() {
       }
     }
   }
+  rewire();
   changed_.clear();
+  rewired_.clear();
   record(from);
 }
 

@@ -35,17 +35,20 @@
 
 namespace berth::simulator {
 
-template <typename Events, typename Observer>
+template <typename Wiring, typename Events, typename Observer>
 class DataflowStep {
  public:
-  /// `workspace` has been prepared with the placement.
-  DataflowStep(const Plan& plan, Workspace& workspace, Events& events, Observer& observer)
+  /// `workspace` has been prepared with the placement; `wiring` is the plan, or the plan compiled
+  /// for the placement.
+  DataflowStep(const Plan& plan, const Wiring& wiring, Workspace& workspace, Events& events,
+               Observer& observer)
       : plan_(plan),
+        wiring_(wiring),
         workspace_(workspace),
         events_(events),
         observer_(observer),
         state_(workspace.state.data()),
-        consumers_(plan.consumers.data()) {}
+        consumers_(wiring.consumers.data()) {}
 
   /// The runtime of the step.
   double run() {
@@ -161,8 +164,23 @@ class DataflowStep {
     } else {
       workspace_.touched.push_back(d);
     }
-    const OpRow row = plan_.rows[op];
+    const OpRow row = wiring_.rows[op];
     const std::uint32_t had = device.send_tail;
+    if constexpr (Wiring::kPlaced) {
+      for (std::uint32_t e = row.begin; e < row.end; ++e) {
+        release_if(true, consumers_[e], d, now_us, {Cause::Kind::op_end, op});
+      }
+      for (std::uint32_t p = row.first_message; p < row.first_message + row.message_count; ++p) {
+        send(p, d, wiring_.parcels[p].receiver, now_us);
+      }
+    } else {
+      tell_consumers(op, row, d, now_us);
+    }
+    observer_.op_ended(op, d, now_us);
+    if (!device.sending && device.send_head == had && device.send_tail != had) wait_for_engine(d);
+  }
+
+  void tell_consumers(Index op, const OpRow& row, std::uint32_t d, double now_us) {
     for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
       const Message message = plan_.messages[m];
       for (std::uint32_t e = message.begin; e < message.end; ++e) {
@@ -175,21 +193,31 @@ class DataflowStep {
         }
       }
     }
-    observer_.op_ended(op, d, now_us);
-    if (!device.sending && device.send_head == had && device.send_tail != had) wait_for_engine(d);
   }
 
-  void send(std::uint32_t message, std::uint32_t d, std::uint32_t receiver, double now_us) {
+  /// What is sent is a message; of a placed plan, a parcel.
+  [[nodiscard]] std::uint32_t message_of(std::uint32_t sent) const {
+    if constexpr (Wiring::kPlaced) return wiring_.parcels[sent].message;
+    return sent;
+  }
+  [[nodiscard]] double duration_us(std::uint32_t sent, std::uint32_t d,
+                                   std::uint32_t receiver) const {
+    if constexpr (Wiring::kPlaced) return wiring_.parcels[sent].duration_us;
+    return plan_.transfer_us(sent, static_cast<DeviceId>(d), static_cast<DeviceId>(receiver));
+  }
+
+  void send(std::uint32_t sent, std::uint32_t d, std::uint32_t receiver, double now_us) {
     const std::uint32_t number = send_count_++;
     const auto dst = static_cast<DeviceId>(receiver);
+    const std::uint32_t message = message_of(sent);
     observer_.transfer_queued(number, message, d, dst, now_us);
     if (plan_.message_tensor[message] != kNoTensor) {
-      sends_[devices_[d].send_tail++] = {message, receiver, number};
+      sends_[devices_[d].send_tail++] = {sent, receiver, number};
       return;
     }
     const double arrival_us =
         now_us + plan_.cluster().route(static_cast<DeviceId>(d), dst).latency_us;
-    signals_.push_back({time_key(arrival_us), number, message, receiver});
+    signals_.push_back({time_key(arrival_us), number, sent, receiver});
     std::push_heap(signals_.begin(), signals_.end(), later);
     observer_.transfer_started(number, message, d, dst, now_us, arrival_us);
   }
@@ -209,9 +237,9 @@ class DataflowStep {
     device.sending = false;
     events_.set(plan_.device_count + d, idle_key(plan_.device_count + d));
     workspace_.contention.release(plan_, d, sent.receiver);
-    arrive(sent.message, sent.receiver, now_us, {Cause::Kind::transfer, sent.number});
-    observer_.transfer_ended(sent.number, sent.message, d, static_cast<DeviceId>(sent.receiver),
-                             now_us);
+    arrive(sent.sent, sent.receiver, now_us, {Cause::Kind::transfer, sent.number});
+    observer_.transfer_ended(sent.number, message_of(sent.sent), d,
+                             static_cast<DeviceId>(sent.receiver), now_us);
     if (device.send_head != device.send_tail) wait_for_engine(d);
   }
 
@@ -219,14 +247,22 @@ class DataflowStep {
     std::pop_heap(signals_.begin(), signals_.end(), later);
     const Signal signal = signals_.back();
     signals_.pop_back();
-    arrive(signal.message, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
-    const std::uint32_t sender = state_[plan_.message_producer[signal.message]] & kDeviceMask;
-    observer_.transfer_ended(signal.number, signal.message, sender,
-                             static_cast<DeviceId>(signal.receiver), now_us);
+    arrive(signal.sent, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
+    const std::uint32_t message = message_of(signal.sent);
+    const std::uint32_t sender = state_[plan_.message_producer[message]] & kDeviceMask;
+    observer_.transfer_ended(signal.number, message, sender, static_cast<DeviceId>(signal.receiver),
+                             now_us);
   }
 
-  void arrive(std::uint32_t m, std::uint32_t receiver, double now_us, Cause cause) {
-    const Message message = plan_.messages[m];
+  void arrive(std::uint32_t sent, std::uint32_t receiver, double now_us, Cause cause) {
+    if constexpr (Wiring::kPlaced) {
+      const auto parcel = wiring_.parcels[sent];
+      for (std::uint32_t e = parcel.begin; e < parcel.end; ++e) {
+        release_if(true, consumers_[e], receiver, now_us, cause);
+      }
+      return;
+    }
+    const Message message = plan_.messages[sent];
     for (std::uint32_t e = message.begin; e < message.end; ++e) {
       const Index consumer = consumers_[e];
       release_if((state_[consumer] & kDeviceMask) == receiver, consumer, receiver, now_us, cause);
@@ -250,12 +286,11 @@ class DataflowStep {
 
   void start_transfer(std::uint32_t d, double now_us) {
     const SendEntry& sent = sends_[devices_[d].send_head];
-    const double end_us = now_us + plan_.transfer_us(sent.message, static_cast<DeviceId>(d),
-                                                     static_cast<DeviceId>(sent.receiver));
+    const double end_us = now_us + duration_us(sent.sent, d, sent.receiver);
     devices_[d].sending = true;
     events_.set(plan_.device_count + d, time_key(end_us));
-    observer_.transfer_started(sent.number, sent.message, d, static_cast<DeviceId>(sent.receiver),
-                               now_us, end_us);
+    observer_.transfer_started(sent.number, message_of(sent.sent), d,
+                               static_cast<DeviceId>(sent.receiver), now_us, end_us);
   }
 
   void start_op(std::uint32_t d, double now_us) {
@@ -273,6 +308,7 @@ class DataflowStep {
   }
 
   const Plan& plan_;
+  const Wiring& wiring_;
   Workspace& workspace_;
   Events& events_;
   Observer& observer_;
@@ -291,8 +327,8 @@ class DataflowStep {
   double now_us_ = 0;             ///< outside of go_on
 };
 
-template <typename Events, typename Observer>
-void DataflowStep<Events, Observer>::save(DataflowSnapshot& to) const {
+template <typename Wiring, typename Events, typename Observer>
+void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
   to.pending.clear();
   to.devices.clear();
   to.ready.clear();
@@ -314,7 +350,7 @@ void DataflowStep<Events, Observer>::save(DataflowSnapshot& to) const {
       to.ready.push_back({d, slot, op_of_slot_[slot]});
     });
     for (std::uint32_t i = device.send_head; i < device.send_tail; ++i) {
-      to.sends.push_back({sends_[i].message, sends_[i].receiver, sends_[i].number - send_count_});
+      to.sends.push_back({sends_[i].sent, sends_[i].receiver, sends_[i].number - send_count_});
     }
     device.send_tail -= device.send_head;
     device.send_head = 0;
@@ -323,8 +359,8 @@ void DataflowStep<Events, Observer>::save(DataflowSnapshot& to) const {
   }
 }
 
-template <typename Events, typename Observer>
-void DataflowStep<Events, Observer>::resume(const DataflowSnapshot& from) {
+template <typename Wiring, typename Events, typename Observer>
+void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from) {
   set_up();
   idle_ = from.idle;
   filled_ = from.filled;
@@ -349,7 +385,7 @@ void DataflowStep<Events, Observer>::resume(const DataflowSnapshot& from) {
     const std::uint32_t begin = device.send_head;
     device = from.devices[d];
     for (std::uint32_t i = 0; i < device.send_tail; ++i, ++sent) {
-      sends_[begin + i] = {sent->message, sent->receiver, sent->number + send_count_};
+      sends_[begin + i] = {sent->sent, sent->receiver, sent->number + send_count_};
     }
     device.send_head = begin;
     device.send_tail += begin;

@@ -53,7 +53,7 @@ class ScanEvents {
   }
   void set(std::uint32_t source, TimeKey key) noexcept { keys_[source] = key; }
   [[nodiscard]] TimeKey key(std::uint32_t source) const noexcept { return keys_[source]; }
-  [[nodiscard]] NextEvent next() const noexcept { return best<0, kSources>(); }
+  [[nodiscard, gnu::always_inline]] NextEvent next() const noexcept { return best<0, kSources>(); }
 
  private:
   template <std::uint32_t kFirst, std::uint32_t kCount>

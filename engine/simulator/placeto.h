@@ -38,17 +38,20 @@
 
 namespace berth::simulator {
 
-template <typename Events, typename Observer>
+template <typename Wiring, typename Events, typename Observer>
 class PlacetoStep {
  public:
-  /// `workspace` has been prepared with the placement.
-  PlacetoStep(const Plan& plan, Workspace& workspace, Events& events, Observer& observer)
+  /// `workspace` has been prepared with the placement; `wiring` is the plan, or the plan compiled
+  /// for the placement.
+  PlacetoStep(const Plan& plan, const Wiring& wiring, Workspace& workspace, Events& events,
+              Observer& observer)
       : plan_(plan),
+        wiring_(wiring),
         workspace_(workspace),
         events_(events),
         observer_(observer),
         state_(workspace.state.data()),
-        consumers_(plan.consumers.data()),
+        consumers_(wiring.consumers.data()),
         device_gap_us_(plan.problem->options().device_gap_us),
         transfer_gap_us_(plan.problem->options().transfer_gap_us) {}
 
@@ -148,13 +151,13 @@ class PlacetoStep {
   void end_op(std::uint32_t d, double now_us) {
     PlacetoDevice& device = devices_[d];
     const Index op = device.running;
-    const OpRow row = plan_.rows[op];
+    const OpRow row = wiring_.rows[op];
     std::uint32_t tail = device.tail;
-    std::uint32_t elsewhere = 0;
+    std::uint32_t elsewhere = Wiring::kPlaced ? row.message_count : 0;
     for (std::uint32_t e = row.begin; e < row.end; ++e) {
       const Index consumer = consumers_[e];
       std::uint32_t word = state_[consumer];
-      const std::uint32_t here = (word & kDeviceMask) == d ? 1 : 0;
+      const std::uint32_t here = Wiring::kPlaced || (word & kDeviceMask) == d ? 1 : 0;
       elsewhere |= here ^ 1U;
       word -= here << kDeviceBits;
       state_[consumer] = word;
@@ -174,7 +177,11 @@ class PlacetoStep {
   }
 
   void send(Index op, const OpRow& row, std::uint32_t d, double now_us) {
-    if (row.message_count == 1 && plan_.uniform_routes) {
+    if constexpr (Wiring::kPlaced) {
+      for (std::uint32_t i = row.first_message; i < row.first_message + row.message_count; ++i) {
+        append(wiring_.sends[i], d, now_us, wiring_.messages[wiring_.sends[i]].alone_us);
+      }
+    } else if (row.message_count == 1 && plan_.uniform_routes) {
       append(row.first_message, d, now_us, plan_.messages[row.first_message].alone_us);
     } else {
       send_each(op, row, d, now_us);
@@ -226,13 +233,13 @@ class PlacetoStep {
   void arrive(std::uint32_t d, double now_us) {
     const std::uint32_t number = devices_[d].bus_head++;
     events_.set(plan_.device_count + d, bus_[number + 1].arrival);
-    const Message message = plan_.messages[bus_[number].message];
+    const Message message = wiring_.messages[bus_[number].message];
     std::uint32_t touched = 0;
     for (std::uint32_t e = message.begin; e < message.end; ++e) {
       const Index consumer = consumers_[e];
       std::uint32_t word = state_[consumer];
       const std::uint32_t receiver = word & kDeviceMask;
-      const std::uint32_t there = receiver != d ? 1 : 0;
+      const std::uint32_t there = Wiring::kPlaced || receiver != d ? 1 : 0;
       word -= there << kDeviceBits;
       state_[consumer] = word;
       const std::uint32_t ready = there & (word < kOneInput ? 1U : 0U);
@@ -298,6 +305,7 @@ class PlacetoStep {
   }
 
   const Plan& plan_;
+  const Wiring& wiring_;
   Workspace& workspace_;
   Events& events_;
   Observer& observer_;
@@ -311,8 +319,8 @@ class PlacetoStep {
   std::uint32_t idle_ = 0;  ///< by bit, where devices are few
 };
 
-template <typename Events, typename Observer>
-void PlacetoStep<Events, Observer>::save(PlacetoSnapshot& to) const {
+template <typename Wiring, typename Events, typename Observer>
+void PlacetoStep<Wiring, Events, Observer>::save(PlacetoSnapshot& to) const {
   to.pending.clear();
   to.devices.clear();
   to.queue.clear();
@@ -334,8 +342,8 @@ void PlacetoStep<Events, Observer>::save(PlacetoSnapshot& to) const {
   }
 }
 
-template <typename Events, typename Observer>
-void PlacetoStep<Events, Observer>::resume(const PlacetoSnapshot& from) {
+template <typename Wiring, typename Events, typename Observer>
+void PlacetoStep<Wiring, Events, Observer>::resume(const PlacetoSnapshot& from) {
   workspace_.queue.resize(workspace_.row_total);
   workspace_.bus.resize(workspace_.row_total);
   attach();

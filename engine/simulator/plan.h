@@ -43,6 +43,9 @@ struct Plan {
   /// together overflow.
   explicit Plan(std::shared_ptr<const Problem> problem);
 
+  /// Steps can read it for any placement.
+  static constexpr bool kPlaced = false;
+
   [[nodiscard]] const Graph& graph() const noexcept { return problem->graph(); }
   [[nodiscard]] const Cluster& cluster() const noexcept { return problem->cluster(); }
   [[nodiscard]] Index index_of(OpId op) const noexcept {

@@ -23,14 +23,14 @@ auto with_events(const Plan& plan, Workspace& workspace, Run&& run) {
 template <typename Observer>
 double run_placeto(const Plan& plan, Workspace& workspace, Observer& observer) {
   return with_events(plan, workspace, [&](auto& events) {
-    return PlacetoStep(plan, workspace, events, observer).run();
+    return PlacetoStep(plan, plan, workspace, events, observer).run();
   });
 }
 
 template <typename Observer>
 double run_dataflow(const Plan& plan, Workspace& workspace, Observer& observer) {
   return with_events(plan, workspace, [&](auto& events) {
-    return DataflowStep(plan, workspace, events, observer).run();
+    return DataflowStep(plan, plan, workspace, events, observer).run();
   });
 }
 

@@ -26,7 +26,7 @@ struct BusEntry {
 
 /// One transfer in a device's outgoing queue (dataflow).
 struct SendEntry {
-  std::uint32_t message;
+  std::uint32_t sent;  ///< the message; of a placed plan, the parcel
   std::uint32_t receiver;
   std::uint32_t number;  ///< counts the transfers in the order in which they were queued
 
@@ -37,7 +37,7 @@ struct SendEntry {
 struct Signal {
   TimeKey arrival;
   std::uint32_t number;
-  std::uint32_t message;
+  std::uint32_t sent;  ///< as in SendEntry
   std::uint32_t receiver;
 
   bool operator==(const Signal&) const = default;

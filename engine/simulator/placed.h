@@ -1,0 +1,48 @@
+// A plan compiled for one placement: who is told of what on which device need not be found out
+// event by event. Made once, it pays where steps of nearly the same placement are simulated many
+// times (moves/step_moves.cpp); a single step is over before it would have been compiled.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+/// What one op sends in one go to one receiver (dataflow).
+struct Parcel {
+  double duration_us;  ///< of its transfer, alone; of a control signal, the latency
+  std::uint32_t message;
+  std::uint32_t receiver;
+  std::uint32_t begin;  ///< `consumers[begin, end)` are waiting for it
+  std::uint32_t end;
+};
+
+/// What the steps read of a plan, under the same names, for one placement:
+///  rows       [begin, end): the consumers on the op's own device; first_message, message_count:
+///             what it sends, in this order: in `sends` (placeto) or `parcels` (dataflow)
+///  messages   [begin, end): the consumers elsewhere; alone_us: the broadcast's time (placeto)
+/// An op's entries stay within the room they have in the plan, so that an op can be wired anew by
+/// itself.
+struct Placed {
+  static constexpr bool kPlaced = true;
+
+  /// `word` has the devices (kDeviceMask), by Index.
+  void compile(const Plan& plan, std::span<const std::uint32_t> word);
+  /// After the device of `op`, or of a consumer of it, has changed.
+  void rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+
+  std::vector<OpRow> rows;       ///< by Index
+  std::vector<Index> consumers;  ///< rows, messages and parcels point into it
+  std::vector<Message> messages;
+  std::vector<std::uint32_t> sends;
+  std::vector<Parcel> parcels;
+
+ private:
+  void rewire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  void rewire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+};
+
+}  // namespace berth::simulator
