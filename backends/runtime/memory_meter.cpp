@@ -78,8 +78,6 @@ class HostPool {
   std::array<std::vector<void*>, kClasses> free_;
 };
 
-MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
-    : device_(std::move(device)), limit_(limit_bytes), pool_(std::make_shared<HostPool>()) {}
 MemoryMeter::~MemoryMeter() = default;
 
 void MemoryMeter::take(std::int64_t bytes) {
@@ -165,8 +163,13 @@ void install_allocator() {
 
 }  // namespace
 
-MeterScope::MeterScope(MemoryMeter* meter) noexcept : before_(current_meter) {
+MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
+    : device_(std::move(device)), limit_(limit_bytes), pool_(std::make_shared<HostPool>()) {
+  // Here and not at the first allocation: ATen's setter is not for threads that compute already.
   install_allocator();
+}
+
+MeterScope::MeterScope(MemoryMeter* meter) noexcept : before_(current_meter) {
   current_meter = meter;
 }
 MeterScope::~MeterScope() {

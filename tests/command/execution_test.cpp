@@ -1,0 +1,128 @@
+// profile, measure, verify, and the searches that measure, on this machine's cores.
+#include "berth.h"
+#include "support/data.h"
+
+using namespace berth::test;
+
+namespace {
+
+/// A Workplace with a cache of its own and a small model's placement on two logical devices.
+struct Machine : Workplace {
+  Machine() {
+    settings.environment.push_back("XDG_CACHE_HOME=" + (*this / "cache").string());
+    const Json devices = berth_json({"devices", "--backend", "cpu", "--json"});
+    write("machine.json", devices);
+    const ProcessResult placed = berth({"place", model, "--cluster", "machine.json", "--policy",
+                                        "round_robin", "-o", "placement.json"});
+    REQUIRE(placed.status == 0);
+  }
+  const std::string model = source_path("examples/models/tf/nmt_tiny.pb").string();
+};
+
+/// What succeeds with notes on standard error; its standard output as JSON.
+Json json_of(const ProcessResult& result) {
+  INFO(result.err);
+  REQUIRE(result.status == 0);
+  return Json::parse(result.out);
+}
+
+}  // namespace
+
+TEST_CASE("measure executes a placement and tells runtime, devices and what was simulated") {
+  const Machine machine;
+  const Json json = json_of(
+      machine.berth({"measure", machine.model, "--backend", "cpu", "--placement", "placement.json",
+                     "--warm-up", "1", "--repeats", "3", "--trace", "step.json", "--json"}));
+  CHECK(json["runtime_us"] > 0);
+  CHECK(json["simulated_us"] > 0);
+  CHECK(json["steps_us"].size() == 3);
+  CHECK(json["policy"] == "round_robin");
+  REQUIRE(json["devices"].size() == 2);
+  CHECK(json["devices"][1]["name"] == "cpu:1");
+  CHECK(json["devices"][1]["peak_bytes"] > 0);
+  CHECK(std::filesystem::file_size(machine / "step.json") > 0);
+}
+
+TEST_CASE("verify accepts a placement, and says so by its status") {
+  const Machine machine;
+  const Json json = json_of(machine.berth(
+      {"verify", machine.model, "--backend", "cpu", "--placement", "placement.json", "--json"}));
+  CHECK(json["verified"] == true);
+  CHECK(json["reference"] == "cpu:0");
+  CHECK_FALSE(json["outputs"].empty());
+}
+
+TEST_CASE("profile writes costs and a machine that simulate takes, and remembers them") {
+  const Machine machine;
+  const std::vector<std::string> profile = {
+      "profile", machine.model, "--backend",        "cpu",           "--repeats", "3",
+      "-o",      "costs.json",  "--cluster-output", "measured.json", "--json"};
+  CHECK(json_of(machine.berth(profile))["cached"] == false);
+  const std::string costs = file_text(machine / "costs.json");
+  CHECK(json_of(machine.berth(profile))["cached"] == true);
+  CHECK(file_text(machine / "costs.json") == costs);
+  const Json simulated =
+      json_of(machine.berth({"simulate", machine.model, "--cluster", "measured.json", "--costs",
+                             "costs.json", "--placement", "placement.json", "--json"}));
+  CHECK(simulated["runtime_us"] > 0);
+}
+
+TEST_CASE("place and compare measure where they are asked to") {
+  const Machine machine;
+  const Json json =
+      json_of(machine.berth({"place", machine.model, "--policy", "round_robin", "--evaluator",
+                             "measure", "--backend", "cpu:devices=3", "--json"}));
+  CHECK(json["evaluator"] == "measure");
+  CHECK(json["runtime_us"] > 0);
+  CHECK(json["devices"].size() == 3);
+}
+
+TEST_CASE("inspect says what a backend can execute") {
+  const Machine machine;
+  const Json json =
+      json_of(machine.berth({"inspect", machine.model, "--backend", "cpu", "--json"}));
+  CHECK(json["execution"]["backend"] == "cpu");
+  CHECK(json["execution"]["cannot_execute"].empty());
+}
+
+TEST_CASE("what cannot be executed is said with the fix") {
+  const Machine machine;
+  struct Case {
+    std::vector<std::string> arguments;
+    int status;
+    const char* said;
+  };
+  const Case cases[] = {
+      {{"measure", "diamond.graph.json", "--backend", "cpu", "--placement", "split.json"},
+       1,
+       "says nothing of what its ops compute"},
+      {{"measure", machine.model, "--backend", "gpus", "--placement", "placement.json"},
+       1,
+       "no backend 'gpus'"},
+      {{"measure", machine.model, "--backend", "cpu:device=2", "--placement", "placement.json"},
+       1,
+       "devices"},
+      {{"measure", machine.model, "--backend", "cpu:devices", "--placement", "placement.json"},
+       2,
+       "name=value"},
+      {{"measure", machine.model, "--backend", "cpu", "--cluster", "k80x4", "--placement",
+        "placement.json"},
+       1,
+       "cpu:0, cpu:1"},
+      {{"measure", machine.model, "--backend", "cpu:memory_bytes=1000", "--placement",
+        "placement.json"},
+       1,
+       "out of memory"},
+      {{"place", machine.model, "--policy", "single", "--evaluator", "guess"}, 2, "simulate"},
+      {{"place", machine.model, "--policy", "single", "--evaluator", "measure", "--objective",
+        "throughput"},
+       1,
+       "latency"},
+  };
+  for (const Case& one : cases) {
+    const ProcessResult result = machine.berth(one.arguments);
+    INFO(result.err);
+    CHECK(result.status == one.status);
+    CHECK(result.err.find(one.said) != std::string::npos);
+  }
+}
