@@ -127,10 +127,10 @@ BENCHMARK(parallel_branches)->ArgName("devices")->Arg(1)->Arg(2)->UseManualTime(
 /// A model of examples/models with its kernels; null inside where some op has none.
 struct Model {
   explicit Model(const std::string& name) {
-    Engine engine;
-    program = engine
-                  .load_program(std::string(BERTH_SOURCE_DIR "/examples/models/") + name,
-                                {.dims = {{"batch", 1}}})
+    Engine engine({BERTH_PLUGIN_DIR});
+    LoadOptions options;
+    options.dims["batch"] = 1;
+    program = engine.load_program(std::string(BERTH_SOURCE_DIR "/examples/models/") + name, options)
                   .program;
     compiled = runtime::compile(*program, runtime::kernels_of(*program));
   }
