@@ -9,8 +9,10 @@
 #include "berth/error.h"
 #include "berth/groups.h"
 #include "onnx/annotation.h"
+#include "onnx/contents.h"
 #include "onnx/dims.h"
 #include "onnx/inference.h"
+#include "onnx/instructions.h"
 #include "onnx/model.h"
 #include "onnx/program.h"
 #include "onnx/translation.h"
@@ -82,7 +84,62 @@ std::string graph_name(const Model& model) {
   return name.empty() ? readable(model.path.stem().string()) : readable(name);
 }
 
+// A model on its way to a graph, or to a program.
+struct Loading {
+  std::unique_ptr<Model> model;
+  Program program;
+  Translation translation;
+  std::shared_ptr<const Graph> graph;  // the translation's, or what the fetches leave of it
+  std::vector<std::string> notes;
+};
+
+Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
+                   const LoadOptions& options) {
+  Loading loading;
+  loading.model = read_model(bytes, path);
+  const Model& model = *loading.model;
+  bind_dims(*loading.model, options);
+  loading.program = make_program(*loading.model);
+  const InferenceReport report = infer(loading.program);
+
+  auto& notes = loading.notes;
+  notes = model.notes;
+  note_new_opsets(model, notes);
+  notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
+  note_data(model, notes);
+  note_inference(report, notes);
+  try {
+    loading.translation = translate(loading.program, graph_name(model), notes);
+    loading.graph = loading.translation.graph;
+    if (!options.fetches.empty()) {
+      const OpId all = loading.graph->op_count();
+      loading.graph = prune(*loading.graph, options.fetches);
+      notes.push_back(cat("left out ", all - loading.graph->op_count(), " of ", all,
+                          " ops that the fetches do not need"));
+    }
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), cat(model.file, ": ", refusal.what()));
+  }
+  return loading;
+}
+
 }  // namespace
+
+LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
+                       const LoadOptions& options) {
+  Loading loading = read_graph(bytes, path, options);
+  return {std::move(loading.graph), std::move(loading.notes)};
+}
+
+LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> owner,
+                           const std::filesystem::path& path, const LoadOptions& options) {
+  Loading loading = read_graph(bytes, path, options);
+  Contents contents(*loading.model, bytes, std::move(owner));
+  auto program = std::make_shared<const berth::Program>(
+      make_executable(loading.program, loading.translation, std::move(loading.graph),
+                      options.fetches, contents, loading.notes));
+  return {std::move(program), std::move(loading.notes)};
+}
 
 OnnxFrontend::OnnxFrontend(const Options& /*options*/) {}
 
@@ -93,36 +150,15 @@ bool OnnxFrontend::claims(const std::filesystem::path& model) const {
   return name.ends_with(".onnx") || name.ends_with(".onnx.pb");
 }
 
-LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
-                       const LoadOptions& options) {
-  const std::unique_ptr<Model> model = read_model(bytes, path);
-  bind_dims(*model, options);
-  Program program = make_program(*model);
-  const InferenceReport report = infer(program);
-
-  LoadedModel loaded;
-  loaded.notes = model->notes;
-  note_new_opsets(*model, loaded.notes);
-  loaded.notes.insert(loaded.notes.end(), program.notes.begin(), program.notes.end());
-  note_data(*model, loaded.notes);
-  note_inference(report, loaded.notes);
-  try {
-    loaded.graph = translate(program, graph_name(*model), loaded.notes);
-    if (!options.fetches.empty()) {
-      const OpId all = loaded.graph->op_count();
-      loaded.graph = prune(*loaded.graph, options.fetches);
-      loaded.notes.push_back(cat("left out ", all - loaded.graph->op_count(), " of ", all,
-                                 " ops that the fetches do not need"));
-    }
-  } catch (const Error& refusal) {
-    throw Error(refusal.code(), cat(model->file, ": ", refusal.what()));
-  }
-  return loaded;
-}
-
 LoadedModel OnnxFrontend::load(const std::filesystem::path& path, const LoadOptions& options) {
   const frontend::MappedFile file(path);
   return load_model(file.bytes(), path, options);
+}
+
+LoadedProgram OnnxFrontend::load_program(const std::filesystem::path& path,
+                                         const LoadOptions& options) {
+  const auto file = std::make_shared<const frontend::MappedFile>(path);
+  return onnx_frontend::load_program(file->bytes(), file, path, options);
 }
 
 void OnnxFrontend::annotate(const std::filesystem::path& model, const Graph& graph,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "berth/frontend.h"
@@ -12,6 +13,11 @@ namespace berth::onnx_frontend {
 [[nodiscard]] LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
                                      const LoadOptions& options);
 
+/// The same with what executing it needs. `owner` keeps `bytes` alive: contents refer to them.
+[[nodiscard]] LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> owner,
+                                         const std::filesystem::path& path,
+                                         const LoadOptions& options);
+
 /// Models of the ONNX exchange format: files whose name ends in ".onnx" (or ".onnx.pb", as the
 /// first model zoos named them).
 class OnnxFrontend final : public Frontend {
@@ -21,6 +27,8 @@ class OnnxFrontend final : public Frontend {
   [[nodiscard]] bool claims(const std::filesystem::path& model) const override;
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options) override;
+  [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
+                                           const LoadOptions& options) override;
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
 };

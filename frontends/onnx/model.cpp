@@ -44,6 +44,11 @@ std::int64_t unknown_number(const google::protobuf::Message& message, std::uint3
   return static_cast<std::int64_t>(found);
 }
 
+Place place_in_file(const google::protobuf::Message& message) {
+  return {static_cast<std::size_t>(unknown_number(message, kMessageOffset)),
+          static_cast<std::size_t>(unknown_number(message, kMessageBytes))};
+}
+
 template <class Proto>
 std::vector<Proto> unknown_messages(const google::protobuf::Message& message,
                                     std::uint32_t number) {
@@ -266,6 +271,19 @@ std::vector<onnx::ValueInfoProto> value_infos(const onnx::FunctionProto& functio
 
 std::int64_t dropped_bytes(const onnx::AttributeProto& attribute) {
   return unknown_number(attribute, kDroppedBytes);
+}
+
+Place place_of(const onnx::TensorProto& tensor) {
+  return place_in_file(tensor);
+}
+
+Place place_of(const onnx::AttributeProto& attribute) {
+  return place_in_file(attribute);
+}
+
+bool has_no_data(const onnx::TensorProto& tensor) {
+  return tensor.data_location() != onnx::TensorProto::EXTERNAL &&
+         unknown_number(tensor, kPayloadBytes) == 0;
 }
 
 }  // namespace berth::onnx_frontend

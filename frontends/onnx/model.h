@@ -62,4 +62,14 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
 /// Bytes of an attribute that the skeleton left out.
 [[nodiscard]] std::int64_t dropped_bytes(const onnx::AttributeProto& attribute);
 
+/// Where a message of the skeleton lies whole in the file; size 0 = this is no such message.
+struct Place {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+[[nodiscard]] Place place_of(const onnx::TensorProto& tensor);
+[[nodiscard]] Place place_of(const onnx::AttributeProto& attribute);
+/// A tensor without any data in the file or beside it.
+[[nodiscard]] bool has_no_data(const onnx::TensorProto& tensor);
+
 }  // namespace berth::onnx_frontend

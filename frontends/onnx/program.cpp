@@ -117,12 +117,14 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     check_tensor(model_, tensor, tensor.name());
     value.type = type_of_tensor(tensor);
     value.data = data_from_proto(tensor);
+    value.weight = &tensor;
   }
   for (const auto& sparse : graph.sparse_initializer()) {
     Value& value = declare(sparse.values().name());
     check_tensor(model_, sparse.values(), sparse.values().name());
     check_tensor(model_, sparse.indices(), sparse.values().name());
     value.type = type_of_sparse_tensor(sparse);
+    value.sparse_weight = &sparse;
     const std::int64_t values = bytes_of(tensor_info(type_of_tensor(sparse.values())));
     const std::int64_t indices = bytes_of(tensor_info(type_of_tensor(sparse.indices())));
     if (values >= 0 && indices >= 0) value.stored_bytes = values + indices;
@@ -291,6 +293,7 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
       if (constant.tensor != nullptr) check_tensor(model_, *constant.tensor, output);
       value.origin = Value::Origin::constant;
       value.constant_node = top_level;
+      value.constant = &node;
       value.type = std::move(constant.type);
       value.data = std::move(constant.data);
       return false;
@@ -586,6 +589,10 @@ const onnx::AttributeProto* Node::attribute(std::string_view name_) const {
     if (attribute.name() == name_) return &attribute;
   }
   return nullptr;
+}
+
+std::string Node::full_type() const {
+  return readable(domain.empty() ? type() : std::string(domain) + "." + type());
 }
 
 const Body* Node::body(std::string_view attribute) const {

@@ -36,6 +36,10 @@ struct Value {
   DataPtr data;                     ///< its content where small and known
   /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
   std::int64_t stored_bytes = kUnknownBytes;
+  // Where its content is stated, by origin.
+  const onnx::TensorProto* weight = nullptr;               ///< of an initializer
+  const onnx::SparseTensorProto* sparse_weight = nullptr;  ///< of a sparse one
+  const onnx::NodeProto* constant = nullptr;               ///< the Constant node
 };
 
 struct Body;
@@ -56,6 +60,8 @@ struct Node {
   std::string_view requested_device;
 
   [[nodiscard]] const std::string& type() const { return proto->op_type(); }
+  /// With its domain in front, unless that is the standard one; valid UTF-8.
+  [[nodiscard]] std::string full_type() const;
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name_) const;
   [[nodiscard]] const Body* body(std::string_view attribute) const;
 };

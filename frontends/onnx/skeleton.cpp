@@ -146,6 +146,10 @@ class SkeletonMaker {
   void copy_attribute(std::string_view message, std::size_t offset, int graph_depth);
   void descend(Kind child, const WireReader& reader, int graph_depth);
   void keep(const WireReader& reader) { skeleton.bytes += reader.whole(); }
+  void say_where(std::string_view message, std::size_t offset) {
+    append_varint_field(skeleton.bytes, kMessageOffset, offset);
+    append_varint_field(skeleton.bytes, kMessageBytes, message.size());
+  }
 
   const std::string& file_;
 };
@@ -247,6 +251,7 @@ void SkeletonMaker::copy_tensor(std::string_view message, std::size_t offset) {
   }
   append_varint_field(skeleton.bytes, kPayloadBytes, payload);
   append_varint_field(skeleton.bytes, kRawBytes, raw);
+  say_where(message, offset);
 }
 
 void SkeletonMaker::copy_attribute(std::string_view message, std::size_t offset, int graph_depth) {
@@ -260,7 +265,9 @@ void SkeletonMaker::copy_attribute(std::string_view message, std::size_t offset,
     if (field.action == Action::copy || (field.action == Action::heavy && small)) keep(reader);
     if (field.action == Action::descend) descend(field.child, reader, graph_depth);
   }
-  if (!small) append_varint_field(skeleton.bytes, kDroppedBytes, heavy);
+  if (small) return;
+  append_varint_field(skeleton.bytes, kDroppedBytes, heavy);
+  say_where(message, offset);
 }
 
 }  // namespace

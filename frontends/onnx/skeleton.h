@@ -29,6 +29,9 @@ inline constexpr std::string_view kDeviceKey = "berth.device";
 inline constexpr std::uint32_t kPayloadBytes = 1000;  // TensorProto: bytes of data in the file
 inline constexpr std::uint32_t kRawBytes = 1001;      // TensorProto: those of them in raw_data
 inline constexpr std::uint32_t kDroppedBytes = 1002;  // AttributeProto: bytes left out
+// TensorProto, and AttributeProto with bytes left out: where the whole message lies in the file.
+inline constexpr std::uint32_t kMessageOffset = 1003;
+inline constexpr std::uint32_t kMessageBytes = 1004;
 
 struct Skeleton {
   std::string bytes;  ///< a ModelProto

@@ -19,11 +19,6 @@ using frontend::readable;
 constexpr std::size_t kLongestText = 1024;
 constexpr Work kNoWork = {0, 0, OpClass::none, DType::f32, 0};
 
-std::string op_type(const Node& node) {
-  const std::string domain(node.domain);
-  return readable(domain.empty() ? node.type() : domain + "." + node.type());
-}
-
 std::int64_t stored_bytes(const Value& value) {
   if (value.stored_bytes != kUnknownBytes) return value.stored_bytes;
   return std::max<std::int64_t>(0, bytes_of(tensor_info(value.type)));
@@ -38,6 +33,7 @@ class Translator {
   }
 
   std::shared_ptr<const Graph> translate_main(const GraphNames& names);
+  std::unordered_map<ValueId, TensorId> take_tensors() { return std::move(tensors_); }
   // For costing only: names do not matter, and what comes from outside is a parameter.
   Work translate_body();
 
@@ -142,7 +138,7 @@ void Translator::add_bodies(OpId op, const Node& node) {
 }
 
 void Translator::add_node(const Node& node, const std::string& name) {
-  const OpId op = builder_.add_op(name, op_type(node));
+  const OpId op = builder_.add_op(name, node.full_type());
   add_attributes(op, node);
   add_bodies(op, node);
   if (!node.requested_device.empty()) {
@@ -204,16 +200,19 @@ void note_sizes(const Graph& graph, std::vector<std::string>& notes) {
 
 }  // namespace
 
-std::shared_ptr<const Graph> translate(const Program& program, const std::string& name,
-                                       std::vector<std::string>& notes) {
+Translation translate(const Program& program, const std::string& name,
+                      std::vector<std::string>& notes) {
   const GraphNames names = name_ops(program);
   if (!names.repeated.empty()) {
     notes.push_back(cat("several nodes share a name; the later ones got a number: ",
                         frontend::list_names(names.repeated, 5)));
   }
-  auto graph = Translator(program, program.main, name).translate_main(names);
-  note_sizes(*graph, notes);
-  return graph;
+  Translator translator(program, program.main, name);
+  Translation translation;
+  translation.graph = translator.translate_main(names);
+  translation.tensors = translator.take_tensors();
+  note_sizes(*translation.graph, notes);
+  return translation;
 }
 
 }  // namespace berth::onnx_frontend

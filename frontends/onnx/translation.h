@@ -2,12 +2,19 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "berth/graph.h"
 #include "onnx/program.h"
 
 namespace berth::onnx_frontend {
+
+struct Translation {
+  /// Ops: graph inputs, then nodes, then Constants that the graph returns.
+  std::shared_ptr<const Graph> graph;
+  std::unordered_map<ValueId, TensorId> tensors;  ///< of the values that are tensors of the graph
+};
 
 /// A program with inferred types as a Graph of dialect "onnx":
 ///  - graph inputs are ops of type "Input" without work, so that what is fed has a size and a
@@ -17,8 +24,7 @@ namespace berth::onnx_frontend {
 ///  - an op with a body also reads what its body captures, holds the body's parameters, and has the
 ///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known).
 /// What a user should know is appended to `notes`.
-[[nodiscard]] std::shared_ptr<const Graph> translate(const Program& program,
-                                                     const std::string& name,
-                                                     std::vector<std::string>& notes);
+[[nodiscard]] Translation translate(const Program& program, const std::string& name,
+                                    std::vector<std::string>& notes);
 
 }  // namespace berth::onnx_frontend

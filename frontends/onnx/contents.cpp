@@ -1,0 +1,296 @@
+#include "onnx/contents.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "berth/error.h"
+#include "onnx/constants.h"
+#include "onnx/types.h"
+#include "support/mapped_file.h"
+#include "support/text.h"
+#include "support/wire.h"
+
+namespace berth::onnx_frontend {
+namespace {
+
+using frontend::cat;
+using frontend::readable;
+using frontend::WireReader;
+using frontend::WireType;
+using onnx::TensorProto;
+
+// Fields of TensorProto that hold data.
+constexpr std::uint32_t kStringData = 6;
+constexpr std::uint32_t kRawData = 9;
+
+// A sparse tensor beyond this is not made dense.
+constexpr std::int64_t kMaxDenseBytes = std::int64_t{1} << 34;
+
+bool is_data(std::uint32_t field) {
+  return (field >= 4 && field <= kRawData && field != 8) || field == 10 || field == 11;
+}
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+TensorContent header(const TensorProto& tensor) {
+  TensorContent content;
+  const TensorInfo info = tensor_info(type_of_tensor(tensor));
+  content.dtype = info.dtype;
+  content.shape = info.shape;
+  return content;
+}
+
+// Elements of the data fields as they lie in memory, `width` bytes per entry.
+class TypedData {
+ public:
+  explicit TypedData(std::size_t width) : width_(width) {}
+
+  void add(const WireReader& reader) {
+    if (reader.type() != WireType::bytes) return append(reader.value());
+    std::string_view packed = reader.payload();
+    const std::uint32_t field = reader.field();
+    if (field == 4 || field == 10) {  // of fixed width, as in memory
+      bytes_.append(packed);
+      return;
+    }
+    for (std::uint64_t value = 0; !packed.empty();) {
+      if (!frontend::take_varint(packed, value)) reader.refuse("a number is cut short");
+      append(value);
+    }
+  }
+
+  // Moves them to where a content can refer to them.
+  void move_to(TensorContent& content) {
+    const auto owner = std::make_shared<const std::string>(std::move(bytes_));
+    content.bytes = as_bytes(*owner);
+    content.owner = owner;
+  }
+
+ private:
+  void append(std::uint64_t value) {
+    char little_endian[8];
+    std::memcpy(little_endian, &value, sizeof value);
+    bytes_.append(little_endian, width_);
+  }
+
+  std::size_t width_;
+  std::string bytes_;
+};
+
+// What one entry of the data fields holds of this type: an element, two int4, half a complex.
+std::size_t entry_bytes(DType dtype) {
+  if (dtype == DType::c64) return 4;
+  if (dtype == DType::c128) return 8;
+  const int bits = dtype_bits(dtype);
+  return bits < 8 ? 1 : static_cast<std::size_t>(bits) / 8;
+}
+
+std::size_t number_of(const TensorProto& tensor, const char* key, std::size_t fallback, bool& bad) {
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() != key) continue;
+    const std::string& text = entry.value();
+    std::size_t value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bad = bad || failed != std::errc() || end != text.data() + text.size();
+    return value;
+  }
+  return fallback;
+}
+
+template <class T>
+TensorContent list_content(DType dtype, std::vector<std::int64_t> shape, std::vector<T> values) {
+  TensorContent content;
+  content.dtype = dtype;
+  content.shape = std::move(shape);
+  const auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  content.bytes = std::as_bytes(std::span(*owner));
+  content.owner = owner;
+  return content;
+}
+
+template <class T>
+TensorContent scalar_content(DType dtype, T value) {
+  return list_content<T>(dtype, {}, {value});
+}
+
+TensorContent text_content(std::vector<std::int64_t> shape, std::vector<std::string> texts) {
+  TensorContent content;
+  content.dtype = DType::string;
+  content.shape = std::move(shape);
+  content.texts = std::move(texts);
+  return content;
+}
+
+}  // namespace
+
+Contents::Contents(Model& model, std::string_view file, std::shared_ptr<const void> owner)
+    : model_(model), file_(file), owner_(std::move(owner)) {}
+
+Contents::~Contents() = default;
+
+void Contents::refuse(std::string_view name, const std::string& what) const {
+  throw Error(ErrorCode::invalid_file,
+              cat(model_.file, ": tensor '", readable(name), "' ", what,
+                  "; the file is damaged: export or download the model again"));
+}
+
+TensorContent Contents::inside(const TensorProto& tensor, std::string_view name) {
+  TensorContent content = header(tensor);
+  const Place place = place_of(tensor);
+  TypedData typed(entry_bytes(content.dtype));
+  bool has_raw = false;
+  WireReader reader(file_.substr(place.offset, place.bytes), place.offset, model_.file);
+  while (reader.next()) {
+    if (reader.is_bytes(kRawData)) {
+      content.bytes = as_bytes(reader.payload());
+      content.owner = owner_;
+      has_raw = true;
+    } else if (reader.is_bytes(kStringData)) {
+      content.texts.emplace_back(reader.payload());
+    } else if (is_data(reader.field()) && reader.field() != kStringData) {
+      typed.add(reader);
+    }
+  }
+  if (!has_raw && content.dtype != DType::string) typed.move_to(content);
+  const std::int64_t asked = content.dtype == DType::string
+                                 ? element_count(content.shape)
+                                 : bytes_of(tensor_info(type_of_tensor(tensor)));
+  const std::size_t held =
+      content.dtype == DType::string ? content.texts.size() : content.bytes.size();
+  if (asked >= 0 && held != static_cast<std::size_t>(asked)) {
+    refuse(name, cat("holds ", held, content.dtype == DType::string ? " texts" : " bytes of data",
+                     " and its shape asks for ", asked));
+  }
+  return content;
+}
+
+std::optional<TensorContent> Contents::outside(const TensorProto& tensor, std::string_view name) {
+  std::string location;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+  }
+  if (location.front() == '*') return std::nullopt;  // see check_external
+  const auto [entry, is_new] = external_.try_emplace(location);
+  if (is_new) {
+    const std::filesystem::path path = model_.path.parent_path() / location;
+    std::error_code failed;
+    if (std::filesystem::exists(path, failed)) {
+      entry->second = std::make_shared<const frontend::MappedFile>(path);
+    }
+  }
+  if (entry->second == nullptr) return std::nullopt;
+  const std::string_view all = entry->second->bytes();
+  TensorContent content = header(tensor);
+  const std::int64_t asked = bytes_of(tensor_info(type_of_tensor(tensor)));
+  if (asked < 0) refuse(name, "has external data of a type without a fixed size");
+  bool bad = false;
+  const std::size_t offset = number_of(tensor, "offset", 0, bad);
+  const std::size_t length =
+      number_of(tensor, "length", static_cast<std::size_t>(asked), bad);
+  if (bad) refuse(name, "has an offset or length of its external data that is no number");
+  if (length != static_cast<std::size_t>(asked)) {
+    refuse(name, cat("has ", length, " bytes of external data and its shape asks for ", asked));
+  }
+  if (offset > all.size() || length > all.size() - offset) {
+    refuse(name, cat("has its data at bytes ", offset, " to ", offset + length, " of '",
+                     readable(location), "', which has ", all.size()));
+  }
+  content.bytes = as_bytes(all.substr(offset, length));
+  content.owner = entry->second;
+  return content;
+}
+
+std::optional<TensorContent> Contents::tensor(const TensorProto& tensor, std::string_view name) {
+  check_tensor(model_, tensor, name);
+  if (tensor.data_location() == TensorProto::EXTERNAL) return outside(tensor, name);
+  const std::int64_t count = element_count(tensor_info(type_of_tensor(tensor)).shape);
+  if (has_no_data(tensor) && count > 0) return std::nullopt;
+  return inside(tensor, name);
+}
+
+std::optional<TensorContent> Contents::sparse(const onnx::SparseTensorProto& sparse,
+                                              std::string_view name) {
+  const auto values = tensor(sparse.values(), name);
+  const auto indices = tensor(sparse.indices(), name);
+  if (!values || !indices) return std::nullopt;
+  TensorContent dense;
+  dense.dtype = values->dtype;
+  TensorProto shape;
+  *shape.mutable_dims() = sparse.dims();
+  shape.set_data_type(sparse.values().data_type());
+  check_tensor(model_, shape, name);
+  dense.shape.assign(sparse.dims().begin(), sparse.dims().end());
+  const std::int64_t bytes = bytes_of(tensor_info(type_of_tensor(shape)));
+  const std::size_t width = static_cast<std::size_t>(dtype_bits(dense.dtype)) / 8;
+  if (width == 0 || bytes < 0 || bytes > kMaxDenseBytes) {
+    refuse(name, "is sparse and cannot be made dense");
+  }
+  const std::size_t count = values->bytes.size() / width;
+  const std::size_t rank = dense.shape.size();
+  const bool linear = indices->shape.size() == 1;
+  if (indices->dtype != DType::i64 ||
+      indices->bytes.size() != count * (linear ? 1 : rank) * sizeof(std::int64_t)) {
+    refuse(name, cat("is sparse and its indices do not fit its ", count, " values"));
+  }
+  std::vector<std::byte> out(static_cast<std::size_t>(bytes));
+  const auto elements = static_cast<std::int64_t>(out.size() / width);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t at = 0;
+    for (std::size_t axis = 0; axis < (linear ? 1 : rank); ++axis) {
+      const std::int64_t limit = linear ? elements : dense.shape[axis];
+      std::int64_t index = 0;
+      std::memcpy(&index, indices->bytes.data() + (i * (linear ? 1 : rank) + axis) * sizeof index,
+                  sizeof index);
+      if (index < 0 || index >= limit) refuse(name, cat("is sparse and has the index ", index));
+      at = at * limit + index;
+    }
+    std::memcpy(out.data() + static_cast<std::size_t>(at) * width,
+                values->bytes.data() + i * width, width);
+  }
+  return list_content(dense.dtype, dense.shape, std::move(out));
+}
+
+onnx::AttributeProto Contents::attribute(const onnx::AttributeProto& skeleton) {
+  if (dropped_bytes(skeleton) == 0) return skeleton;
+  const Place place = place_of(skeleton);
+  onnx::AttributeProto whole;
+  if (place.bytes > std::numeric_limits<int>::max() ||
+      !whole.ParseFromArray(file_.data() + place.offset, static_cast<int>(place.bytes))) {
+    refuse(skeleton.name(), "(an attribute) cannot be parsed");
+  }
+  whole.set_name(skeleton.name());
+  return whole;
+}
+
+std::optional<TensorContent> Contents::constant(const onnx::NodeProto& node,
+                                                std::string_view name) {
+  for (const auto& skeleton : node.attribute()) {
+    const std::string& key = skeleton.name();
+    if (key == "value" && skeleton.has_t()) return tensor(skeleton.t(), name);
+    if (key == "sparse_value" && skeleton.has_sparse_tensor()) {
+      return sparse(skeleton.sparse_tensor(), name);
+    }
+    if (!key.starts_with("value_")) continue;
+    const onnx::AttributeProto whole = attribute(skeleton);
+    if (key == "value_int") return scalar_content(DType::i64, std::int64_t{whole.i()});
+    if (key == "value_float") return scalar_content(DType::f32, whole.f());
+    if (key == "value_string") return text_content({}, {whole.s()});
+    if (key == "value_ints") {
+      return list_content<std::int64_t>(DType::i64, {whole.ints_size()},
+                                        {whole.ints().begin(), whole.ints().end()});
+    }
+    if (key == "value_floats") {
+      return list_content<float>(DType::f32, {whole.floats_size()},
+                                 {whole.floats().begin(), whole.floats().end()});
+    }
+    if (key == "value_strings") {
+      return text_content({whole.strings_size()}, {whole.strings().begin(), whole.strings().end()});
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::onnx_frontend

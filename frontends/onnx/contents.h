@@ -1,0 +1,53 @@
+// The contents of tensors, which the skeleton of a model leaves out, found again in its file.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/program.h"
+#include "onnx/model.h"
+
+namespace berth::frontend {
+class MappedFile;
+}
+
+namespace berth::onnx_frontend {
+
+/// Reads contents from the model's file and from the files of external data beside it. What lies
+/// there as it is needed is not copied. Throws Error(invalid_file) naming the file, the tensor and
+/// the fix: data that does not fit the shape, external data outside its file.
+class Contents {
+ public:
+  /// `file` is what `model` was read from; `owner` keeps it alive, and is kept by what is read.
+  Contents(Model& model, std::string_view file, std::shared_ptr<const void> owner);
+  ~Contents();
+
+  /// Empty where the file has no data for it, or the file with its external data is not there.
+  [[nodiscard]] std::optional<TensorContent> tensor(const onnx::TensorProto& tensor,
+                                                    std::string_view name);
+  /// As the dense tensor it stands for.
+  [[nodiscard]] std::optional<TensorContent> sparse(const onnx::SparseTensorProto& tensor,
+                                                    std::string_view name);
+  /// Of a Constant node.
+  [[nodiscard]] std::optional<TensorContent> constant(const onnx::NodeProto& node,
+                                                      std::string_view name);
+  /// With the long texts and lists that the skeleton left out; its tensors are not filled in.
+  [[nodiscard]] onnx::AttributeProto attribute(const onnx::AttributeProto& skeleton);
+
+ private:
+  TensorContent inside(const onnx::TensorProto& tensor, std::string_view name);
+  std::optional<TensorContent> outside(const onnx::TensorProto& tensor, std::string_view name);
+  [[noreturn]] void refuse(std::string_view name, const std::string& what) const;
+
+  Model& model_;
+  std::string_view file_;
+  std::shared_ptr<const void> owner_;
+  std::map<std::string, std::shared_ptr<const frontend::MappedFile>> external_;
+};
+
+}  // namespace berth::onnx_frontend

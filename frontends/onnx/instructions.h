@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/program.h"
+#include "onnx/contents.h"
+#include "onnx/program.h"
+#include "onnx/translation.h"
+
+namespace berth::onnx_frontend {
+
+/// What executing `program` needs beside its graph. `graph` is the translation's, or what pruning
+/// left of it for `fetches`; the outputs are then what they name. What a user should know is
+/// appended to `notes`.
+[[nodiscard]] berth::Program make_executable(const Program& program, const Translation& translation,
+                                             std::shared_ptr<const Graph> graph,
+                                             const std::vector<std::string>& fetches,
+                                             Contents& contents, std::vector<std::string>& notes);
+
+}  // namespace berth::onnx_frontend
