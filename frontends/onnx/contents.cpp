@@ -188,8 +188,7 @@ std::optional<TensorContent> Contents::outside(const TensorProto& tensor, std::s
   if (asked < 0) refuse(name, "has external data of a type without a fixed size");
   bool bad = false;
   const std::size_t offset = number_of(tensor, "offset", 0, bad);
-  const std::size_t length =
-      number_of(tensor, "length", static_cast<std::size_t>(asked), bad);
+  const std::size_t length = number_of(tensor, "length", static_cast<std::size_t>(asked), bad);
   if (bad) refuse(name, "has an offset or length of its external data that is no number");
   if (length != static_cast<std::size_t>(asked)) {
     refuse(name, cat("has ", length, " bytes of external data and its shape asks for ", asked));
@@ -247,8 +246,8 @@ std::optional<TensorContent> Contents::sparse(const onnx::SparseTensorProto& spa
       if (index < 0 || index >= limit) refuse(name, cat("is sparse and has the index ", index));
       at = at * limit + index;
     }
-    std::memcpy(out.data() + static_cast<std::size_t>(at) * width,
-                values->bytes.data() + i * width, width);
+    std::memcpy(out.data() + static_cast<std::size_t>(at) * width, values->bytes.data() + i * width,
+                width);
   }
   return list_content(dense.dtype, dense.shape, std::move(out));
 }

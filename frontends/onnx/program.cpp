@@ -260,7 +260,8 @@ const onnx::NodeProto& Builder::resolved(const onnx::NodeProto& node, const Fram
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-// Optimisers leave several Constants of one name behind, even with different content.
+// Optimisers leave several Constants of one name behind, even with different content. The last one
+// counts, as it does for ONNX Runtime.
 bool Builder::is_repeated_constant(const onnx::NodeProto& node, const Value& first) {
   if (first.origin != Value::Origin::constant || !is_constant(node)) return false;
   const Constant again = read_constant(node);
@@ -281,11 +282,10 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
     if (is_new) {
       entry->second = add_value(output, Value::Origin::node, body);
     } else if (entry->second == kNoValue || unproduced_.erase(entry->second) == 0) {
-      if (entry->second != kNoValue && is_repeated_constant(node, program_.value(entry->second))) {
-        return false;
+      if (entry->second == kNoValue || !is_repeated_constant(node, program_.value(entry->second))) {
+        refuse(cat("'", readable(output), "' is produced twice, again by node ", describe(node),
+                   "; rename one of them"));
       }
-      refuse(cat("'", readable(output), "' is produced twice, again by node ", describe(node),
-                 "; rename one of them"));
     }
     if (is_constant(node)) {
       Value& value = program_.value(entry->second);
@@ -568,7 +568,7 @@ void Builder::build() {
   if (contradicting_constants_ > 0) {
     program_.notes.push_back(cat(contradicting_constants_,
                                  " Constant nodes have the name and not the content of an earlier "
-                                 "one; the first in the file counts"));
+                                 "one; the last in the file counts"));
   }
   if (!calls_.empty()) {
     std::vector<std::string> names;

@@ -89,7 +89,7 @@ TEST_CASE("broken models load or are refused") {
       CAPTURE(seed);
       CAPTURE(round);
       try {
-        (void)models.load(bytes);
+        (void)models.load_program(bytes);
         ++loaded;
       } catch (const Error& error) {
         ++refused;

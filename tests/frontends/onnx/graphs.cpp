@@ -125,6 +125,7 @@ TEST_CASE("Constants of one name are read once") {
         parse_graph("g (float[2] x) => (float[2] y) { k = Constant<value = float[2] {1,2}>() k = "
                     "Constant<value = float {1}>() y = Add(x, k) }"));
     CHECK(has_note(model, "not the content"));
+    CHECK(model.graph->total_param_bytes() == 4);  // the last counts
   }
 }
 

@@ -59,6 +59,12 @@ class ModelFolder {
     return onnx_frontend::load_model(bytes, folder_ / "m.onnx", options);
   }
 
+  /// What executing it needs, which holds the graph as well.
+  LoadedProgram load_program(const std::string& bytes, const LoadOptions& options = {}) {
+    const auto owner = std::make_shared<const std::string>(bytes);
+    return onnx_frontend::load_program(*owner, owner, folder_ / "m.onnx", options);
+  }
+
   onnx_frontend::OnnxFrontend& frontend() { return frontend_; }
   [[nodiscard]] const TemporaryFolder& folder() const { return folder_; }
 

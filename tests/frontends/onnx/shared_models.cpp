@@ -41,6 +41,9 @@ TEST_CASE("every good shared model loads") {
     try {
       const LoadedModel model = frontend.load(file, {});
       ++loaded;
+      const auto program = frontend.load_program(file, {}).program;
+      CHECK(program->graph->op_count() == model.graph->op_count());
+      CHECK(program->graph->tensor_count() == model.graph->tensor_count());
       if (share_of_known_sizes(*model.graph) >= 0.95) ++sized;
     } catch (const Error& refusal) {
       FAIL_CHECK("refused: ", refusal.what());

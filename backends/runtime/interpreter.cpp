@@ -1,0 +1,242 @@
+#include "runtime/interpreter.h"
+
+#include <c10/util/Exception.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "berth/error.h"
+#include "runtime/tensors.h"
+
+namespace berth::runtime {
+namespace {
+
+// Distinct streams for the ops of a body and the iterations of a loop (splitmix64's mixer).
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t with) {
+  std::uint64_t z = seed + 0x9E3779B97F4A7C15ULL * (with + 1);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+std::string describe(const Value& value) {
+  if (!value.present()) return "absent";
+  if (value.structure != nullptr) {
+    switch (value.structure->kind) {
+      case Structure::Kind::sequence:
+        return "sequence of " + std::to_string(value.structure->sequence.size());
+      case Structure::Kind::nothing:
+        return "empty optional";
+      case Structure::Kind::text:
+        return "text of " + std::to_string(value.structure->texts.size());
+    }
+  }
+  std::string text = c10::toString(value.tensor.scalar_type());
+  text += '[';
+  for (std::int64_t i = 0; i < value.tensor.dim(); ++i) {
+    if (i > 0) text += ',';
+    text += std::to_string(value.tensor.size(i));
+  }
+  return text + ']';
+}
+
+// "Float[2,3], absent, sequence of 2": for messages.
+std::string describe(std::span<const Value> values) {
+  std::string text;
+  for (const Value& value : values) {
+    if (!text.empty()) text += ", ";
+    text += describe(value);
+  }
+  return text;
+}
+
+std::string named(const Instruction& instruction) {
+  return "op '" + instruction.name + "' (" + instruction.type + ")";
+}
+
+Value on_device(const TensorContent& content, at::Device device) {
+  Value value;
+  if (content.dtype == DType::string) {
+    auto text = std::make_shared<Structure>();
+    text->kind = Structure::Kind::text;
+    text->texts = content.texts;
+    text->dims = content.shape;
+    value.structure = std::move(text);
+  } else {
+    value.tensor = make_tensor(content).to(device);
+  }
+  return value;
+}
+
+}  // namespace
+
+Kernel make_kernel(const Program& program, const Instruction& instruction,
+                   const KernelRegistry& registry) {
+  if (!instruction.obstacle.empty()) {
+    throw Error(ErrorCode::unsupported,
+                named(instruction) + " cannot be executed: " + instruction.obstacle);
+  }
+  const KernelMaker maker = registry.find(instruction.type);
+  if (maker == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                named(instruction) + ": there is no kernel for this type; it can be placed and "
+                                     "simulated, not executed");
+  }
+  try {
+    return maker(KernelRequest{program, instruction, registry});
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), named(instruction) + ": " + refusal.what());
+  } catch (const c10::Error& refusal) {
+    throw Error(ErrorCode::unsupported,
+                named(instruction) + ": " + refusal.what_without_backtrace());
+  }
+}
+
+class Sequence::Slots {
+ public:
+  explicit Slots(Slot& count) : count_(count) {}
+
+  Slot of(ValueId id) {
+    if (id == kNoValue) return kNoValue;
+    const auto [entry, is_new] = slots_.try_emplace(id, count_);
+    if (is_new) ++count_;
+    return entry->second;
+  }
+
+ private:
+  Slot& count_;
+  std::unordered_map<ValueId, Slot> slots_;
+};
+
+void Sequence::add(const Program& program, const Instruction& instruction,
+                   const KernelRegistry& registry, Slots& slots) {
+  Step step;
+  step.instruction = &instruction;
+  step.kernel = make_kernel(program, instruction, registry);
+  for (const auto* ids : {&instruction.inputs, &instruction.captured}) {
+    for (const ValueId id : *ids) step.inputs.push_back(slots.of(id));
+  }
+  for (const ValueId id : instruction.outputs) step.outputs.push_back(slots.of(id));
+  steps_.push_back(std::move(step));
+}
+
+// Finds the last reader of each value, going backwards.
+void Sequence::finish() {
+  std::vector<bool> read(static_cast<std::size_t>(slot_count_), false);
+  for (const Slot slot : outputs_) {
+    if (slot != kNoValue) read[static_cast<std::size_t>(slot)] = true;
+  }
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    for (const auto* slots : {&step->outputs, &step->inputs}) {
+      for (const Slot slot : *slots) {
+        if (slot == kNoValue || read[static_cast<std::size_t>(slot)]) continue;
+        read[static_cast<std::size_t>(slot)] = true;
+        step->dead.push_back(slot);
+      }
+    }
+  }
+}
+
+Sequence::Sequence(const KernelRequest& owner, const Body& body) {
+  Slots slots(slot_count_);
+  for (const ValueId id : body.inputs) inputs_.push_back(slots.of(id));
+  for (const auto& [id, content] : body.constants) {
+    constants_.emplace_back(slots.of(id), on_device(content, at::kCPU));
+  }
+  std::size_t position = 0;
+  for (const auto* ids : {&owner.instruction.inputs, &owner.instruction.captured}) {
+    for (const ValueId id : *ids) {
+      if (id != kNoValue) outer_.push_back({position, slots.of(id)});
+      ++position;
+    }
+  }
+  steps_.reserve(body.instructions.size());
+  for (const Instruction& instruction : body.instructions) {
+    add(owner.program, instruction, owner.registry, slots);
+  }
+  for (const ValueId id : body.outputs) outputs_.push_back(slots.of(id));
+  finish();
+}
+
+Sequence::Sequence(const Program& program, const KernelRegistry& registry) {
+  Slots slots(slot_count_);
+  const Graph& graph = *program.graph;
+  std::vector<bool> is_fed(program.instructions.size(), false);
+  for (const OpId op : program.inputs) {
+    inputs_.push_back(slots.of(program.instructions[static_cast<std::size_t>(op)].outputs.front()));
+    is_fed[static_cast<std::size_t>(op)] = true;
+  }
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (graph.producer(tensor) != kNoOp) continue;
+    outer_.push_back({static_cast<std::size_t>(tensor), slots.of(tensor)});
+  }
+  for (const OpId op : graph.topological_order()) {
+    const auto index = static_cast<std::size_t>(op);
+    if (!is_fed[index]) add(program, program.instructions[index], registry, slots);
+  }
+  for (const TensorId tensor : program.outputs) outputs_.push_back(slots.of(tensor));
+  finish();
+}
+
+void Sequence::run_step(const Step& step, KernelContext& context,
+                        std::vector<Value>& values) const {
+  std::vector<Value> inputs(step.inputs.size());
+  std::vector<Value> outputs(step.outputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Slot slot = step.inputs[i];
+    if (slot != kNoValue) inputs[i] = values[static_cast<std::size_t>(slot)];
+  }
+  try {
+    step.kernel(context, inputs, outputs);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    throw Error(error.code(), named(*step.instruction) + " with " + describe(inputs) + ": " +
+                                  error.what());
+  } catch (const c10::Error& error) {
+    throw Error(ErrorCode::invalid_argument, named(*step.instruction) + " with " +
+                                                 describe(inputs) + ": " +
+                                                 error.what_without_backtrace());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Slot slot = step.outputs[i];
+    if (slot != kNoValue) values[static_cast<std::size_t>(slot)] = std::move(outputs[i]);
+  }
+  for (const Slot slot : step.dead) values[static_cast<std::size_t>(slot)] = Value{};
+}
+
+std::vector<Value> Sequence::run(KernelContext& context, std::span<const Value> inputs,
+                                 std::span<const Value> outer) const {
+  if (inputs.size() != inputs_.size()) {
+    throw Error(ErrorCode::invalid_argument, "it takes " + std::to_string(inputs_.size()) +
+                                                 " inputs and got " +
+                                                 std::to_string(inputs.size()));
+  }
+  std::vector<Value> values(static_cast<std::size_t>(slot_count_));
+  const auto set = [&](Slot slot, const Value& value) {
+    values[static_cast<std::size_t>(slot)] = value;
+  };
+  for (const auto& [position, slot] : outer_) set(slot, outer[position]);
+  for (const auto& [slot, value] : constants_) {
+    set(slot, value);
+    auto& tensor = values[static_cast<std::size_t>(slot)].tensor;
+    if (tensor.defined()) tensor = tensor.to(context.device);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) set(inputs_[i], inputs[i]);
+  const std::uint64_t seed = context.seed;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (context.should_stop && context.should_stop()) {
+      throw Error(ErrorCode::cancelled, "stopped before the step had ended");
+    }
+    context.seed = mixed(seed, i);
+    run_step(steps_[i], context, values);
+  }
+  context.seed = seed;
+  std::vector<Value> outputs;
+  outputs.reserve(outputs_.size());
+  for (const Slot slot : outputs_) {
+    outputs.push_back(slot == kNoValue ? Value{} : values[static_cast<std::size_t>(slot)]);
+  }
+  return outputs;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,69 @@
+// Runs instructions one after the other on one device. Kernels of control flow run their bodies
+// with it, and what an executor computes can be compared with it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/program.h"
+#include "runtime/kernel.h"
+
+namespace berth::runtime {
+
+/// The kernel of an instruction. Throws Error(unsupported) naming the op and its type where there
+/// is none, where the instruction has an obstacle, or where the kernel cannot do what its
+/// attributes ask for.
+[[nodiscard]] Kernel make_kernel(const Program& program, const Instruction& instruction,
+                                 const KernelRegistry& registry);
+
+/// Instructions in the order they run, with a slot for each value. Values are dropped after their
+/// last reader. [thread-safe: immutable once built; each run has its own values]
+class Sequence {
+ public:
+  /// The body of an op's control flow: it reads the body's inputs, its constants and what it
+  /// captured. `owner` is that op. Throws as make_kernel.
+  Sequence(const KernelRequest& owner, const Body& body);
+
+  /// A whole program. Throws as make_kernel.
+  Sequence(const Program& program, const KernelRegistry& registry);
+
+  /// `inputs`: of the body, or of the program by position in Program::inputs. `outer`: for a body,
+  /// what its owner's kernel was given; for a program, its parameters by tensor id. The outputs by
+  /// position in Body::outputs or Program::outputs; moved to nobody's device but the context's.
+  ///
+  /// Throws what a kernel throws, with the op and the shapes of its inputs in front; Error(cancelled)
+  /// where the context says stop.
+  [[nodiscard]] std::vector<Value> run(KernelContext& context, std::span<const Value> inputs,
+                                       std::span<const Value> outer) const;
+
+ private:
+  using Slot = std::int32_t;
+  struct Step {
+    const Instruction* instruction;
+    Kernel kernel;
+    std::vector<Slot> inputs;
+    std::vector<Slot> outputs;
+    std::vector<Slot> dead;  // values that nothing later reads
+  };
+  struct Outer {
+    std::size_t position;
+    Slot slot;
+  };
+  class Slots;
+
+  void add(const Program& program, const Instruction& instruction, const KernelRegistry& registry,
+           Slots& slots);
+  void finish();
+  void run_step(const Step& step, KernelContext& context, std::vector<Value>& values) const;
+
+  std::vector<Step> steps_;
+  std::vector<Slot> inputs_;
+  std::vector<Outer> outer_;
+  std::vector<std::pair<Slot, Value>> constants_;
+  std::vector<Slot> outputs_;
+  Slot slot_count_ = 0;
+};
+
+}  // namespace berth::runtime

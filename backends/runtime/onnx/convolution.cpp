@@ -1,0 +1,130 @@
+// Convolutions and transposed ones.
+#include <ATen/Functions.h>
+
+#include "berth/error.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+#include "runtime/onnx/windows.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+bool any(const Ints& values) {
+  return std::any_of(values.begin(), values.end(), [](std::int64_t v) { return v != 0; });
+}
+
+Kernel make_conv(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  const std::int64_t groups = int_attribute(request.instruction, "group", 1);
+  return widened([attributes, groups](KernelContext&, Inputs in, Outputs out) {
+    Tensor x = tensor_at(in, 0);
+    const Tensor& weight = tensor_at(in, 1);
+    const Windows windows =
+        windows_over(attributes, weight.sizes().slice(2).vec(), x.sizes().slice(2));
+    Ints padding = windows.before;
+    if (!windows.symmetric()) {
+      x = at::constant_pad_nd(x, as_paddings(windows.before, windows.after));
+      padding.assign(padding.size(), 0);
+    }
+    out[0].tensor = at::convolution(x, weight, optional_at(in, 2), windows.strides, padding,
+                                    windows.dilations, /*transposed=*/false,
+                                    Ints(padding.size(), 0), groups);
+  });
+}
+
+// A transposed convolution's windows lie on its output, which is as large as they make it.
+Windows transposed_windows(WindowAttributes attributes, const Ints& kernel) {
+  attributes.auto_pad = WindowAttributes::AutoPad::none;
+  Ints extents = attributes.dilations;
+  extents.resize(kernel.size(), 1);
+  for (std::size_t i = 0; i < kernel.size(); ++i) extents[i] = (kernel[i] - 1) * extents[i] + 1;
+  return windows_over(attributes, kernel, extents);
+}
+
+// What is cut off the full result at either end, less what is added.
+struct Cut {
+  Ints before, after;
+};
+
+Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape,
+           const Ints& output_padding, const Windows& windows, at::IntArrayRef spatial) {
+  using AutoPad = WindowAttributes::AutoPad;
+  Cut cut;
+  for (std::size_t i = 0; i < spatial.size(); ++i) {
+    const std::int64_t full = (spatial[i] - 1) * windows.strides[i] +
+                              (windows.kernel[i] - 1) * windows.dilations[i] + 1 +
+                              output_padding[i];
+    const bool same = attributes.auto_pad == AutoPad::same_upper ||
+                      attributes.auto_pad == AutoPad::same_lower;
+    if (stated_shape.empty() && !same) {
+      cut.before.push_back(windows.before[i]);
+      cut.after.push_back(windows.after[i] - output_padding[i]);
+      continue;
+    }
+    // The last spatial dimensions, whether or not batch and channels are stated as well.
+    const std::int64_t wanted =
+        stated_shape.empty() ? spatial[i] * windows.strides[i]
+                             : stated_shape[stated_shape.size() - spatial.size() + i];
+    const std::int64_t total = full - wanted;
+    const std::int64_t less = total / 2;
+    const std::int64_t before =
+        attributes.auto_pad == AutoPad::same_upper ? less : total - less;
+    cut.before.push_back(before);
+    cut.after.push_back(total - before - output_padding[i]);
+  }
+  return cut;
+}
+
+Kernel make_conv_transpose(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const WindowAttributes attributes = window_attributes(op);
+  const std::int64_t groups = int_attribute(op, "group", 1);
+  const Ints stated_padding = ints_attribute(op, "output_padding").value_or(Ints{});
+  const Ints stated_shape = ints_attribute(op, "output_shape").value_or(Ints{});
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& weight = tensor_at(in, 1);
+    const Tensor bias = optional_at(in, 2);
+    const at::IntArrayRef spatial = x.sizes().slice(2);
+    const std::size_t rank = spatial.size();
+    const Windows windows = transposed_windows(attributes, weight.sizes().slice(2).vec());
+    Ints added = stated_padding;
+    added.resize(rank, 0);
+    if (!stated_shape.empty() && stated_shape.size() < rank) {
+      throw Error(ErrorCode::invalid_argument, "its output_shape has too few dimensions");
+    }
+    const Cut cut = cut_of(attributes, stated_shape, added, windows, spatial);
+    const bool plain_cut = cut.before == cut.after &&
+                           std::all_of(cut.before.begin(), cut.before.end(),
+                                       [](std::int64_t c) { return c >= 0; });
+    const Ints none(rank, 0);
+    Tensor y = at::convolution(x, weight, plain_cut ? bias : Tensor(), windows.strides,
+                               plain_cut ? cut.before : none, windows.dilations,
+                               /*transposed=*/true, none, groups);
+    if (!plain_cut) {
+      Ints before = cut.before, after = cut.after;
+      for (std::int64_t& c : before) c = -c;
+      for (std::int64_t& c : after) c = -c;
+      if (any(before) || any(after)) y = at::constant_pad_nd(y, as_paddings(before, after));
+      if (bias.defined()) {
+        Ints shape(static_cast<std::size_t>(y.dim()), 1);
+        shape[1] = bias.size(0);
+        y = at::add(y, bias.reshape(shape));
+      }
+    }
+    out[0].tensor = y;
+  });
+}
+
+constexpr KernelRow kRows[] = {
+    {"Conv", make_conv},
+    {"ConvTranspose", make_conv_transpose},
+};
+
+}  // namespace
+
+std::span<const KernelRow> convolution_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

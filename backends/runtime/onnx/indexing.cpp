@@ -1,0 +1,199 @@
+// Ops that pick or place elements by index.
+#include <ATen/Functions.h>
+
+#include "berth/error.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+// Indices count from the end where negative.
+Tensor from_front(const Tensor& index, std::int64_t length) {
+  const Tensor wide = index.to(at::kLong);
+  return at::where(at::lt(wide, 0), at::add(wide, length), wide);
+}
+
+Kernel make_gather(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 0);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& index = tensor_at(in, 1);
+    const std::int64_t at_axis = normal_axis(axis, x.dim());
+    const Tensor picked =
+        at::index_select(x, at_axis, from_front(index, x.size(at_axis)).reshape({-1}));
+    Ints shape(x.sizes().begin(), x.sizes().begin() + at_axis);
+    shape.insert(shape.end(), index.sizes().begin(), index.sizes().end());
+    shape.insert(shape.end(), x.sizes().begin() + at_axis + 1, x.sizes().end());
+    out[0].tensor = at::reshape(picked, shape);
+  };
+}
+
+Kernel make_gather_elements(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 0);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t at_axis = normal_axis(axis, x.dim());
+    out[0].tensor = at::gather(x, at_axis, from_front(tensor_at(in, 1), x.size(at_axis)));
+  };
+}
+
+// The last dimension of `index` holds positions in dimensions [from, ...) of `x`.
+std::vector<c10::optional<Tensor>> positions(const Tensor& x, const Tensor& index,
+                                             std::int64_t from) {
+  std::vector<c10::optional<Tensor>> indices;
+  for (std::int64_t i = 0; i < index.size(-1); ++i) {
+    indices.emplace_back(from_front(at::select(index, -1, i), x.size(from + i)));
+  }
+  return indices;
+}
+
+c10::List<c10::optional<Tensor>> as_list(std::vector<c10::optional<Tensor>> indices) {
+  return c10::List<c10::optional<Tensor>>(at::ArrayRef<c10::optional<Tensor>>(indices));
+}
+
+Kernel make_gather_nd(const KernelRequest& request) {
+  const std::int64_t batches = int_attribute(request.instruction, "batch_dims", 0);
+  return [batches](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& index = tensor_at(in, 1);
+    std::vector<c10::optional<Tensor>> indices;
+    for (std::int64_t i = 0; i < batches; ++i) {
+      Ints shape(static_cast<std::size_t>(index.dim() - 1), 1);
+      shape[static_cast<std::size_t>(i)] = x.size(i);
+      indices.emplace_back(
+          at::arange(x.size(i), x.options().dtype(at::kLong)).reshape(shape));
+    }
+    for (auto& position : positions(x, index, batches)) indices.push_back(std::move(position));
+    out[0].tensor = at::index(x, as_list(std::move(indices)));
+  };
+}
+
+std::string reduction_of(const Instruction& op) {
+  const std::string reduction = text_attribute(op, "reduction", "none");
+  for (const char* const known : {"none", "add", "mul", "max", "min"}) {
+    if (reduction == known) return reduction;
+  }
+  refuse_attribute("reduction", reduction);
+}
+
+// Writes `update` along `axis` at the places `index` gives; updates of one place combine.
+Tensor scattered(const Tensor& x, std::int64_t axis, const Tensor& index, const Tensor& update,
+                 const std::string& reduction) {
+  if (reduction == "none") return at::scatter(x, axis, index, update);
+  const char* const name = reduction == "add"   ? "sum"
+                           : reduction == "mul" ? "prod"
+                           : reduction == "max" ? "amax"
+                                                : "amin";
+  return at::scatter_reduce(x, axis, index, update, name);
+}
+
+Kernel make_scatter_elements(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 0);
+  const std::string reduction = reduction_of(request.instruction);
+  return [axis, reduction](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t at_axis = normal_axis(axis, x.dim());
+    const Tensor index = from_front(tensor_at(in, 1), x.size(at_axis));
+    out[0].tensor = scattered(x, at_axis, index, tensor_at(in, 2), reduction);
+  };
+}
+
+Kernel make_scatter_nd(const KernelRequest& request) {
+  const std::string reduction = reduction_of(request.instruction);
+  return [reduction](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor& index = tensor_at(in, 1);
+    const Tensor& update = tensor_at(in, 2);
+    const std::int64_t depth = index.size(-1);
+    Tensor row = at::zeros({}, index.options().dtype(at::kLong));  // flat index of the first parts
+    std::int64_t rest = 1;
+    for (std::int64_t i = depth; i < x.dim(); ++i) rest *= x.size(i);
+    for (std::int64_t i = 0; i < depth; ++i) {
+      row = at::add(at::mul(row, x.size(i)), from_front(at::select(index, -1, i), x.size(i)));
+    }
+    const Tensor within = at::arange(rest, row.options());
+    const Tensor flat = at::add(at::mul(row.reshape({-1, 1}), rest), within).reshape({-1});
+    out[0].tensor =
+        scattered(x.reshape({-1}), 0, flat, update.reshape({-1}), reduction).reshape(x.sizes());
+  };
+}
+
+Kernel make_non_zero(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::nonzero(tensor_at(in, 0)).t();
+  };
+}
+
+Kernel make_one_hot(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", -1);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& index = tensor_at(in, 0);
+    const std::int64_t depth = ints_of(tensor_at(in, 1)).at(0);
+    const Tensor& values = tensor_at(in, 2);
+    const std::int64_t at_axis = normal_axis(axis, index.dim() + 1);
+    Ints shape(static_cast<std::size_t>(index.dim() + 1), 1);
+    shape[static_cast<std::size_t>(at_axis)] = depth;
+    const Tensor classes = at::arange(depth, index.options().dtype(at::kLong)).reshape(shape);
+    const Tensor is_hot = at::eq(from_front(index, depth).unsqueeze(at_axis), classes);
+    out[0].tensor = at::where(is_hot, at::select(values, 0, 1), at::select(values, 0, 0));
+  };
+}
+
+Kernel make_compress(const KernelRequest& request) {
+  const auto* const stated = request.instruction.attribute<std::int64_t>("axis");
+  const std::optional<std::int64_t> axis =
+      stated != nullptr ? std::optional(*stated) : std::nullopt;
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor x = axis ? tensor_at(in, 0) : tensor_at(in, 0).reshape({-1});
+    const Tensor kept = at::nonzero(tensor_at(in, 1)).reshape({-1});
+    out[0].tensor = at::index_select(x, normal_axis(axis.value_or(0), x.dim()), kept);
+  };
+}
+
+// ATen tells how often each occurs and where it went; where it came from first follows from that.
+Kernel make_unique(const KernelRequest& request) {
+  const auto* const stated = request.instruction.attribute<std::int64_t>("axis");
+  const std::optional<std::int64_t> axis =
+      stated != nullptr ? std::optional(*stated) : std::nullopt;
+  const bool sorted = int_attribute(request.instruction, "sorted", 1) != 0;
+  return [axis, sorted](KernelContext&, Inputs in, Outputs out) {
+    const Tensor x = axis ? tensor_at(in, 0) : tensor_at(in, 0).reshape({-1});
+    const std::int64_t at_axis = normal_axis(axis.value_or(0), x.dim());
+    auto [values, inverse, counts] = at::unique_dim(x, at_axis, true, true, true);
+    const std::int64_t length = x.size(at_axis);
+    const auto longs = x.options().dtype(at::kLong);
+    Tensor first = at::full({counts.size(0)}, length, longs);
+    first = at::scatter_reduce(first, 0, inverse, at::arange(length, longs), "amin");
+    if (!sorted) {  // in the order in which they first occur
+      const Tensor order = at::argsort(first);
+      values = at::index_select(values, at_axis, order);
+      counts = at::index_select(counts, 0, order);
+      first = at::index_select(first, 0, order);
+      inverse = at::index_select(at::argsort(order), 0, inverse);
+    }
+    const Tensor results[] = {values, first, inverse, counts};
+    for (std::size_t i = 0; i < out.size() && i < 4; ++i) out[i].tensor = results[i];
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"Compress", make_compress},
+    {"Gather", make_gather},
+    {"GatherElements", make_gather_elements},
+    {"GatherND", make_gather_nd},
+    {"NonZero", make_non_zero},
+    {"OneHot", make_one_hot},
+    {"Scatter", make_scatter_elements},
+    {"ScatterElements", make_scatter_elements},
+    {"ScatterND", make_scatter_nd},
+    {"Unique", make_unique},
+};
+
+}  // namespace
+
+std::span<const KernelRow> indexing_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

@@ -1,0 +1,346 @@
+// Ops that move elements without computing with them, and conversions of their type.
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "berth/error.h"
+#include "runtime/onnx/slices.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+Kernel make_reshape(const KernelRequest& request) {
+  const IntsOperand shape_operand(request, "shape", 1);
+  const bool zero_is_zero = int_attribute(request.instruction, "allowzero", 0) != 0;
+  return [shape_operand, zero_is_zero](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints shape = shape_operand.get(in).value();
+    for (std::size_t i = 0; i < shape.size() && !zero_is_zero; ++i) {
+      if (shape[i] == 0 && static_cast<std::int64_t>(i) < x.dim()) shape[i] = x.size(i);
+    }
+    // ATen cannot infer a dimension beside one of 0.
+    const auto unknown = std::find(shape.begin(), shape.end(), -1);
+    if (unknown != shape.end() && x.numel() == 0) *unknown = 0;
+    out[0].tensor = at::reshape(x, shape);
+  };
+}
+
+Kernel make_flatten(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    std::int64_t rows = 1;
+    const std::int64_t split = axis < 0 ? axis + x.dim() : axis;
+    for (std::int64_t i = 0; i < split; ++i) rows *= x.size(i);
+    out[0].tensor = at::reshape(x, {rows, rows == 0 ? 0 : x.numel() / rows});
+  };
+}
+
+Kernel make_transpose(const KernelRequest& request) {
+  const auto perm = ints_attribute(request.instruction, "perm");
+  return [perm](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints order;
+    if (perm) {
+      order = *perm;
+    } else {
+      for (std::int64_t i = x.dim(); i > 0; --i) order.push_back(i - 1);
+    }
+    out[0].tensor = at::permute(x, order);
+  };
+}
+
+Kernel make_squeeze(const KernelRequest& request) {
+  const IntsOperand axes_operand(request, "axes", 1);
+  return [axes_operand](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const auto axes = axes_operand.get(in);
+    if (!axes) {
+      out[0].tensor = at::squeeze(x);
+      return;
+    }
+    Ints descending = *axes;
+    for (std::int64_t& axis : descending) axis = normal_axis(axis, x.dim());
+    std::sort(descending.rbegin(), descending.rend());
+    Tensor y = x;
+    for (const std::int64_t axis : descending) {
+      if (y.size(axis) != 1) {
+        throw Error(ErrorCode::invalid_argument,
+                    "axis " + std::to_string(axis) + " to squeeze has more than one element");
+      }
+      y = at::squeeze(y, axis);
+    }
+    out[0].tensor = y;
+  };
+}
+
+Kernel make_unsqueeze(const KernelRequest& request) {
+  const IntsOperand axes_operand(request, "axes", 1);
+  return [axes_operand](KernelContext&, Inputs in, Outputs out) {
+    Tensor y = tensor_at(in, 0);
+    Ints axes = axes_operand.get(in).value();
+    const std::int64_t rank = y.dim() + static_cast<std::int64_t>(axes.size());
+    for (std::int64_t& axis : axes) axis = normal_axis(axis, rank);
+    std::sort(axes.begin(), axes.end());
+    for (const std::int64_t axis : axes) y = at::unsqueeze(y, axis);
+    out[0].tensor = y;
+  };
+}
+
+Kernel make_concat(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    std::vector<Tensor> parts;
+    parts.reserve(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) parts.push_back(tensor_at(in, i));
+    out[0].tensor = at::cat(parts, axis);
+  };
+}
+
+// com.microsoft: also says how long each part was.
+Kernel make_concat_training(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 0);
+  return [axis](KernelContext&, Inputs in, Outputs out) {
+    std::vector<Tensor> parts;
+    Ints lengths;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      parts.push_back(tensor_at(in, i));
+      lengths.push_back(parts.back().size(axis));
+    }
+    out[0].tensor = at::cat(parts, axis);
+    if (out.size() > 1) out[1].tensor = at::tensor(lengths).to(out[0].tensor.device());
+  };
+}
+
+Kernel make_split(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 0);
+  const IntsOperand split_operand(request, "split", 1);
+  return [axis, split_operand](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t length = x.size(normal_axis(axis, x.dim()));
+    const auto count = static_cast<std::int64_t>(out.size());
+    const std::int64_t part = (length + count - 1) / count;
+    const auto stated = split_operand.get(in);
+    if (stated && stated->size() != out.size()) {
+      throw Error(ErrorCode::invalid_argument, "it splits into " +
+                                                   std::to_string(stated->size()) +
+                                                   " parts and has " +
+                                                   std::to_string(out.size()) + " outputs");
+    }
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int64_t size = stated ? (*stated)[i] : std::min(part, length - from);
+      out[i].tensor = at::narrow(x, axis, from, size);
+      from += size;
+    }
+  };
+}
+
+// All but the data are attributes before opset 10.
+Kernel make_slice(const KernelRequest& request) {
+  const IntsOperand starts_operand(request, "starts", 1);
+  const IntsOperand ends_operand(request, "ends", 2);
+  const IntsOperand axes_operand(request, "axes", 3);
+  const IntsOperand steps_operand(request, "", 4);
+  return [=](KernelContext&, Inputs in, Outputs out) {
+    Tensor y = tensor_at(in, 0);
+    const Ints starts = starts_operand.get(in).value();
+    const Ints ends = ends_operand.get(in).value();
+    const auto axes = axes_operand.get(in);
+    const auto steps = steps_operand.get(in);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::int64_t axis =
+          normal_axis(axes ? axes->at(i) : static_cast<std::int64_t>(i), y.dim());
+      y = slice_axis(y, axis, starts[i], ends.at(i), steps ? steps->at(i) : 1);
+    }
+    out[0].tensor = y;
+  };
+}
+
+Kernel make_expand(const KernelRequest& request) {
+  const IntsOperand shape_operand(request, "", 1);
+  return [shape_operand](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints shape = shape_operand.get(in).value();
+    // Both ways: a 1 in the shape keeps the dimension of x.
+    while (static_cast<std::int64_t>(shape.size()) < x.dim()) shape.insert(shape.begin(), 1);
+    const std::size_t ahead = shape.size() - static_cast<std::size_t>(x.dim());
+    for (std::size_t i = ahead; i < shape.size(); ++i) {
+      if (shape[i] == 1) shape[i] = x.size(static_cast<std::int64_t>(i - ahead));
+    }
+    out[0].tensor = x.expand(shape);
+  };
+}
+
+Kernel make_tile(const KernelRequest& request) {
+  const IntsOperand repeats_operand(request, "", 1);
+  const bool is_old = request.instruction.version < 6;  // tiles along one axis
+  return [repeats_operand, is_old](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints repeats = repeats_operand.get(in).value();
+    if (is_old) {
+      const std::int64_t axis = normal_axis(ints_of(tensor_at(in, 2)).at(0), x.dim());
+      Ints all(static_cast<std::size_t>(x.dim()), 1);
+      all[static_cast<std::size_t>(axis)] = repeats.at(0);
+      repeats = all;
+    }
+    out[0].tensor = at::tile(x, repeats);
+  };
+}
+
+// --- padding -------------------------------------------------------------------------------------
+
+// Where each element of the padded axis comes from.
+Tensor source_of_padding(std::int64_t length, std::int64_t before, std::int64_t after,
+                         const std::string& mode, at::Device device) {
+  Ints from;
+  for (std::int64_t i = -before; i < length + after; ++i) {
+    if (mode == "edge") {
+      from.push_back(std::clamp<std::int64_t>(i, 0, length - 1));
+    } else if (mode == "wrap") {
+      from.push_back((i % length + length) % length);
+    } else {  // reflect
+      const std::int64_t period = std::max<std::int64_t>(2 * (length - 1), 1);
+      const std::int64_t at = (i % period + period) % period;
+      from.push_back(std::min(at, period - at) % std::max<std::int64_t>(length, 1));
+    }
+  }
+  return at::tensor(from).to(device);
+}
+
+Tensor pad(const Tensor& x, const Ints& axes, const Ints& pads, const std::string& mode,
+           const at::Scalar& value) {
+  Tensor y = x;
+  Ints added(static_cast<std::size_t>(2 * x.dim()), 0);  // as ATen wants it: last dimension first
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = normal_axis(axes[i], x.dim());
+    std::int64_t before = pads.at(i);
+    std::int64_t after = pads.at(i + axes.size());
+    // Less than 0 takes away.
+    if (before < 0) y = at::slice(y, axis, -before);
+    if (after < 0) y = at::slice(y, axis, 0, y.size(axis) + after);
+    before = std::max<std::int64_t>(before, 0);
+    after = std::max<std::int64_t>(after, 0);
+    if (mode == "constant") {
+      const auto at = static_cast<std::size_t>(2 * (x.dim() - 1 - axis));
+      added[at] = before;
+      added[at + 1] = after;
+    } else if (before + after > 0) {
+      y = at::index_select(
+          y, axis, source_of_padding(y.size(axis), before, after, mode, y.device()));
+    }
+  }
+  return mode == "constant" ? at::constant_pad_nd(y, added, value) : y;
+}
+
+// Pads and value are attributes before opset 11, the axes an input since 18.
+Kernel make_pad(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const std::string mode = text_attribute(op, "mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
+    refuse_attribute("mode", mode);
+  }
+  const IntsOperand pads_operand(request, op.version < 2 ? "paddings" : "pads", 1);
+  const IntsOperand axes_operand(request, "", 3);
+  const double stated = float_attribute(op, "value", 0);
+  return [=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints all(static_cast<std::size_t>(x.dim()));
+    std::iota(all.begin(), all.end(), 0);
+    at::Scalar value = stated;
+    if (has(in, 2)) value = tensor_at(in, 2).item();
+    out[0].tensor =
+        pad(x, axes_operand.get(in).value_or(all), pads_operand.get(in).value(), mode, value);
+  };
+}
+
+// --- blocks --------------------------------------------------------------------------------------
+
+Kernel make_depth_to_space(const KernelRequest& request) {
+  const std::int64_t block = int_attribute(request.instruction, "blocksize", 1);
+  const bool depth_first = text_attribute(request.instruction, "mode", "DCR") == "DCR";
+  return [block, depth_first](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t n = x.size(0), c = x.size(1) / (block * block);
+    const std::int64_t h = x.size(2), w = x.size(3);
+    const Tensor parts = depth_first
+                             ? at::reshape(x, {n, block, block, c, h, w}).permute({0, 3, 4, 1, 5, 2})
+                             : at::reshape(x, {n, c, block, block, h, w}).permute({0, 1, 4, 2, 5, 3});
+    out[0].tensor = at::reshape(parts, {n, c, h * block, w * block});
+  };
+}
+
+Kernel make_space_to_depth(const KernelRequest& request) {
+  const std::int64_t block = int_attribute(request.instruction, "blocksize", 1);
+  return [block](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t n = x.size(0), c = x.size(1);
+    const std::int64_t h = x.size(2) / block, w = x.size(3) / block;
+    const Tensor parts = at::reshape(x, {n, c, h, block, w, block}).permute({0, 3, 5, 1, 2, 4});
+    out[0].tensor = at::reshape(parts, {n, c * block * block, h, w});
+  };
+}
+
+Kernel make_reverse_sequence(const KernelRequest& request) {
+  const std::int64_t batch_axis = int_attribute(request.instruction, "batch_axis", 1);
+  const std::int64_t time_axis = int_attribute(request.instruction, "time_axis", 0);
+  return [batch_axis, time_axis](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Ints lengths = ints_of(tensor_at(in, 1));
+    std::vector<Tensor> rows;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const Tensor row = at::narrow(x, batch_axis, static_cast<std::int64_t>(i), 1);
+      const Tensor head = at::narrow(row, time_axis, 0, lengths[i]);
+      const Tensor tail =
+          at::narrow(row, time_axis, lengths[i], row.size(time_axis) - lengths[i]);
+      rows.push_back(at::cat({at::flip(head, time_axis), tail}, time_axis));
+    }
+    out[0].tensor = at::cat(rows, batch_axis);
+  };
+}
+
+Kernel make_trilu(const KernelRequest& request) {
+  const bool upper = int_attribute(request.instruction, "upper", 1) != 0;
+  const IntsOperand diagonal_operand(request, "", 1);
+  return [upper, diagonal_operand](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const auto k = diagonal_operand.get(in).value_or(Ints{0}).at(0);
+    out[0].tensor = upper ? at::triu(x, k) : at::tril(x, k);
+  };
+}
+
+Kernel make_identity(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) { out[0] = in[0]; };
+}
+
+constexpr KernelRow kRows[] = {
+    {"Concat", make_concat},
+    {"DepthToSpace", make_depth_to_space},
+    {"Expand", make_expand},
+    {"Flatten", make_flatten},
+    {"Identity", make_identity},
+    {"Pad", make_pad},
+    {"Reshape", make_reshape},
+    {"ReverseSequence", make_reverse_sequence},
+    {"Slice", make_slice},
+    {"SpaceToDepth", make_space_to_depth},
+    {"Split", make_split},
+    {"Squeeze", make_squeeze},
+    {"Tile", make_tile},
+    {"Transpose", make_transpose},
+    {"Trilu", make_trilu},
+    {"Unsqueeze", make_unsqueeze},
+    {"com.microsoft.ConcatTraining", make_concat_training},
+    {"com.microsoft.Trilu", make_trilu},
+};
+
+}  // namespace
+
+std::span<const KernelRow> layout_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

@@ -1,0 +1,81 @@
+// Products of matrices.
+#include <ATen/Functions.h>
+
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+// ATen has integer products on the CPU alone: elsewhere they are computed in f64, exact up to 2^53.
+Tensor matrix_product(const Tensor& a, const Tensor& b) {
+  if (at::isFloatingType(a.scalar_type()) || a.is_cpu()) return at::matmul(a, b);
+  return at::matmul(a.to(at::kDouble), b.to(at::kDouble)).to(a.scalar_type());
+}
+
+Kernel make_gemm(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const bool trans_a = int_attribute(op, "transA", 0) != 0;
+  const bool trans_b = int_attribute(op, "transB", 0) != 0;
+  const double alpha = float_attribute(op, "alpha", 1);
+  const double beta = float_attribute(op, "beta", 1);
+  const std::string activation = text_attribute(op, "activation", "");
+  if (!activation.empty() && activation != "Relu") refuse_attribute("activation", activation);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor a = trans_a ? tensor_at(in, 0).t() : tensor_at(in, 0);
+    const Tensor b = trans_b ? tensor_at(in, 1).t() : tensor_at(in, 1);
+    const Tensor c = optional_at(in, 2);
+    Tensor y;
+    if (at::isFloatingType(a.scalar_type())) {
+      y = c.defined() ? at::addmm(c, a, b, beta, alpha) : at::mm(a, b);
+      if (!c.defined() && alpha != 1) y = at::mul(y, alpha);
+    } else {
+      y = at::mul(matrix_product(a, b), static_cast<std::int64_t>(alpha));
+      if (c.defined()) y = at::add(y, c, static_cast<std::int64_t>(beta));
+    }
+    out[0].tensor = activation.empty() ? y : at::relu(y);
+  });
+}
+
+Kernel make_fused_matmul(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const bool trans_a = int_attribute(op, "transA", 0) != 0;
+  const bool trans_b = int_attribute(op, "transB", 0) != 0;
+  for (const char* const name : {"transBatchA", "transBatchB"}) {
+    if (int_attribute(op, name, 0) != 0) refuse_attribute(name, "1");
+  }
+  const double alpha = float_attribute(op, "alpha", 1);
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& a = tensor_at(in, 0);
+    const Tensor& b = tensor_at(in, 1);
+    const Tensor y = at::matmul(trans_a && a.dim() > 1 ? a.transpose(-1, -2) : a,
+                                trans_b && b.dim() > 1 ? b.transpose(-1, -2) : b);
+    out[0].tensor = alpha == 1 ? y : at::mul(y, alpha);
+  });
+}
+
+Kernel make_einsum(const KernelRequest& request) {
+  const std::string equation = text_attribute(request.instruction, "equation", "");
+  return widened([equation](KernelContext&, Inputs in, Outputs out) {
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(tensor_at(in, i));
+    out[0].tensor = at::einsum(equation, operands);
+  });
+}
+
+constexpr KernelRow kRows[] = {
+    {"Det", make_unary<[](const Tensor& x) { return at::det(x); }>},
+    {"Einsum", make_einsum},
+    {"Gemm", make_gemm},
+    {"MatMul", make_binary<matrix_product>},
+    {"com.microsoft.FusedGemm", make_gemm},
+    {"com.microsoft.FusedMatMul", make_fused_matmul},
+};
+
+}  // namespace
+
+std::span<const KernelRow> matmul_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

@@ -1,0 +1,232 @@
+// Poolings.
+#include <ATen/Functions.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "berth/error.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+#include "runtime/onnx/windows.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+Ints sum_of(Ints a, const Ints& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+  return a;
+}
+
+// ATen pools two or three dimensions by all its options: a single one gets another of size 1.
+struct Plane {
+  Tensor x;
+  Windows windows;
+  bool was_line = false;
+  [[nodiscard]] Tensor back(const Tensor& y) const { return was_line ? y.squeeze(2) : y; }
+};
+
+Plane plane_of(const Tensor& x, Windows windows) {
+  if (x.dim() < 3 || x.dim() > 5) {
+    throw Error(ErrorCode::invalid_argument, "pooling takes 1 to 3 spatial dimensions");
+  }
+  if (x.dim() > 3) return {x, std::move(windows), false};
+  for (auto* const sizes : {&windows.kernel, &windows.strides, &windows.dilations}) {
+    sizes->insert(sizes->begin(), 1);
+  }
+  for (auto* const pads : {&windows.before, &windows.after, &windows.beyond}) {
+    pads->insert(pads->begin(), 0);
+  }
+  return {x.unsqueeze(2), std::move(windows), true};
+}
+
+// Whether ATen's own padding does: it is symmetric and at most half the kernel.
+bool has_plain_padding(const Windows& windows) {
+  for (std::size_t i = 0; i < windows.before.size(); ++i) {
+    if (windows.beyond[i] != 0 || 2 * windows.before[i] > windows.kernel[i]) return false;
+  }
+  return windows.symmetric();
+}
+
+// Flat indices into the whole input (as ONNX counts), of flat indices into padded planes.
+Tensor input_indices(const Tensor& indices, const Tensor& x, at::IntArrayRef padded,
+                     const Ints& before, bool column_major) {
+  const at::IntArrayRef sizes = x.sizes().slice(2);
+  const std::size_t rank = sizes.size();
+  Tensor rest = indices;
+  Tensor flat = at::zeros_like(indices);
+  std::int64_t row_stride = 1;
+  std::int64_t plane = 1;
+  for (const std::int64_t size : sizes) plane *= size;
+  std::int64_t column_stride = plane;
+  for (std::size_t i = rank; i > 0; --i) {
+    const Tensor at_axis = at::sub(at::remainder(rest, padded[i - 1]), before[i - 1]);
+    rest = at::div(rest, padded[i - 1], "floor");
+    column_stride /= sizes[i - 1];
+    flat = at::add(flat, at_axis, column_major ? column_stride : row_stride);
+    row_stride *= sizes[i - 1];
+  }
+  Ints shape(static_cast<std::size_t>(indices.dim()), 1);
+  shape[0] = x.size(0);
+  shape[1] = x.size(1);
+  const Tensor planes = at::arange(x.size(0) * x.size(1), indices.options()).reshape(shape);
+  return at::add(flat, planes, plane);
+}
+
+Kernel make_max_pool(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  const bool column_major = int_attribute(request.instruction, "storage_order", 0) != 0;
+  return widened([attributes, column_major](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& given = tensor_at(in, 0);
+    const at::ScalarType type = given.scalar_type();
+    const Tensor x = at::isFloatingType(type) ? given : given.to(at::kFloat);
+    const Plane plane =
+        plane_of(x, windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
+    const Windows& w = plane.windows;
+    const bool is_plain = has_plain_padding(w);
+    const Tensor padded =
+        is_plain ? plane.x
+                 : at::constant_pad_nd(plane.x, as_paddings(w.before, sum_of(w.after, w.beyond)),
+                                       -std::numeric_limits<double>::infinity());
+    const Ints pads = is_plain ? w.before : Ints(w.before.size(), 0);
+    const bool flat = padded.dim() == 4;
+    if (out.size() < 2) {
+      const Tensor y = flat ? at::max_pool2d(padded, w.kernel, w.strides, pads, w.dilations)
+                            : at::max_pool3d(padded, w.kernel, w.strides, pads, w.dilations);
+      out[0].tensor = plane.back(y).to(type);
+      return;
+    }
+    const auto [y, indices] =
+        flat ? at::max_pool2d_with_indices(padded, w.kernel, w.strides, pads, w.dilations)
+             : at::max_pool3d_with_indices(padded, w.kernel, w.strides, pads, w.dilations);
+    out[0].tensor = plane.back(y).to(type);
+    const Ints before = is_plain ? Ints(w.before.size(), 0) : w.before;
+    out[1].tensor = plane.back(
+        input_indices(indices, plane.x, padded.sizes().slice(2), before, column_major));
+  });
+}
+
+// Sums over windows; what is padded counts as 0.
+Tensor window_sums(const Tensor& x, const Windows& w, const Ints& pads) {
+  const bool flat = x.dim() == 4;
+  return flat ? at::avg_pool2d(x, w.kernel, w.strides, pads, false, true, 1)
+              : at::avg_pool3d(x, w.kernel, w.strides, pads, false, true, 1);
+}
+
+Tensor padded_sums(const Tensor& x, const Windows& w) {
+  const Tensor padded = at::constant_pad_nd(x, as_paddings(w.before, sum_of(w.after, w.beyond)));
+  return window_sums(padded, w, Ints(w.before.size(), 0));
+}
+
+Tensor average(const Plane& plane, bool count_pads) {
+  const Windows& w = plane.windows;
+  const Tensor& x = plane.x;
+  if (has_plain_padding(w)) {
+    return x.dim() == 4 ? at::avg_pool2d(x, w.kernel, w.strides, w.before, false, count_pads)
+                        : at::avg_pool3d(x, w.kernel, w.strides, w.before, false, count_pads);
+  }
+  Ints ones(x.sizes().begin(), x.sizes().end());
+  ones[0] = ones[1] = 1;
+  Tensor counted = at::ones(ones, x.options());
+  Windows counting = w;
+  if (count_pads) {  // the padding that was asked for counts, what is beyond it does not
+    counted = at::constant_pad_nd(counted, as_paddings(w.before, w.after), 1);
+    counting.before.assign(w.before.size(), 0);
+    counting.after = counting.before;
+  }
+  return at::div(padded_sums(x, w), padded_sums(counted, counting));
+}
+
+void refuse_dilations(const WindowAttributes& attributes) {
+  for (const std::int64_t dilation : attributes.dilations) {
+    if (dilation != 1) refuse_attribute("dilations", "other than 1");
+  }
+}
+
+Kernel make_average_pool(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  refuse_dilations(attributes);
+  const bool count_pads = int_attribute(request.instruction, "count_include_pad", 0) != 0;
+  return widened([attributes, count_pads](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Plane plane =
+        plane_of(x, windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
+    out[0].tensor = plane.back(average(plane, count_pads));
+  });
+}
+
+Kernel make_lp_pool(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  refuse_dilations(attributes);
+  const double p = static_cast<double>(int_attribute(request.instruction, "p", 2));
+  return widened([attributes, p](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Plane plane = plane_of(
+        at::pow(at::abs(x), p), windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
+    out[0].tensor = at::pow(plane.back(padded_sums(plane.x, plane.windows)), 1 / p);
+  });
+}
+
+Ints spatial_axes(const Tensor& x) {
+  Ints axes(static_cast<std::size_t>(std::max<std::int64_t>(x.dim() - 2, 0)));
+  std::iota(axes.begin(), axes.end(), 2);
+  return axes;
+}
+
+Kernel make_global_lp_pool(const KernelRequest& request) {
+  const double p = static_cast<double>(int_attribute(request.instruction, "p", 2));
+  return widened([p](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    out[0].tensor =
+        at::pow(at::sum(at::pow(at::abs(x), p), spatial_axes(x), /*keepdim=*/true), 1 / p);
+  });
+}
+
+// Indices count within the shape that the attributes give; a larger stated one adds zeros.
+Kernel make_max_unpool(const KernelRequest& request) {
+  const WindowAttributes attributes = window_attributes(request.instruction);
+  const IntsOperand shape_operand(request, "", 2);
+  return [attributes, shape_operand](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::size_t rank = attributes.kernel.size();
+    Ints strides = attributes.strides, pads = attributes.pads;
+    strides.resize(rank, 1);
+    pads.resize(2 * rank, 0);
+    Ints shape = x.sizes().slice(0, 2).vec();
+    for (std::size_t i = 0; i < rank; ++i) {
+      shape.push_back((x.size(static_cast<std::int64_t>(i) + 2) - 1) * strides[i] +
+                      attributes.kernel[i] - pads[i] - pads[i + rank]);
+    }
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape) count *= size;
+    Tensor y = at::scatter(at::zeros({count}, x.options()), 0, tensor_at(in, 1).reshape({-1}),
+                           x.reshape({-1}))
+                   .reshape(shape);
+    if (const auto stated = shape_operand.get(in)) {
+      Ints before(rank, 0), after;
+      for (std::size_t i = 0; i < rank; ++i) after.push_back(stated->at(i + 2) - shape[i + 2]);
+      y = at::constant_pad_nd(y, as_paddings(before, after));
+    }
+    out[0].tensor = y;
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"AveragePool", make_average_pool},
+    {"GlobalAveragePool",
+     make_unary<[](const Tensor& x) { return at::mean(x, spatial_axes(x), true); }>},
+    {"GlobalLpPool", make_global_lp_pool},
+    {"GlobalMaxPool",
+     make_unary<[](const Tensor& x) { return at::amax(x, spatial_axes(x), true); }>},
+    {"LpPool", make_lp_pool},
+    {"MaxPool", make_max_pool},
+    {"MaxUnpool", make_max_unpool},
+};
+
+}  // namespace
+
+std::span<const KernelRow> pooling_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

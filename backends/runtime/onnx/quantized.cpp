@@ -1,0 +1,200 @@
+// Quantization: real = (quantized - zero point) * scale.
+#include <ATen/Functions.h>
+
+#include "berth/error.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+#include "runtime/tensors.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+// A value per element of one axis, lined up with x; a block of `block` elements shares one.
+Tensor along(const Tensor& values, const Tensor& x, std::int64_t axis, std::int64_t block) {
+  if (values.dim() == 0 || values.numel() == 1) return values.reshape({});
+  if (values.dim() == x.dim() && block > 0) {
+    return at::repeat_interleave(values, block, axis).narrow(axis, 0, x.size(axis));
+  }
+  Ints shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[static_cast<std::size_t>(normal_axis(axis, x.dim()))] = values.numel();
+  return values.reshape(shape);
+}
+
+struct Range {
+  double low, high;
+};
+
+Range range_of(DType dtype) {
+  switch (dtype) {
+    case DType::i8:
+      return {-128, 127};
+    case DType::i16:
+      return {-32768, 32767};
+    case DType::u16:
+      return {0, 65535};
+    case DType::i4:
+      return {-8, 7};
+    case DType::u4:
+      return {0, 15};
+    case DType::u8:
+      return {0, 255};
+    default:
+      throw Error(ErrorCode::unsupported,
+                  "no kernel quantizes to " + std::string(dtype_name(dtype)));
+  }
+}
+
+Tensor quantize(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
+  const Range range = range_of(dtype);
+  const Tensor scaled = at::round(at::div(x.to(at::kFloat), scale.to(at::kFloat)));
+  const Tensor shifted = zero.defined() ? at::add(scaled, zero.to(at::kFloat)) : scaled;
+  return at::clamp(shifted, range.low, range.high).to(scalar_type(dtype));
+}
+
+Tensor dequantize(const Tensor& x, const Tensor& scale, const Tensor& zero) {
+  // Differences are exact in f32 up to 2^24; i32 is quantized to without a zero point.
+  const Tensor real = x.to(scale.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+  const Tensor shifted = zero.defined() ? at::sub(real, zero.to(real.scalar_type())) : real;
+  return at::mul(shifted, scale.to(real.scalar_type())).to(scale.scalar_type());
+}
+
+// The type of a zero point decides, or `output_dtype`; u8 without either.
+DType quantized_type(const KernelRequest& request, std::size_t zero_point) {
+  const Instruction& op = request.instruction;
+  if (const auto stated = int_attribute(op, "output_dtype", 0)) return dtype_of_number(stated);
+  const Graph& graph = *request.program.graph;
+  for (const ValueId id : {zero_point < op.inputs.size() ? op.inputs[zero_point] : kNoValue,
+                           op.outputs.empty() ? kNoValue : op.outputs[0]}) {
+    if (id == kNoValue || id >= graph.tensor_count()) continue;
+    const DType dtype = graph.dtype(id);
+    if (dtype != DType::unknown) return dtype;
+  }
+  return DType::u8;
+}
+
+Kernel make_quantize(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
+  const std::int64_t block = int_attribute(request.instruction, "block_size", 0);
+  const DType dtype = quantized_type(request, 2);
+  (void)range_of(dtype);  // refuses while loading
+  return [axis, block, dtype](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor zero = optional_at(in, 2);
+    out[0].tensor = quantize(x, along(tensor_at(in, 1), x, axis, block),
+                             zero.defined() ? along(zero, x, axis, block) : zero, dtype);
+  };
+}
+
+Kernel make_dequantize(const KernelRequest& request) {
+  const std::int64_t axis = int_attribute(request.instruction, "axis", 1);
+  const std::int64_t block = int_attribute(request.instruction, "block_size", 0);
+  return [axis, block](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor zero = optional_at(in, 2);
+    out[0].tensor = dequantize(x, along(tensor_at(in, 1), x, axis, block),
+                               zero.defined() ? along(zero, x, axis, block) : zero);
+  };
+}
+
+// To u8, over a range that holds 0.
+Kernel make_dynamic_quantize(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const Tensor low = at::clamp_max(at::min(x), 0);
+    const Tensor high = at::clamp_min(at::max(x), 0);
+    const Tensor scale = at::div(at::sub(high, low), 255);
+    const Tensor zero = at::clamp(at::round(at::div(at::neg(low), scale)), 0, 255);
+    out[0].tensor = quantize(x, scale, zero, DType::u8);
+    out[1].tensor = scale;
+    out[2].tensor = zero.to(at::kByte);
+  };
+}
+
+// Products of integers come out exact: in f64 there is room for 2^53.
+Tensor centred(const Tensor& x, const Tensor& zero) {
+  const Tensor wide = x.to(at::kDouble);
+  return zero.defined() ? at::sub(wide, zero.to(at::kDouble)) : wide;
+}
+
+// A zero point per row of the first matrix.
+Tensor per_row(const Tensor& zero) {
+  return zero.defined() && zero.dim() == 1 && zero.numel() > 1 ? zero.unsqueeze(-1) : zero;
+}
+
+Kernel make_matmul_integer(const KernelRequest& /*request*/) {
+  return [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::matmul(centred(tensor_at(in, 0), per_row(optional_at(in, 2))),
+                               centred(tensor_at(in, 1), optional_at(in, 3)))
+                        .to(at::kInt);
+  };
+}
+
+Kernel make_qlinear_matmul(const KernelRequest& request) {
+  const DType dtype = quantized_type(request, 7);
+  (void)range_of(dtype);
+  return [dtype](KernelContext&, Inputs in, Outputs out) {
+    const Tensor product = at::matmul(centred(tensor_at(in, 0), per_row(tensor_at(in, 2))),
+                                      centred(tensor_at(in, 3), tensor_at(in, 5)));
+    const Tensor scale =
+        at::mul(per_row(tensor_at(in, 1)).to(at::kDouble), tensor_at(in, 4).to(at::kDouble));
+    out[0].tensor =
+        quantize(at::mul(product, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
+  };
+}
+
+// A convolution of what a Conv instruction would get, on real numbers.
+Tensor convolve(const Kernel& conv, KernelContext& context, const Tensor& x, const Tensor& weight) {
+  const Value inputs[] = {{x, nullptr}, {weight, nullptr}};
+  Value output;
+  conv(context, inputs, std::span(&output, 1));
+  return output.tensor;
+}
+
+Tensor weight_zero(const Tensor& zero, const Tensor& weight) {
+  return zero.defined() ? along(zero, weight, 0, 0) : zero;
+}
+
+Kernel make_conv_integer(const KernelRequest& request) {
+  const Kernel conv = request.registry.find("Conv")(request);
+  return [conv](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& weight = tensor_at(in, 1);
+    out[0].tensor = convolve(conv, context, centred(tensor_at(in, 0), optional_at(in, 2)),
+                             centred(weight, weight_zero(optional_at(in, 3), weight)))
+                        .to(at::kInt);
+  };
+}
+
+Kernel make_qlinear_conv(const KernelRequest& request) {
+  const Kernel conv = request.registry.find("Conv")(request);
+  const DType dtype = quantized_type(request, 7);
+  (void)range_of(dtype);
+  return [conv, dtype](KernelContext& context, Inputs in, Outputs out) {
+    const Tensor& weight = tensor_at(in, 3);
+    Tensor sums = convolve(conv, context, centred(tensor_at(in, 0), tensor_at(in, 2)),
+                           centred(weight, weight_zero(tensor_at(in, 5), weight)));
+    if (has(in, 8)) sums = at::add(sums, along(tensor_at(in, 8), sums, 1, 0).to(at::kDouble));
+    const Tensor scale = at::mul(tensor_at(in, 1).to(at::kDouble),
+                                 along(tensor_at(in, 4), sums, 1, 0).to(at::kDouble));
+    out[0].tensor = quantize(at::mul(sums, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"ConvInteger", make_conv_integer},
+    {"DequantizeLinear", make_dequantize},
+    {"DynamicQuantizeLinear", make_dynamic_quantize},
+    {"MatMulInteger", make_matmul_integer},
+    {"QLinearConv", make_qlinear_conv},
+    {"QLinearMatMul", make_qlinear_matmul},
+    {"QuantizeLinear", make_quantize},
+    {"com.microsoft.DequantizeLinear", make_dequantize},
+    {"com.microsoft.QuantizeLinear", make_quantize},
+};
+
+}  // namespace
+
+std::span<const KernelRow> quantized_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

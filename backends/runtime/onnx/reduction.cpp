@@ -1,0 +1,155 @@
+// Ops that fold dimensions into one value, a running value, or an order.
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+// Axes are an attribute, or since opset 18 (ReduceSum: 13) an input; none = all, unless the op
+// says that none means none.
+template <auto reduce>
+Kernel make_reduction(const KernelRequest& request) {
+  const IntsOperand axes(request, "axes", 1);
+  const bool keep = int_attribute(request.instruction, "keepdims", 1) != 0;
+  const bool none_is_none = int_attribute(request.instruction, "noop_with_empty_axes", 0) != 0;
+  return widened([axes, keep, none_is_none](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints over = axes.get(in).value_or(Ints{});
+    if (over.empty()) {
+      if (none_is_none) {
+        out[0].tensor = x;
+        return;
+      }
+      over.resize(static_cast<std::size_t>(x.dim()));
+      std::iota(over.begin(), over.end(), 0);
+    }
+    for (std::int64_t& axis : over) axis = normal_axis(axis, x.dim());
+    out[0].tensor = over.empty() ? x : reduce(x, over, keep);
+  });
+}
+
+Tensor sum(const Tensor& x, const Ints& axes, bool keep) {
+  return at::sum(x, axes, keep, x.scalar_type());
+}
+
+// ATen's mean of integers is refused; ONNX's is the truncated quotient.
+Tensor mean(const Tensor& x, const Ints& axes, bool keep) {
+  if (at::isFloatingType(x.scalar_type())) return at::mean(x, axes, keep);
+  return at::mean(x.to(at::kDouble), axes, keep).to(x.scalar_type());
+}
+
+// ATen reduces one axis at a time.
+Tensor product(const Tensor& x, const Ints& axes, bool keep) {
+  Ints descending = axes;
+  std::sort(descending.rbegin(), descending.rend());
+  Tensor y = x;
+  for (const std::int64_t axis : descending) y = at::prod(y, axis, keep, x.scalar_type());
+  return y;
+}
+
+Tensor largest(const Tensor& x, const Ints& axes, bool keep) {
+  return at::amax(x, axes, keep);
+}
+
+Tensor smallest(const Tensor& x, const Ints& axes, bool keep) {
+  return at::amin(x, axes, keep);
+}
+
+Tensor l1(const Tensor& x, const Ints& axes, bool keep) {
+  return sum(at::abs(x), axes, keep);
+}
+
+Tensor sum_of_squares(const Tensor& x, const Ints& axes, bool keep) {
+  return sum(at::square(x), axes, keep);
+}
+
+Tensor l2(const Tensor& x, const Ints& axes, bool keep) {
+  return at::sqrt(sum_of_squares(x, axes, keep)).to(x.scalar_type());
+}
+
+Tensor log_sum(const Tensor& x, const Ints& axes, bool keep) {
+  return at::log(sum(x, axes, keep)).to(x.scalar_type());
+}
+
+Tensor log_sum_exp(const Tensor& x, const Ints& axes, bool keep) {
+  return at::logsumexp(x, axes, keep);
+}
+
+// The first of equals, or the last: argmax of the reversed axis.
+template <bool max>
+Kernel make_arg(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const std::int64_t axis = int_attribute(op, "axis", 0);
+  const bool keep = int_attribute(op, "keepdims", 1) != 0;
+  const bool last = int_attribute(op, "select_last_index", 0) != 0;
+  return widened([axis, keep, last](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& given = tensor_at(in, 0);
+    const std::int64_t at_axis = normal_axis(axis, given.dim());
+    const Tensor x = last ? at::flip(given, at_axis) : given;
+    const Tensor found = max ? at::argmax(x, at_axis, keep) : at::argmin(x, at_axis, keep);
+    out[0].tensor = last ? at::rsub(found, x.size(at_axis) - 1) : found;
+  });
+}
+
+Kernel make_cumsum(const KernelRequest& request) {
+  const IntsOperand axis_operand(request, "", 1);
+  const bool exclusive = int_attribute(request.instruction, "exclusive", 0) != 0;
+  const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
+  return widened([axis_operand, exclusive, reverse](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& given = tensor_at(in, 0);
+    const std::int64_t axis = normal_axis(axis_operand.get(in).value().at(0), given.dim());
+    const Tensor x = reverse ? at::flip(given, axis) : given;
+    Tensor sums = at::cumsum(x, axis, x.scalar_type());
+    if (exclusive) sums = at::sub(sums, x);
+    out[0].tensor = reverse ? at::flip(sums, axis) : sums;
+  });
+}
+
+// The number of values is an attribute before opset 10.
+Kernel make_top_k(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const auto stated = int_attribute(op, "k", -1);
+  const IntsOperand k_operand(request, "", 1);
+  const std::int64_t axis = int_attribute(op, "axis", -1);
+  const bool max = int_attribute(op, "largest", 1) != 0;
+  // Whether the result must be sorted does not matter: sorted is one of the orders allowed.
+  return widened([=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    const std::int64_t k = stated >= 0 ? stated : k_operand.get(in).value().at(0);
+    const std::int64_t at_axis = normal_axis(axis, x.dim());
+    // Among equals the one at the smaller index comes first, which at::topk does not promise.
+    const auto [values, order] = at::sort(x, /*stable=*/true, at_axis, max);
+    out[0].tensor = values.narrow(at_axis, 0, k);
+    if (out.size() > 1) out[1].tensor = order.narrow(at_axis, 0, k);
+  });
+}
+
+constexpr KernelRow kRows[] = {
+    {"ArgMax", make_arg<true>},
+    {"ArgMin", make_arg<false>},
+    {"CumSum", make_cumsum},
+    {"ReduceL1", make_reduction<l1>},
+    {"ReduceL2", make_reduction<l2>},
+    {"ReduceLogSum", make_reduction<log_sum>},
+    {"ReduceLogSumExp", make_reduction<log_sum_exp>},
+    {"ReduceMax", make_reduction<largest>},
+    {"ReduceMean", make_reduction<mean>},
+    {"ReduceMin", make_reduction<smallest>},
+    {"ReduceProd", make_reduction<product>},
+    {"ReduceSum", make_reduction<sum>},
+    {"ReduceSumSquare", make_reduction<sum_of_squares>},
+    {"TopK", make_top_k},
+};
+
+}  // namespace
+
+std::span<const KernelRow> reduction_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

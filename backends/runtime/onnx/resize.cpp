@@ -1,0 +1,239 @@
+// Resizing by interpolation, one axis after the other.
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "berth/error.h"
+#include "runtime/onnx/support.h"
+#include "runtime/onnx/tables.h"
+
+namespace berth::runtime::onnx {
+namespace {
+
+struct ResizeOptions {
+  std::string mode;         // nearest, linear, cubic
+  std::string coordinates;  // how a place in the output is one in the input
+  std::string nearest;      // how that is rounded
+  double cubic_a = -0.75;
+  bool exclude_outside = false;
+  double extrapolation = 0;
+
+  explicit ResizeOptions(const Instruction& op)
+      : mode(text_attribute(op, "mode", "nearest")),
+        // Before opset 11 an op had no choice.
+        coordinates(text_attribute(op, "coordinate_transformation_mode",
+                                   op.version < 11 ? "asymmetric" : "half_pixel")),
+        nearest(text_attribute(op, "nearest_mode",
+                               op.version < 11 ? "floor" : "round_prefer_floor")),
+        cubic_a(float_attribute(op, "cubic_coeff_a", -0.75)),
+        exclude_outside(int_attribute(op, "exclude_outside", 0) != 0),
+        extrapolation(float_attribute(op, "extrapolation_value", 0)) {
+    check("mode", mode, {"nearest", "linear", "bilinear", "cubic"});
+    check("coordinate_transformation_mode", coordinates,
+          {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+           "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"});
+    check("nearest_mode", nearest,
+          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+    if (int_attribute(op, "antialias", 0) != 0) refuse_attribute("antialias", "1");
+  }
+
+ private:
+  static void check(const char* name, const std::string& value,
+                    std::initializer_list<const char*> known) {
+    if (std::find(known.begin(), known.end(), value) == known.end()) {
+      refuse_attribute(name, value);
+    }
+  }
+};
+
+// One axis: `length` elements become `size`, of which [begin, end] (shares) is looked at.
+struct Axis {
+  std::int64_t axis = 0;
+  std::int64_t length = 0;
+  std::int64_t size = 0;
+  double scale = 1;
+  double begin = 0;
+  double end = 1;
+};
+
+double source_of(std::int64_t i, const Axis& axis, const std::string& coordinates) {
+  const auto at = static_cast<double>(i);
+  const auto length = static_cast<double>(axis.length);
+  const auto size = static_cast<double>(axis.size);
+  if (coordinates == "asymmetric") return at / axis.scale;
+  if (coordinates == "align_corners") return size > 1 ? at * (length - 1) / (size - 1) : 0;
+  if (coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
+  if (coordinates == "tf_crop_and_resize") {
+    if (size <= 1) return 0.5 * (axis.begin + axis.end) * (length - 1);
+    return axis.begin * (length - 1) + at * (axis.end - axis.begin) * (length - 1) / (size - 1);
+  }
+  if (coordinates == "pytorch_half_pixel" && size <= 1) return 0;
+  const double centred = (at + 0.5) / axis.scale - 0.5;
+  if (coordinates == "half_pixel_symmetric") {
+    return length / 2 * (1 - size / (axis.scale * length)) + centred;
+  }
+  return centred;
+}
+
+double rounded(double x, const std::string& nearest) {
+  if (nearest == "floor") return std::floor(x);
+  if (nearest == "ceil") return std::ceil(x);
+  return nearest == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
+}
+
+// What each output element is made of: `taps` input elements with a weight each, tap by tap.
+struct Taps {
+  std::vector<Ints> from;
+  std::vector<std::vector<double>> weights;
+  std::vector<bool> outside;  // by output element
+};
+
+double cubic_weight(double distance, double a) {
+  const double d = std::abs(distance);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+Taps taps_of(const Axis& axis, const ResizeOptions& options) {
+  const bool is_cubic = options.mode == "cubic";
+  const int count = options.mode == "nearest" ? 1 : is_cubic ? 4 : 2;
+  Taps taps;
+  taps.from.resize(static_cast<std::size_t>(count));
+  taps.weights.resize(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < axis.size; ++i) {
+    const double x = source_of(i, axis, options.coordinates);
+    taps.outside.push_back(x < 0 || x > static_cast<double>(axis.length - 1));
+    const double first = count == 1 ? rounded(x, options.nearest)
+                                    : std::floor(x) - static_cast<double>(count / 2 - 1);
+    double sum = 0;
+    std::vector<double> weights;
+    for (int t = 0; t < count; ++t) {
+      const double distance = x - (first + t);
+      double weight = count == 1 ? 1
+                      : is_cubic ? cubic_weight(distance, options.cubic_a)
+                                 : 1 - std::abs(distance);
+      const bool inside = first + t >= 0 && first + t <= static_cast<double>(axis.length - 1);
+      if (options.exclude_outside && !inside) weight = 0;
+      weights.push_back(weight);
+      sum += weight;
+    }
+    for (int t = 0; t < count; ++t) {
+      const auto tap = static_cast<std::size_t>(t);
+      taps.from[tap].push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(first) + t, 0,
+                                                        axis.length - 1));
+      taps.weights[tap].push_back(options.exclude_outside ? weights[tap] / sum : weights[tap]);
+    }
+  }
+  return taps;
+}
+
+Tensor resize_axis(const Tensor& x, const Axis& axis, const ResizeOptions& options) {
+  const Taps taps = taps_of(axis, options);
+  Ints shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[static_cast<std::size_t>(axis.axis)] = axis.size;
+  Tensor y;
+  for (std::size_t t = 0; t < taps.from.size(); ++t) {
+    const Tensor part =
+        at::index_select(x, axis.axis, at::tensor(taps.from[t], at::kLong).to(x.device()));
+    if (taps.from.size() == 1) {
+      y = part;
+      break;
+    }
+    const Tensor weights =
+        at::tensor(taps.weights[t], at::kDouble).to(x.device(), at::kFloat).reshape(shape);
+    const Tensor weighted = at::mul(part, weights);
+    y = y.defined() ? at::add(y, weighted) : weighted;
+  }
+  if (options.coordinates == "tf_crop_and_resize") {
+    std::vector<std::int64_t> outside(taps.outside.begin(), taps.outside.end());
+    const Tensor mask = at::tensor(outside, at::kLong).to(x.device(), at::kBool).reshape(shape);
+    y = at::masked_fill(y, mask, options.extrapolation);
+  }
+  return y;
+}
+
+Tensor resize(const Tensor& given, const std::vector<Axis>& axes, const ResizeOptions& options) {
+  const bool computes = options.mode != "nearest";
+  Tensor y = computes ? given.to(at::kFloat) : given;
+  for (const Axis& axis : axes) {
+    if (axis.size == axis.length && axis.scale == 1 &&
+        options.coordinates != "tf_crop_and_resize") {
+      continue;
+    }
+    y = resize_axis(y, axis, options);
+  }
+  return computes ? y.to(given.scalar_type()) : y;
+}
+
+// Sizes such that every axis has the same scale.
+void keep_ratio(std::vector<Axis>& axes, const std::string& policy) {
+  if (axes.empty() || policy == "stretch") return;
+  double scale = axes.front().scale;
+  for (const Axis& axis : axes) {
+    scale = policy == "not_larger" ? std::min(scale, axis.scale) : std::max(scale, axis.scale);
+  }
+  for (Axis& axis : axes) {
+    axis.scale = scale;
+    axis.size = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(axis.length) + 0.5));
+  }
+}
+
+// Scales are an attribute (Upsample 7), input 1 (opset 9 and 10) or input 2; sizes input 3.
+Kernel make_resize(const KernelRequest& request) {
+  const Instruction& op = request.instruction;
+  const ResizeOptions options(op);
+  const bool is_old = op.version < 11;
+  const NumbersOperand scales_operand(request, "scales", is_old ? 1 : 2);
+  const NumbersOperand roi_operand(request, "", is_old ? 9 : 1);
+  const IntsOperand sizes_operand(request, "", is_old ? 9 : 3);
+  const auto stated_axes = ints_attribute(op, "axes");
+  const std::string policy = text_attribute(op, "keep_aspect_ratio_policy", "stretch");
+  return [=](KernelContext&, Inputs in, Outputs out) {
+    const Tensor& x = tensor_at(in, 0);
+    Ints over(static_cast<std::size_t>(x.dim()));
+    std::iota(over.begin(), over.end(), 0);
+    if (stated_axes) over = *stated_axes;
+    const auto scales = scales_operand.get(in).value_or(std::vector<double>{});
+    const auto sizes = sizes_operand.get(in).value_or(Ints{});
+    const auto roi = roi_operand.get(in).value_or(std::vector<double>{});
+    if (scales.empty() == sizes.empty()) {
+      throw Error(ErrorCode::invalid_argument, "it needs either scales or sizes");
+    }
+    std::vector<Axis> axes;
+    for (std::size_t i = 0; i < over.size(); ++i) {
+      Axis axis;
+      axis.axis = normal_axis(over[i], x.dim());
+      axis.length = x.size(axis.axis);
+      if (!sizes.empty()) {
+        axis.size = sizes.at(i);
+        axis.scale = static_cast<double>(axis.size) / static_cast<double>(axis.length);
+      } else {
+        axis.scale = scales.at(i);
+        axis.size =
+            static_cast<std::int64_t>(std::floor(axis.scale * static_cast<double>(axis.length)));
+      }
+      if (roi.size() == 2 * over.size()) {
+        axis.begin = roi[i];
+        axis.end = roi[i + over.size()];
+      }
+      axes.push_back(axis);
+    }
+    if (!sizes.empty()) keep_ratio(axes, policy);
+    out[0].tensor = resize(x, axes, options);
+  };
+}
+
+constexpr KernelRow kRows[] = {
+    {"Resize", make_resize},
+    {"Upsample", make_resize},
+};
+
+}  // namespace
+
+std::span<const KernelRow> resize_kernels() {
+  return kRows;
+}
+
+}  // namespace berth::runtime::onnx

@@ -1,0 +1,124 @@
+// Whole models on the kernels, against what other engines compute (make_expected_outputs.py).
+#include <ATen/Functions.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "backends/onnx/values.h"
+#include "runtime/tensors.h"
+#include "support/data.h"
+
+namespace berth::test {
+namespace {
+
+using nlohmann::json;
+using runtime::Value;
+
+// The formulas of make_expected_outputs.py.
+at::Tensor filled(const json& formula, DType dtype) {
+  const auto shape = formula.at("shape").get<std::vector<std::int64_t>>();
+  const std::int64_t size = element_count(shape);
+  const at::Tensor index = at::arange(size, at::kDouble);
+  const auto fill = formula.at("fill").get<std::string>();
+  at::Tensor values;
+  if (fill == "wave") {
+    values = at::mul(at::sin(at::add(index, 1)), formula.at("scale").get<double>());
+  } else if (fill == "ramp") {
+    values = at::div(index, static_cast<double>(size));
+  } else if (fill == "count") {
+    values = at::remainder(index, formula.at("modulus").get<double>());
+  } else {
+    values = at::full({size}, formula.at("value").get<double>(), at::kDouble);
+  }
+  return values.to(runtime::scalar_type(dtype)).reshape(shape);
+}
+
+// f32 sums of thousands of terms in another order: 1e-3 of an element or 1e-4 of the largest.
+void check_output(const json& expected, const Value& got) {
+  if (expected.is_null()) {
+    REQUIRE(got.structure != nullptr);
+    CHECK(static_cast<int>(got.structure->kind) ==
+          static_cast<int>(runtime::Structure::Kind::nothing));
+    return;
+  }
+  REQUIRE(got.tensor.defined());
+  CHECK(got.tensor.sizes().vec() == expected.at("shape").get<std::vector<std::int64_t>>());
+  const at::Tensor flat = got.tensor.reshape({-1}).to(at::kDouble).contiguous();
+  const auto elements = expected.at("elements").get<std::vector<double>>();
+  const auto step = expected.at("step").get<std::int64_t>();
+  double largest = 0;
+  for (const double element : elements) largest = std::max(largest, std::abs(element));
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::int64_t at = static_cast<std::int64_t>(i) * step;
+    REQUIRE(at < flat.numel());
+    const double value = flat.data_ptr<double>()[at];
+    const double difference = std::abs(value - elements[i]);
+    CAPTURE(at);
+    CAPTURE(value);
+    CAPTURE(elements[i]);
+    CHECK(difference <= std::max(1e-3 * std::abs(elements[i]), 1e-4 * largest));
+  }
+}
+
+TEST_CASE("shared models compute what other engines do") {
+  if (!have_shared_data("the comparison of whole models")) return;
+  std::ifstream in(source_path("tests/backends/onnx/expected_outputs.json"));
+  const json models = json::parse(in);
+  for (const auto& [name, expected] : models.items()) {
+    CAPTURE(name);
+    const CpuModel model(shared_path("models/onnx/" + name + ".onnx"));
+    const Program& program = model.program();
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+      const TensorId tensor = program.graph->outputs(program.inputs[i]).front();
+      DType dtype = program.graph->dtype(tensor);
+      if (dtype == DType::opaque) dtype = DType::f32;  // an optional tensor
+      inputs.push_back({filled(expected.at("inputs").at(program.input_names[i]), dtype), nullptr});
+    }
+    const std::vector<Value> outputs = model.run(inputs);
+    REQUIRE(outputs.size() == expected.at("outputs").size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      CAPTURE(program.output_names[i]);
+      check_output(expected.at("outputs").at(program.output_names[i]), outputs[i]);
+    }
+  }
+  std::cout << "whole models: " << models.size() << " compute what other engines do\n";
+}
+
+TEST_CASE("the examples run with drawn weights") {
+  using Dims = std::map<std::string, std::int64_t>;
+  const Dims image = {{"batch", 1}};
+  const Dims text = {{"batch", 1}, {"sequence", 8}};
+  const std::map<std::string, Dims> examples = {{"tiny_cnn", image},
+                                                {"resnet50", image},
+                                                {"inception_v3", image},
+                                                {"bert_base", text},
+                                                {"gpt2", text}};
+  for (const auto& [name, dims] : examples) {
+    CAPTURE(name);
+    CpuModel model(source_path("examples/models/" + name + ".onnx"), dims);
+    model.draw_weights(7);
+    const Program& program = model.program();
+    std::vector<Value> inputs;
+    for (const OpId op : program.inputs) {
+      const TensorId tensor = program.graph->outputs(op).front();
+      const auto shape = program.graph->shape(tensor);
+      inputs.push_back({at::ones(at::IntArrayRef(shape.data(), shape.size()),
+                                 runtime::scalar_type(program.graph->dtype(tensor))),
+                        nullptr});
+    }
+    const std::vector<Value> outputs = model.run(inputs);
+    REQUIRE(!outputs.empty());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto shape = program.graph->shape(program.outputs[i]);
+      CHECK(outputs[i].tensor.sizes() == at::IntArrayRef(shape.data(), shape.size()));
+      CHECK(at::isfinite(outputs[i].tensor).all().item<bool>());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::test

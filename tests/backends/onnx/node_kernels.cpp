@@ -1,0 +1,165 @@
+// ONNX's own tests of its ops (Debian: libonnx-testdata) against the kernels.
+#include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "backends/onnx/values.h"
+#include "berth/error.h"
+#include "runtime/onnx/kernels.h"
+
+namespace berth::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kData = "/usr/share/libonnx-testdata/data";
+
+// Op types of these tests without a kernel. One that gets a kernel must leave the list; one that
+// loses it, or a new one, fails the test.
+const std::set<std::string> kUnsupportedOps = {
+};
+
+// Tests that ask a supported op for what its kernel refuses, with the reason.
+const std::map<std::string, std::string> kUnsupportedTests = {
+};
+
+// What is drawn is not what NumPy once drew: shapes and types are compared.
+const std::set<std::string> kRandomTests = {
+};
+
+onnx::ModelProto read_model(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  onnx::ModelProto model;
+  REQUIRE_MESSAGE(model.ParseFromIstream(&in), file);
+  return model;
+}
+
+void collect_ops(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                 std::set<std::string>& ops) {
+  for (const auto& node : nodes) {
+    const std::string& domain = node.domain();
+    ops.insert(domain.empty() || domain == "ai.onnx" ? node.op_type()
+                                                     : domain + "." + node.op_type());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_ops(attribute.g().node(), ops);
+    }
+  }
+}
+
+struct Tally {
+  int passed = 0;
+  int total = 0;
+  std::map<std::string, int> lacking;  // op types, and how many tests each holds back
+  std::set<std::string> refused;       // tests
+  std::set<std::string> disputed;      // tests
+  std::vector<std::string> failures;
+};
+
+std::vector<runtime::Value> read_inputs(const CpuModel& model, const onnx::GraphProto& graph,
+                                        const fs::path& set) {
+  std::map<std::string, runtime::Value> by_name;
+  for (int i = 0; i < graph.input_size(); ++i) {
+    const fs::path file = set / ("input_" + std::to_string(i) + ".pb");
+    if (fs::exists(file)) by_name[graph.input(i).name()] = read_value(file, graph.input(i).type());
+  }
+  std::vector<runtime::Value> inputs;
+  for (const std::string& name : model.program().input_names) inputs.push_back(by_name[name]);
+  return inputs;
+}
+
+// Empty = passed.
+std::string failure_of(const fs::path& folder, const onnx::GraphProto& graph) {
+  const CpuModel model(folder / "model.onnx");
+  for (int set = 0;; ++set) {
+    const fs::path data = folder / ("test_data_set_" + std::to_string(set));
+    if (!fs::exists(data)) return {};
+    const auto outputs = model.run(read_inputs(model, graph, data));
+    const bool is_random = kRandomTests.contains(folder.filename().string());
+    for (int i = 0; i < graph.output_size(); ++i) {
+      const fs::path file = data / ("output_" + std::to_string(i) + ".pb");
+      if (!fs::exists(file)) continue;
+      const auto& names = model.program().output_names;
+      const auto at = std::find(names.begin(), names.end(), graph.output(i).name());
+      if (at == names.end()) return "output " + graph.output(i).name() + " is not computed";
+      const std::string differs =
+          difference(read_value(file, graph.output(i).type()),
+                     outputs.at(static_cast<std::size_t>(at - names.begin())), {}, is_random);
+      if (!differs.empty()) return "output " + graph.output(i).name() + ": " + differs;
+    }
+  }
+}
+
+void run_test(const fs::path& folder, Tally& tally) {
+  const onnx::ModelProto proto = read_model(folder / "model.onnx");
+  ++tally.total;
+  std::set<std::string> ops;
+  collect_ops(proto.graph().node(), ops);
+  for (const auto& function : proto.functions()) collect_ops(function.node(), ops);
+  std::vector<std::string> lacking;
+  for (const std::string& op : ops) {
+    if (runtime::onnx_kernels().find(op) == nullptr) lacking.push_back(op);
+  }
+  for (const std::string& op : lacking) ++tally.lacking[op];
+  if (!lacking.empty()) return;
+  const std::string name = folder.filename().string();
+  try {
+    const std::string failure = failure_of(folder, proto.graph());
+    if (failure.empty()) {
+      ++tally.passed;
+    } else if (kDisputedTests.contains(name)) {
+      tally.disputed.insert(name);
+    } else {
+      tally.failures.push_back(name + ": " + failure);
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported && kUnsupportedTests.contains(name)) {
+      tally.refused.insert(name);
+    } else {
+      tally.failures.push_back(name + ": " + error.what());
+    }
+  } catch (const std::exception& error) {
+    tally.failures.push_back(name + ": " + error.what());
+  }
+}
+
+TEST_CASE("ONNX's own tests of its ops") {
+  if (!fs::exists(kData)) {
+    MESSAGE("skipped: ONNX's test data is not installed (Debian: libonnx-testdata)");
+    return;
+  }
+  Tally tally;
+  for (const char* const kind : {"node", "simple", "pytorch-operator", "pytorch-converted"}) {
+    std::vector<fs::path> folders;
+    for (const auto& entry : fs::directory_iterator(kData / kind)) {
+      if (fs::exists(entry.path() / "model.onnx")) folders.push_back(entry.path());
+    }
+    std::sort(folders.begin(), folders.end());
+    for (const fs::path& folder : folders) run_test(folder, tally);
+  }
+  std::cout << "ONNX op tests: " << tally.passed << " of " << tally.total << " pass\n";
+  for (const auto& [op, count] : tally.lacking) {
+    std::cout << "  no kernel: " << op << " (" << count << " tests)\n";
+    CHECK_MESSAGE(kUnsupportedOps.contains(op), op);
+  }
+  for (const std::string& op : kUnsupportedOps) CHECK_MESSAGE(tally.lacking.contains(op), op);
+  for (const auto& [name, reason] : kUnsupportedTests) {
+    std::cout << "  refused: " << name << " (" << reason << ")\n";
+    CHECK_MESSAGE(tally.refused.contains(name), name);
+  }
+  for (const auto& [name, reason] : kDisputedTests) {
+    std::cout << "  disputed: " << name << " (" << reason << ")\n";
+    CHECK_MESSAGE(tally.disputed.contains(name), name);
+  }
+  for (const std::string& failure : tally.failures) {
+    CAPTURE(failure);
+    CHECK_MESSAGE(false, failure);
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
