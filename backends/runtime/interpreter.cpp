@@ -2,6 +2,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <new>
 #include <string>
 #include <unordered_map>
 
@@ -54,6 +55,11 @@ std::string named(const Instruction& instruction) {
   return "op '" + instruction.name + "' (" + instruction.type + ")";
 }
 
+Error failure(ErrorCode code, const Instruction& instruction, std::span<const Value> inputs,
+              const std::string& what) {
+  return {code, named(instruction) + " with " + describe(inputs) + ": " + what};
+}
+
 Value on_device(const TensorContent& content, at::Device device) {
   Value value;
   if (content.dtype == DType::string) {
@@ -79,8 +85,9 @@ Kernel make_kernel(const Program& program, const Instruction& instruction,
   const KernelMaker maker = registry.find(instruction.type);
   if (maker == nullptr) {
     throw Error(ErrorCode::unsupported,
-                named(instruction) + ": there is no kernel for this type; it can be placed and "
-                                     "simulated, not executed");
+                named(instruction) +
+                    ": there is no kernel for this type; it can be placed and "
+                    "simulated, not executed");
   }
   try {
     return maker(KernelRequest{program, instruction, registry});
@@ -190,12 +197,14 @@ void Sequence::run_step(const Step& step, KernelContext& context,
     step.kernel(context, inputs, outputs);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
-    throw Error(error.code(), named(*step.instruction) + " with " + describe(inputs) + ": " +
-                                  error.what());
+    throw failure(error.code(), *step.instruction, inputs, error.what());
   } catch (const c10::Error& error) {
-    throw Error(ErrorCode::invalid_argument, named(*step.instruction) + " with " +
-                                                 describe(inputs) + ": " +
-                                                 error.what_without_backtrace());
+    throw failure(ErrorCode::invalid_argument, *step.instruction, inputs,
+                  error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw failure(ErrorCode::invalid_argument, *step.instruction, inputs, error.what());
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Slot slot = step.outputs[i];

@@ -33,8 +33,8 @@ class Sequence {
   /// what its owner's kernel was given; for a program, its parameters by tensor id. The outputs by
   /// position in Body::outputs or Program::outputs; moved to nobody's device but the context's.
   ///
-  /// Throws what a kernel throws, with the op and the shapes of its inputs in front; Error(cancelled)
-  /// where the context says stop.
+  /// Throws what a kernel throws, with the op and the shapes of its inputs in front;
+  /// Error(cancelled) where the context says stop.
   [[nodiscard]] std::vector<Value> run(KernelContext& context, std::span<const Value> inputs,
                                        std::span<const Value> outer) const;
 

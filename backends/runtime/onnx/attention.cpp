@@ -73,14 +73,14 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
   const std::int64_t keys = k.size(2);
   if (mask.defined()) {
     // A mask of [batch, 1, longest, longest] covers more than this step.
-    Tensor added = mask_scores(mask, q.size(0), mask.dim() == 4 ? mask.size(3) : keys,
-                               options.filter);
+    Tensor added =
+        mask_scores(mask, q.size(0), mask.dim() == 4 ? mask.size(3) : keys, options.filter);
     if (mask.dim() == 4) added = added.narrow(2, keys - queries, queries).narrow(3, 0, keys);
     scores = at::add(scores, added.to(scores.scalar_type()));
   }
   if (options.causal) {
-    const Tensor seen = at::tril(at::ones({queries, keys}, scores.options().dtype(at::kBool)),
-                                 keys - queries);
+    const Tensor seen =
+        at::tril(at::ones({queries, keys}, scores.options().dtype(at::kBool)), keys - queries);
     scores = at::masked_fill(scores, at::logical_not(seen), std::numeric_limits<float>::lowest());
   }
   return merge_heads(at::matmul(at::softmax(scores, -1), v));
@@ -183,17 +183,17 @@ Kernel make_embed_layer_norm(const KernelRequest& request) {
     const std::int64_t length = words.size(1);
     const Tensor positions =
         has(in, 8) ? tensor_at(in, 8).to(at::kLong) : at::arange(length, words.options());
-    Tensor sum = at::add(at::embedding(tensor_at(in, 2), words),
-                         at::embedding(tensor_at(in, 3), positions));
+    Tensor sum =
+        at::add(at::embedding(tensor_at(in, 2), words), at::embedding(tensor_at(in, 3), positions));
     if (has(in, 1) && has(in, 4)) {
       sum = at::add(sum, at::embedding(tensor_at(in, 4), tensor_at(in, 1).to(at::kLong)));
     }
-    out[0].tensor = at::layer_norm(sum, {sum.size(-1)}, tensor_at(in, 5), tensor_at(in, 6), epsilon);
+    out[0].tensor =
+        at::layer_norm(sum, {sum.size(-1)}, tensor_at(in, 5), tensor_at(in, 6), epsilon);
     if (out.size() > 1) {
       const Tensor mask = optional_at(in, 7);
-      out[1].tensor = mask.defined()
-                          ? at::sum(at::ne(mask, 0), at::IntArrayRef{1}, false, at::kInt)
-                          : at::zeros({words.size(0)}, words.options().dtype(at::kInt));
+      out[1].tensor = mask.defined() ? at::sum(at::ne(mask, 0), at::IntArrayRef{1}, false, at::kInt)
+                                     : at::zeros({words.size(0)}, words.options().dtype(at::kInt));
     }
     if (out.size() > 2) out[2].tensor = sum;
   });

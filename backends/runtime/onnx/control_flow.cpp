@@ -1,5 +1,6 @@
 // Ops that run bodies: If, Loop, Scan.
 #include <ATen/Functions.h>
+
 #include <limits>
 
 #include "berth/error.h"
@@ -15,8 +16,7 @@ using SequencePtr = std::shared_ptr<const Sequence>;
 
 // What a body's sequence refers to must outlive the kernel: the program does.
 SequencePtr sequence_of(const KernelRequest& request, std::string_view attribute) {
-  const auto* const body =
-      request.instruction.attribute<std::shared_ptr<const Body>>(attribute);
+  const auto* const body = request.instruction.attribute<std::shared_ptr<const Body>>(attribute);
   if (body == nullptr) {
     throw Error(ErrorCode::unsupported, "it has no body '" + std::string(attribute) + "'");
   }
@@ -82,12 +82,12 @@ Tensor empty_like_output(const KernelRequest& request, std::size_t output) {
 
 struct Loop {
   SequencePtr body;
-  std::size_t states = 0;      // carried from one iteration to the next
-  std::vector<Tensor> empty;   // scan outputs of no iterations
+  std::size_t states = 0;     // carried from one iteration to the next
+  std::vector<Tensor> empty;  // scan outputs of no iterations
 
   void operator()(KernelContext& context, Inputs in, Outputs out) const {
-    const std::int64_t trips = has(in, 0) ? ints_of(tensor_at(in, 0)).at(0)
-                                          : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t trips =
+        has(in, 0) ? ints_of(tensor_at(in, 0)).at(0) : std::numeric_limits<std::int64_t>::max();
     bool go_on = !has(in, 1) || is_true(tensor_at(in, 1));
     std::vector<Value> given(states + 2);
     for (std::size_t i = 0; i < states; ++i) given[i + 2] = in[i + 2];
@@ -234,9 +234,9 @@ Kernel make_scan(const KernelRequest& request) {
     };
   }
   return [scan, count](KernelContext& context, Inputs in, Outputs out) {
-    move_results(scan.run(context, {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count)},
-                          in),
-                 0, out);
+    move_results(
+        scan.run(context, {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count)}, in), 0,
+        out);
   };
 }
 

@@ -26,9 +26,9 @@ Kernel make_conv(const KernelRequest& request) {
       x = at::constant_pad_nd(x, as_paddings(windows.before, windows.after));
       padding.assign(padding.size(), 0);
     }
-    out[0].tensor = at::convolution(x, weight, optional_at(in, 2), windows.strides, padding,
-                                    windows.dilations, /*transposed=*/false,
-                                    Ints(padding.size(), 0), groups);
+    out[0].tensor =
+        at::convolution(x, weight, optional_at(in, 2), windows.strides, padding, windows.dilations,
+                        /*transposed=*/false, Ints(padding.size(), 0), groups);
   });
 }
 
@@ -46,29 +46,28 @@ struct Cut {
   Ints before, after;
 };
 
-Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape,
-           const Ints& output_padding, const Windows& windows, at::IntArrayRef spatial) {
+Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape, const Ints& output_padding,
+           const Windows& windows, at::IntArrayRef spatial) {
   using AutoPad = WindowAttributes::AutoPad;
   Cut cut;
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     const std::int64_t full = (spatial[i] - 1) * windows.strides[i] +
                               (windows.kernel[i] - 1) * windows.dilations[i] + 1 +
                               output_padding[i];
-    const bool same = attributes.auto_pad == AutoPad::same_upper ||
-                      attributes.auto_pad == AutoPad::same_lower;
+    const bool same =
+        attributes.auto_pad == AutoPad::same_upper || attributes.auto_pad == AutoPad::same_lower;
     if (stated_shape.empty() && !same) {
       cut.before.push_back(windows.before[i]);
       cut.after.push_back(windows.after[i] - output_padding[i]);
       continue;
     }
     // The last spatial dimensions, whether or not batch and channels are stated as well.
-    const std::int64_t wanted =
-        stated_shape.empty() ? spatial[i] * windows.strides[i]
-                             : stated_shape[stated_shape.size() - spatial.size() + i];
+    const std::int64_t wanted = stated_shape.empty()
+                                    ? spatial[i] * windows.strides[i]
+                                    : stated_shape[stated_shape.size() - spatial.size() + i];
     const std::int64_t total = full - wanted;
     const std::int64_t less = total / 2;
-    const std::int64_t before =
-        attributes.auto_pad == AutoPad::same_upper ? less : total - less;
+    const std::int64_t before = attributes.auto_pad == AutoPad::same_upper ? less : total - less;
     cut.before.push_back(before);
     cut.after.push_back(total - before - output_padding[i]);
   }
@@ -94,9 +93,9 @@ Kernel make_conv_transpose(const KernelRequest& request) {
       throw Error(ErrorCode::invalid_argument, "its output_shape has too few dimensions");
     }
     const Cut cut = cut_of(attributes, stated_shape, added, windows, spatial);
-    const bool plain_cut = cut.before == cut.after &&
-                           std::all_of(cut.before.begin(), cut.before.end(),
-                                       [](std::int64_t c) { return c >= 0; });
+    const bool plain_cut =
+        cut.before == cut.after &&
+        std::all_of(cut.before.begin(), cut.before.end(), [](std::int64_t c) { return c >= 0; });
     const Ints none(rank, 0);
     Tensor y = at::convolution(x, weight, plain_cut ? bias : Tensor(), windows.strides,
                                plain_cut ? cut.before : none, windows.dilations,

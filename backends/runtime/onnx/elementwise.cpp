@@ -40,10 +40,8 @@ Kernel make_thresholded_relu(const KernelRequest& request) {
 }
 
 Kernel make_selu(const KernelRequest& request) {
-  const double alpha =
-      float_attribute(request.instruction, "alpha", 1.67326319217681884765625);
-  const double gamma =
-      float_attribute(request.instruction, "gamma", 1.05070102214813232421875);
+  const double alpha = float_attribute(request.instruction, "alpha", 1.67326319217681884765625);
+  const double gamma = float_attribute(request.instruction, "gamma", 1.05070102214813232421875);
   return widened([alpha, gamma](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::elu(tensor_at(in, 0), alpha, gamma);
   });
@@ -206,10 +204,11 @@ Kernel make_aligned(const KernelRequest& request) {
 template <auto function>
 Kernel make_variadic(const KernelRequest& request) {
   return wrapped(request, widened([](KernelContext&, Inputs in, Outputs out) {
-    Tensor result = tensor_at(in, 0);
-    for (std::size_t i = 1; i < in.size(); ++i) result = function(result, tensor_at(in, i));
-    out[0].tensor = result;
-  }));
+                   Tensor result = tensor_at(in, 0);
+                   for (std::size_t i = 1; i < in.size(); ++i)
+                     result = function(result, tensor_at(in, i));
+                   out[0].tensor = result;
+                 }));
 }
 
 Kernel make_mean(const KernelRequest& /*request*/) {
@@ -295,8 +294,7 @@ constexpr KernelRow kRows[] = {
     {"Sin", BERTH_UNARY(at::sin)},
     {"Sinh", BERTH_UNARY(at::sinh)},
     {"Softplus", make_unary<[](const Tensor& x) { return at::softplus(x); }>},
-    {"Softsign",
-     make_unary<[](const Tensor& x) { return at::div(x, at::add(at::abs(x), 1)); }>},
+    {"Softsign", make_unary<[](const Tensor& x) { return at::div(x, at::add(at::abs(x), 1)); }>},
     {"Sqrt", BERTH_UNARY(at::sqrt)},
     {"Sub", make_aligned<make_binary<kSub>>},
     {"Sum", make_variadic<kAdd>},

@@ -17,10 +17,10 @@ Kernel make_grid_sample(const KernelRequest& request) {
   const std::string mode = text_attribute(op, "mode", op.version < 20 ? "bilinear" : "linear");
   const std::string padding = text_attribute(op, "padding_mode", "zeros");
   const bool align = int_attribute(op, "align_corners", 0) != 0;
-  const std::int64_t interpolation = mode == "nearest"                           ? 1
-                                     : mode == "bicubic" || mode == "cubic"      ? 2
+  const std::int64_t interpolation = mode == "nearest"                        ? 1
+                                     : mode == "bicubic" || mode == "cubic"   ? 2
                                      : mode == "bilinear" || mode == "linear" ? 0
-                                                                                 : -1;
+                                                                              : -1;
   const std::int64_t outside = padding == "zeros"        ? 0
                                : padding == "border"     ? 1
                                : padding == "reflection" ? 2
@@ -99,8 +99,7 @@ Tensor sample(const Tensor& x, std::int64_t axis, const Samples& samples) {
   shape[static_cast<std::size_t>(axis)] = -1;
   const Tensor low = at::index_select(x, axis, samples.low);
   const Tensor high = at::index_select(x, axis, samples.high);
-  return at::mul(at::lerp(low, high, samples.share.reshape(shape)),
-                 samples.inside.reshape(shape));
+  return at::mul(at::lerp(low, high, samples.share.reshape(shape)), samples.inside.reshape(shape));
 }
 
 // `roi`: x1, y1, x2, y2.
@@ -121,9 +120,9 @@ Tensor align_roi(const Tensor& image, const double* roi, const RoiOptions& optio
   };
   const std::int64_t rows = per_bin(bin_height), columns = per_bin(bin_width);
   const Tensor sampled =
-      sample(sample(image, 1,
-                    samples_of(top, bin_height, options.height, rows, image.size(1), image)),
-             2, samples_of(left, bin_width, options.width, columns, image.size(2), image))
+      sample(
+          sample(image, 1, samples_of(top, bin_height, options.height, rows, image.size(1), image)),
+          2, samples_of(left, bin_width, options.width, columns, image.size(2), image))
           .reshape({image.size(0), options.height, rows, options.width, columns});
   return options.is_max ? at::amax(sampled, {2, 4}) : at::mean(sampled, {2, 4});
 }
@@ -163,8 +162,8 @@ struct Box {
 
 Box box_at(const double* numbers, bool by_centre) {
   if (by_centre) {  // x, y, width, height
-    return {numbers[1] - numbers[3] / 2, numbers[0] - numbers[2] / 2,
-            numbers[1] + numbers[3] / 2, numbers[0] + numbers[2] / 2};
+    return {numbers[1] - numbers[3] / 2, numbers[0] - numbers[2] / 2, numbers[1] + numbers[3] / 2,
+            numbers[0] + numbers[2] / 2};
   }
   return {std::min(numbers[0], numbers[2]), std::min(numbers[1], numbers[3]),
           std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};

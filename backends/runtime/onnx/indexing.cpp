@@ -61,8 +61,7 @@ Kernel make_gather_nd(const KernelRequest& request) {
     for (std::int64_t i = 0; i < batches; ++i) {
       Ints shape(static_cast<std::size_t>(index.dim() - 1), 1);
       shape[static_cast<std::size_t>(i)] = x.size(i);
-      indices.emplace_back(
-          at::arange(x.size(i), x.options().dtype(at::kLong)).reshape(shape));
+      indices.emplace_back(at::arange(x.size(i), x.options().dtype(at::kLong)).reshape(shape));
     }
     for (auto& position : positions(x, index, batches)) indices.push_back(std::move(position));
     out[0].tensor = at::index(x, as_list(std::move(indices)));

@@ -17,7 +17,7 @@ Kernel make_reshape(const KernelRequest& request) {
   const bool zero_is_zero = int_attribute(request.instruction, "allowzero", 0) != 0;
   return [shape_operand, zero_is_zero](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    Ints shape = shape_operand.get(in).value();
+    Ints shape = shape_operand.need(in);
     for (std::size_t i = 0; i < shape.size() && !zero_is_zero; ++i) {
       if (shape[i] == 0 && static_cast<std::int64_t>(i) < x.dim()) shape[i] = x.size(i);
     }
@@ -81,7 +81,7 @@ Kernel make_unsqueeze(const KernelRequest& request) {
   const IntsOperand axes_operand(request, "axes", 1);
   return [axes_operand](KernelContext&, Inputs in, Outputs out) {
     Tensor y = tensor_at(in, 0);
-    Ints axes = axes_operand.get(in).value();
+    Ints axes = axes_operand.need(in);
     const std::int64_t rank = y.dim() + static_cast<std::int64_t>(axes.size());
     for (std::int64_t& axis : axes) axis = normal_axis(axis, rank);
     std::sort(axes.begin(), axes.end());
@@ -125,10 +125,9 @@ Kernel make_split(const KernelRequest& request) {
     const std::int64_t part = (length + count - 1) / count;
     const auto stated = split_operand.get(in);
     if (stated && stated->size() != out.size()) {
-      throw Error(ErrorCode::invalid_argument, "it splits into " +
-                                                   std::to_string(stated->size()) +
-                                                   " parts and has " +
-                                                   std::to_string(out.size()) + " outputs");
+      throw Error(ErrorCode::invalid_argument, "it splits into " + std::to_string(stated->size()) +
+                                                   " parts and has " + std::to_string(out.size()) +
+                                                   " outputs");
     }
     std::int64_t from = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -147,8 +146,8 @@ Kernel make_slice(const KernelRequest& request) {
   const IntsOperand steps_operand(request, "", 4);
   return [=](KernelContext&, Inputs in, Outputs out) {
     Tensor y = tensor_at(in, 0);
-    const Ints starts = starts_operand.get(in).value();
-    const Ints ends = ends_operand.get(in).value();
+    const Ints starts = starts_operand.need(in);
+    const Ints ends = ends_operand.need(in);
     const auto axes = axes_operand.get(in);
     const auto steps = steps_operand.get(in);
     for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -164,7 +163,7 @@ Kernel make_expand(const KernelRequest& request) {
   const IntsOperand shape_operand(request, "", 1);
   return [shape_operand](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    Ints shape = shape_operand.get(in).value();
+    Ints shape = shape_operand.need(in);
     // Both ways: a 1 in the shape keeps the dimension of x.
     while (static_cast<std::int64_t>(shape.size()) < x.dim()) shape.insert(shape.begin(), 1);
     const std::size_t ahead = shape.size() - static_cast<std::size_t>(x.dim());
@@ -180,7 +179,7 @@ Kernel make_tile(const KernelRequest& request) {
   const bool is_old = request.instruction.version < 6;  // tiles along one axis
   return [repeats_operand, is_old](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    Ints repeats = repeats_operand.get(in).value();
+    Ints repeats = repeats_operand.need(in);
     if (is_old) {
       const std::int64_t axis = normal_axis(ints_of(tensor_at(in, 2)).at(0), x.dim());
       Ints all(static_cast<std::size_t>(x.dim()), 1);
@@ -229,8 +228,8 @@ Tensor pad(const Tensor& x, const Ints& axes, const Ints& pads, const std::strin
       added[at] = before;
       added[at + 1] = after;
     } else if (before + after > 0) {
-      y = at::index_select(
-          y, axis, source_of_padding(y.size(axis), before, after, mode, y.device()));
+      y = at::index_select(y, axis,
+                           source_of_padding(y.size(axis), before, after, mode, y.device()));
     }
   }
   return mode == "constant" ? at::constant_pad_nd(y, added, value) : y;
@@ -252,8 +251,7 @@ Kernel make_pad(const KernelRequest& request) {
     std::iota(all.begin(), all.end(), 0);
     at::Scalar value = stated;
     if (has(in, 2)) value = tensor_at(in, 2).item();
-    out[0].tensor =
-        pad(x, axes_operand.get(in).value_or(all), pads_operand.get(in).value(), mode, value);
+    out[0].tensor = pad(x, axes_operand.get(in).value_or(all), pads_operand.need(in), mode, value);
   };
 }
 
@@ -266,9 +264,9 @@ Kernel make_depth_to_space(const KernelRequest& request) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t n = x.size(0), c = x.size(1) / (block * block);
     const std::int64_t h = x.size(2), w = x.size(3);
-    const Tensor parts = depth_first
-                             ? at::reshape(x, {n, block, block, c, h, w}).permute({0, 3, 4, 1, 5, 2})
-                             : at::reshape(x, {n, c, block, block, h, w}).permute({0, 1, 4, 2, 5, 3});
+    const Tensor parts =
+        depth_first ? at::reshape(x, {n, block, block, c, h, w}).permute({0, 3, 4, 1, 5, 2})
+                    : at::reshape(x, {n, c, block, block, h, w}).permute({0, 1, 4, 2, 5, 3});
     out[0].tensor = at::reshape(parts, {n, c, h * block, w * block});
   };
 }
@@ -294,8 +292,7 @@ Kernel make_reverse_sequence(const KernelRequest& request) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       const Tensor row = at::narrow(x, batch_axis, static_cast<std::int64_t>(i), 1);
       const Tensor head = at::narrow(row, time_axis, 0, lengths[i]);
-      const Tensor tail =
-          at::narrow(row, time_axis, lengths[i], row.size(time_axis) - lengths[i]);
+      const Tensor tail = at::narrow(row, time_axis, lengths[i], row.size(time_axis) - lengths[i]);
       rows.push_back(at::cat({at::flip(head, time_axis), tail}, time_axis));
     }
     out[0].tensor = at::cat(rows, batch_axis);

@@ -60,8 +60,8 @@ Kernel make_internal_cross_entropy(const KernelRequest& request) {
   const LossOptions options(request.instruction);
   return widened([options](KernelContext&, Inputs in, Outputs out) {
     const Tensor log_chances = at::log_softmax(tensor_at(in, 0), 1);
-    out[0].tensor = nll(log_chances, tensor_at(in, 1), optional_at(in, 2),
-                        with_ignored(options, in));
+    out[0].tensor =
+        nll(log_chances, tensor_at(in, 1), optional_at(in, 2), with_ignored(options, in));
     if (out.size() > 1) out[1].tensor = log_chances;
   });
 }
@@ -78,8 +78,8 @@ Kernel make_internal_cross_entropy_grad(const KernelRequest& request) {
     const Tensor safe = at::where(counted, labels, at::zeros_like(labels));
     Tensor weight = counted.to(log_chances.scalar_type());
     if (has(in, 3)) {
-      weight = at::mul(weight, at::index_select(tensor_at(in, 3), 0, safe.reshape({-1}))
-                                   .reshape(safe.sizes()));
+      weight = at::mul(
+          weight, at::index_select(tensor_at(in, 3), 0, safe.reshape({-1})).reshape(safe.sizes()));
     }
     if (options.reduction == at::Reduction::Mean) weight = at::div(weight, at::sum(weight));
     const Tensor hot = at::scatter(at::zeros_like(log_chances), 1, safe.unsqueeze(1), 1);

@@ -100,10 +100,9 @@ Kernel make_batch_norm(const KernelRequest& request) {
 Kernel make_instance_norm(const KernelRequest& request) {
   const double epsilon = float_attribute(request.instruction, "epsilon", 1e-5);
   return widened([epsilon](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor =
-        at::instance_norm(tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2), {}, {},
-                          /*use_input_stats=*/true, /*momentum=*/0, epsilon,
-                          /*cudnn_enabled=*/true);
+    out[0].tensor = at::instance_norm(tensor_at(in, 0), tensor_at(in, 1), tensor_at(in, 2), {}, {},
+                                      /*use_input_stats=*/true, /*momentum=*/0, epsilon,
+                                      /*cudnn_enabled=*/true);
   });
 }
 
@@ -131,8 +130,8 @@ Kernel make_layer_norm(const KernelRequest& request) {
     const at::IntArrayRef shape =
         x.sizes().slice(static_cast<std::size_t>(normal_axis(axis, x.dim())));
     const auto whole = [&](const Tensor& t) { return t.defined() ? t.expand(shape) : t; };
-    const auto [y, mean, inverse] = at::native_layer_norm(
-        x, shape, whole(tensor_at(in, 1)), whole(optional_at(in, 2)), epsilon);
+    const auto [y, mean, inverse] = at::native_layer_norm(x, shape, whole(tensor_at(in, 1)),
+                                                          whole(optional_at(in, 2)), epsilon);
     out[0].tensor = y;
     if (out.size() > 1) out[1].tensor = mean;
     if (out.size() > 2) out[2].tensor = inverse;

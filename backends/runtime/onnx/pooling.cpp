@@ -101,8 +101,8 @@ Kernel make_max_pool(const KernelRequest& request) {
              : at::max_pool3d_with_indices(padded, w.kernel, w.strides, pads, w.dilations);
     out[0].tensor = plane.back(y).to(type);
     const Ints before = is_plain ? Ints(w.before.size(), 0) : w.before;
-    out[1].tensor = plane.back(
-        input_indices(indices, plane.x, padded.sizes().slice(2), before, column_major));
+    out[1].tensor =
+        plane.back(input_indices(indices, plane.x, padded.sizes().slice(2), before, column_major));
   });
 }
 
@@ -161,8 +161,8 @@ Kernel make_lp_pool(const KernelRequest& request) {
   const double p = static_cast<double>(int_attribute(request.instruction, "p", 2));
   return widened([attributes, p](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const Plane plane = plane_of(
-        at::pow(at::abs(x), p), windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
+    const Plane plane = plane_of(at::pow(at::abs(x), p),
+                                 windows_over(attributes, attributes.kernel, x.sizes().slice(2)));
     out[0].tensor = at::pow(plane.back(padded_sums(plane.x, plane.windows)), 1 / p);
   });
 }

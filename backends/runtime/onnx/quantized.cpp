@@ -137,8 +137,7 @@ Kernel make_qlinear_matmul(const KernelRequest& request) {
                                       centred(tensor_at(in, 3), tensor_at(in, 5)));
     const Tensor scale =
         at::mul(per_row(tensor_at(in, 1)).to(at::kDouble), tensor_at(in, 4).to(at::kDouble));
-    out[0].tensor =
-        quantize(at::mul(product, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
+    out[0].tensor = quantize(at::mul(product, scale), tensor_at(in, 6), tensor_at(in, 7), dtype);
   };
 }
 

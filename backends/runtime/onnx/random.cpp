@@ -59,8 +59,7 @@ Kernel make_random(const KernelRequest& request) {
   const at::ScalarType type = type_of(op, at::kFloat);
   const Ints shape = ints_attribute(op, "shape").value_or(Ints{});
   return [=](KernelContext& context, Inputs, Outputs out) {
-    out[0].tensor =
-        distribution.draw(shape, stream.generator(context)).to(type).to(context.device);
+    out[0].tensor = distribution.draw(shape, stream.generator(context)).to(type).to(context.device);
   };
 }
 
@@ -97,8 +96,7 @@ Kernel make_multinomial(const KernelRequest& request) {
   const at::ScalarType type = type_of(request.instruction, at::kInt);
   return [=](KernelContext& context, Inputs in, Outputs out) {
     const Tensor chances = at::softmax(tensor_at(in, 0).to(at::kCPU, at::kFloat), 1);
-    out[0].tensor = at::multinomial(chances, count, /*replacement=*/true,
-                                    stream.generator(context))
+    out[0].tensor = at::multinomial(chances, count, /*replacement=*/true, stream.generator(context))
                         .to(type)
                         .to(context.device);
   };

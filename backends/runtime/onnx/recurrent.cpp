@@ -36,9 +36,9 @@ struct DefaultParameters {
   double beta;
 };
 constexpr DefaultParameters kActivations[] = {
-    {"Affine", 1, 0},      {"Elu", 1, 0},     {"HardSigmoid", 0.2, 0.5}, {"LeakyRelu", 0.01, 0},
-    {"Relu", 0, 0},        {"ScaledTanh", 1, 1}, {"Sigmoid", 0, 0},      {"Softplus", 0, 0},
-    {"Softsign", 0, 0},    {"Tanh", 0, 0},    {"ThresholdedRelu", 1, 0}};
+    {"Affine", 1, 0},   {"Elu", 1, 0},        {"HardSigmoid", 0.2, 0.5}, {"LeakyRelu", 0.01, 0},
+    {"Relu", 0, 0},     {"ScaledTanh", 1, 1}, {"Sigmoid", 0, 0},         {"Softplus", 0, 0},
+    {"Softsign", 0, 0}, {"Tanh", 0, 0},       {"ThresholdedRelu", 1, 0}};
 
 const DefaultParameters& defaults_of(const std::string& name) {
   for (const DefaultParameters& known : kActivations) {
@@ -60,7 +60,8 @@ std::vector<Activation> activations_of(const Instruction& op, std::vector<std::s
   std::vector<Activation> made;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const DefaultParameters& standard = defaults_of(names[i]);
-    made.push_back({names[i], alphas != nullptr && i < alphas->size() ? (*alphas)[i] : standard.alpha,
+    made.push_back({names[i],
+                    alphas != nullptr && i < alphas->size() ? (*alphas)[i] : standard.alpha,
                     betas != nullptr && i < betas->size() ? (*betas)[i] : standard.beta});
   }
   return made;
@@ -204,11 +205,10 @@ struct Recurrent {
     std::vector<DirectionResult> results;
     const std::int64_t directions = (forward ? 1 : 0) + (backward ? 1 : 0);
     for (std::int64_t d = 0; d < directions; ++d) {
-      results.push_back(run_direction(cell, x, lengths, backward && (d == 1 || !forward),
-                                      start(in, d, x, sized), weights(in, d),
-                                      &activations[static_cast<std::size_t>(d) *
-                                                   activations_per_direction],
-                                      sized));
+      results.push_back(run_direction(
+          cell, x, lengths, backward && (d == 1 || !forward), start(in, d, x, sized),
+          weights(in, d), &activations[static_cast<std::size_t>(d) * activations_per_direction],
+          sized));
     }
     write(results, out);
   }

@@ -102,7 +102,7 @@ Kernel make_cumsum(const KernelRequest& request) {
   const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
   return widened([axis_operand, exclusive, reverse](KernelContext&, Inputs in, Outputs out) {
     const Tensor& given = tensor_at(in, 0);
-    const std::int64_t axis = normal_axis(axis_operand.get(in).value().at(0), given.dim());
+    const std::int64_t axis = normal_axis(axis_operand.need_one(in), given.dim());
     const Tensor x = reverse ? at::flip(given, axis) : given;
     Tensor sums = at::cumsum(x, axis, x.scalar_type());
     if (exclusive) sums = at::sub(sums, x);
@@ -120,7 +120,7 @@ Kernel make_top_k(const KernelRequest& request) {
   // Whether the result must be sorted does not matter: sorted is one of the orders allowed.
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
-    const std::int64_t k = stated >= 0 ? stated : k_operand.get(in).value().at(0);
+    const std::int64_t k = stated >= 0 ? stated : k_operand.need_one(in);
     const std::int64_t at_axis = normal_axis(axis, x.dim());
     // Among equals the one at the smaller index comes first, which at::topk does not promise.
     const auto [values, order] = at::sort(x, /*stable=*/true, at_axis, max);

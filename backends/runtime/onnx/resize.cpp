@@ -25,8 +25,8 @@ struct ResizeOptions {
         // Before opset 11 an op had no choice.
         coordinates(text_attribute(op, "coordinate_transformation_mode",
                                    op.version < 11 ? "asymmetric" : "half_pixel")),
-        nearest(text_attribute(op, "nearest_mode",
-                               op.version < 11 ? "floor" : "round_prefer_floor")),
+        nearest(
+            text_attribute(op, "nearest_mode", op.version < 11 ? "floor" : "round_prefer_floor")),
         cubic_a(float_attribute(op, "cubic_coeff_a", -0.75)),
         exclude_outside(int_attribute(op, "exclude_outside", 0) != 0),
         extrapolation(float_attribute(op, "extrapolation_value", 0)) {
@@ -34,8 +34,7 @@ struct ResizeOptions {
     check("coordinate_transformation_mode", coordinates,
           {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
            "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"});
-    check("nearest_mode", nearest,
-          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+    check("nearest_mode", nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
     if (int_attribute(op, "antialias", 0) != 0) refuse_attribute("antialias", "1");
   }
 
@@ -121,8 +120,8 @@ Taps taps_of(const Axis& axis, const ResizeOptions& options) {
     }
     for (int t = 0; t < count; ++t) {
       const auto tap = static_cast<std::size_t>(t);
-      taps.from[tap].push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(first) + t, 0,
-                                                        axis.length - 1));
+      taps.from[tap].push_back(
+          std::clamp<std::int64_t>(static_cast<std::int64_t>(first) + t, 0, axis.length - 1));
       taps.weights[tap].push_back(options.exclude_outside ? weights[tap] / sum : weights[tap]);
     }
   }
@@ -176,7 +175,8 @@ void keep_ratio(std::vector<Axis>& axes, const std::string& policy) {
   }
   for (Axis& axis : axes) {
     axis.scale = scale;
-    axis.size = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(axis.length) + 0.5));
+    axis.size =
+        static_cast<std::int64_t>(std::floor(scale * static_cast<double>(axis.length) + 0.5));
   }
 }
 

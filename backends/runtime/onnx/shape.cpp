@@ -72,8 +72,7 @@ Kernel make_constant_of_shape(const KernelRequest& request) {
       content != nullptr ? make_tensor(*content).reshape({}) : at::zeros({}, at::kFloat);
   const IntsOperand shape(request, "", 0);
   return [value, number = value.item(), shape](KernelContext& context, Inputs in, Outputs out) {
-    out[0].tensor = at::full(shape.get(in).value(), number,
-                             value.options().device(context.device));
+    out[0].tensor = at::full(shape.need(in), number, value.options().device(context.device));
   };
 }
 
@@ -161,9 +160,9 @@ Value converted(const Value& x, DType to, at::Device device) {
 
 // Before opset 6 the type is named, not numbered.
 DType named_type(const std::string& name) {
-  static constexpr const char* kNames[] = {"UNDEFINED", "FLOAT",   "UINT8",  "INT8",  "UINT16",
-                                           "INT16",     "INT32",   "INT64",  "STRING", "BOOL",
-                                           "FLOAT16",   "DOUBLE",  "UINT32", "UINT64"};
+  static constexpr const char* kNames[] = {"UNDEFINED", "FLOAT",  "UINT8",  "INT8",   "UINT16",
+                                           "INT16",     "INT32",  "INT64",  "STRING", "BOOL",
+                                           "FLOAT16",   "DOUBLE", "UINT32", "UINT64"};
   for (std::size_t i = 1; i < std::size(kNames); ++i) {
     if (name == kNames[i]) return dtype_of_number(static_cast<std::int64_t>(i));
   }
@@ -172,9 +171,8 @@ DType named_type(const std::string& name) {
 
 Kernel make_cast(const KernelRequest& request) {
   const auto* const name = request.instruction.attribute<std::string>("to");
-  const DType to = name != nullptr
-                       ? named_type(*name)
-                       : dtype_of_number(int_attribute(request.instruction, "to", 0));
+  const DType to = name != nullptr ? named_type(*name)
+                                   : dtype_of_number(int_attribute(request.instruction, "to", 0));
   if (to != DType::string) (void)scalar_type(to);  // refuses what ATen does not have
   return [to](KernelContext& context, Inputs in, Outputs out) {
     if (!has(in, 0)) throw Error(ErrorCode::invalid_argument, "input 0 is omitted and needed");
@@ -190,8 +188,7 @@ Kernel make_cast_like(const KernelRequest& /*request*/) {
     if (in[1].structure != nullptr) {
       out[0] = converted(in[0], DType::string, context.device);
     } else if (in[0].structure != nullptr) {
-      out[0].tensor =
-          from_text(*in[0].structure, in[1].tensor.scalar_type(), context.device);
+      out[0].tensor = from_text(*in[0].structure, in[1].tensor.scalar_type(), context.device);
     } else {
       out[0].tensor = in[0].tensor.to(in[1].tensor.scalar_type());
     }
@@ -199,14 +196,10 @@ Kernel make_cast_like(const KernelRequest& /*request*/) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Cast", make_cast},
-    {"CastLike", make_cast_like},
-    {"Constant", make_constant},
-    {"ConstantOfShape", make_constant_of_shape},
-    {"EyeLike", make_eye_like},
-    {"Range", make_range},
-    {"Shape", make_shape},
-    {"Size", make_size},
+    {"Cast", make_cast},         {"CastLike", make_cast_like},
+    {"Constant", make_constant}, {"ConstantOfShape", make_constant_of_shape},
+    {"EyeLike", make_eye_like},  {"Range", make_range},
+    {"Shape", make_shape},       {"Size", make_size},
 };
 
 }  // namespace

@@ -23,8 +23,7 @@ Tensor as_complex(const Tensor& x) {
 Tensor transform(const Tensor& x, std::int64_t length, std::int64_t axis, bool inverse,
                  bool one_sided) {
   const Tensor given = as_complex(x.to(at::kDouble));
-  const Tensor y =
-      inverse ? at::fft_ifft(given, length, axis) : at::fft_fft(given, length, axis);
+  const Tensor y = inverse ? at::fft_ifft(given, length, axis) : at::fft_fft(given, length, axis);
   return at::view_as_real(one_sided ? y.narrow(axis, 0, length / 2 + 1).contiguous() : y)
       .to(x.scalar_type());
 }
@@ -53,7 +52,7 @@ Kernel make_stft(const KernelRequest& request) {
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor window = optional_at(in, 2);
-    const std::int64_t step = step_operand.get(in).value().at(0);
+    const std::int64_t step = step_operand.need_one(in);
     const std::int64_t length =
         length_operand.get(in).value_or(Ints{window.defined() ? window.size(0) : x.size(1)}).at(0);
     // [batch, frames, parts, length] to [batch, frames, length, parts]
@@ -66,17 +65,18 @@ Kernel make_stft(const KernelRequest& request) {
 // a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N)
 Kernel make_window(const KernelRequest& request, double a0, double a1, double a2) {
   const bool periodic = int_attribute(request.instruction, "periodic", 1) != 0;
-  const at::ScalarType type = scalar_type(
-      dtype_of_number(int_attribute(request.instruction, "output_datatype", 1)));
+  const at::ScalarType type =
+      scalar_type(dtype_of_number(int_attribute(request.instruction, "output_datatype", 1)));
   const IntsOperand size_operand(request, "", 0);
   return [=](KernelContext& context, Inputs in, Outputs out) {
-    const std::int64_t size = size_operand.get(in).value().at(0);
+    const std::int64_t size = size_operand.need_one(in);
     const Tensor n = at::arange(size, at::TensorOptions(at::kDouble).device(context.device));
-    const double period = static_cast<double>(std::max<std::int64_t>(periodic ? size : size - 1, 1));
+    const double period =
+        static_cast<double>(std::max<std::int64_t>(periodic ? size : size - 1, 1));
     const Tensor angle = at::mul(n, 2 * std::numbers::pi / period);
-    out[0].tensor = at::add(at::add(at::mul(at::cos(angle), -a1), a0),
-                            at::mul(at::cos(at::mul(angle, 2)), a2))
-                        .to(type);
+    out[0].tensor =
+        at::add(at::add(at::mul(at::cos(angle), -a1), a0), at::mul(at::cos(at::mul(angle, 2)), a2))
+            .to(type);
   };
 }
 
@@ -96,8 +96,8 @@ Tensor mel_weights(std::int64_t bands, std::int64_t length, double rate, double 
   const double step = (mel_of(high) - mel_of(low)) / static_cast<double>(bands + 2);
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double hertz = hertz_of(mel_of(low) + step * static_cast<double>(i));
-    corners.push_back(static_cast<std::int64_t>(
-        std::floor(static_cast<double>(length + 1) * hertz / rate)));
+    corners.push_back(
+        static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
   }
   std::vector<double> weights(static_cast<std::size_t>(bins * bands), 0);
   const auto set = [&](std::int64_t bin, std::int64_t band, double weight) {
@@ -118,15 +118,15 @@ Tensor mel_weights(std::int64_t bands, std::int64_t length, double rate, double 
 }
 
 Kernel make_mel_weights(const KernelRequest& request) {
-  const at::ScalarType type = scalar_type(
-      dtype_of_number(int_attribute(request.instruction, "output_datatype", 1)));
+  const at::ScalarType type =
+      scalar_type(dtype_of_number(int_attribute(request.instruction, "output_datatype", 1)));
   return [type](KernelContext& context, Inputs in, Outputs out) {
     const auto number = [&](std::size_t i) { return numbers_of(tensor_at(in, i)).at(0); };
-    out[0].tensor = mel_weights(static_cast<std::int64_t>(number(0)),
-                                static_cast<std::int64_t>(number(1)), number(2), number(3),
-                                number(4))
-                        .to(type)
-                        .to(context.device);
+    out[0].tensor =
+        mel_weights(static_cast<std::int64_t>(number(0)), static_cast<std::int64_t>(number(1)),
+                    number(2), number(3), number(4))
+            .to(type)
+            .to(context.device);
   };
 }
 

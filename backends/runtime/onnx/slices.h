@@ -4,9 +4,9 @@
 
 namespace berth::runtime::onnx {
 
-/// Elements `start`, `start + step`, ... before `end` of `axis`, as ONNX's Slice counts: from the end
-/// where negative, cut to what is there, backwards where the step is negative. Forwards it is a view
-/// of x. Throws Error(invalid_argument) for step 0.
+/// Elements `start`, `start + step`, ... before `end` of `axis`, as ONNX's Slice counts: from the
+/// end where negative, cut to what is there, backwards where the step is negative. Forwards it is a
+/// view of x. Throws Error(invalid_argument) for step 0.
 [[nodiscard]] Tensor slice_axis(const Tensor& x, std::int64_t axis, std::int64_t start,
                                 std::int64_t end, std::int64_t step);
 

@@ -44,15 +44,14 @@ std::optional<Ints> ints_attribute(const Instruction& op, std::string_view name)
 }
 
 void refuse_attribute(std::string_view name, const std::string& value) {
-  throw Error(ErrorCode::unsupported,
-              "no kernel for " + std::string(name) + " = " + value);
+  throw Error(ErrorCode::unsupported, "no kernel for " + std::string(name) + " = " + value);
 }
 
 DType dtype_of_number(std::int64_t number) {
   static constexpr DType kTypes[] = {
-      DType::unknown, DType::f32,     DType::u8,  DType::i8,  DType::u16, DType::i16,
-      DType::i32,     DType::i64,     DType::string, DType::boolean, DType::f16, DType::f64,
-      DType::u32,     DType::u64,     DType::c64, DType::c128, DType::bf16};
+      DType::unknown, DType::f32, DType::u8,     DType::i8,      DType::u16, DType::i16,
+      DType::i32,     DType::i64, DType::string, DType::boolean, DType::f16, DType::f64,
+      DType::u32,     DType::u64, DType::c64,    DType::c128,    DType::bf16};
   if (number < 1 || number >= static_cast<std::int64_t>(std::size(kTypes))) {
     refuse_attribute("element type", std::to_string(number));
   }
@@ -102,6 +101,20 @@ template <class T>
 std::optional<std::vector<T>> Operand<T>::get(Inputs inputs) const {
   if (known_ || !has(inputs, input_)) return known_;
   return elements_of<T>(tensor_at(inputs, input_));
+}
+
+template <class T>
+std::vector<T> Operand<T>::need(Inputs inputs) const {
+  return known_ ? *known_ : elements_of<T>(tensor_at(inputs, input_));
+}
+
+template <class T>
+T Operand<T>::need_one(Inputs inputs) const {
+  const std::vector<T> values = need(inputs);
+  if (values.empty()) {
+    throw Error(ErrorCode::invalid_argument, "input " + std::to_string(input_) + " is empty");
+  }
+  return values.front();
 }
 
 template class Operand<std::int64_t>;

@@ -31,8 +31,7 @@ struct KernelRow {
 
 [[nodiscard]] std::int64_t int_attribute(const Instruction& op, std::string_view name,
                                          std::int64_t fallback);
-[[nodiscard]] double float_attribute(const Instruction& op, std::string_view name,
-                                     double fallback);
+[[nodiscard]] double float_attribute(const Instruction& op, std::string_view name, double fallback);
 [[nodiscard]] std::string text_attribute(const Instruction& op, std::string_view name,
                                          std::string_view fallback);
 [[nodiscard]] std::optional<Ints> ints_attribute(const Instruction& op, std::string_view name);
@@ -61,6 +60,10 @@ class Operand {
   Operand(const KernelRequest& request, std::string_view attribute, std::size_t input);
   /// Empty where neither is given.
   [[nodiscard]] std::optional<std::vector<T>> get(Inputs inputs) const;
+  /// Throws Error(invalid_argument) where neither is given.
+  [[nodiscard]] std::vector<T> need(Inputs inputs) const;
+  /// The first of them. Throws as `need`, also where there is none.
+  [[nodiscard]] T need_one(Inputs inputs) const;
 
  private:
   std::optional<std::vector<T>> known_;
@@ -88,15 +91,14 @@ template <KernelMaker make>
 
 template <auto function>
 [[nodiscard]] Kernel make_unary(const KernelRequest& /*request*/) {
-  return widened([](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = function(tensor_at(in, 0));
-  });
+  return widened(
+      [](KernelContext&, Inputs in, Outputs out) { out[0].tensor = function(tensor_at(in, 0)); });
 }
 template <auto function>
 [[nodiscard]] Kernel make_binary(const KernelRequest& request) {
   return wrapped(request, widened([](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = function(tensor_at(in, 0), tensor_at(in, 1));
-  }));
+                   out[0].tensor = function(tensor_at(in, 0), tensor_at(in, 1));
+                 }));
 }
 
 }  // namespace berth::runtime::onnx

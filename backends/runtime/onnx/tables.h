@@ -17,6 +17,7 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> loss_kernels();
 [[nodiscard]] std::span<const KernelRow> matmul_kernels();
 [[nodiscard]] std::span<const KernelRow> normalization_kernels();
+[[nodiscard]] std::span<const KernelRow> optimizer_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();
 [[nodiscard]] std::span<const KernelRow> quantized_kernels();
 [[nodiscard]] std::span<const KernelRow> random_kernels();

@@ -122,12 +122,12 @@ Ngrams ngrams_of(const Instruction& op) {
   std::size_t gram = 0;
   for (std::size_t n = 0; n < starts.size(); ++n) {
     const auto end = n + 1 < starts.size() ? static_cast<std::size_t>(starts[n + 1]) : pool.size();
-    for (auto from = static_cast<std::size_t>(starts[n]); from + n + 1 <= std::min(end, pool.size());
-         from += n + 1) {
-      made.index.emplace(std::vector<std::string>(
-                             pool.begin() + static_cast<std::ptrdiff_t>(from),
-                             pool.begin() + static_cast<std::ptrdiff_t>(from + n + 1)),
-                         gram++);
+    for (auto from = static_cast<std::size_t>(starts[n]);
+         from + n + 1 <= std::min(end, pool.size()); from += n + 1) {
+      made.index.emplace(
+          std::vector<std::string>(pool.begin() + static_cast<std::ptrdiff_t>(from),
+                                   pool.begin() + static_cast<std::ptrdiff_t>(from + n + 1)),
+          gram++);
     }
   }
   if (made.columns.size() < gram || (!made.weights.empty() && made.weights.size() < gram)) {

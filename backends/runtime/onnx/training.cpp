@@ -30,9 +30,8 @@ Kernel make_softmax_grad(const KernelRequest& request) {
     const Tensor& dy = tensor_at(in, 0);
     const Tensor& y = tensor_at(in, 1);
     const std::int64_t at_axis = normal_axis(axis, y.dim());
-    out[0].tensor =
-        logarithm ? at::_log_softmax_backward_data(dy, y, at_axis, dy.scalar_type())
-                  : at::_softmax_backward_data(dy, y, at_axis, dy.scalar_type());
+    out[0].tensor = logarithm ? at::_log_softmax_backward_data(dy, y, at_axis, dy.scalar_type())
+                              : at::_softmax_backward_data(dy, y, at_axis, dy.scalar_type());
   });
 }
 
@@ -95,11 +94,11 @@ Kernel make_slice_grad(const KernelRequest& request) {
   const IntsOperand steps_operand(request, "", 5);
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& dy = tensor_at(in, 0);
-    const Ints starts = starts_operand.get(in).value();
-    const Ints ends = ends_operand.get(in).value();
+    const Ints starts = starts_operand.need(in);
+    const Ints ends = ends_operand.need(in);
     const auto axes = axes_operand.get(in);
     const auto steps = steps_operand.get(in);
-    const Tensor dx = at::zeros(shape_operand.get(in).value(), dy.options());
+    const Tensor dx = at::zeros(shape_operand.need(in), dy.options());
     // Where each element of dY comes from: the same slices of a tensor of flat indices.
     Tensor index = at::arange(dx.numel(), dy.options().dtype(at::kLong)).reshape(dx.sizes());
     for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -107,8 +106,8 @@ Kernel make_slice_grad(const KernelRequest& request) {
           normal_axis(axes ? axes->at(i) : static_cast<std::int64_t>(i), index.dim());
       index = slice_axis(index, axis, starts[i], ends.at(i), steps ? steps->at(i) : 1);
     }
-    out[0].tensor = at::scatter(dx.reshape({-1}), 0, index.reshape({-1}), dy.reshape({-1}))
-                        .reshape(dx.sizes());
+    out[0].tensor =
+        at::scatter(dx.reshape({-1}), 0, index.reshape({-1}), dy.reshape({-1})).reshape(dx.sizes());
   };
 }
 
@@ -118,15 +117,14 @@ Kernel make_gather_grad(const KernelRequest& request) {
   const IntsOperand shape_operand(request, "", 0);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& dy = tensor_at(in, 2);
-    const Ints shape = shape_operand.get(in).value();
+    const Ints shape = shape_operand.need(in);
     const std::int64_t at_axis = normal_axis(axis, static_cast<std::int64_t>(shape.size()));
     const std::int64_t length = shape[static_cast<std::size_t>(at_axis)];
     Tensor index = tensor_at(in, 1).to(at::kLong).reshape({-1});
     index = at::where(at::lt(index, 0), at::add(index, length), index);
     Ints flat = shape;
     flat[static_cast<std::size_t>(at_axis)] = index.numel();
-    out[0].tensor =
-        at::index_add(at::zeros(shape, dy.options()), at_axis, index, dy.reshape(flat));
+    out[0].tensor = at::index_add(at::zeros(shape, dy.options()), at_axis, index, dy.reshape(flat));
   });
 }
 
@@ -135,8 +133,7 @@ Kernel make_dropout_grad(const KernelRequest& /*request*/) {
   return widened([](KernelContext&, Inputs in, Outputs out) {
     const double ratio = has(in, 2) ? tensor_at(in, 2).item().toDouble() : 0.5;
     const Tensor& dy = tensor_at(in, 0);
-    out[0].tensor =
-        at::mul(at::mul(dy, tensor_at(in, 1).to(dy.scalar_type())), 1 / (1 - ratio));
+    out[0].tensor = at::mul(at::mul(dy, tensor_at(in, 1).to(dy.scalar_type())), 1 / (1 - ratio));
   });
 }
 

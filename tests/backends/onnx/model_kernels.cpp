@@ -6,8 +6,11 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/onnx/values.h"
+#include "onnx/frontend.h"
+#include "runtime/onnx/kernels.h"
 #include "runtime/tensors.h"
 #include "support/data.h"
 
@@ -86,6 +89,43 @@ TEST_CASE("shared models compute what other engines do") {
     }
   }
   std::cout << "whole models: " << models.size() << " compute what other engines do\n";
+}
+
+// Of the shared models: classical ML, other vendors' ops, generation loops, ops that do not exist.
+const std::set<std::string> kWithoutKernel = {
+    "Matmul",
+    "ai.onnx.ml.ArrayFeatureExtractor",
+    "ai.onnx.ml.FeatureVectorizer",
+    "ai.onnx.ml.Imputer",
+    "ai.onnx.ml.Scaler",
+    "ai.onnx.ml.TreeEnsembleClassifier",
+    "ai.onnx.ml.ZipMap",
+    "com.microsoft.BeamSearch",
+    "com.microsoft.EPContext",
+    "org.pytorch.aten.ATen",
+};
+
+void collect_lacking(const std::vector<Instruction>& instructions, std::set<std::string>& lacking) {
+  for (const Instruction& op : instructions) {
+    if (op.type != "Input" && runtime::onnx_kernels().find(op.type) == nullptr) {
+      lacking.insert(op.type);
+    }
+    for (const auto& [name, content] : op.attributes) {
+      const auto* const body = std::get_if<std::shared_ptr<const Body>>(&content);
+      if (body != nullptr) collect_lacking((*body)->instructions, lacking);
+    }
+  }
+}
+
+TEST_CASE("the ops of the shared models have kernels") {
+  if (!have_shared_data("the list of ops without kernels")) return;
+  onnx_frontend::OnnxFrontend frontend{Options{}};
+  std::set<std::string> lacking;
+  for (const auto& entry : std::filesystem::directory_iterator(shared_path("models/onnx"))) {
+    if (entry.path().extension() != ".onnx") continue;
+    collect_lacking(frontend.load_program(entry.path(), {}).program->instructions, lacking);
+  }
+  CHECK(lacking == kWithoutKernel);
 }
 
 TEST_CASE("the examples run with drawn weights") {

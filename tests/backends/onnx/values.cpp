@@ -83,8 +83,7 @@ CpuModel::CpuModel(const std::filesystem::path& model,
     : state_(std::make_unique<State>()) {
   onnx_frontend::OnnxFrontend frontend{Options{}};
   state_->program = frontend.load_program(model, {.dims = dims}).program;
-  state_->sequence =
-      std::make_unique<runtime::Sequence>(*state_->program, runtime::onnx_kernels());
+  state_->sequence = std::make_unique<runtime::Sequence>(*state_->program, runtime::onnx_kernels());
   for (const auto& content : state_->program->parameters) {
     Value value;
     if (content && content->dtype == DType::string) {
@@ -174,8 +173,7 @@ std::string difference(const Value& expected, const Value& got, const Tolerance&
       return "expected another structure";
     }
     for (std::size_t i = 0; i < a->sequence.size(); ++i) {
-      const std::string inner =
-          difference(a->sequence[i], b->sequence[i], tolerance, only_type);
+      const std::string inner = difference(a->sequence[i], b->sequence[i], tolerance, only_type);
       if (!inner.empty()) return "element " + std::to_string(i) + ": " + inner;
     }
     return {};
@@ -188,17 +186,17 @@ std::string difference(const Value& expected, const Value& got, const Tolerance&
   }
   if (only_type || expected.tensor.numel() == 0) return {};
   const bool is_complex = expected.tensor.is_complex();
-  const at::Tensor a = (is_complex ? at::view_as_real(expected.tensor) : expected.tensor)
-                           .to(at::kDouble);
+  const at::Tensor a =
+      (is_complex ? at::view_as_real(expected.tensor) : expected.tensor).to(at::kDouble);
   const at::Tensor b = (is_complex ? at::view_as_real(got.tensor) : got.tensor).to(at::kDouble);
   const at::Tensor close =
       at::isclose(b, a, tolerance.relative, tolerance.absolute, /*equal_nan=*/true);
   if (close.all().item<bool>()) return {};
   const std::int64_t wrong = at::logical_not(close).sum().item<std::int64_t>();
-  const std::int64_t first = at::nonzero(at::logical_not(close).reshape({-1}))[0].item<std::int64_t>();
-  out << wrong << " of " << a.numel() << " elements differ, the first at " << first
-      << ": expected " << a.reshape({-1})[first].item<double>() << ", got "
-      << b.reshape({-1})[first].item<double>();
+  const std::int64_t first =
+      at::nonzero(at::logical_not(close).reshape({-1}))[0].item<std::int64_t>();
+  out << wrong << " of " << a.numel() << " elements differ, the first at " << first << ": expected "
+      << a.reshape({-1})[first].item<double>() << ", got " << b.reshape({-1})[first].item<double>();
   return out.str();
 }
 

@@ -99,13 +99,14 @@ TEST_CASE("load_program: the graph is the one that load gives") {
 
 TEST_CASE("load_program: contents of weights in every form") {
   ModelFolder folder;
-  auto model = parse_graph("g (float[2] x) => (float[2] y) { y = Custom(x, raw, typed, half, four, "
-                           "flag, sparse, text, empty, ints) ints = Constant<value_ints = [4, 5]>() }");
+  auto model = parse_graph(
+      "g (float[2] x) => (float[2] y) { y = Custom(x, raw, typed, half, four, "
+      "flag, sparse, text, empty, ints) ints = Constant<value_ints = [4, 5]>() }");
   auto& graph = *model.mutable_graph();
   const float values[] = {1.5F, -2};
   add_weight(model, "raw", {2});
-  graph.mutable_initializer(0)->set_raw_data(std::string(
-      reinterpret_cast<const char*>(values), sizeof values));
+  graph.mutable_initializer(0)->set_raw_data(
+      std::string(reinterpret_cast<const char*>(values), sizeof values));
   add_weight(model, "typed", {3}, TensorProto::INT16);
   for (const int value : {-3, 70, 0}) graph.mutable_initializer(1)->add_int32_data(value);
   add_weight(model, "half", {1}, TensorProto::FLOAT16);
