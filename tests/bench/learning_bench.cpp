@@ -3,7 +3,8 @@
 //   learning/simulate/<ops>  the episodes' placements alone, measured as an episode measures them
 //   learning/learn/<ops>     rollout and update from C++: what simulation does not take is the
 //                            network's
-//   learning/train/<ops>     scripts/berth/train.lua on a like graph; lua_percent is what of its time
+//   learning/train/<ops>     scripts/berth/train.lua on a like graph; lua_percent is what of its
+//   time
 //                            is spent outside the policy: in Lua, and in what it asks of the engine
 // `episodes` is a rate, by the clock.
 #include <benchmark/benchmark.h>

@@ -66,8 +66,10 @@ Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape, const I
                                     ? spatial[i] * windows.strides[i]
                                     : stated_shape[stated_shape.size() - spatial.size() + i];
     const std::int64_t total = full - wanted;
-    const std::int64_t less = total / 2;
-    const std::int64_t before = attributes.auto_pad == AutoPad::same_upper ? less : total - less;
+    // What is too much is cut off both ends; what lacks is added behind.
+    const std::int64_t excess = std::max<std::int64_t>(total, 0);
+    const std::int64_t less = excess / 2;
+    const std::int64_t before = attributes.auto_pad == AutoPad::same_upper ? less : excess - less;
     cut.before.push_back(before);
     cut.after.push_back(total - before - output_padding[i]);
   }

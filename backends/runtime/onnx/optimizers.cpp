@@ -24,8 +24,8 @@ struct Step {
         count((given.size() - 2) / groups),
         in(given) {
     if (count == 0 || count * groups + 2 != given.size()) {
-      throw Error(ErrorCode::invalid_argument, "its inputs do not come in " +
-                                                   std::to_string(groups) + " groups");
+      throw Error(ErrorCode::invalid_argument,
+                  "its inputs do not come in " + std::to_string(groups) + " groups");
     }
   }
   [[nodiscard]] const Tensor& at(std::size_t group, std::size_t i) const {
@@ -40,7 +40,7 @@ struct Step {
 Kernel make_adagrad(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const double decay = float_attribute(op, "decay_factor", 0);
-  const double epsilon = float_attribute(op, "epsilon", 0);
+  const double epsilon = float_attribute(op, "epsilon", 1e-6);
   const double penalty = float_attribute(op, "norm_coefficient", 0);
   return [=](KernelContext&, Inputs in, Outputs out) {
     const Step step(in, 3);
@@ -48,8 +48,8 @@ Kernel make_adagrad(const KernelRequest& request) {
     for (std::size_t i = 0; i < step.count; ++i) {
       const Tensor gradient = step.gradient(i, penalty);
       const Tensor squares = at::addcmul(step.at(2, i), gradient, gradient);
-      out[i].tensor = at::addcdiv(step.at(0, i), gradient,
-                                  at::add(at::sqrt(squares), epsilon), -rate);
+      out[i].tensor =
+          at::addcdiv(step.at(0, i), gradient, at::add(at::sqrt(squares), epsilon), -rate);
       out[step.count + i].tensor = squares;
     }
   };
@@ -59,7 +59,7 @@ Kernel make_adam(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const double alpha = float_attribute(op, "alpha", 0.9);
   const double beta = float_attribute(op, "beta", 0.999);
-  const double epsilon = float_attribute(op, "epsilon", 0);
+  const double epsilon = float_attribute(op, "epsilon", 1e-6);
   const double penalty = float_attribute(op, "norm_coefficient", 0);
   const double shrink = float_attribute(op, "norm_coefficient_post", 0);
   return [=](KernelContext&, Inputs in, Outputs out) {
@@ -70,8 +70,7 @@ Kernel make_adam(const KernelRequest& request) {
     for (std::size_t i = 0; i < step.count; ++i) {
       const Tensor gradient = step.gradient(i, penalty);
       const Tensor mean = at::add(at::mul(step.at(2, i), alpha), gradient, 1 - alpha);
-      const Tensor squares =
-          at::add(at::mul(step.at(3, i), beta), at::square(gradient), 1 - beta);
+      const Tensor squares = at::add(at::mul(step.at(3, i), beta), at::square(gradient), 1 - beta);
       const Tensor moved =
           at::addcdiv(step.at(0, i), mean, at::add(at::sqrt(squares), epsilon), -rate);
       out[i].tensor = at::mul(moved, 1 - shrink);
@@ -94,8 +93,7 @@ Kernel make_momentum(const KernelRequest& request) {
       const Tensor gradient = step.gradient(i, penalty);
       const Tensor velocity =
           at::add(at::mul(step.at(2, i), alpha), gradient, step.updates > 0 ? beta : 1);
-      const Tensor direction =
-          mode == "standard" ? velocity : at::add(gradient, velocity, alpha);
+      const Tensor direction = mode == "standard" ? velocity : at::add(gradient, velocity, alpha);
       out[i].tensor = at::add(step.at(0, i), direction, -step.rate);
       out[step.count + i].tensor = velocity;
     }

@@ -41,6 +41,10 @@ const std::set<std::string> kRandomTests = {
 
 // Tests whose outputs are not what the op's text says, with the reason; they must differ.
 const std::map<std::string, std::string> kDisputedTests = {
+    {"test_adam_multiple", "its model lacks the epsilon that its outputs were computed with"},
+    {"test_cast_FLOAT_to_BFLOAT16", "cuts bits off; ONNX since says round to nearest"},
+    {"test_castlike_FLOAT_to_BFLOAT16", "cuts bits off; ONNX since says round to nearest"},
+    {"test_castlike_FLOAT_to_BFLOAT16_expanded", "cuts bits off; ONNX since says round to nearest"},
     {"test_resize_downsample_scales_cubic_align_corners", "counts with a length before rounding"},
     {"test_resize_downsample_scales_linear_align_corners", "counts with a length before rounding"},
 };
