@@ -27,6 +27,12 @@ function(berth_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
 endfunction()
 
+# berth_plugin_data(<file>): a file that a plugin finds beside its own library.
+function(berth_plugin_data file)
+  configure_file(${file} ${BERTH_PLUGIN_OUTPUT_DIRECTORY} COPYONLY)
+  install(FILES ${file} DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
+endfunction()
+
 # berth_left_out(<what> <why>): the one clear line for a part whose dependency is absent.
 function(berth_left_out what why)
   message(STATUS "Berth: ${what} is left out: ${why}")

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <bit>
+#include <boost/dll/runtime_symbol_info.hpp>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -142,6 +143,20 @@ void require_match(const std::filesystem::path& file, const Checkpoint& checkpoi
     const std::string there = found == checkpoint.options.end() ? "" : found->second;
     if (there != value) differ("option '" + name + "'", there, value);
   }
+}
+
+std::filesystem::path shipped_weights(const std::string& policy) {
+  const std::filesystem::path library = boost::dll::this_line_location();
+  const std::filesystem::path file = library.parent_path() / (policy + ".weights");
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) ? file : std::filesystem::path();
+}
+
+std::vector<NamedTensor> without_optimiser(std::vector<NamedTensor> tensors) {
+  std::erase_if(tensors,
+                [](const NamedTensor& tensor) { return tensor.name.rfind("adam.", 0) == 0; });
+  tensors.push_back({"adam.steps", {2}, {0, 0}});
+  return tensors;
 }
 
 }  // namespace berth::learning

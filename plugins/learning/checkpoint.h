@@ -42,4 +42,11 @@ void require_match(const std::filesystem::path& file, const Checkpoint& checkpoi
                    const std::string& policy, const std::string& version,
                    const std::map<std::string, std::string>& options);
 
+/// The weights that come with Berth for a policy: <name>.weights beside the plugin's library. Empty
+/// where there are none (a build without them, a policy linked into a program).
+[[nodiscard]] std::filesystem::path shipped_weights(const std::string& policy);
+
+/// `tensors` without the optimiser's state: weights to start from, not a training to go on with.
+[[nodiscard]] std::vector<NamedTensor> without_optimiser(std::vector<NamedTensor> tensors);
+
 }  // namespace berth::learning

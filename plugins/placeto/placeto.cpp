@@ -89,11 +89,9 @@ FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {
 
 Network& PlacetoPolicy::network(std::size_t devices) {
   if (network_ == nullptr) {
-    const std::string& weights = options_.text("weights");
-    if (weights.empty() || weights == "none") {
+    start_from_weights();
+    if (network_ == nullptr) {
       network_ = std::make_unique<Network>(network_shape(options_, feature_shape(devices)), seed_);
-    } else {
-      static_cast<void>(load(weights));
     }
   }
   const std::size_t own = network_->shape().devices;
@@ -104,6 +102,23 @@ Network& PlacetoPolicy::network(std::size_t devices) {
                     "; train one for it, or use devices=features, which serves any cluster");
   }
   return *network_;
+}
+
+void PlacetoPolicy::start_from_weights() {
+  std::filesystem::path file = options_.text("weights");
+  if (file == "none") return;
+  if (file.empty()) {
+    file = learning::shipped_weights(kName);
+    if (file.empty() || learning::load_checkpoint(file).options != checkpoint_options(0)) return;
+  }
+  static_cast<void>(load(file));
+  network_->set_tensors(learning::without_optimiser(network_->tensors()));
+}
+
+std::map<std::string, std::string> PlacetoPolicy::checkpoint_options(std::size_t devices) const {
+  std::map<std::string, std::string> options = shape_options_;
+  options["device_count"] = std::to_string(devices);
+  return options;
 }
 
 std::shared_ptr<const PlacetoPolicy::ProblemView> PlacetoPolicy::view_of(const Problem& problem) {
@@ -125,9 +140,9 @@ void PlacetoPolicy::save(const std::filesystem::path& file, const std::string& n
     throw Error(ErrorCode::invalid_argument,
                 file.string() + ": there is nothing to save; let the policy place or train first");
   }
-  learning::Checkpoint checkpoint{kName, kVersion, shape_options_, note, network_->tensors()};
-  checkpoint.options["device_count"] = std::to_string(network_->shape().devices);
-  learning::save_checkpoint(file, checkpoint);
+  learning::save_checkpoint(file,
+                            {kName, kVersion, checkpoint_options(network_->shape().devices), note,
+                             network_->tensors()});
 }
 
 std::string PlacetoPolicy::load(const std::filesystem::path& file) {

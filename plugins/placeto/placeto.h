@@ -35,6 +35,9 @@ class PlacetoPolicy final : public LearnedPolicy {
   struct ProblemView;
   struct Tape;
   Network& network(std::size_t devices);
+  /// Makes the network of the option `weights`, where it names some that fit.
+  void start_from_weights();
+  [[nodiscard]] std::map<std::string, std::string> checkpoint_options(std::size_t devices) const;
   [[nodiscard]] FeatureShape feature_shape(std::size_t devices) const;
   [[nodiscard]] std::shared_ptr<const ProblemView> view_of(const Problem& problem);
   void decide(const Environment& environment, Tape& tape, const RolloutOptions& options,

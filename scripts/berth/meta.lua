@@ -818,6 +818,12 @@ function rollout:evaluation(episode, step, result) end
 ---@return berth.Evaluation
 function rollout:best(episode) end
 
+---Its measurement alone; `result` is a table to fill again.
+---@param episode integer
+---@param result? table
+---@return berth.Evaluation
+function rollout:best_evaluation(episode, result) end
+
 ---@param episode integer
 ---@return berth.Placement
 ---@return berth.Evaluation

@@ -204,10 +204,13 @@ local function update_once(options, state, memories, reward, rates)
       returns[s], out[s] = {}, {}
       record.reward = record.reward +
         episode_returns(rollout, e, reward, options.discount, returns[s])
-      local _, last = rollout:last(e)
-      record.runtime_us = record.runtime_us + last.objective_us
-      local placement, evaluation = rollout:best(e)
-      memories[i].note(function() return placement end, evaluation)
+      record.runtime_us = record.runtime_us
+        + rollout:evaluation(e, rollout:steps(e), after).objective_us
+      -- The placement, an entry per op, is fetched where it is wanted alone.
+      if better(rollout:best_evaluation(e, after), memories[i].best) then
+        local placement, evaluation = rollout:best(e)
+        memories[i].note(function() return placement end, evaluation)
+      end
       state.measured = state.measured + rollout:steps(e) + 1
     end
     memories[i].baseline.advantages(returns, out)
