@@ -156,10 +156,14 @@ int log_probability(Call& call) {
 }
 
 constexpr Binding kMethods[] = {
-    {"rollout:episodes", &episodes}, {"rollout:steps", &steps},
-    {"rollout:problem", &problem},   {"rollout:evaluation", &evaluation},
-    {"rollout:best", &best},         {"rollout:last", &last},
-    {"rollout:entropy", &entropy},   {"rollout:log_probability", &log_probability},
+    {"rollout:episodes", &episodes},
+    {"rollout:steps", &steps},
+    {"rollout:problem", &problem},
+    {"rollout:evaluation", &evaluation},
+    {"rollout:best", &best},
+    {"rollout:last", &last},
+    {"rollout:entropy", &entropy},
+    {"rollout:log_probability", &log_probability},
     {"rollout:best_evaluation", &best_evaluation},
 };
 

@@ -140,9 +140,8 @@ void PlacetoPolicy::save(const std::filesystem::path& file, const std::string& n
     throw Error(ErrorCode::invalid_argument,
                 file.string() + ": there is nothing to save; let the policy place or train first");
   }
-  learning::save_checkpoint(file,
-                            {kName, kVersion, checkpoint_options(network_->shape().devices), note,
-                             network_->tensors()});
+  learning::save_checkpoint(file, {kName, kVersion, checkpoint_options(network_->shape().devices),
+                                   note, network_->tensors()});
 }
 
 std::string PlacetoPolicy::load(const std::filesystem::path& file) {
