@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "berth/types.h"
@@ -34,8 +35,7 @@ class CopySink {
   ~CopySink() = default;
 };
 
-/// When ops ran, by the order in which the device was given them. Microseconds on the executor's
-/// clock (now_us).
+/// When an op or a copy ran. Microseconds on the executor's clock (now_us).
 struct OpTimes {
   double start_us = 0;
   double end_us = 0;
@@ -68,6 +68,9 @@ class DeviceRuntime {
   /// Begins a copy and returns; the sink may be told from any thread, also before it returns. At
   /// most one per sending device at a time, and one per receiving device. [any thread]
   virtual void copy(const CopyRequest& request, CopySink& sink) = 0;
+  /// After a step that did not fail: when the copy of that number ran, where that was not from the
+  /// call until the sink was told.
+  [[nodiscard]] virtual std::optional<OpTimes> copy_times(std::uint32_t) { return std::nullopt; }
 
   /// A value of the host on the device, where it counts as held: a parameter, an input. Throws
   /// Error(out_of_memory). [any thread]

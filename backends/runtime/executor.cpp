@@ -172,6 +172,7 @@ struct Executor::Impl final : public CopySink {
                                ErrorCode code, const std::string& what) const;
   void fail(std::exception_ptr error) noexcept;
   void wait_for_workers();
+  void take_copy_times();
   [[nodiscard]] bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
 
   DeviceRuntime& runtime_;
@@ -239,9 +240,23 @@ void Executor::Impl::run(Step& step, const StepInputs& inputs) {
   for (std::size_t d = 0; d < contexts_.size(); ++d) {
     step.peak_bytes_[d] = runtime_.meter(static_cast<DeviceId>(d)).peak_bytes();
   }
-  if (error_ == nullptr) return;
-  step.clear();
-  std::rethrow_exception(std::exchange(error_, nullptr));
+  if (error_ != nullptr) {
+    step.clear();
+    std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+  take_copy_times();
+}
+
+void Executor::Impl::take_copy_times() {
+  const auto& messages = step_->plan().messages;
+  for (std::uint32_t m = 0; m < messages.size(); ++m) {
+    if (messages[m].tensor == kNoTensor) continue;
+    const std::optional<OpTimes> ran = runtime_.copy_times(m);
+    if (!ran) continue;
+    MessageTimes& times = step_->message_times_[m];
+    times.start_us = std::max(times.queued_us, ran->start_us);
+    times.end_us = std::max(times.start_us, ran->end_us);
+  }
 }
 
 void Executor::Impl::wait_for_workers() {

@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "backends/random_sums.h"
 #include "backends/stand_in.h"
 #include "backends/test_program.h"
 #include "runtime/session.h"
@@ -397,44 +398,6 @@ class Watched : public StandIn {
   std::multiset<DeviceId> sending_, receiving_;
   std::vector<std::thread> threads_;
   bool crowded_ = false;
-};
-
-/// Layers of ops that read some of the layer before, each adding its number.
-struct RandomSums {
-  RandomSums(std::uint32_t seed, int ops) : random(seed) {
-    std::vector<float> values;
-    for (OpId op = 0; op < ops; ++op) {
-      std::set<OpId> producers;
-      for (int i = 0; op > 0 && i < 1 + static_cast<int>(random() % 3); ++i) {
-        producers.insert(static_cast<OpId>(random() % static_cast<std::uint32_t>(op)));
-      }
-      float value = static_cast<float>(op % 5);
-      for (const OpId producer : producers) value += values[static_cast<std::size_t>(producer)];
-      value = std::fmod(value, 1024.0F);
-      values.push_back(value);
-      program.add("op" + std::to_string(op), {producers.begin(), producers.end()},
-                  [this, op](KernelContext& context, std::span<const Value> inputs,
-                             std::span<Value> outputs) {
-                    if (op == failing.load()) throw std::runtime_error("as the test wants it");
-                    sum(static_cast<float>(op % 5))(context, inputs, outputs);
-                    outputs[0].tensor.fmod_(1024.0);
-                  });
-    }
-    program.add_output(ops - 1);
-    expected = values.back();
-  }
-  Placement placement(int ops, int devices) {
-    Placement placement;
-    for (int op = 0; op < ops; ++op) {
-      placement.push_back(static_cast<DeviceId>(random() % static_cast<std::uint32_t>(devices)));
-    }
-    return placement;
-  }
-
-  std::mt19937 random;
-  std::atomic<OpId> failing = kNoOp;
-  TestProgram program;
-  float expected = 0;
 };
 
 TEST_CASE(

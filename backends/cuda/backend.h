@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "berth/options.h"
+#include "cuda/calls.h"
+#include "runtime/device_backend.h"
+
+namespace berth::cuda {
+
+inline constexpr OptionSpec kOptions[] = {
+    {"devices", OptionType::integer, "0",
+     "logical devices cuda:0, cuda:1, ..., dealt out to the GPUs in turn; 0 = one per GPU"},
+    {"memory_bytes", OptionType::integer, "0",
+     "what a device may hold; 0 = its share of nine tenths of what its GPU has free"},
+    {"host", OptionType::boolean, "true", "whether the host is a device too, cpu:0"},
+};
+
+class CudaBackend final : public runtime::DeviceBackend {
+ public:
+  /// Throws Error(invalid_argument) for options out of range, Error(not_found) without a GPU or
+  /// with a LibTorch that has no CUDA.
+  explicit CudaBackend(const Options& options);
+  /// The same on other calls.
+  CudaBackend(const Options& options, std::shared_ptr<Calls> calls);
+
+  std::string description() const override { return description_; }
+  std::string fingerprint() const override { return fingerprint_; }
+
+ private:
+  struct Setup;
+  explicit CudaBackend(const Setup& setup);
+
+  std::string description_;
+  std::string fingerprint_;
+};
+
+}  // namespace berth::cuda

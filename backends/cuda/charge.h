@@ -1,0 +1,29 @@
+// Device tensors that count on a meter for as long as their memory is held.
+#pragma once
+
+#include "cuda/calls.h"
+#include "runtime/memory_meter.h"
+
+namespace berth::cuda {
+
+/// What is known of a block of device memory.
+struct Charge {
+  c10::DataPtr block;  ///< as its allocator made it
+  runtime::MemoryMeter* meter;
+  std::int64_t bytes;
+  /// Ops that read it must be made to wait for this; null = no longer.
+  Event arrival;
+};
+
+/// Counts the tensor's memory on `meter` until it is freed, and does nothing where that already is
+/// so (a view, an op that passes its input on). Throws Error(out_of_memory). The meter must outlive
+/// the memory.
+void charge(const at::Tensor& tensor, runtime::MemoryMeter& meter, Event arrival = nullptr);
+
+/// Null for memory that is not charged.
+[[nodiscard]] Charge* charge_of(const at::Tensor& tensor) noexcept;
+
+/// The block as its allocator made it.
+[[nodiscard]] const c10::DataPtr& block_of(const at::Tensor& tensor) noexcept;
+
+}  // namespace berth::cuda

@@ -1,0 +1,376 @@
+#include "cuda/cuda_runtime.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/error.h"
+#include "cuda/allocation_watch.h"
+#include "cuda/charge.h"
+#include "runtime/values.h"
+
+namespace berth::cuda {
+
+using runtime::CopyRequest;
+using runtime::CopySink;
+using runtime::MemoryMeter;
+using runtime::MeterScope;
+using runtime::OpTimes;
+using runtime::Structure;
+using runtime::Value;
+
+struct CudaRuntime::Unit {
+  Unit(const Device& device, int the_gpu, Calls& the_calls)
+      : name(device.name), gpu(the_gpu), calls(the_calls), meter(device.name, device.memory_bytes) {
+    if (gpu == kHost) return;
+    compute = calls.make_stream(gpu);
+    in = calls.make_stream(gpu);
+    out = calls.make_stream(gpu);
+    begun = calls.make_event(gpu);
+    made_dense = calls.make_event(gpu);
+  }
+  ~Unit() {
+    if (gpu == kHost) return;
+    for (const auto& [begin, end] : op_events) {
+      calls.destroy(begin);
+      calls.destroy(end);
+    }
+    for (const auto& [number, events] : copies) {
+      calls.destroy(events.begin);
+      calls.destroy(events.end);
+    }
+    for (const Event event : {begun, made_dense}) calls.destroy(event);
+    for (const Stream stream : {compute, in, out}) calls.destroy(stream);
+  }
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+
+  EventPair next_op_events() {
+    if (ops_issued == op_events.size()) {
+      op_events.push_back({calls.make_event(gpu), calls.make_event(gpu)});
+    }
+    return op_events[ops_issued];
+  }
+  /// On the executor's clock, and never later than it was: the GPU recorded `begun` after the host
+  /// had read its clock.
+  double clock_us(Event event) { return begun_us + calls.elapsed_us(begun, event); }
+
+  const std::string name;
+  const int gpu;
+  Calls& calls;
+  MemoryMeter meter;
+  Stream compute = nullptr;
+  Stream in = nullptr;
+  Stream out = nullptr;
+
+  Event begun = nullptr;
+  double begun_us = 0;
+  std::vector<EventPair> op_events;  // in the order of issue; the worker's own
+  std::size_t ops_issued = 0;
+  std::atomic<Event> last_op = nullptr;  // what was issued last; read by whoever copies
+  // Of copies from here, which come one by one. An event that is recorded again leaves those who
+  // wait for it already as they are.
+  Event last_sent = nullptr;  // to a GPU, in this step
+  Event made_dense = nullptr;
+  std::shared_ptr<AllocationWatch> watch = std::make_shared<AllocationWatch>();
+  std::unordered_map<std::uint32_t, EventPair> copies;  // by message number
+};
+
+namespace {
+
+/// The value with every tensor of it replaced.
+template <typename Function>
+Value transformed(const Value& value, const Function& function) {
+  Value result;
+  if (value.tensor.defined()) result.tensor = function(value.tensor);
+  if (value.structure != nullptr) {
+    auto structure = std::make_shared<Structure>(*value.structure);
+    for (Value& part : structure->sequence) part = transformed(part, function);
+    result.structure = std::move(structure);
+  }
+  return result;
+}
+
+template <typename Function>
+void for_each_tensor(const Value& value, const Function& function) {
+  if (value.tensor.defined()) function(value.tensor);
+  if (value.structure == nullptr) return;
+  for (const Value& part : value.structure->sequence) for_each_tensor(part, function);
+}
+
+/// ATen's own word for a full GPU, as ours.
+template <typename Function>
+auto with_room(const std::string& device, const Function& function) {
+  try {
+    return function();
+  } catch (const c10::OutOfMemoryError& error) {
+    throw Error(ErrorCode::out_of_memory,
+                "device " + device + " is out of memory, and so is its GPU (" +
+                    error.what_without_backtrace() + "); place less there, or close what else uses "
+                    "the GPU");
+  }
+}
+
+}  // namespace
+
+CudaRuntime::CudaRuntime(const Cluster& cluster, std::vector<int> gpu_of,
+                         std::shared_ptr<Calls> calls)
+    : calls_(std::move(calls)), pinned_(std::make_shared<PinnedPool>(calls_)) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const int gpu = gpu_of.at(static_cast<std::size_t>(d));
+    units_.push_back(std::make_unique<Unit>(cluster.device(d), gpu, *calls_));
+  }
+  bridge_ = std::make_unique<HostBridge>(calls_, units_.size());
+}
+
+CudaRuntime::~CudaRuntime() = default;
+
+CudaRuntime::Unit& CudaRuntime::unit(DeviceId device) const {
+  return *units_[static_cast<std::size_t>(device)];
+}
+
+at::Device CudaRuntime::torch_device(DeviceId device) const {
+  const int gpu = unit(device).gpu;
+  return gpu == kHost ? at::Device(at::kCPU) : calls_->torch_device(gpu);
+}
+
+MemoryMeter& CudaRuntime::meter(DeviceId device) {
+  return unit(device).meter;
+}
+
+void CudaRuntime::begin_step(DeviceId device) {
+  Unit& here = unit(device);
+  if (here.gpu == kHost) return;
+  calls_->make_current(here.gpu, here.compute);
+  here.ops_issued = 0;
+  here.last_sent = nullptr;
+  here.begun_us = runtime::now_us();
+  calls_->record(here.begun, here.compute);
+}
+
+void CudaRuntime::run(DeviceId device, const runtime::Kernel& kernel,
+                      runtime::KernelContext& context, std::span<const Value> inputs,
+                      std::span<Value> outputs) {
+  Unit& here = unit(device);
+  if (here.gpu == kHost) {
+    const MeterScope scope(&here.meter);
+    kernel(context, inputs, outputs);
+    return;
+  }
+  for (const Value& input : inputs) await(here, input);
+  const auto [begin, end] = here.next_op_events();
+  calls_->record(begin, here.compute);
+  here.watch->reset();
+  with_room(here.name, [&] {
+    const c10::DebugInfoGuard watching(c10::DebugInfoKind::PROFILER_STATE, here.watch);
+    kernel(context, inputs, outputs);
+  });
+  calls_->record(end, here.compute);
+  ++here.ops_issued;
+  here.last_op = end;
+  // The op has had its memory; where that was more than the share, it is known now.
+  here.meter.take(here.watch->peak_bytes());
+  here.meter.give(here.watch->peak_bytes());
+  for (const Value& output : outputs) {
+    for_each_tensor(output, [&](const at::Tensor& tensor) {
+      if (on_gpu(here, tensor)) charge(tensor, here.meter);
+    });
+  }
+}
+
+void CudaRuntime::await(Unit& here, const Value& value) {
+  for_each_tensor(value, [&](const at::Tensor& tensor) {
+    Charge* const known = charge_of(tensor);
+    if (known == nullptr || known->arrival == nullptr) return;
+    calls_->wait(here.compute, known->arrival);
+    known->arrival = nullptr;
+  });
+}
+
+void CudaRuntime::end_step(DeviceId device, std::span<OpTimes> times) {
+  Unit& here = unit(device);
+  if (here.gpu == kHost) return;
+  try {
+    for (const Stream stream : {here.compute, here.in, here.out}) calls_->synchronize(stream);
+  } catch (...) {
+    bridge_->fail(device, std::current_exception());
+    throw;
+  }
+  // An op that threw has no events, and its step no times.
+  for (std::size_t i = 0; i < std::min(times.size(), here.ops_issued); ++i) {
+    OpTimes& op = times[i];
+    op.start_us = std::max(op.start_us, here.clock_us(here.op_events[i].begin));
+    op.end_us = std::max(op.start_us, here.clock_us(here.op_events[i].end));
+  }
+}
+
+void CudaRuntime::copy(const CopyRequest& request, CopySink& sink) {
+  if (unit(request.dst).gpu == kHost) {
+    to_host(request, sink);
+  } else if (unit(request.src).gpu == kHost) {
+    bridge_->post([this, request, &sink] { from_host(request, sink); });
+  } else {
+    between_gpus(request, sink);
+  }
+}
+
+void CudaRuntime::between_gpus(const CopyRequest& request, CopySink& sink) {
+  Unit& from = unit(request.src);
+  Unit& to = unit(request.dst);
+  const EventPair events = copy_events(to, request.number);
+  bool copied = false;
+  const Value source = transformed(*request.source, [&](const at::Tensor& tensor) {
+    at::Tensor in_one_piece = dense(from, tensor);
+    copied = copied || !in_one_piece.is_same(tensor);
+    return in_one_piece;
+  });
+  if (copied) calls_->record(from.made_dense, from.out);
+  calls_->wait(to.in, copied ? from.made_dense : from.last_op.load());
+  if (from.last_sent != nullptr) calls_->wait(to.in, from.last_sent);
+  calls_->record(events.begin, to.in);
+  Value copy = transformed(source, [&](const at::Tensor& tensor) {
+    // What kernels keep on the host is there for every device.
+    if (!on_gpu(from, tensor)) return tensor;
+    at::Tensor made = allocate(to, to.in, tensor);
+    charge(made, to.meter, events.end);
+    calls_->copy(to.in, made.data_ptr(), to.gpu, tensor.data_ptr(), from.gpu, tensor.nbytes());
+    calls_->keep_for(block_of(tensor), to.gpu, to.in);
+    calls_->keep_for(block_of(made), to.gpu, to.compute);
+    return made;
+  });
+  calls_->record(events.end, to.in);
+  from.last_sent = events.end;
+  sink.copied(request.number, std::move(copy));
+}
+
+void CudaRuntime::to_host(const CopyRequest& request, CopySink& sink) {
+  Unit& from = unit(request.src);
+  Unit& to = unit(request.dst);
+  const EventPair events = copy_events(from, request.number);
+  calls_->wait(from.out, from.last_op);
+  calls_->record(events.begin, from.out);
+  Value source =
+      transformed(*request.source, [&](const at::Tensor& tensor) { return dense(from, tensor); });
+  Value copy = transformed(source, [&](const at::Tensor& tensor) {
+    if (!on_gpu(from, tensor)) {
+      const MeterScope scope(&to.meter);
+      return tensor.clone();
+    }
+    at::Tensor made = pinned_->make(tensor, &to.meter);
+    calls_->copy(from.out, made.data_ptr(), kHost, tensor.data_ptr(), from.gpu, tensor.nbytes());
+    return made;
+  });
+  calls_->record(events.end, from.out);
+  bridge_->expect(request.src, from.out,
+                  {request.number, &sink, std::move(copy), std::move(source), events.end});
+}
+
+/// On the bridge's thread: copying into pinned memory is the host's work, and the worker has ops.
+void CudaRuntime::from_host(const CopyRequest& request, CopySink& sink) {
+  Value copy;
+  try {
+    Unit& to = unit(request.dst);
+    const EventPair events = copy_events(to, request.number);
+    calls_->record(events.begin, to.in);
+    copy = transformed(*request.source, [&](const at::Tensor& tensor) {
+      const at::Tensor source = tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
+      const at::Tensor staged = pinned_->make(source, nullptr);
+      std::memcpy(staged.data_ptr(), source.data_ptr(), source.nbytes());
+      bridge_->keep_until(events.end, staged);
+      at::Tensor made = allocate(to, to.in, source);
+      charge(made, to.meter, events.end);
+      calls_->copy(to.in, made.data_ptr(), to.gpu, staged.data_ptr(), kHost, staged.nbytes());
+      calls_->keep_for(block_of(made), to.gpu, to.compute);
+      return made;
+    });
+    calls_->record(events.end, to.in);
+  } catch (...) {
+    sink.copy_failed(request.number, std::current_exception());
+    return;
+  }
+  sink.copied(request.number, std::move(copy));
+}
+
+std::optional<OpTimes> CudaRuntime::copy_times(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (number >= copied_by_.size() || copied_by_[number] == nullptr) return std::nullopt;
+  Unit& timed = *copied_by_[number];
+  const EventPair& events = timed.copies.at(number);
+  return OpTimes{timed.clock_us(events.begin), timed.clock_us(events.end)};
+}
+
+Value CudaRuntime::upload(DeviceId device, const Value& host) {
+  Unit& here = unit(device);
+  if (here.gpu == kHost) {
+    const MeterScope scope(&here.meter);
+    return runtime::deep_copy(host);
+  }
+  return transformed(host, [&](const at::Tensor& tensor) {
+    const at::Tensor source = tensor.contiguous();
+    at::Tensor made = allocate(here, here.compute, source);
+    charge(made, here.meter);
+    calls_->copy(here.compute, made.data_ptr(), here.gpu, source.data_ptr(), kHost,
+                 source.nbytes());
+    calls_->synchronize(here.compute);
+    return made;
+  });
+}
+
+Value CudaRuntime::download(DeviceId device, const Value& value) {
+  Unit& here = unit(device);
+  const MeterScope none(nullptr);
+  return transformed(value, [&](const at::Tensor& tensor) {
+    if (here.gpu == kHost || !on_gpu(here, tensor)) return tensor.clone();
+    const at::Tensor source = dense(here, tensor);
+    calls_->synchronize(here.out);
+    at::Tensor made =
+        at::empty_strided(source.sizes(), source.strides(), source.options().device(at::kCPU));
+    calls_->copy(here.compute, made.data_ptr(), kHost, source.data_ptr(), here.gpu,
+                 source.nbytes());
+    calls_->synchronize(here.compute);
+    return made;
+  });
+}
+
+/// A tensor of the type, shape and strides of `like`, which is dense, for use on `stream`.
+at::Tensor CudaRuntime::allocate(Unit& here, Stream stream, const at::Tensor& like) {
+  return with_room(here.name, [&] {
+    const c10::StreamGuard on(calls_->torch_stream(here.gpu, stream));
+    return at::empty_strided(like.sizes(), like.strides(),
+                             like.options().device(calls_->torch_device(here.gpu)));
+  });
+}
+
+/// The tensor without holes, so that it can be copied in one piece: itself, or a copy that is
+/// issued on `out`.
+at::Tensor CudaRuntime::dense(Unit& here, const at::Tensor& tensor) {
+  if (!on_gpu(here, tensor) || tensor.is_non_overlapping_and_dense()) return tensor;
+  calls_->wait(here.out, here.last_op);
+  return with_room(here.name, [&] {
+    const c10::StreamGuard on(calls_->torch_stream(here.gpu, here.out));
+    calls_->keep_for(block_of(tensor), here.gpu, here.out);
+    return tensor.contiguous();
+  });
+}
+
+bool CudaRuntime::on_gpu(const Unit& here, const at::Tensor& tensor) const {
+  return tensor.device() == calls_->torch_device(here.gpu);
+}
+
+CudaRuntime::EventPair CudaRuntime::copy_events(Unit& timed, std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  if (number >= copied_by_.size()) copied_by_.resize(number + 1);
+  copied_by_[number] = &timed;
+  EventPair& events = timed.copies[number];
+  if (events.begin == nullptr) {
+    events = {calls_->make_event(timed.gpu), calls_->make_event(timed.gpu)};
+  }
+  return events;
+}
+
+}  // namespace berth::cuda
