@@ -76,8 +76,7 @@ struct CudaBackend::Setup {
     device.name = "cuda:" + std::to_string(number);
     device.kind = kind(gpu);
     // The rest is for what LibTorch's libraries take beside tensors.
-    device.memory_bytes =
-        memory_bytes == 0 ? below.free_bytes / 10 * 9 / sharers : memory_bytes;
+    device.memory_bytes = memory_bytes == 0 ? below.free_bytes / 10 * 9 / sharers : memory_bytes;
     if (device.memory_bytes > below.memory_bytes / sharers) {
       refuse("memory_bytes is " + std::to_string(memory_bytes) + " for each of the " +
              std::to_string(sharers) + " devices on GPU " + std::to_string(gpu) + ", which has " +
@@ -103,8 +102,8 @@ struct CudaBackend::Setup {
     for (std::size_t a = 0; a < devices.size(); ++a) {
       for (std::size_t b = 0; b < devices.size(); ++b) {
         if (a == b) continue;
-        links.push_back({devices[a].name, devices[b].name, bandwidth(gpu_of[a], gpu_of[b]),
-                         kLatency_us, {}});
+        links.push_back(
+            {devices[a].name, devices[b].name, bandwidth(gpu_of[a], gpu_of[b]), kLatency_us, {}});
       }
     }
     return links;

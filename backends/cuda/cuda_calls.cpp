@@ -23,8 +23,8 @@ void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   // The call's own error must not be taken for that of the next one.
   static_cast<void>(cudaGetLastError());
-  throw Error(ErrorCode::execution, std::string("CUDA's ") + call + " failed: " +
-                                        cudaGetErrorString(status) + " (" +
+  throw Error(ErrorCode::execution, std::string("CUDA's ") + call +
+                                        " failed: " + cudaGetErrorString(status) + " (" +
                                         cudaGetErrorName(status) +
                                         "); where the GPU no longer answers, start again and look "
                                         "at nvidia-smi");
@@ -61,8 +61,8 @@ class CudaCalls final : public Calls {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
     if (status != cudaSuccess || count == 0) {
-      const std::string why = status == cudaSuccess ? "the driver lists none"
-                                                    : std::string(cudaGetErrorString(status));
+      const std::string why =
+          status == cudaSuccess ? "the driver lists none" : std::string(cudaGetErrorString(status));
       static_cast<void>(cudaGetLastError());
       throw Error(ErrorCode::not_found, "no CUDA device: " + why +
                                             "; install a GPU and its driver, look at "

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -25,6 +26,11 @@ using runtime::Structure;
 using runtime::Value;
 
 struct CudaRuntime::Unit {
+  struct Kept {
+    Event end;
+    std::array<Value, 2> source;
+  };
+
   Unit(const Device& device, int the_gpu, Calls& the_calls)
       : name(device.name), gpu(the_gpu), calls(the_calls), meter(device.name, device.memory_bytes) {
     if (gpu == kHost) return;
@@ -78,7 +84,9 @@ struct CudaRuntime::Unit {
   Event last_sent = nullptr;  // to a GPU, in this step
   Event made_dense = nullptr;
   std::shared_ptr<AllocationWatch> watch = std::make_shared<AllocationWatch>();
+  // Guarded by CudaRuntime::mutex_.
   std::unordered_map<std::uint32_t, EventPair> copies;  // by message number
+  std::deque<Kept> kept;                                // until their copies have ended
 };
 
 namespace {
@@ -109,10 +117,11 @@ auto with_room(const std::string& device, const Function& function) {
   try {
     return function();
   } catch (const c10::OutOfMemoryError& error) {
-    throw Error(ErrorCode::out_of_memory,
-                "device " + device + " is out of memory, and so is its GPU (" +
-                    error.what_without_backtrace() + "); place less there, or close what else uses "
-                    "the GPU");
+    throw Error(ErrorCode::out_of_memory, "device " + device +
+                                              " is out of memory, and so is its GPU (" +
+                                              error.what_without_backtrace() +
+                                              "); place less there, or close what else uses "
+                                              "the GPU");
   }
 }
 
@@ -149,6 +158,7 @@ void CudaRuntime::begin_step(DeviceId device) {
   calls_->make_current(here.gpu, here.compute);
   here.ops_issued = 0;
   here.last_sent = nullptr;
+  free_kept();
   here.begun_us = runtime::now_us();
   calls_->record(here.begun, here.compute);
 }
@@ -162,6 +172,7 @@ void CudaRuntime::run(DeviceId device, const runtime::Kernel& kernel,
     kernel(context, inputs, outputs);
     return;
   }
+  free_kept();
   for (const Value& input : inputs) await(here, input);
   const auto [begin, end] = here.next_op_events();
   calls_->record(begin, here.compute);
@@ -201,6 +212,11 @@ void CudaRuntime::end_step(DeviceId device, std::span<OpTimes> times) {
     bridge_->fail(device, std::current_exception());
     throw;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    kept_count_ -= here.kept.size();
+    here.kept.clear();
+  }
   // An op that threw has no events, and its step no times.
   for (std::size_t i = 0; i < std::min(times.size(), here.ops_issued); ++i) {
     OpTimes& op = times[i];
@@ -239,13 +255,33 @@ void CudaRuntime::between_gpus(const CopyRequest& request, CopySink& sink) {
     at::Tensor made = allocate(to, to.in, tensor);
     charge(made, to.meter, events.end);
     calls_->copy(to.in, made.data_ptr(), to.gpu, tensor.data_ptr(), from.gpu, tensor.nbytes());
-    calls_->keep_for(block_of(tensor), to.gpu, to.in);
     calls_->keep_for(block_of(made), to.gpu, to.compute);
     return made;
   });
   calls_->record(events.end, to.in);
   from.last_sent = events.end;
+  keep(to, events.end, {*request.source, source});
   sink.copied(request.number, std::move(copy));
+}
+
+/// What is sent is neither freed nor, where it is a variable, written before the copy has read it:
+/// the sink is told that it no longer needs its source, and the GPU does.
+void CudaRuntime::keep(Unit& receiver, Event end, std::array<Value, 2> source) {
+  const std::lock_guard lock(mutex_);
+  receiver.kept.push_back({end, std::move(source)});
+  ++kept_count_;
+}
+
+/// Copies to one receiver end in the order in which they were asked for.
+void CudaRuntime::free_kept() {
+  if (kept_count_ == 0) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& receiver : units_) {
+    while (!receiver->kept.empty() && calls_->done(receiver->kept.front().end)) {
+      receiver->kept.pop_front();
+      --kept_count_;
+    }
+  }
 }
 
 void CudaRuntime::to_host(const CopyRequest& request, CopySink& sink) {
@@ -278,7 +314,8 @@ void CudaRuntime::from_host(const CopyRequest& request, CopySink& sink) {
     const EventPair events = copy_events(to, request.number);
     calls_->record(events.begin, to.in);
     copy = transformed(*request.source, [&](const at::Tensor& tensor) {
-      const at::Tensor source = tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
+      const at::Tensor source =
+          tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
       const at::Tensor staged = pinned_->make(source, nullptr);
       std::memcpy(staged.data_ptr(), source.data_ptr(), source.nbytes());
       bridge_->keep_until(events.end, staged);

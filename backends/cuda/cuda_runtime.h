@@ -11,6 +11,7 @@
 // ends. What goes to the host is told when it is there: the host's ops have no stream to wait on.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,8 @@ class CudaRuntime final : public runtime::DeviceRuntime {
   void between_gpus(const runtime::CopyRequest& request, runtime::CopySink& sink);
   void to_host(const runtime::CopyRequest& request, runtime::CopySink& sink);
   void from_host(const runtime::CopyRequest& request, runtime::CopySink& sink);
+  void keep(Unit& receiver, Event end, std::array<runtime::Value, 2> source);
+  void free_kept();
   [[nodiscard]] at::Tensor allocate(Unit& unit, Stream stream, const at::Tensor& like);
   [[nodiscard]] at::Tensor dense(Unit& unit, const at::Tensor& tensor);
   [[nodiscard]] bool on_gpu(const Unit& unit, const at::Tensor& tensor) const;
@@ -61,8 +64,9 @@ class CudaRuntime final : public runtime::DeviceRuntime {
   std::shared_ptr<Calls> calls_;
   std::shared_ptr<PinnedPool> pinned_;
   std::vector<std::unique_ptr<Unit>> units_;
-  std::mutex mutex_;              // guards the two below
+  std::mutex mutex_;              // guards the next one, and what units say that it guards
   std::vector<Unit*> copied_by_;  // by message number: whose events say when
+  std::atomic<std::size_t> kept_count_ = 0;  // of all units
   std::unique_ptr<HostBridge> bridge_;
 };
 

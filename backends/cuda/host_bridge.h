@@ -41,9 +41,7 @@ class HostBridge {
   /// Runs `job`, which must not throw, in the order of the calls.
   void post(std::function<void()> job);
   /// Keeps `tensor` until `end`, once it is recorded, has happened. For jobs.
-  void keep_until(Event end, at::Tensor tensor) {
-    kept_.push_back({end, std::move(tensor)});
-  }
+  void keep_until(Event end, at::Tensor tensor) { kept_.push_back({end, std::move(tensor)}); }
 
  private:
   /// Of one sender; what CUDA hands back when a copy is there.

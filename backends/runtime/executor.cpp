@@ -307,19 +307,25 @@ void Executor::Impl::run_device(DeviceId device) {
   ++arrived_;
   const auto all_here = [this] { return arrived_.load() == workers_.size(); };
   while (!spin(all_here)) std::this_thread::yield();
-  try {
-    runtime_.begin_step(device);
-    run_ops(device, lane);
-  } catch (...) {
-    fail(std::current_exception());
+  const auto succeeds = [&](const auto& action) {
+    try {
+      action();
+      return true;
+    } catch (const std::exception& error) {
+      fail(std::make_exception_ptr(
+          Error(ErrorCode::execution,
+                "device " + cluster_.device(device).name + " failed: " + error.what())));
+      return false;
+    }
+  };
+  if (succeeds([&] { runtime_.begin_step(device); })) {
+    try {
+      run_ops(device, lane);
+    } catch (...) {
+      fail(std::current_exception());
+    }
   }
-  try {
-    runtime_.end_step(device, lane.times);
-  } catch (const std::exception& error) {
-    fail(std::make_exception_ptr(
-        Error(ErrorCode::execution,
-              "device " + cluster_.device(device).name + " failed: " + error.what())));
-  }
+  succeeds([&] { runtime_.end_step(device, lane.times); });
   for (std::size_t i = 0; i < lane.times.size(); ++i) {
     step_->op_times_[lane.order[i]] = lane.times[i];
   }

@@ -70,6 +70,8 @@ class Substitute final : public Calls {
     const std::lock_guard lock(mutex_);
     lost_when_calling_ = gpu;
   }
+  /// While it is set, GPUs have not yet come to what they were given.
+  void set_behind(bool behind) { behind_ = behind; }
   void repair() {
     const std::lock_guard lock(mutex_);
     lost_.clear();
@@ -151,7 +153,7 @@ class Substitute final : public Calls {
   bool done(Event event) override {
     const std::lock_guard lock(mutex_);
     check(event->gpu);
-    return event->recorded;
+    return event->recorded && !behind_;
   }
   void synchronize(Stream stream) override {
     const std::lock_guard lock(mutex_);
@@ -165,7 +167,7 @@ class Substitute final : public Calls {
     const std::lock_guard lock(mutex_);
     check(stream->gpu);
     if (bytes == 0) return;
-    if (from_gpu != kHost) read("a copy", stream, from, /*must_be_kept=*/to_gpu != kHost);
+    if (from_gpu != kHost) read("a copy", stream, from, /*must_be_kept=*/false);
     if (to_gpu == kHost) {
       on_its_way_[to] = stream;
     } else {
@@ -218,10 +220,10 @@ class Substitute final : public Calls {
 
  private:
   struct Block {
-    Stream home = nullptr;   // where it was written, once: values do not change
-    int written = 0;         // as the home's clock has it
-    std::set<Stream> kept;   // ATen knows that these use it
-    std::set<Stream> unkept; // they use it, and ATen does not know
+    Stream home = nullptr;    // where it was written, once: values do not change
+    int written = 0;          // as the home's clock has it
+    std::set<Stream> kept;    // ATen knows that these use it
+    std::set<Stream> unkept;  // they use it, and ATen does not know
   };
   struct Callback {
     Stream stream;
@@ -269,6 +271,7 @@ class Substitute final : public Calls {
   const std::int64_t memory_bytes_;
   std::atomic<int> waits_ = 0;
   std::atomic<int> left_ = 0;
+  std::atomic<bool> behind_ = false;
   std::mutex mutex_;  // guards what follows, and the clocks
   std::condition_variable changed_;
   std::vector<std::string> violations_;

@@ -132,7 +132,8 @@ TEST_CASE("the substitute finds an order that nothing enforces") {
   substitute.record(written, first);
   SUBCASE("waits") {
     substitute.wait(second, written);
-    substitute.copy(second, to.data(), 1, from.data(), 0, 8);
+    substitute.make_current(1, second);
+    substitute.launch("reader", {from.data()}, {});
     CHECK(substitute.violations().empty());
     CHECK(substitute.unkept() == 1);
   }
@@ -206,6 +207,36 @@ TEST_CASE("an op does not wait for what others of its device read") {
   CHECK_FALSE(bystander.contains(stream));
 }
 
+TEST_CASE("what is sent is kept until the copy has read it") {
+  const auto substitute = std::make_shared<Substitute>();
+  TestProgram program;
+  std::vector<float> memory(4);
+  bool freed = false;
+  std::vector<bool> freed_at;
+  const auto watching = [&](KernelContext& context, std::span<const Value> in,
+                            std::span<Value> out) {
+    freed_at.push_back(freed);
+    sum(1)(context, in, out);
+  };
+  const OpId a =
+      program.add("a", {}, [&](KernelContext&, std::span<const Value>, std::span<Value> outputs) {
+        outputs[0].tensor = at::from_blob(
+            memory.data(), {4}, [&](void*) { freed = true; }, at::kFloat);
+      });
+  const OpId b = program.add("b", {a}, watching);
+  const OpId c = program.add("c", {b}, watching);
+  program.add("d", {c}, watching);  // the receiver has more to do than the copy
+  CudaRig rig(program, substitute);
+  substitute->set_behind(true);
+  rig.run({0, 1, 0, 1});
+  CHECK(freed_at == std::vector<bool>{false, false, false});
+  CHECK(freed);
+  substitute->set_behind(false);
+  freed = false;
+  rig.run({0, 1, 0, 1});
+  CHECK(freed_at.back());
+}
+
 /// A list of a tensor that does not lie in one piece, one that repeats, an empty one and text; and
 /// what there is to add up of it.
 OpId add_forms(TestProgram& program) {
@@ -227,14 +258,14 @@ OpId add_forms(TestProgram& program) {
   };
   const OpId b = program.add("b", {a}, pass);
   const OpId c = program.add("c", {b}, pass);
-  return program.add(
-      "sum", {c}, [](KernelContext&, std::span<const Value> inputs, std::span<Value> outputs) {
-        const auto& list = inputs[0].structure->sequence;
-        REQUIRE(list.size() == 4);
-        CHECK(list[2].tensor.numel() == 0);
-        CHECK(list[3].structure->texts.at(0) == "a word");
-        outputs[0].tensor = list[0].tensor.select(0, 1).add(list[1].tensor);
-      });
+  return program.add("sum", {c},
+                     [](KernelContext&, std::span<const Value> inputs, std::span<Value> outputs) {
+                       const auto& list = inputs[0].structure->sequence;
+                       REQUIRE(list.size() == 4);
+                       CHECK(list[2].tensor.numel() == 0);
+                       CHECK(list[3].structure->texts.at(0) == "a word");
+                       outputs[0].tensor = list[0].tensor.select(0, 1).add(list[1].tensor);
+                     });
 }
 
 TEST_CASE("values of every form cross between GPUs and the host") {
@@ -316,8 +347,9 @@ TEST_CASE("a GPU without room is named with the op, and the next step works") {
                 sum(1)(context, in, out);
               });
   CudaRig rig(program, substitute);
-  expect_error(ErrorCode::out_of_memory, {"'b' (Test)", "cuda:1", "allocate 2 GiB"},
-               [&] { rig.run({0, 1}); });
+  expect_error(ErrorCode::out_of_memory, {"'b' (Test)", "cuda:1", "allocate 2 GiB"}, [&] {
+    rig.run({0, 1});
+  });
   full = false;
   CHECK(rig.run({0, 1}).executed == Placement{0, 1});
 }
@@ -377,11 +409,12 @@ TEST_CASE("a copy that CUDA never speaks of again is found out") {
   program.add("c", {b}, sum(1));
   program.add("d", {b}, sum(1));
   CudaRig rig(program, substitute);
-  substitute->lose_before_calling(0);
-  expect_error(ErrorCode::execution, {"'a'", "cuda:0", "cpu:0", "has fallen off the bus"},
-               [&] { rig.run({0, 3, 0, 1}); });
+  const Placement placement = {1, 3, 1, 0};
+  substitute->lose_before_calling(1);
+  expect_error(ErrorCode::execution, {"'a'", "cuda:1", "cpu:0", "has fallen off the bus"},
+               [&] { rig.run(placement); });
   substitute->repair();
-  CHECK(rig.run({0, 3, 0, 1}).executed == Placement{0, 3, 0, 1});
+  CHECK(rig.run(placement).executed == placement);
 }
 
 TEST_CASE("the trace has the times at which GPUs copied") {
