@@ -13,8 +13,9 @@ LearnedPolicy* learned(const PolicyObject& object) {
 
 LearnedPolicy& require_learned(const PolicyObject& object) {
   if (LearnedPolicy* const policy = learned(object)) return *policy;
-  throw Error(ErrorCode::unsupported,
-              cat("policy '", object.name, "' has nothing to learn; use one that does (placeto)"));
+  throw Error(
+      ErrorCode::unsupported,
+      cat("policy '", object.name, "' has nothing to learn; use one that does (placeto, seq2seq)"));
 }
 
 /// One problem, or an array of them.
@@ -61,17 +62,9 @@ std::vector<std::vector<GroupPlacement>> initial_of(
     lua_rawgeti(call.L, value.index(), static_cast<int>(p) + 1);
     const std::string name = cat("initial[", p + 1, "]");
     const Value list(call.L, lua_gettop(call.L), name.c_str(), /*argument=*/0);
-    list.require_table();
     initial.emplace_back();
-    const std::size_t count = lua_objlen(call.L, list.index());
-    for (std::size_t i = 0; i < count; ++i) {
-      const StackGuard inner(call.L);
-      lua_rawgeti(call.L, list.index(), static_cast<int>(i) + 1);
-      const std::string entry = cat(name, "[", i + 1, "]");
-      Placement placement;
-      const Problem& problem = problems[p]->problem();
-      read_placement(Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0), problem,
-                     placement);
+    const Problem& problem = problems[p]->problem();
+    for (const Placement& placement : read_placements(call.L, list, problem, name)) {
       problem.validate(placement);
       initial.back().push_back(group_placement(problem, placement));
     }
@@ -91,6 +84,10 @@ int episodes(Call& call) {
 
 int steps(Call& call) {
   return call.integer(episode_of(call, *call.self<RolloutObject>()).steps);
+}
+
+int measured(Call& call) {
+  return call.integer(episode_of(call, *call.self<RolloutObject>()).measured);
 }
 
 int problem(Call& call) {
@@ -158,6 +155,7 @@ int log_probability(Call& call) {
 constexpr Binding kMethods[] = {
     {"rollout:episodes", &episodes},
     {"rollout:steps", &steps},
+    {"rollout:measured", &measured},
     {"rollout:problem", &problem},
     {"rollout:evaluation", &evaluation},
     {"rollout:best", &best},
@@ -192,6 +190,7 @@ int policy_rollout(Call& call) {
   if (const Value epsilon = fields.get("epsilon"); epsilon.present()) {
     options.epsilon = epsilon.number();
   }
+  if (const Value noise = fields.get("noise"); noise.present()) options.noise = noise.number();
   if (const Value traversal = fields.get("traversal"); traversal.present()) {
     options.traversal = traversal_from_name(traversal.text());
   }

@@ -102,6 +102,9 @@ int place_problem(Call& call) {
     if (given->problem != problem) value.refuse("an evaluator of this problem expected");
     evaluator = &given->get();
   }
+  if (const Value initial = fields.get("initial"); initial.present()) {
+    context.initial = read_placements(call.L, initial, problem->problem(), "initial");
+  }
   if (const Value progress = fields.get("progress"); progress.present()) {
     context.progress = progress_of(call, progress);
   }

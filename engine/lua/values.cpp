@@ -232,6 +232,20 @@ void read_placement(const Value& value, const Problem& problem, Placement& out) 
   value.ids(problem.graph().op_count(), problem.cluster().device_count(), out);
 }
 
+std::vector<Placement> read_placements(lua_State* L, const Value& list, const Problem& problem,
+                                       const std::string& name) {
+  list.require_table();
+  reserve_stack(L, 8);
+  std::vector<Placement> placements(lua_objlen(L, list.index()));
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    const StackGuard guard(L);
+    lua_rawgeti(L, list.index(), static_cast<int>(i) + 1);
+    const std::string entry = cat(name, "[", i + 1, "]");
+    read_placement(Value(L, lua_gettop(L), entry.c_str(), /*argument=*/0), problem, placements[i]);
+  }
+  return placements;
+}
+
 void push_trace(lua_State* L, const StepTrace& trace) {
   reserve_stack(L, 8);
   lua_newtable(L);

@@ -44,6 +44,11 @@ void push_single_device(lua_State* L, const SingleDevice& single);
 /// A placement is an array: the device (1..) of every op.
 void read_placement(const Value& value, const Problem& problem, Placement& out);
 
+/// An array of placements; `name` is what an error calls it.
+[[nodiscard]] std::vector<Placement> read_placements(lua_State* L, const Value& list,
+                                                     const Problem& problem,
+                                                     const std::string& name);
+
 void push_trace(lua_State* L, const StepTrace& trace);
 void push_plugin(lua_State* L, const PluginInfo& info);
 void push_options(lua_State* L, const std::map<std::string, OptionValue, std::less<>>& options);

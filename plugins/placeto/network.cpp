@@ -1,16 +1,14 @@
 #include "network.h"
 
 #include <ATen/Parallel.h>
-#include <torch/optim/adam.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <utility>
 
 #include "berth/random.h"
+#include "learning/parameters.h"
 
 namespace berth::placeto {
 namespace {
@@ -27,11 +25,11 @@ struct Dense {
   }
 };
 
+/// fill_glorot for a part of the body.
 void fill_glorot(float* weights, std::size_t out, std::size_t in, Random& random) {
-  const double limit = std::sqrt(6.0 / static_cast<double>(in + out));
-  for (std::size_t i = 0; i < out * in; ++i) {
-    weights[i] = static_cast<float>(limit * (2 * random.uniform() - 1));
-  }
+  torch::Tensor part = torch::from_blob(weights, {static_cast<std::int64_t>(out * in)});
+  learning::fill_glorot(part, static_cast<std::int64_t>(in), static_cast<std::int64_t>(out),
+                        random);
 }
 
 /// Gradients are summed over this many parts of a batch, in order, so that the sum does not depend
@@ -48,8 +46,7 @@ struct Network::State {
     for (const DenseLayer& layer : embedding.layers()) {
       fill_glorot(body.data_ptr<float>() + layer.flat, layer.out, layer.in, random);
     }
-    names.emplace_back("body");
-    parameters.push_back(body);
+    parameters.add("body", body);
     const std::size_t state = shape.embedding.state_width();
     std::size_t in = state;
     if (shape.candidate_features > 0) {
@@ -69,14 +66,11 @@ struct Network::State {
     }
     last = dense("classifier." + std::to_string(shape.hidden_layers),
                  shape.candidate_features > 0 ? 1 : shape.devices, in, random);
-    for (torch::Tensor& parameter : parameters) parameter.requires_grad_();
-    adam = std::make_unique<torch::optim::Adam>(parameters, torch::optim::AdamOptions());
   }
 
   Dense dense(const std::string& name, std::size_t out, std::size_t in, Random& random) {
     Dense layer{weights(name, out, in, random), torch::zeros({static_cast<std::int64_t>(out)})};
-    names.push_back(name + ".bias");
-    parameters.push_back(layer.bias);
+    parameters.add(name + ".bias", layer.bias);
     return layer;
   }
 
@@ -84,9 +78,7 @@ struct Network::State {
     torch::Tensor result =
         torch::zeros({static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)});
     fill_glorot(result.data_ptr<float>(), out, in, random);
-    names.push_back(name + ".weight");
-    parameters.push_back(result);
-    return result;
+    return parameters.add(name + ".weight", result);
   }
 
   /// Runs `work(begin, end, tape)` for all states of each part, parts in parallel.
@@ -196,9 +188,7 @@ struct Network::State {
   torch::Tensor direct;  ///< [candidate_features]
   std::vector<Dense> hidden;
   Dense last;
-  std::vector<std::string> names;
-  std::vector<torch::Tensor> parameters;
-  std::unique_ptr<torch::optim::Adam> adam;
+  learning::Parameters parameters;
   std::vector<Embedding::Tape> tapes;
   bool body_changed = true;
 };
@@ -212,9 +202,7 @@ const NetworkShape& Network::shape() const {
 }
 
 std::int64_t Network::parameter_count() const {
-  std::int64_t count = 0;
-  for (const torch::Tensor& parameter : state_->parameters) count += parameter.numel();
-  return count;
+  return state_->parameters.count();
 }
 
 void Network::log_policy(const StateBatch& batch, std::vector<float>& out) {
@@ -250,97 +238,17 @@ double Network::accumulate(const StateBatch& batch, std::span<const std::int32_t
 }
 
 double Network::step(double learning_rate, double max_norm) {
-  const torch::NoGradGuard no_gradient;
-  double squares = 0;
-  for (const torch::Tensor& parameter : state_->parameters) {
-    if (parameter.grad().defined()) {
-      squares += parameter.grad().to(torch::kFloat64).square().sum().item<double>();
-    }
-  }
-  const double norm = std::sqrt(squares);
-  if (std::isfinite(norm)) {
-    if (max_norm > 0 && norm > max_norm) {
-      for (torch::Tensor& parameter : state_->parameters) {
-        if (parameter.grad().defined()) parameter.mutable_grad().mul_(max_norm / norm);
-      }
-    }
-    static_cast<torch::optim::AdamOptions&>(state_->adam->param_groups()[0].options())
-        .lr(learning_rate);
-    state_->adam->step();
-    state_->body_changed = true;
-  }
-  state_->adam->zero_grad();
+  const double norm = state_->parameters.step(learning_rate, max_norm);
+  state_->body_changed = true;
   return norm;
 }
 
 std::vector<NamedTensor> Network::tensors() const {
-  std::vector<NamedTensor> all;
-  const auto add = [&](const std::string& name, const torch::Tensor& tensor) {
-    const torch::Tensor values = tensor.detach().contiguous();
-    all.push_back({name,
-                   values.sizes().vec(),
-                   {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()}});
-  };
-  for (std::size_t i = 0; i < state_->names.size(); ++i) {
-    add(state_->names[i], state_->parameters[i]);
-  }
-  double steps = 0;
-  for (std::size_t i = 0; i < state_->names.size(); ++i) {
-    const auto found = state_->adam->state().find(
-        c10::guts::to_string(state_->parameters[i].unsafeGetTensorImpl()));
-    if (found == state_->adam->state().end()) continue;  // no step was taken yet
-    const auto& moments = static_cast<const torch::optim::AdamParamState&>(*found->second);
-    add("adam.mean." + state_->names[i], moments.exp_avg());
-    add("adam.square." + state_->names[i], moments.exp_avg_sq());
-    steps = static_cast<double>(moments.step());
-  }
-  // Exact in two floats up to 2^48 steps.
-  const auto high = static_cast<float>(std::floor(steps / 16777216.0));
-  const auto low = static_cast<float>(std::fmod(steps, 16777216.0));
-  all.push_back({"adam.steps", {2}, {high, low}});
-  return all;
+  return state_->parameters.tensors();
 }
 
 void Network::set_tensors(std::span<const NamedTensor> tensors) {
-  const torch::NoGradGuard no_gradient;
-  const auto find = [&](const std::string& name) {
-    return std::find_if(tensors.begin(), tensors.end(),
-                        [&](const NamedTensor& tensor) { return tensor.name == name; });
-  };
-  const auto required = [&](const std::string& name, const torch::Tensor& like) {
-    const auto found = find(name);
-    if (found == tensors.end()) throw std::invalid_argument("tensor '" + name + "' is missing");
-    if (found->shape != like.sizes().vec()) {
-      throw std::invalid_argument("tensor '" + name + "' has another shape");
-    }
-    return torch::tensor(found->values).reshape(like.sizes());
-  };
-  std::vector<torch::Tensor> values, means, squares;
-  const auto steps = find("adam.steps");
-  if (steps == tensors.end() || steps->values.size() != 2) {
-    throw std::invalid_argument("tensor 'adam.steps' is missing or has another shape");
-  }
-  const auto count = static_cast<std::int64_t>(steps->values[0]) * 16777216 +
-                     static_cast<std::int64_t>(steps->values[1]);
-  for (std::size_t i = 0; i < state_->names.size(); ++i) {
-    const torch::Tensor& like = state_->parameters[i];
-    values.push_back(required(state_->names[i], like));
-    if (count == 0) continue;
-    means.push_back(required("adam.mean." + state_->names[i], like));
-    squares.push_back(required("adam.square." + state_->names[i], like));
-  }
-  state_->adam->state().clear();
-  for (std::size_t i = 0; i < state_->names.size(); ++i) {
-    state_->parameters[i].copy_(values[i]);
-    if (count == 0) continue;
-    auto moments = std::make_unique<torch::optim::AdamParamState>();
-    moments->step(count);
-    moments->exp_avg(means[i]);
-    moments->exp_avg_sq(squares[i]);
-    state_->adam->state()[c10::guts::to_string(state_->parameters[i].unsafeGetTensorImpl())] =
-        std::move(moments);
-  }
-  state_->adam->zero_grad();
+  state_->parameters.set_tensors(tensors);
   state_->body_changed = true;
 }
 

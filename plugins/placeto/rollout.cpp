@@ -1,9 +1,9 @@
 // Episodes of Placeto: sampled all together, learned from in batches.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "berth/error.h"
+#include "learning/sampling.h"
 #include "placeto.h"
 #include "tape.h"
 
@@ -12,59 +12,6 @@ namespace {
 
 /// States that one pass of the network learns from at a time: bounds the memory of a batch.
 constexpr std::size_t kStatesPerPass = 1024;
-
-/// The index that `uniform` in [0, 1) draws from exp(log_pi).
-std::size_t draw(const float* log_pi, std::size_t count, double uniform) {
-  double total = 0;
-  std::size_t last = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double p = std::exp(static_cast<double>(log_pi[i]));
-    if (p <= 0) continue;
-    last = i;
-    total += p;
-    if (uniform < total) return i;
-  }
-  return last;
-}
-
-double entropy_of(const float* log_pi, std::size_t count) {
-  double entropy = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double p = std::exp(static_cast<double>(log_pi[i]));
-    if (p > 0) entropy -= p * static_cast<double>(log_pi[i]);
-  }
-  return entropy;
-}
-
-/// Whether `a` is the better result: feasible first, then by objective, else by excess.
-bool better(const Evaluation& a, const Evaluation& b) {
-  if (a.feasible != b.feasible) return a.feasible;
-  return a.feasible ? a.objective_us < b.objective_us : a.excess_bytes < b.excess_bytes;
-}
-
-std::size_t draw_allowed(const std::uint8_t* allowed, std::size_t count, Random& random) {
-  std::size_t able = 0;
-  for (std::size_t i = 0; i < count; ++i) able += allowed[i];
-  std::size_t chosen = random.below(able);
-  for (std::size_t i = 0;; ++i) {
-    if (allowed[i] != 0 && chosen-- == 0) return i;
-  }
-}
-
-void check(const RolloutOptions& options, std::size_t problems) {
-  if (problems == 0 || options.samples < 1) {
-    throw Error(ErrorCode::invalid_argument,
-                "a rollout needs at least one problem and at least one sample of it");
-  }
-  if (!options.initial.empty() && options.initial.size() != problems) {
-    throw Error(ErrorCode::invalid_argument,
-                "initial placements for " + std::to_string(options.initial.size()) +
-                    " problems of " + std::to_string(problems) + "; give a list for each");
-  }
-  if (!(options.epsilon >= 0 && options.epsilon <= 1)) {
-    throw Error(ErrorCode::invalid_argument, "epsilon is a probability, from 0 to 1");
-  }
-}
 
 std::vector<EpisodeStart> starts_of(std::span<Evaluator* const> evaluators,
                                     const RolloutOptions& options, std::vector<Random>& random) {
@@ -90,7 +37,7 @@ std::vector<EpisodeStart> starts_of(std::span<Evaluator* const> evaluators,
 void note(const Environment::Episode& episode, Rollout::Episode& out) {
   const Evaluation& evaluation = episode.evaluation;
   out.evaluations[episode.step] = evaluation;
-  if (episode.step > 0 && !better(evaluation, out.best_evaluation)) return;
+  if (episode.step > 0 && !learning::better(evaluation, out.best_evaluation)) return;
   out.best_evaluation = evaluation;
   out.best = episode.problem->groups().expand(episode.placement);
 }
@@ -99,7 +46,7 @@ void note(const Environment::Episode& episode, Rollout::Episode& out) {
 
 void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                             Rollout& out) {
-  check(options, evaluators.size());
+  learning::check_rollout(options, evaluators.size());
   std::vector<Random> random;
   const std::vector<EpisodeStart> starts = starts_of(evaluators, options, random);
   auto tape = std::static_pointer_cast<Tape>(out.tape);
@@ -131,6 +78,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     const std::size_t steps = starts[i].order.size();
     episode.problem = starts[i].problem;
     episode.steps = static_cast<std::int32_t>(steps);
+    episode.measured = episode.steps + 1;
     episode.evaluations.resize(steps + 1);
     episode.log_probability.resize(steps);
     episode.entropy.resize(steps);
@@ -195,14 +143,14 @@ void PlacetoPolicy::decide(const Environment& environment, Tape& tape,
       if (options.greedy) {
         action = static_cast<std::size_t>(std::max_element(log_pi, log_pi + devices) - log_pi);
       } else if (options.epsilon > 0 && random[i].uniform() < options.epsilon) {
-        action = draw_allowed(tape.allowed.data() + k * devices, devices, random[i]);
+        action = learning::draw_allowed(tape.allowed.data() + k * devices, devices, random[i]);
       } else {
-        action = draw(log_pi, devices, random[i].uniform());
+        action = learning::draw(log_pi, devices, random[i].uniform());
       }
       actions[i] = static_cast<DeviceId>(action);
       tape.episodes[i].action[step] = actions[i];
       out.episodes[i].log_probability[step] = static_cast<double>(log_pi[action]);
-      out.episodes[i].entropy[step] = entropy_of(log_pi, devices);
+      out.episodes[i].entropy[step] = learning::entropy_of(log_pi, devices);
     }
   }
 }
@@ -214,24 +162,12 @@ UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const doubl
     throw Error(ErrorCode::invalid_argument,
                 "there is nothing to learn from: update takes what this policy's rollout filled");
   }
-  std::size_t decisions = 0;
+  learning::check_advantages(rollout, advantages);
   UpdateReport report;
   for (const Rollout::Episode& episode : rollout.episodes) {
-    decisions += episode.entropy.size();
     report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
   }
-  if (advantages.size() != decisions) {
-    throw Error(ErrorCode::invalid_argument, std::to_string(advantages.size()) +
-                                                 " advantages for " + std::to_string(decisions) +
-                                                 " decisions; give one for each");
-  }
-  for (std::size_t i = 0; i < advantages.size(); ++i) {
-    if (std::isfinite(advantages[i])) continue;
-    throw Error(ErrorCode::invalid_argument,
-                "advantage " + std::to_string(i + 1) + " is not a finite number; look at the " +
-                    "reward and the baseline that gave it (nothing was learned from it)");
-  }
-  report.entropy /= static_cast<double>(std::max<std::size_t>(decisions, 1));
+  report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   // States in order, in passes of one cluster size each.
   StateBatch batch;
   const auto flush = [&] {

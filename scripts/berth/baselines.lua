@@ -106,4 +106,32 @@ function baselines.moving_average(options)
   return baseline
 end
 
+-- The return that a share of the episodes of this rollout exceeds; episodes below it teach nothing.
+-- What is raised is the best that the policy samples rather than the mean (risk-seeking policy
+-- gradients; Petersen et al., ICLR 2021): where one good sample is all one needs. For episodes of one
+-- decision.
+--   ARGS    options  table, all optional:
+--             share  of the episodes that teach, above 0 and below 1, default 0.2
+function baselines.quantile(options)
+  local share = (options or {}).share or 0.2
+  if not (share > 0 and share < 1) then
+    error(("baselines.quantile: share is above 0 and below 1, got %s"):format(share), 2)
+  end
+
+  local baseline = {}
+
+  function baseline.advantages(returns, out)
+    local sorted = {}
+    for e = 1, #returns do sorted[e] = returns[e][1] end
+    table.sort(sorted, function(a, b) return a > b end)
+    local bar = sorted[math.min(math.floor(#sorted * share) + 1, #sorted)]
+    for e = 1, #returns do out[e][1] = math.max(0, returns[e][1] - bar) end
+  end
+
+  function baseline.state() return {} end
+  function baseline.restore() end
+
+  return baseline
+end
+
 return baselines

@@ -743,10 +743,11 @@ function policy:name() end
 ---@return table<string, boolean | number | string>
 function policy:options() end
 
----Finds a placement, checks and evaluates it. The budget is in seconds; the evaluator is one of this
+---Finds a placement, checks and evaluates it. `initial` are placements to start from, for policies
+---that do (auto). The budget is in seconds; the evaluator is one of this
 ---problem; reports of progress that a policy makes on threads of its own are left out.
 ---@param problem berth.Problem
----@param options? { seed?: integer, budget_s?: number, evaluator?: berth.Evaluator, progress?: fun(best_us: number, text: string) }
+---@param options? { seed?: integer, budget_s?: number, evaluator?: berth.Evaluator, initial?: berth.Placement[], progress?: fun(best_us: number, text: string) }
 ---@return berth.Placement
 ---@return berth.Outcome
 function policy:place(problem, options) end
@@ -757,12 +758,13 @@ function policy:learns() end
 
 ---Samples `samples` episodes (default 1) for each problem, all together, and measures them. `seed`
 ---is the only source of randomness; `greedy` takes the most likely device every time; `epsilon` is
----the chance of a uniform draw. Policies that place one group per step: `traversal` is
+---the chance of a uniform draw; `noise` is added to the logits of policies that place a sequence, in
+---multiples of their root mean square. Policies that place one group per step: `traversal` is
 ---"topological", "reverse", "breadth_first", "depth_first" or "random", and episodes start from
 ---`initial`: "random", "zero", "single" (all on the best device) or for every problem an array of
 ---placements taken in turn. `into` is a rollout to use again.
 ---@param problems berth.Problem | berth.Problem[]
----@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, traversal?: string, initial?: string | berth.Placement[][], into?: berth.Rollout }
+---@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, noise?: number, traversal?: string, initial?: string | berth.Placement[][], into?: berth.Rollout }
 ---@return berth.Rollout
 function policy:rollout(problems, options) end
 
@@ -796,16 +798,22 @@ local rollout = {}
 ---@return integer count
 function rollout:episodes() end
 
----Decisions of an episode.
+---Decisions of an episode; 1 for policies that decide a whole placement at once.
 ---@param episode integer
 ---@return integer
 function rollout:steps(episode) end
+
+---Placements that were measured for an episode.
+---@param episode integer
+---@return integer
+function rollout:measured(episode) end
 
 ---@param episode integer
 ---@return integer index into the problems of the call
 function rollout:problem(episode) end
 
----What was measured after a step, 0 for before the first; `result` is a table to fill again.
+---What was measured after a step, 0 for before the first (of the best single device, where a policy
+---decides a whole placement at once); `result` is a table to fill again.
 ---@param episode integer
 ---@param step integer 0 .. steps
 ---@param result? table

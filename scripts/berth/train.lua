@@ -33,6 +33,8 @@ local DEFAULTS = {
   entropy_weight = false, -- number or schedule; default 0.02 -> 0 linearly
   max_norm = 1.25,        -- of the gradient (A2.6)
   epsilon = 0,            -- number or schedule
+  noise = 0,              -- number or schedule: on the logits, where the policy has it (C1: 0.5)
+  valid_only_after = math.huge, -- updates, after which placements that do not fit teach nothing (B1)
   samples = 16,           -- episodes per problem and update (A2.7: 8 workers)
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
@@ -191,33 +193,36 @@ local function update_once(options, state, memories, reward, rates)
   -- The seed of an update depends on its number alone, so that a resumed run draws the same.
   local rollout = options.policy:rollout(problems, {
     samples = options.samples, seed = options.seed * 1000003 + state.update,
-    epsilon = rates.epsilon(state.update), traversal = options.traversal,
+    epsilon = rates.epsilon(state.update), noise = rates.noise(state.update), traversal = options.traversal,
     initial = initial_of(options, memories, indices), into = state.rollout })
   state.rollout = rollout
 
   local record = { update = state.update, runtime_us = 0, reward = 0 }
   local advantages, count = {}, 0
   for k, i in ipairs(indices) do
-    local returns, out = {}, {}
+    local returns, out, heard = {}, {}, { returns = {}, out = {} }
     for s = 1, options.samples do
       local e = (k - 1) * options.samples + s
       returns[s], out[s] = {}, {}
       record.reward = record.reward +
         episode_returns(rollout, e, reward, options.discount, returns[s])
-      record.runtime_us = record.runtime_us
-        + rollout:evaluation(e, rollout:steps(e), after).objective_us
+      local last = rollout:evaluation(e, rollout:steps(e), after)
+      record.runtime_us = record.runtime_us + last.objective_us
+      if last.feasible or state.update <= options.valid_only_after then
+        heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
+      end
       -- The placement, an entry per op, is fetched where it is wanted alone.
       if better(rollout:best_evaluation(e, after), memories[i].best) then
         local placement, evaluation = rollout:best(e)
         memories[i].note(function() return placement end, evaluation)
       end
-      state.measured = state.measured + rollout:steps(e) + 1
+      state.measured = state.measured + rollout:measured(e)
     end
-    memories[i].baseline.advantages(returns, out)
+    if #heard.returns > 0 then memories[i].baseline.advantages(heard.returns, heard.out) end
     for s = 1, options.samples do
-      for t = 1, #out[s] do
+      for t = 1, #returns[s] do
         count = count + 1
-        advantages[count] = out[s][t]
+        advantages[count] = out[s][t] or 0
       end
     end
   end
@@ -252,6 +257,7 @@ function train.episodes(given)
     entropy_weight = schedules.of(options.entropy_weight or nil,
       schedules.linear(0.02, 0, options.count)),
     epsilon = schedules.of(options.epsilon, 0),
+    noise = schedules.of(options.noise, 0),
   }
   local memories = {}
   for i = 1, #options.problems do memories[i] = new_memory(options) end

@@ -27,6 +27,9 @@ struct RolloutOptions {
   std::uint64_t seed = 0;
   /// Chance that a decision is drawn uniformly instead (epsilon-greedy; A2.6), 0 to 1.
   double epsilon = 0;
+  /// Policies with a network over sequences: Gaussian noise on the logits, with this many times
+  /// their root mean square as its standard deviation (C1), >= 0.
+  double noise = 0;
   /// Policies that place one group per step: the order of visits.
   Traversal traversal = Traversal::topological;
   /// ... and where episodes start, per problem a list; sample i of a problem starts from entry
@@ -39,12 +42,18 @@ struct RolloutOptions {
 class BERTH_EXPORT Rollout {
  public:
   struct Episode {
-    std::size_t problem = 0;              ///< index into the evaluators of the call
-    std::int32_t steps = 0;               ///< measured decisions
-    std::vector<Evaluation> evaluations;  ///< [0, steps]: before the first, and after each
-    std::vector<double> log_probability;  ///< [steps] of what was chosen
-    std::vector<double> entropy;          ///< [steps] of the distribution it was drawn from
-    Placement best;                       ///< by objective among feasible ones, else by excess
+    std::size_t problem = 0;  ///< index into the evaluators of the call
+    /// Measured decisions. A policy that decides a whole placement at once has one; its
+    /// probability is that of all that was drawn for it.
+    std::int32_t steps = 0;
+    std::int32_t measured = 0;  ///< placements that were measured for this episode alone
+    /// [0, steps]: before the first, and after each. Where nothing is placed before the first: of
+    /// the best single device, or of the zero placement where none holds everything.
+    std::vector<Evaluation> evaluations;
+    /// [steps] of what was chosen, by the policy itself: without epsilon and noise.
+    std::vector<double> log_probability;
+    std::vector<double> entropy;  ///< [steps] of the policy's distribution
+    Placement best;               ///< by objective among feasible ones, else by excess
     Evaluation best_evaluation;
     Placement last;
   };

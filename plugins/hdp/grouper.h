@@ -1,0 +1,42 @@
+// The grouper of Mirhoseini et al., "A Hierarchical Model for Device Placement", ICLR 2018: a
+// feed-forward network with a softmax over groups, for every unit by itself (PAPERS C1).
+#pragma once
+
+#include "learning/grouper.h"
+
+namespace berth::hdp {
+
+/// Numbers per unit that tell where in the graph it is.
+inline constexpr std::int64_t kPlaceFeatures = 64;
+
+/// Of every unit, [units, kPlaceFeatures]: units that are near each other in the graph have rows
+/// that are near each other. The mean of the first powers of the adjacency matrix, its rows scaled
+/// to 1, of a random projection of the units (FastRP; Chen et al., CIKM 2019).
+[[nodiscard]] torch::Tensor place_features(const Groups& units);
+
+/// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2).
+///
+/// The last layer starts as a nearest-neighbour rule among units of the first problems that were
+/// drawn as centres, one per group, so that what begins to be learned is a division into
+/// neighbourhoods; from weights that begin at random every unit's group is uniform, and no
+/// placement of such groups is a good one.
+class FeedForwardGrouper final : public learning::Grouper {
+ public:
+  FeedForwardGrouper(const learning::Vocabulary& vocabulary, std::int64_t hidden,
+                     std::int64_t groups, std::span<const learning::FirstProblem> problems,
+                     learning::Parameters& parameters, Random& random);
+
+  [[nodiscard]] torch::Tensor features(const Problem& problem,
+                                       const learning::Units& units) const override;
+  [[nodiscard]] torch::Tensor log_policy(const torch::Tensor& features) const override;
+
+ private:
+  [[nodiscard]] torch::Tensor embed(const torch::Tensor& features) const;
+  void start_from(const torch::Tensor& features, Random& random);
+
+  std::int64_t vocabulary_;
+  torch::Tensor type_table_;
+  torch::Tensor first_, first_bias_, last_, last_bias_;
+};
+
+}  // namespace berth::hdp

@@ -1,0 +1,56 @@
+// Trained values of a network by name, with the optimiser that changes them.
+#pragma once
+
+#include <torch/optim/adam.h>
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/random.h"
+#include "learning/checkpoint.h"
+
+namespace berth::learning {
+
+/// Fills `weights` [.., in] uniformly as of Glorot and Bengio, AISTATS 2010.
+void fill_glorot(torch::Tensor& weights, std::int64_t in, std::int64_t out, Random& random);
+/// Fills `values` uniformly between -limit and limit.
+void fill_uniform(torch::Tensor& values, double limit, Random& random);
+
+/// [thread-compatible]
+class Parameters {
+ public:
+  Parameters() = default;
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  /// Registers `values`, which then require gradients. Returns them.
+  torch::Tensor add(std::string name, torch::Tensor values);
+  /// Weights [rows, columns] of a product x * weights, filled by fill_glorot.
+  torch::Tensor add_weights(std::string name, std::int64_t rows, std::int64_t columns,
+                            Random& random);
+
+  [[nodiscard]] std::int64_t count() const;
+
+  /// Clips the gradient to the global norm `max_norm` (0 = not), takes a step of Adam against it
+  /// and clears it. Returns its norm before clipping. Where that is not finite nothing is changed.
+  double step(double learning_rate, double max_norm);
+
+  /// Values, then Adam's moments and step count.
+  [[nodiscard]] std::vector<NamedTensor> tensors() const;
+  /// `tensors` of the same names and shapes. Throws std::invalid_argument naming what differs; then
+  /// nothing has changed.
+  void set_tensors(std::span<const NamedTensor> tensors);
+
+ private:
+  torch::optim::Adam& adam();
+
+  std::vector<std::string> names_;
+  std::vector<torch::Tensor> values_;
+  std::unique_ptr<torch::optim::Adam> adam_;  ///< made at the first step
+};
+
+}  // namespace berth::learning

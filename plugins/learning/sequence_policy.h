@@ -1,0 +1,103 @@
+// A policy that places all groups of a problem at once, by a sequence of draws (learning/placer.h),
+// and measures the placement that comes of them: what seq2seq and hdp share.
+//
+// A policy without a grouper places the problem's groups. One with a grouper takes them for units,
+// draws the groups first, and learns both by the one measurement.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/learning.h"
+#include "berth/options.h"
+#include "common/repair.h"
+#include "learning/grouper.h"
+#include "learning/reinforce.h"
+
+namespace berth::learning {
+
+/// Options that weights depend on; a plugin lists them first, then its own of that kind.
+inline constexpr OptionSpec kSequenceShapeOptions[] = {
+    {"hidden", OptionType::integer, "256",
+     "units of the decoder's LSTM, half of them in each direction of the encoder's; a multiple of "
+     "32, 32 to 4096"},
+    {"groups", OptionType::integer, "320", "groups that a sequence may have, 2 to 4096"},
+    {"types", OptionType::integer, "200",
+     "op types with an embedding of their own, the most frequent of the first problems; the rest "
+     "share one; >= 0"},
+    {"temperature", OptionType::real, "10", "logits are divided by it, > 0"},
+    {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits), >= 0; 0 = unbounded"},
+    {"aligned", OptionType::boolean, "true",
+     "the decoder sees what the encoder made of the group it places; false: it finds it by "
+     "attention alone, as in the published code"}};
+
+inline constexpr OptionSpec kSequenceOptions[] = {
+    {"weights", OptionType::text, "", "file of a trained policy; empty = fresh weights"},
+    {"init_seed", OptionType::integer, "1", "seed of fresh weights, >= 0"},
+    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer, >= 0"},
+    {"samples", OptionType::integer, "16", "placements per update, >= 1"},
+    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth"},
+    {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0"},
+    policies::kRepairOption};
+
+/// Several lists as one, for a descriptor.
+template <std::size_t Count>
+struct OptionList {
+  OptionSpec specs[Count];
+};
+template <std::size_t A, std::size_t B>
+constexpr OptionList<A + B> join(const OptionSpec (&a)[A], const OptionSpec (&b)[B]) {
+  OptionList<A + B> all{};
+  std::copy(std::begin(a), std::end(a), all.specs);
+  std::copy(std::begin(b), std::end(b), all.specs + A);
+  return all;
+}
+
+struct SequenceSettings {
+  const char* name;                   ///< of the plugin
+  const char* version;                ///< of the plugin
+  std::span<const OptionSpec> shape;  ///< options that weights depend on
+  GrouperMaker make_grouper;          ///< empty = the problem's groups are placed
+};
+
+class SequencePolicy : public LearnedPolicy {
+ public:
+  /// Throws Error(invalid_argument) for options out of range.
+  SequencePolicy(const Options& options, SequenceSettings settings);
+  ~SequencePolicy() override;
+
+  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override;
+  void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+               Rollout& out) override;
+  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
+                      const UpdateOptions& options) override;
+  void save(const std::filesystem::path& file, const std::string& note) const override;
+  std::string load(const std::filesystem::path& file) override;
+  [[nodiscard]] std::int64_t parameter_count() const override;
+
+ private:
+  struct Network;
+  struct View;
+  struct Tape;
+  void in_range(const char* name, std::int64_t least, std::int64_t most) const;
+  void check_ranges() const;
+  void make_network(std::span<Evaluator* const> evaluators);
+  std::shared_ptr<const View> view_of(Evaluator& evaluator);
+  void sample_problem(Evaluator& evaluator, std::size_t index, const RolloutOptions& options,
+                      Random& random, Tape& tape, Rollout& out);
+
+  Options options_;
+  SequenceSettings settings_;
+  std::map<std::string, std::string> shape_options_;  ///< those that a checkpoint must share
+  std::unique_ptr<Network> network_;                  ///< made when the first problems are known
+  std::vector<std::shared_ptr<const View>> views_;
+};
+
+}  // namespace berth::learning

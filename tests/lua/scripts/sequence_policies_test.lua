@@ -1,0 +1,125 @@
+local berth = require "berth"
+local baselines = require "berth.baselines"
+local check = require "check"
+local rewards = require "berth.rewards"
+local schedules = require "berth.schedules"
+local train = require "berth.train"
+local folder = ...
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+
+local function pair(memory_bytes)
+  return berth.cluster { name = "pair",
+    devices = { { name = "d0", kind = "k", memory_bytes = memory_bytes },
+                { name = "d1", kind = "k", memory_bytes = memory_bytes } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e10, latency_us = 1 } } }
+end
+
+-- `count` chains of `length` ops; a crown joins neighbouring chains at every second op.
+local function chains(count, length, crown)
+  local builder, tensors = berth.graph_builder(crown and "crown" or "chains"), {}
+  for c = 1, count do
+    for i = 1, length do
+      local op = builder:add_op(("op%d_%d"):format(c, i), i % 2 == 0 and "Add" or "Mul")
+      builder:set_cost(op, 100)
+      tensors[c * length + i] = builder:add_output(op, { bytes = 1e6 })
+      if i > 1 then builder:add_input(op, tensors[c * length + i - 1]) end
+      if crown and c > 1 and i % 2 == 0 then
+        builder:add_input(op, tensors[(c - 1) * length + i - 1])
+      end
+    end
+  end
+  return builder:build()
+end
+
+local installed = {}
+for _, plugin in ipairs((berth.plugins())) do installed[plugin.name] = true end
+
+check.test("the best share of a rollout teaches", function()
+  local baseline = baselines.quantile { share = 0.5 }
+  local out = { {}, {}, {}, {} }
+  baseline.advantages({ { -4 }, { -1 }, { -3 }, { -2 } }, out)
+  check.equal(out, { { 0 }, { 2 }, { 0 }, { 1 } })
+  baseline.advantages({ { -1 }, { -1 }, { -1 }, { -1 } }, out)
+  check.equal(out, { { 0 }, { 0 }, { 0 }, { 0 } })
+  check.fails("share is above 0 and below 1", baselines.quantile, { share = 1 })
+end)
+
+local function best_share() return baselines.normalised(baselines.quantile()) end
+
+for _, name in ipairs { "seq2seq", "hdp" } do
+  if not installed[name] then
+    print(("policy '%s' is not installed: its tests are left out"):format(name))
+  else
+    local function options(problem, more)
+      local given = {
+        policy = berth.policy(name, { hidden = 32, groups = 16, temperature = 1 }),
+        problems = { problem }, count = 6, samples = 8, seed = 5, max_norm = 1,
+        reward = rewards.sqrt(), baseline = best_share,
+        learning_rate = 0.003, entropy_weight = schedules.linear(0.01, 0, 100) }
+      for key, value in pairs(more or {}) do given[key] = value end
+      return given
+    end
+
+    check.test(name .. " finds what is proven best for chains and a crown", function()
+      for _, graph in ipairs { chains(2, 4), chains(3, 4, true) } do
+        local problem = berth.problem { graph = graph, cluster = pair() }
+        local _, exact = berth.policy("exact"):place(problem)
+        local result = train.episodes(options(problem, { count = 100, samples = 16 }))
+        check.near(result.best[1].evaluation.objective_us, exact.objective_us)
+        check.equal(result.measured, 100 * 16)
+      end
+    end)
+
+    check.test(name .. " with the published baseline, noise and learning from what fits", function()
+      -- Two tensors of 1 MB are alive at once in a chain, and a device has room for three.
+      local problem = berth.problem { graph = chains(2, 3), cluster = pair(3.5e6) }
+      local result = train.episodes(options(problem, { count = 60, samples = 16,
+        baseline = function() return baselines.moving_average { start = -10 } end,
+        noise = function(update) return update <= 20 and 0.5 or 0 end, valid_only_after = 20 }))
+      check.equal(result.best[1].evaluation.feasible, true)
+    end)
+
+    check.test(name .. " goes on bit for bit where it was interrupted", function()
+      local problem = berth.problem { graph = chains(2, 4), cluster = pair() }
+      local straight = ("%s/%s_straight.berth"):format(folder, name)
+      local broken = ("%s/%s_broken.berth"):format(folder, name)
+      train.episodes(options(problem, { checkpoint = straight }))
+      local count = 0
+      train.episodes(options(problem, { checkpoint = broken, should_stop = function()
+        count = count + 1
+        return count == 3
+      end }))
+      check.equal(read(broken) == read(straight), false)
+      train.episodes(options(problem, { checkpoint = broken }))
+      check.equal(read(broken) == read(straight), true)
+      check.fails("option 'hidden' is '32' there and '64' here", function()
+        berth.policy(name, { hidden = 64, groups = 16, temperature = 1 }):load(broken)
+      end)
+      check.fails(("the policy is '%s' there and '%s' here"):format(name,
+        name == "hdp" and "seq2seq" or "hdp"), function()
+        berth.policy(name == "hdp" and "seq2seq" or "hdp",
+          { hidden = 32, groups = 16, temperature = 1 }):load(broken)
+      end)
+    end)
+
+    check.test(name .. "'s samples are starts for another policy", function()
+      local problem = berth.problem { graph = chains(2, 4), cluster = pair() }
+      local result = train.episodes(options(problem))
+      local seed = result.best[1]
+      local _, outcome = berth.policy("auto", { from = "single", moves = 1 }):place(problem,
+        { initial = { seed.placement } })
+      check.equal(outcome.objective_us <= seed.evaluation.objective_us, true)
+      check.fails("an array of 8 expected", function()
+        berth.policy("auto"):place(problem, { initial = { { 9 } } })
+      end)
+    end)
+  end
+end
+
+check.finish()

@@ -1,0 +1,104 @@
+// Group features, and how hdp's grouper begins.
+#include "hdp/grouper.h"
+
+#include <torch/torch.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "berth/graph.h"
+#include "berth/problem.h"
+#include "support/random_problem.h"
+
+using namespace berth;
+using namespace berth::learning;
+
+namespace {
+
+/// a -> b -> c, of types A, B and A; b runs on the CPU alone.
+Problem small_problem() {
+  GraphBuilder builder("small");
+  const OpId a = builder.add_op("a", "A"), b = builder.add_op("b", "B"),
+             c = builder.add_op("c", "A");
+  const TensorId from_a = builder.add_output(a, {DType::f32, true, {20, 40}});
+  const TensorId from_b = builder.add_output(b, {DType::f32, true, {3}});
+  builder.add_input(b, from_a);
+  builder.add_input(c, from_b);
+  for (const OpId op : {a, c}) builder.set_cost(op, "gpu", 1);
+  for (const OpId op : {a, b, c}) builder.set_cost(op, "cpu", 5);
+  const auto graph = builder.build();
+  const auto cluster = std::make_shared<const Cluster>(
+      "pair", std::vector<Device>{{"cpu:0", "cpu"}, {"gpu:0", "gpu"}},
+      std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
+  return {graph, cluster, Costs::stated(*graph, *cluster)};
+}
+
+}  // namespace
+
+TEST_CASE("a sequence has the types, shapes, neighbours and barred devices of its groups") {
+  const Problem problem = small_problem();
+  const Problem* const problems[] = {&problem};
+  const Vocabulary vocabulary(problems, 1);  // A alone; B is not known
+  CHECK(vocabulary.size() == 2);
+  CHECK(vocabulary.of("A") == 1);
+  CHECK(vocabulary.of("B") == 0);
+  CHECK(vocabulary.of("never seen") == 0);
+  CHECK(Vocabulary(vocabulary.text()).of("A") == 1);
+
+  const Units units(problem, vocabulary);
+  const std::vector<std::int32_t> label{3, 1, 3};  // a and c together
+  const Sequence sequence = units.sequence(problem, label, 5);
+  CHECK(sequence.labels == std::vector<std::int32_t>{1, 3});
+  CHECK(sequence.types.equal(torch::tensor({{1.0F, 0.0F}, {0.0F, 1.0F}})));
+  CHECK(sequence.shapes[1][0].item<double>() == doctest::Approx(std::log(21.0) / 10));
+  CHECK(sequence.shapes[1][1].item<double>() == doctest::Approx(std::log(41.0) / 10));
+  CHECK(sequence.shapes[1].count_nonzero().item<std::int64_t>() == 2);
+  CHECK(sequence.inputs[0].equal(torch::tensor({0.0F, 0.0F, 0.0F, 1.0F, 0.0F})));
+  CHECK(sequence.outputs[0].equal(torch::tensor({0.0F, 0.0F, 0.0F, 1.0F, 0.0F})));
+  CHECK(sequence.barred.equal(torch::tensor({{false, true}, {false, false}})));
+  const std::int64_t devices[] = {0, 1};
+  CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
+}
+
+TEST_CASE("a unit that cannot run where its group is goes where it takes least time") {
+  const Problem problem = small_problem();
+  const Problem* const problems[] = {&problem};
+  const Units units(problem, Vocabulary(problems, 9));
+  const std::vector<std::int32_t> label{0, 0, 0};
+  const Sequence sequence = units.sequence(problem, label, 2);
+  CHECK(sequence.barred.equal(torch::tensor({{false, true}})));
+  const std::int64_t devices[] = {1};
+  CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
+}
+
+TEST_CASE("the grouper begins with neighbourhoods, not with a uniform draw") {
+  Random random(2);
+  const auto graph = test::random_graph(random, {.ops = 200, .edge_chance = 0.5, .reach = 3});
+  const auto cluster = test::random_cluster(random, {.devices = 2});
+  const Problem problem(graph, cluster, test::random_costs(random, *graph, *cluster, 10, 0));
+  const Problem* const problems[] = {&problem};
+  const Vocabulary vocabulary(problems, 20);
+  const Units units(problem, vocabulary);
+  const FirstProblem first[] = {{&problem, &units}};
+  Parameters parameters;
+  constexpr std::int64_t kGroups = 8;
+  const hdp::FeedForwardGrouper grouper(vocabulary, 64, kGroups, first, parameters, random);
+  const torch::Tensor log_pi = grouper.log_policy(grouper.features(problem, units));
+  CHECK(log_pi.sizes() == at::IntArrayRef{units.count(), kGroups});
+  CHECK(torch::allclose(log_pi.exp().sum(1), torch::ones({units.count()})));
+  // The chance that the ends of an edge meet in a group, against that of any two units.
+  const torch::Tensor pi = log_pi.exp();
+  double edges = 0, together = 0;
+  for (GroupId unit = 0; unit < problem.groups().count(); ++unit) {
+    for (const Groups::Edge& edge : problem.groups().out_edges(unit)) {
+      together += (pi[unit] * pi[edge.dst]).sum().item<double>();
+      edges += 1;
+    }
+  }
+  const double any = pi.mean(0).square().sum().item<double>();
+  CHECK(together / edges > 1.5 * any);
+}
