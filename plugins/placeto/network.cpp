@@ -55,8 +55,7 @@ struct Network::State {
       first_of_device = weights("classifier.device", state, device, random);
       direct = torch::zeros({static_cast<std::int64_t>(shape.candidate_features)});
       std::copy(shape.prior.begin(), shape.prior.end(), direct.data_ptr<float>());
-      names.emplace_back("classifier.direct.weight");
-      parameters.push_back(direct);
+      parameters.add("classifier.direct.weight", direct);
     }
     for (std::size_t l = 0; l < shape.hidden_layers; ++l) {
       const bool wide = shape.hidden_layers > 1 && l == 0 && shape.candidate_features == 0;

@@ -12,43 +12,14 @@
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local columns = require "berth.columns"
 local tables = require "berth.tables"
 
--- 1. What was published (PAPERS B7 and A10): seconds per step, "OOM", nil where a table has no such
---    column. M17: Mirhoseini et al., ICML 2017, table 2. N19: Addanki et al., NeurIPS 2019, table 1.
---    W18: the workshop paper of 2018, table 1. M17 had another CPU than the presets' machine.
+-- 1. What was published.
 
-local OOM = "OOM"
-local published = {
-  { paper = "M17", graph = "rnnlm_b64", gpus = 2, recipe = "layers",
-    cpu = 6.89, gpu = 1.57, scotch = 13.43, mincut = 11.94, expert = 3.81 },
-  { paper = "M17", graph = "rnnlm_b64", gpus = 4, recipe = "layers",
-    cpu = 6.89, gpu = 1.57, scotch = 11.52, mincut = 10.44, expert = 4.46 },
-  { paper = "M17", graph = "nmt_b64", gpus = 2, recipe = "layers",
-    cpu = 10.72, gpu = OOM, scotch = 14.19, mincut = 11.54, expert = 4.99 },
-  { paper = "M17", graph = "nmt_b64", gpus = 4, recipe = "layers",
-    cpu = 10.72, gpu = OOM, scotch = 11.23, mincut = 11.78, expert = 4.73 },
-  { paper = "M17", graph = "inception_v3_b32", gpus = 2, recipe = "contiguous",
-    cpu = 26.21, gpu = 4.60, scotch = 25.24, mincut = 22.88, expert = 11.22 },
-  { paper = "M17", graph = "inception_v3_b32", gpus = 4, recipe = "contiguous",
-    cpu = 26.21, gpu = 4.60, scotch = 23.41, mincut = 24.52, expert = 10.65 },
-  { paper = "N19", graph = "inception_v3_b64", gpus = 2, recipe = "branches",
-    cpu = 12.54, gpu = 1.56, scotch = 1.54, expert = 1.28 },
-  { paper = "N19", graph = "inception_v3_b64", gpus = 4, recipe = "branches",
-    cpu = 12.54, gpu = 1.56, scotch = 1.74, expert = 1.15 },
-  { paper = "N19", graph = "nasnet_b64", gpus = 2, recipe = "branches",
-    cpu = 37.5, gpu = 1.28, scotch = 1.28, expert = 0.86 },
-  { paper = "N19", graph = "nasnet_b64", gpus = 4, recipe = "branches",
-    cpu = 37.5, gpu = 1.28, scotch = 1.22, expert = 0.84 },
-  { paper = "N19", graph = "nmt_b256", gpus = 2, recipe = "layers",
-    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
-  { paper = "N19", graph = "nmt_b256", gpus = 4, recipe = "layers",
-    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
-  { paper = "W18", graph = "nmt_b256", gpus = 2, recipe = "layers", expert = 2.00 },
-}
-local names = { "cpu", "gpu", "scotch", "mincut", "expert" }
-local titles = { cpu = "CPU", gpu = "1 GPU", scotch = "Scotch", mincut = "MinCut",
-                 expert = "Expert" }
+local OOM, published = columns.OOM, columns.published
+local names, titles = columns.names, columns.titles
+local simulated_text, published_text, beats = columns.text, columns.published_text, columns.beats
 
 -- 2. The command line.
 
@@ -81,59 +52,11 @@ line.read({ ... }, options.models, {
 
 -- 3. The columns of one graph on one machine.
 
--- Everything on `device`, and on the CPU what it cannot run.
-local function all_on(problem, device)
-  local device_of_group = {}
-  local cpu = problem:cluster():find "cpu:0"
-  for group = 1, problem:groups():count() do
-    device_of_group[group] = problem:can_run(group, device) and device or cpu
-  end
-  return problem:groups():expand(device_of_group)
-end
-
--- Policies whose libraries this build lacks are left out.
-local built = {}
-for _, plugin in ipairs((berth.plugins())) do built[plugin.name] = true end
-
-local function by_policy(problem, name, policy_options)
-  if not built[name] then return nil end
-  policy_options.repair = false
-  local told
-  local placement = berth.policy(name, policy_options):place(problem, {
-    seed = options.seed,
-    progress = function(_, text) told = text end,
-  })
-  return placement, told
-end
-
-local function cell(problem, placement, told)
-  if not placement then return nil end
-  local evaluation = problem:evaluate(placement)
-  return {
-    placement = placement,
-    problem = problem,
-    told = told,
-    s = evaluation.runtime_us / 1e6,
-    fits = evaluation.feasible,
-    device = evaluation.worst_device
-      and problem:cluster():device(evaluation.worst_device).name,
-    excess_gb = evaluation.excess_bytes / 1e9,
-  }
-end
-
--- RETURN  by the names of the columns: { s, fits, device and excess_gb where it does not fit, ... }
 local function columns_of(graph, gpus, recipe)
   local problem = berth.problem {
     graph = graph, cluster = "k80x" .. gpus, grouping = options.grouping,
   }
-  local cluster = problem:cluster()
-  return {
-    cpu = cell(problem, all_on(problem, cluster:find "cpu:0")),
-    gpu = cell(problem, all_on(problem, cluster:find "gpu:0")),
-    scotch = cell(problem, by_policy(problem, "scotch", {})),
-    mincut = cell(problem, by_policy(problem, "mincut", {})),
-    expert = cell(problem, by_policy(problem, "expert", { recipe = recipe })),
-  }
+  return columns.of(problem, { recipe = recipe, seed = options.seed })
 end
 
 local graphs = {}
@@ -154,20 +77,9 @@ end
 
 -- 4. Tables.
 
-local function simulated_text(value)
-  if not value then return "-" end
-  if value.fits then return ("%.2f"):format(value.s) end
-  return ("OOM (%s +%.1f GB)"):format(value.device, value.excess_gb)
-end
-
-local function published_text(value)
-  if value == nil then return "-" end
-  return value == OOM and OOM or ("%.2f"):format(value)
-end
-
 local function print_table(rows, with_published)
-  local columns = { { key = "paper", optional = true }, { key = "graph" }, { key = "gpus", title = "GPUs" } }
-  for _, name in ipairs(names) do columns[#columns + 1] = { key = name, title = titles[name] } end
+  local shown = { { key = "paper", optional = true }, { key = "graph" }, { key = "gpus", title = "GPUs" } }
+  for _, name in ipairs(names) do shown[#shown + 1] = { key = name, title = titles[name] } end
   local records = {}
   for _, row in ipairs(rows) do
     local record = { paper = row.paper, graph = row.graph, gpus = row.gpus }
@@ -177,7 +89,7 @@ local function print_table(rows, with_published)
     end
     records[#records + 1] = record
   end
-  io.write(tables[options.format](records, columns))
+  io.write(tables[options.format](records, shown))
 end
 
 if #options.models > 0 then
@@ -229,12 +141,6 @@ local function facts(value)
     :format(100 * sending_us / trace.runtime_us, trace.runtime_us / 1e6,
       100 * queued_us / trace.runtime_us, moved / 1e9, cluster:device(busiest).name,
       busiest_us / 1e6)
-end
-
--- Does `a` beat `b` among these values? What does not fit is beaten by what does.
-local function beats(a, b)
-  if not b.fits then return a.fits end
-  return a.fits and a.s < b.s
 end
 
 local checks = {}

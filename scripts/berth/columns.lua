@@ -1,0 +1,136 @@
+-- The baseline columns of the placement papers, simulated, and what was published of them.
+--
+--   local columns = require "berth.columns"
+--   local cells = columns.of(problem, { recipe = "layers" })
+--   print(columns.text(cells.expert))
+--
+-- Columns: everything on the CPU; everything on one GPU (but what only the CPU can run); Scotch's
+-- mapping onto CPU and GPUs; MinCut, the same without the CPU; the human expert. Policies are not
+-- allowed to repair what does not fit.
+
+local berth = require "berth"
+
+local columns = {}
+
+-- What was published (PAPERS B7 and A10): seconds per step, "OOM", nil where a table has no such
+--    column. M17: Mirhoseini et al., ICML 2017, table 2. N19: Addanki et al., NeurIPS 2019, table 1.
+--    W18: the workshop paper of 2018, table 1. M17 had another CPU than the presets' machine.
+columns.OOM = "OOM"
+local OOM = columns.OOM
+columns.published = {
+  { paper = "M17", graph = "rnnlm_b64", gpus = 2, recipe = "layers",
+    cpu = 6.89, gpu = 1.57, scotch = 13.43, mincut = 11.94, expert = 3.81, rl = 1.57 },
+  { paper = "M17", graph = "rnnlm_b64", gpus = 4, recipe = "layers",
+    cpu = 6.89, gpu = 1.57, scotch = 11.52, mincut = 10.44, expert = 4.46, rl = 1.57 },
+  { paper = "M17", graph = "nmt_b64", gpus = 2, recipe = "layers",
+    cpu = 10.72, gpu = OOM, scotch = 14.19, mincut = 11.54, expert = 4.99, rl = 4.04 },
+  { paper = "M17", graph = "nmt_b64", gpus = 4, recipe = "layers",
+    cpu = 10.72, gpu = OOM, scotch = 11.23, mincut = 11.78, expert = 4.73, rl = 3.92 },
+  { paper = "M17", graph = "inception_v3_b32", gpus = 2, recipe = "contiguous",
+    cpu = 26.21, gpu = 4.60, scotch = 25.24, mincut = 22.88, expert = 11.22, rl = 4.60 },
+  { paper = "M17", graph = "inception_v3_b32", gpus = 4, recipe = "contiguous",
+    cpu = 26.21, gpu = 4.60, scotch = 23.41, mincut = 24.52, expert = 10.65, rl = 3.85 },
+  { paper = "N19", graph = "inception_v3_b64", gpus = 2, recipe = "branches",
+    cpu = 12.54, gpu = 1.56, scotch = 1.54, expert = 1.28 },
+  { paper = "N19", graph = "inception_v3_b64", gpus = 4, recipe = "branches",
+    cpu = 12.54, gpu = 1.56, scotch = 1.74, expert = 1.15 },
+  { paper = "N19", graph = "nasnet_b64", gpus = 2, recipe = "branches",
+    cpu = 37.5, gpu = 1.28, scotch = 1.28, expert = 0.86 },
+  { paper = "N19", graph = "nasnet_b64", gpus = 4, recipe = "branches",
+    cpu = 37.5, gpu = 1.28, scotch = 1.22, expert = 0.84 },
+  { paper = "N19", graph = "nmt_b256", gpus = 2, recipe = "layers",
+    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
+  { paper = "N19", graph = "nmt_b256", gpus = 4, recipe = "layers",
+    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
+  { paper = "W18", graph = "nmt_b256", gpus = 2, recipe = "layers", expert = 2.00 },
+}
+
+-- The columns in their order, and their titles.
+columns.names = { "cpu", "gpu", "scotch", "mincut", "expert" }
+columns.titles = { cpu = "CPU", gpu = "1 GPU", scotch = "Scotch", mincut = "MinCut",
+                 expert = "Expert" }
+
+-- Everything on `device`, and on the CPU what it cannot run.
+local function all_on(problem, device)
+  local device_of_group = {}
+  local cpu = problem:cluster():find "cpu:0"
+  for group = 1, problem:groups():count() do
+    device_of_group[group] = problem:can_run(group, device) and device or cpu
+  end
+  return problem:groups():expand(device_of_group)
+end
+
+-- Policies whose libraries this build lacks are left out.
+local built = {}
+for _, plugin in ipairs((berth.plugins())) do built[plugin.name] = true end
+
+local function by_policy(problem, name, policy_options, seed)
+  if not built[name] then return nil end
+  policy_options.repair = false
+  local told
+  local placement = berth.policy(name, policy_options):place(problem, {
+    seed = seed,
+    progress = function(_, text) told = text end,
+  })
+  return placement, told
+end
+
+-- What a table says of a placement.
+--   ARGS    problem, placement  nil: no such cell
+--           told                what the policy said
+--   RETURN  table: s (seconds per step), fits, device and excess_gb where it does not fit, problem,
+--           placement, told
+function columns.cell(problem, placement, told)
+  if not placement then return nil end
+  local evaluation = problem:evaluate(placement)
+  return {
+    placement = placement,
+    problem = problem,
+    told = told,
+    s = evaluation.runtime_us / 1e6,
+    fits = evaluation.feasible,
+    device = evaluation.worst_device
+      and problem:cluster():device(evaluation.worst_device).name,
+    excess_gb = evaluation.excess_bytes / 1e9,
+  }
+end
+
+-- All columns of a problem.
+--   ARGS    problem
+--           options  table, all optional: recipe of the expert ("auto"), seed (0)
+--   RETURN  by the names of the columns: see columns.cell; nil where this build lacks the policy
+function columns.of(problem, options)
+  options = options or {}
+  local cluster, seed = problem:cluster(), options.seed or 0
+  local function policy(name, policy_options)
+    return columns.cell(problem, by_policy(problem, name, policy_options, seed))
+  end
+  return {
+    cpu = columns.cell(problem, all_on(problem, cluster:find "cpu:0")),
+    gpu = columns.cell(problem, all_on(problem, cluster:find "gpu:0")),
+    scotch = policy("scotch", {}),
+    mincut = policy("mincut", {}),
+    expert = policy("expert", { recipe = options.recipe or "auto" }),
+  }
+end
+
+-- A cell as text: "OOM" names the fullest device and what it lacks.
+function columns.text(value)
+  if not value then return "-" end
+  if value.fits then return ("%.2f"):format(value.s) end
+  return ("OOM (%s +%.1f GB)"):format(value.device, value.excess_gb)
+end
+
+-- A published value as text.
+function columns.published_text(value)
+  if value == nil then return "-" end
+  return value == OOM and OOM or ("%.2f"):format(value)
+end
+
+-- Does `a` beat `b` among these cells? What does not fit is beaten by what does.
+function columns.beats(a, b)
+  if not b.fits then return a.fits end
+  return a.fits and a.s < b.s
+end
+
+return columns
