@@ -2,7 +2,7 @@
 -- what goes with it: the learned policies `seq2seq` and `hdp` trained on each graph.
 --
 --   berth run scripts/experiments/icml17_table.lua [PART..] [--graphs a,b] [--gpus 2,4]
---       [--updates 150] [--samples 32] [--hidden 128] [--budget 10] [--models FOLDER] [--seed N]
+--       [--updates 300] [--samples 32] [--hidden 128] [--budget 10] [--models FOLDER] [--seed N]
 --       [--format text|markdown]
 --
 -- Parts; all of them where none is named:
@@ -33,7 +33,7 @@ local GRAPHS = { "rnnlm_b64", "nmt_b64", "inception_v3_b32" }
 local RECIPES = { rnnlm_b64 = "layers", nmt_b64 = "layers", nmt_b256 = "layers",
                   inception_v3_b32 = "contiguous" }
 
-local options = { graphs = GRAPHS, gpus = { 2, 4 }, updates = 150, samples = 32, hidden = 128,
+local options = { graphs = GRAPHS, gpus = { 2, 4 }, updates = 300, samples = 32, hidden = 128,
                   budget = 10, models = "examples/models/tf", seed = 1, format = "text" }
 local parts, wanted, known = {}, {}, {}
 for _, part in ipairs(PARTS) do known[part] = true end
@@ -105,7 +105,7 @@ local function trained(policy, name, gpus, groups)
       samples = options.samples, seed = options.seed, max_norm = 1,
       reward = rewards.sqrt { failing = -10 }, baseline = best_share,
       learning_rate = schedules.linear(3e-3, 3e-4, options.updates),
-      entropy_weight = schedules.linear(0.03, 0, options.updates),
+      entropy_weight = schedules.linear(0.016, 0, options.updates),
       valid_only_after = options.updates / 2,
       progress = function(record)
         curve[#curve + 1] = { measured = record.measured, s = record.best_us / 1e6 }

@@ -26,8 +26,8 @@ constexpr GroupId kGroups = 280;
 constexpr DeviceId kDevices = 5;
 
 void count_samples(benchmark::State& state, std::int64_t samples) {
-  state.counters["samples"] = benchmark::Counter(
-      static_cast<double>(samples), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["samples"] = benchmark::Counter(static_cast<double>(samples),
+                                                 benchmark::Counter::kIsIterationInvariantRate);
 }
 
 struct Setting {

@@ -111,7 +111,8 @@ TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smal
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "the table of ICML 2017, on a tiny graph and a tiny budget") {
-  if (!std::filesystem::exists(std::filesystem::path(BERTH_PLUGIN_DIR) / "policy_seq2seq.so")) return;
+  if (!std::filesystem::exists(std::filesystem::path(BERTH_PLUGIN_DIR) / "policy_seq2seq.so"))
+    return;
   run(R"(
     local lines = {}
     print = function(text) lines[#lines + 1] = tostring(text) .. "\n" end
@@ -120,9 +121,9 @@ TEST_CASE_FIXTURE(test::HostFixture, "the table of ICML 2017, on a tiny graph an
     output = function() return table.concat(lines) end)");
   const auto script = test::source_path("scripts/experiments/icml17_table.lua");
   const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
-  host.run_script(script, {"table", "load", "efficiency", "grouping", "--graphs", graph, "--gpus", "2",
-                           "--updates", "2", "--samples", "4", "--hidden", "32", "--budget", "0.1",
-                           "--format", "markdown"});
+  host.run_script(script, {"table", "load", "efficiency", "grouping", "--graphs", graph, "--gpus",
+                           "2", "--updates", "2", "--samples", "4", "--hidden", "32", "--budget",
+                           "0.1", "--format", "markdown"});
   run(R"(
     local text = output()
     assert(text:find("| nmt_tiny.pb +| +2 |"), text)
