@@ -29,7 +29,9 @@ endfunction()
 
 # berth_plugin_data(<file>): a file that a plugin finds beside its own library.
 function(berth_plugin_data file)
-  configure_file(${file} ${BERTH_PLUGIN_OUTPUT_DIRECTORY} COPYONLY)
+  # The whole name: a folder that is not there yet would become the copy.
+  cmake_path(GET file FILENAME name)
+  configure_file(${file} ${BERTH_PLUGIN_OUTPUT_DIRECTORY}/${name} COPYONLY)
   install(FILES ${file} DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
 endfunction()
 
