@@ -109,9 +109,12 @@ void PlacetoPolicy::start_from_weights() {
   if (file == "none") return;
   if (file.empty()) {
     file = learning::shipped_weights(kName);
-    if (file.empty() || learning::load_checkpoint(file).options != checkpoint_options(0)) return;
+    if (file.empty()) return;
   }
-  static_cast<void>(load(file));
+  const learning::Checkpoint checkpoint = learning::load_checkpoint(file);
+  // Weights that come with Berth serve the options they were trained with; others start afresh.
+  if (options_.text("weights").empty() && checkpoint.options != checkpoint_options(0)) return;
+  network_ = network_of(file, checkpoint);
   network_->set_tensors(learning::without_optimiser(network_->tensors()));
 }
 
@@ -146,20 +149,24 @@ void PlacetoPolicy::save(const std::filesystem::path& file, const std::string& n
 
 std::string PlacetoPolicy::load(const std::filesystem::path& file) {
   const learning::Checkpoint checkpoint = learning::load_checkpoint(file);
+  network_ = network_of(file, checkpoint);
+  return checkpoint.note;
+}
+
+std::unique_ptr<Network> PlacetoPolicy::network_of(const std::filesystem::path& file,
+                                                   const learning::Checkpoint& checkpoint) const {
   learning::require_match(file, checkpoint, kName, kVersion, shape_options_);
   const auto devices = checkpoint.options.find("device_count");
-  std::unique_ptr<Network> network;
   try {
     const std::size_t count = devices == checkpoint.options.end() ? 0 : std::stoul(devices->second);
     if (count > 4096) throw std::invalid_argument("its number of devices is absurd");
-    network = std::make_unique<Network>(network_shape(options_, feature_shape(count)), seed_);
+    auto network = std::make_unique<Network>(network_shape(options_, feature_shape(count)), seed_);
     network->set_tensors(checkpoint.tensors);
+    return network;
   } catch (const std::logic_error& error) {
     throw Error(ErrorCode::invalid_file, file.string() + ": " + error.what() +
                                              "; save it again from the policy that was trained");
   }
-  network_ = std::move(network);
-  return checkpoint.note;
 }
 
 Placement PlacetoPolicy::place(const Problem& problem, Evaluator& evaluator,

@@ -37,6 +37,9 @@ class PlacetoPolicy final : public LearnedPolicy {
   Network& network(std::size_t devices);
   /// Makes the network of the option `weights`, where it names some that fit.
   void start_from_weights();
+  /// Throws what load throws.
+  [[nodiscard]] std::unique_ptr<Network> network_of(const std::filesystem::path& file,
+                                                    const learning::Checkpoint& checkpoint) const;
   [[nodiscard]] std::map<std::string, std::string> checkpoint_options(std::size_t devices) const;
   [[nodiscard]] FeatureShape feature_shape(std::size_t devices) const;
   [[nodiscard]] std::shared_ptr<const ProblemView> view_of(const Problem& problem);

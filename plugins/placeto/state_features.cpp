@@ -228,11 +228,12 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
   const auto average = loads.total_us / static_cast<double>(loads.us.size());
   const Partial partial(problem_, episode);
   double first_end = kCannotRun;
+  std::vector<double> inputs_us;  // by device: when the visited inputs are there
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    const double ready = partial.ready_us(problem_, episode, current, device);
-    first_end =
-        std::min(first_end, std::max(ready, partial.free_us[static_cast<std::size_t>(device)]) +
-                                problem_.group_cost_us(current, device));
+    inputs_us.push_back(partial.ready_us(problem_, episode, current, device));
+    first_end = std::min(
+        first_end, std::max(inputs_us.back(), partial.free_us[static_cast<std::size_t>(device)]) +
+                       problem_.group_cost_us(current, device));
   }
   const double first_free = *std::min_element(partial.free_us.begin(), partial.free_us.end());
   double in_bytes = 0, out_bytes = 0;
@@ -293,7 +294,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     row[10] = bounded(4 * (ready_us - episode.start_us[at(current)]) / step_us);
     row[11] = bounded(4 * (needed_us - ready_us - cost) / step_us);
     const double free = partial.free_us[static_cast<std::size_t>(device)];
-    const double ready = partial.ready_us(problem_, episode, current, device);
+    const double ready = inputs_us[static_cast<std::size_t>(device)];
     const double share = std::max(average, 1e-9);
     row[kEndsLater] = bounded(4 * (std::max(ready, free) + cost - first_end) / share);
     row[13] = bounded(4 * (free - first_free) / share);
