@@ -11,8 +11,6 @@ constexpr std::int64_t kTypeWidth = 20;
 constexpr int kPowers = 8;
 /// Of the projection: the same for every graph, so that features carry over.
 constexpr std::uint64_t kProjectionSeed = 1;
-/// How much better the nearest centre's logit is at first, in units of the mean distance.
-constexpr double kSharpness = 12;
 
 torch::Tensor unit_rows(const torch::Tensor& x) {
   return x / (x.square().sum(1, true).sqrt() + 1e-6);
@@ -49,11 +47,23 @@ torch::Tensor place_features(const Groups& units) {
   return unit_rows(sum);
 }
 
+torch::Tensor balanced_groups(const Problem& problem, std::int64_t groups) {
+  const Groups& units = problem.groups();
+  const auto division = coarsen(problem.graph(), problem.costs(), static_cast<GroupId>(groups),
+                                problem.constraints().get());
+  torch::Tensor one_hot = torch::zeros({units.count(), groups});
+  for (GroupId unit = 0; unit < units.count(); ++unit) {
+    // Units may cut across the division, and devices' kinds may forbid one into so few groups.
+    const std::int64_t group = division->of(units.members(unit).front()) % groups;
+    one_hot[unit][group] = 1;
+  }
+  return one_hot;
+}
+
 FeedForwardGrouper::FeedForwardGrouper(const learning::Vocabulary& vocabulary, std::int64_t hidden,
-                                       std::int64_t groups,
-                                       std::span<const learning::FirstProblem> problems,
+                                       std::int64_t groups, double prior,
                                        learning::Parameters& parameters, Random& random)
-    : vocabulary_(vocabulary.size()) {
+    : vocabulary_(vocabulary.size()), groups_(groups), prior_(prior) {
   const std::int64_t width = kTypeWidth + learning::kShapeFeatures + kPlaceFeatures;
   torch::Tensor table = torch::zeros({vocabulary_, kTypeWidth});
   learning::fill_uniform(table, 0.1, random);
@@ -62,43 +72,23 @@ FeedForwardGrouper::FeedForwardGrouper(const learning::Vocabulary& vocabulary, s
   first_bias_ = parameters.add("grouper.first.bias", torch::zeros({hidden}));
   last_ = parameters.add_weights("grouper.last", hidden, groups, random);
   last_bias_ = parameters.add("grouper.last.bias", torch::zeros({groups}));
-  if (problems.empty()) return;
-  std::vector<torch::Tensor> all;
-  for (const auto& [problem, units] : problems) all.push_back(features(*problem, *units));
-  start_from(torch::cat(all, 0), random);
 }
 
 torch::Tensor FeedForwardGrouper::features(const Problem& problem,
                                            const learning::Units& units) const {
-  return torch::cat({units.types(), units.shapes(), place_features(problem.groups())}, 1);
-}
-
-torch::Tensor FeedForwardGrouper::embed(const torch::Tensor& features) const {
-  const std::int64_t rest = features.size(1) - vocabulary_;
-  const torch::Tensor x = torch::cat({torch::mm(features.narrow(1, 0, vocabulary_), type_table_),
-                                      features.narrow(1, vocabulary_, rest)},
-                                     1);
-  return torch::relu(torch::addmm(first_bias_, x, first_));
+  return torch::cat({units.types(), units.shapes(), place_features(problem.groups()),
+                     balanced_groups(problem, groups_)},
+                    1);
 }
 
 torch::Tensor FeedForwardGrouper::log_policy(const torch::Tensor& features) const {
-  return torch::log_softmax(torch::addmm(last_bias_, embed(features), last_), 1);
-}
-
-void FeedForwardGrouper::start_from(const torch::Tensor& features, Random& random) {
-  const torch::NoGradGuard no_gradient;
-  const torch::Tensor embedded = embed(features);
-  const std::int64_t groups = last_.size(1), units = embedded.size(0);
-  std::vector<std::int64_t> drawn(static_cast<std::size_t>(groups));
-  for (std::int64_t& each : drawn) {
-    each = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(units)));
-  }
-  const torch::Tensor centres = embedded.index_select(0, torch::tensor(drawn));
-  // -|x - c|^2 but for |x|^2, which is the same for all groups.
-  const torch::Tensor spread = (embedded - embedded.mean(0, true)).square().sum(1).mean() + 1e-6;
-  const torch::Tensor scale = kSharpness / spread;
-  last_.copy_(2 * scale * centres.t());
-  last_bias_.copy_(-scale * centres.square().sum(1));
+  const std::int64_t balanced = features.size(1) - groups_;
+  const torch::Tensor x = torch::cat({torch::mm(features.narrow(1, 0, vocabulary_), type_table_),
+                                      features.narrow(1, vocabulary_, balanced - vocabulary_)},
+                                     1);
+  const torch::Tensor hidden = torch::relu(torch::addmm(first_bias_, x, first_));
+  const torch::Tensor logits = torch::addmm(last_bias_, hidden, last_);
+  return torch::log_softmax(logits + prior_ * features.narrow(1, balanced, groups_), 1);
 }
 
 }  // namespace berth::hdp

@@ -14,27 +14,31 @@ inline constexpr std::int64_t kPlaceFeatures = 64;
 /// to 1, of a random projection of the units (FastRP; Chen et al., CIKM 2019).
 [[nodiscard]] torch::Tensor place_features(const Groups& units);
 
-/// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2).
+/// Of every unit, [units, groups]: 1 for its group in a balanced division of the graph into as many
+/// (coarsen), else 0.
+[[nodiscard]] torch::Tensor balanced_groups(const Problem& problem, std::int64_t groups);
+
+/// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior *
+/// balanced).
 ///
-/// The last layer starts as a nearest-neighbour rule among units of the first problems that were
-/// drawn as centres, one per group, so that what begins to be learned is a division into
-/// neighbourhoods; from weights that begin at random every unit's group is uniform, and no
-/// placement of such groups is a good one.
+/// `prior` is not published: there a unit's group is nearly uniform at first, and no placement of
+/// such groups is a good one. With a prior, what begins to be learned is a division into parts that
+/// belong together, and the network moves units between them.
 class FeedForwardGrouper final : public learning::Grouper {
  public:
+  /// `prior` >= 0, in units of the logits; 0 = as published.
   FeedForwardGrouper(const learning::Vocabulary& vocabulary, std::int64_t hidden,
-                     std::int64_t groups, std::span<const learning::FirstProblem> problems,
-                     learning::Parameters& parameters, Random& random);
+                     std::int64_t groups, double prior, learning::Parameters& parameters,
+                     Random& random);
 
   [[nodiscard]] torch::Tensor features(const Problem& problem,
                                        const learning::Units& units) const override;
   [[nodiscard]] torch::Tensor log_policy(const torch::Tensor& features) const override;
 
  private:
-  [[nodiscard]] torch::Tensor embed(const torch::Tensor& features) const;
-  void start_from(const torch::Tensor& features, Random& random);
-
   std::int64_t vocabulary_;
+  std::int64_t groups_;
+  double prior_;
   torch::Tensor type_table_;
   torch::Tensor first_, first_bias_, last_, last_bias_;
 };

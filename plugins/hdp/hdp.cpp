@@ -15,8 +15,11 @@ namespace {
 constexpr const char* kName = "hdp";
 constexpr const char* kVersion = "1.0";
 
-constexpr OptionSpec kGrouperOptions[] = {{"grouper_hidden", OptionType::integer, "64",
-                                           "units of the grouper's hidden layer, 1 to 4096"}};
+constexpr OptionSpec kGrouperOptions[] = {
+    {"grouper_hidden", OptionType::integer, "64", "units of the grouper's hidden layer, 1 to 4096"},
+    {"grouping_prior", OptionType::real, "8",
+     "added to a unit's logit for its group in a balanced division of the graph, >= 0; 0: as "
+     "published"}};
 constexpr OptionSpec kDrawOptions[] = {
     {"groupings", OptionType::integer, "4",
      "groupings among the samples of a problem, >= 1; as many placements of each"}};
@@ -36,13 +39,19 @@ std::int64_t in_range(const Options& options, const char* name, std::int64_t mos
 
 learning::GrouperMaker grouper_maker(const Options& options) {
   in_range(options, "groupings", 1 << 20);
-  return [hidden = in_range(options, "grouper_hidden", 4096)](
-             const learning::Vocabulary& vocabulary, std::int64_t capacity,
-             std::span<const learning::FirstProblem> problems, learning::Parameters& parameters,
-             Random& random) -> std::unique_ptr<learning::Grouper> {
-    return std::make_unique<FeedForwardGrouper>(vocabulary, hidden, capacity, problems, parameters,
-                                                random);
-  };
+  const double prior = options.real("grouping_prior");
+  if (!(prior >= 0 && prior <= 1e6)) {
+    throw Error(ErrorCode::invalid_argument, "policy 'hdp': option 'grouping_prior' is " +
+                                                 std::to_string(prior) +
+                                                 "; give a number from 0 (as published) to 1e6");
+  }
+  return
+      [hidden = in_range(options, "grouper_hidden", 4096), prior](
+          const learning::Vocabulary& vocabulary, std::int64_t capacity,
+          learning::Parameters& parameters, Random& random) -> std::unique_ptr<learning::Grouper> {
+        return std::make_unique<FeedForwardGrouper>(vocabulary, hidden, capacity, prior, parameters,
+                                                    random);
+      };
 }
 
 class HdpPolicy final : public learning::SequencePolicy {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 
 #include "berth/random.h"
 #include "learning/group_features.h"
@@ -25,15 +24,8 @@ class Grouper {
   [[nodiscard]] virtual torch::Tensor log_policy(const torch::Tensor& features) const = 0;
 };
 
-/// Problems as the first rollout saw them; none where the weights come from a file.
-struct FirstProblem {
-  const Problem* problem;
-  const Units* units;
-};
-
 /// Makes a grouper for sequences of at most `capacity` groups, with its values in `parameters`.
 using GrouperMaker = std::function<std::unique_ptr<Grouper>(
-    const Vocabulary& vocabulary, std::int64_t capacity, std::span<const FirstProblem> problems,
-    Parameters& parameters, Random& random)>;
+    const Vocabulary& vocabulary, std::int64_t capacity, Parameters& parameters, Random& random)>;
 
 }  // namespace berth::learning

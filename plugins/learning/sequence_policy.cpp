@@ -47,12 +47,12 @@ bool same(const ProblemOptions& a, const ProblemOptions& b) {
 
 struct SequencePolicy::Network {
   Network(const Options& options, const GrouperMaker& make_grouper, Vocabulary types,
-          std::int64_t devices, std::span<const FirstProblem> problems)
+          std::int64_t devices)
       : vocabulary(std::move(types)),
         random(static_cast<std::uint64_t>(options.integer("init_seed"))),
         placer(placer_shape(options, vocabulary.size(), devices), parameters, random) {
     if (make_grouper) {
-      grouper = make_grouper(vocabulary, placer.shape().capacity, problems, parameters, random);
+      grouper = make_grouper(vocabulary, placer.shape().capacity, parameters, random);
     }
   }
 
@@ -159,13 +159,9 @@ void SequencePolicy::make_network(std::span<Evaluator* const> evaluators) {
     std::vector<const Problem*> problems;
     for (Evaluator* evaluator : evaluators) problems.push_back(&evaluator->problem());
     Vocabulary vocabulary(problems, static_cast<std::size_t>(options_.integer("types")));
-    std::vector<Units> units;
-    std::vector<FirstProblem> first;
-    for (const Problem* problem : problems) units.emplace_back(*problem, vocabulary);
-    for (std::size_t i = 0; i < problems.size(); ++i) first.push_back({problems[i], &units[i]});
     const std::int64_t devices = problems.front()->cluster().device_count();
-    network_ = std::make_unique<Network>(options_, settings_.make_grouper, std::move(vocabulary),
-                                         devices, first);
+    network_ =
+        std::make_unique<Network>(options_, settings_.make_grouper, std::move(vocabulary), devices);
   }
   const PlacerShape& shape = network_->placer.shape();
   for (Evaluator* evaluator : evaluators) {
@@ -338,9 +334,9 @@ std::string SequencePolicy::load(const std::filesystem::path& file) {
     if (devices < 1 || devices > 4096) {
       throw std::invalid_argument("its number of devices is absurd");
     }
-    network = std::make_unique<Network>(
-        options_, settings_.make_grouper, Vocabulary(text("vocabulary")),
-        static_cast<std::int64_t>(devices), std::span<const FirstProblem>());
+    network =
+        std::make_unique<Network>(options_, settings_.make_grouper, Vocabulary(text("vocabulary")),
+                                  static_cast<std::int64_t>(devices));
     network->parameters.set_tensors(checkpoint.tensors);
   } catch (const std::logic_error& error) {
     throw Error(ErrorCode::invalid_file, file.string() + ": " + error.what() +

@@ -75,7 +75,7 @@ TEST_CASE("a unit that cannot run where its group is goes where it takes least t
   CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
 }
 
-TEST_CASE("the grouper begins with neighbourhoods, not with a uniform draw") {
+TEST_CASE("the grouper begins with a balanced division of any graph, or as published") {
   Random random(2);
   const auto graph = test::random_graph(random, {.ops = 200, .edge_chance = 0.5, .reach = 3});
   const auto cluster = test::random_cluster(random, {.devices = 2});
@@ -83,22 +83,22 @@ TEST_CASE("the grouper begins with neighbourhoods, not with a uniform draw") {
   const Problem* const problems[] = {&problem};
   const Vocabulary vocabulary(problems, 20);
   const Units units(problem, vocabulary);
-  const FirstProblem first[] = {{&problem, &units}};
-  Parameters parameters;
   constexpr std::int64_t kGroups = 8;
-  const hdp::FeedForwardGrouper grouper(vocabulary, 64, kGroups, first, parameters, random);
-  const torch::Tensor log_pi = grouper.log_policy(grouper.features(problem, units));
-  CHECK(log_pi.sizes() == at::IntArrayRef{units.count(), kGroups});
-  CHECK(torch::allclose(log_pi.exp().sum(1), torch::ones({units.count()})));
-  // The chance that the ends of an edge meet in a group, against that of any two units.
-  const torch::Tensor pi = log_pi.exp();
-  double edges = 0, together = 0;
-  for (GroupId unit = 0; unit < problem.groups().count(); ++unit) {
-    for (const Groups::Edge& edge : problem.groups().out_edges(unit)) {
-      together += (pi[unit] * pi[edge.dst]).sum().item<double>();
-      edges += 1;
+  const auto division = coarsen(*graph, problem.costs(), kGroups);
+  REQUIRE(division->count() == kGroups);
+  // The mean chance of a unit's own group of the division.
+  const auto chance = [&](double prior) {
+    Parameters parameters;
+    const hdp::FeedForwardGrouper grouper(vocabulary, 64, kGroups, prior, parameters, random);
+    const torch::Tensor pi = grouper.log_policy(grouper.features(problem, units)).exp();
+    CHECK(pi.sizes() == at::IntArrayRef{units.count(), kGroups});
+    CHECK(torch::allclose(pi.sum(1), torch::ones({units.count()})));
+    double sum = 0;
+    for (GroupId unit = 0; unit < problem.groups().count(); ++unit) {
+      sum += pi[unit][division->of(problem.groups().members(unit).front())].item<double>();
     }
-  }
-  const double any = pi.mean(0).square().sum().item<double>();
-  CHECK(together / edges > 1.5 * any);
+    return sum / static_cast<double>(units.count());
+  };
+  CHECK(chance(0) < 0.2);
+  CHECK(chance(8) > 0.95);
 }
