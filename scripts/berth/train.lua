@@ -39,8 +39,9 @@ local DEFAULTS = {
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
   initial = "single",     -- "single" (the best device for all), "zero", "random", or "best": the best
-                          -- placement seen so far. Episodes of one start differ by their decisions
-                          -- alone, so that the baseline takes away all else
+                          -- placement seen so far; or a function(update) that returns one of them.
+                          -- Episodes of one start differ by their decisions alone, so that the
+                          -- baseline takes away all else
   seed = 1,
   -- What is watched and kept
   evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone
@@ -132,8 +133,10 @@ local function chosen(options, update)
   return some
 end
 
-local function initial_of(options, memories, indices)
-  if options.initial ~= "best" then return options.initial end
+local function initial_of(options, update, memories, indices)
+  local choice = options.initial
+  if type(choice) == "function" then choice = choice(update) end
+  if choice ~= "best" then return choice end
   local initial = {}
   for k, i in ipairs(indices) do
     local placement = memories[i].placement
@@ -194,7 +197,7 @@ local function update_once(options, state, memories, reward, rates)
   local rollout = options.policy:rollout(problems, {
     samples = options.samples, seed = options.seed * 1000003 + state.update,
     epsilon = rates.epsilon(state.update), noise = rates.noise(state.update), traversal = options.traversal,
-    initial = initial_of(options, memories, indices), into = state.rollout })
+    initial = initial_of(options, state.update, memories, indices), into = state.rollout })
   state.rollout = rollout
 
   local record = { update = state.update, runtime_us = 0, reward = 0 }
