@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -21,6 +22,16 @@ struct KindProfile {
   double overhead_us = 0;
 };
 
+/// Runs `steps`, and as many more as it takes a core to reach its clock rate: a small model's steps
+/// are over before that.
+void warm_up(Session& session, const Placement& placement, const StepOptions& step, int steps) {
+  constexpr auto kAtLeast = std::chrono::milliseconds(50);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < steps || std::chrono::steady_clock::now() - begin < kAtLeast; ++i) {
+    static_cast<void>(session.run(placement, step));
+  }
+}
+
 KindProfile profile_device(Session& session, DeviceId device, const ProfileOptions& options) {
   const auto ops = static_cast<std::size_t>(session.program().graph->op_count());
   const Placement placement(ops, device);
@@ -32,9 +43,9 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
   std::vector<double> runtimes_us;
   KindProfile found;
   found.workspace_bytes.resize(ops, 0);
-  for (int i = 0; i < options.warm_up + options.repeats; ++i) {
+  warm_up(session, placement, step, options.warm_up);
+  for (int i = 0; i < options.repeats; ++i) {
     const StepResult result = session.run(placement, step);
-    if (i < options.warm_up) continue;
     runtimes_us.push_back(result.runtime_us);
     for (std::size_t op = 0; op < ops; ++op) {
       samples[op].push_back(result.trace.op_end_us[op] - result.trace.op_start_us[op]);

@@ -2,16 +2,23 @@
 
 local statistics = {}
 
--- The middle value, or the mean of the two in the middle; nil of nothing.
+-- The value below which `share` (0 to 1) of the sorted values lie, interpolated between neighbours; nil
+-- of nothing.
 --   ARGS    values  array of numbers, left as it is
-function statistics.median(values)
+function statistics.quantile(values, share)
   if #values == 0 then return nil end
   local sorted = {}
   for i, value in ipairs(values) do sorted[i] = value end
   table.sort(sorted)
-  local middle = math.floor((#sorted + 1) / 2)
-  return #sorted % 2 == 1 and sorted[middle] or (sorted[middle] + sorted[middle + 1]) / 2
+  local at = 1 + share * (#sorted - 1)
+  local below = math.floor(at)
+  local above = math.min(below + 1, #sorted)
+  return sorted[below] + (at - below) * (sorted[above] - sorted[below])
 end
+
+-- The middle value, or the mean of the two in the middle; nil of nothing.
+--   ARGS    values  array of numbers, left as it is
+function statistics.median(values) return statistics.quantile(values, 0.5) end
 
 -- The mean; nil of nothing.
 --   ARGS    values  array of numbers

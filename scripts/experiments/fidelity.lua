@@ -5,8 +5,13 @@
 --       [--warm-up N] [--repeats N] [--seed N] [--svg FILE] [--format text|markdown]
 --
 -- Per model: profiles its ops and the links, then simulates with these costs and executes the same
--- varied placements (default 50). One row per model: the mean of |simulated - measured| / measured,
--- Spearman's rank correlation, and how far measured runtimes spread, for scale.
+-- varied placements (default 50), in rounds over all of them, so that a machine that is slow for some
+-- seconds is so for all. A placement's measured runtime is the lower quartile of its steps (default 24,
+-- two a round): what else the machine does adds time and never takes it away.
+--
+-- One row per model: the mean of |simulated - measured| / measured, Spearman's rank correlation, both
+-- also between the odd and the even rounds (a prediction cannot agree better than the measurement does
+-- with itself), and how far measured runtimes spread, for scale.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -17,7 +22,7 @@ local tables = require "berth.tables"
 -- 1. The command line.
 
 local options = { models = {}, backend = "cpu", device_options = { devices = 2 }, placements = 50,
-                  warm_up = 2, repeats = 7, seed = 1, format = "text" }
+                  warm_up = 1, repeats = 24, seed = 1, format = "text" }
 
 local line = arguments.parser("fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu] [--devices N] "
   .. "[--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N] [--warm-up N] "
@@ -89,6 +94,22 @@ local function together(graph, placement)
   return placement
 end
 
+-- `count` of `candidates` ({ placement, simulated_us }) whose simulated runtimes lie evenly between the
+-- fastest and the slowest: drawn at random, most placements of a chain of ops take about the same.
+local function evenly(candidates, count)
+  table.sort(candidates, function(a, b) return a[2] < b[2] end)
+  local first, last = candidates[1][2], candidates[#candidates][2]
+  local chosen, at = {}, 1
+  for k = 1, count do
+    local wanted = first + (last - first) * (k - 1) / math.max(count - 1, 1)
+    local latest = #candidates - (count - k)
+    while at < latest and candidates[at][2] < wanted do at = at + 1 end
+    chosen[k] = candidates[at][1]
+    at = at + 1
+  end
+  return chosen
+end
+
 local function varied_placements(problem, count, seed)
   local graph, costs = problem:graph(), problem:costs()
   local devices = problem:cluster():device_count()
@@ -96,15 +117,20 @@ local function varied_placements(problem, count, seed)
   local placements = {}
   for device = 1, devices do placements[#placements + 1] = on_one(graph, device) end
   for _, name in ipairs { "topo", "heft", "m-etf", "round_robin", "random" } do
-    placements[#placements + 1] = (berth.policy(name):place(problem, { seed = seed }))
+    placements[#placements + 1] =
+        together(graph, (berth.policy(name):place(problem, { seed = seed })))
   end
-  while #placements < count do
+  local candidates = {}
+  for i = 1, 20 * count do
     local size = 2 ^ random:integer(6)
-    placements[#placements + 1] = #placements % 2 == 0
-        and in_runs(graph, devices, random, size)
+    local placement = i % 2 == 0 and in_runs(graph, devices, random, size)
         or in_groups(graph, costs, devices, random, size)
+    placement = together(graph, placement)
+    candidates[i] = { placement, problem:evaluate(placement).runtime_us }
   end
-  for i = 1, #placements do placements[i] = together(graph, placements[i]) end
+  for _, placement in ipairs(evenly(candidates, math.max(0, count - #placements))) do
+    placements[#placements + 1] = placement
+  end
   return placements
 end
 
@@ -117,27 +143,61 @@ local function model_of(text)
   return path or text, load
 end
 
+-- The steps of every placement, in us, in the order they were run; fewer when stopped.
+local function measure_in_rounds(session, placements)
+  local steps = {}
+  for i = 1, #placements do steps[i] = {} end
+  for _ = 1, math.ceil(options.repeats / 2) do
+    for i, placement in ipairs(placements) do
+      if berth.should_stop() then return steps end
+      local found = session:measure(placement, { warm_up = options.warm_up, repeats = 2 })
+      for _, us in ipairs(found.steps_us) do table.insert(steps[i], us) end
+    end
+  end
+  return steps
+end
+
+local function runtime_of(steps) return statistics.quantile(steps, 0.25) end
+
+-- The runtimes of the odd and of the even rounds.
+local function halves(steps_of)
+  local odd, even = {}, {}
+  for i, steps in ipairs(steps_of) do
+    local half = { {}, {} }
+    for k, us in ipairs(steps) do table.insert(half[(math.ceil(k / 2) - 1) % 2 + 1], us) end
+    odd[i], even[i] = runtime_of(half[1]), runtime_of(half[2])
+  end
+  return odd, even
+end
+
+local function mean_difference(predicted, measured)
+  local differences = {}
+  for i, us in ipairs(measured) do differences[i] = math.abs(predicted[i] - us) / us end
+  return statistics.mean(differences)
+end
+
 local function row_of(text)
   local path, load = model_of(text)
   local program = berth.program(path, load)
   local backend = berth.backend(options.backend, options.device_options)
-  local costs, cluster = backend:open(program):profile { repeats = 3 * options.repeats }
+  local costs, cluster = backend:open(program):profile { repeats = options.repeats }
   local problem = berth.problem { graph = program:graph(), cluster = cluster, costs = costs }
   local session = backend:open(program, { problem = problem })
   local row = { model = path:match "[^/]+$":gsub("%..*$", ""), ops = program:graph():op_count(),
                 points = {}, machine = backend:description() }
-  local simulated, measured, errors = {}, {}, {}
-  for i, placement in ipairs(varied_placements(problem, options.placements, options.seed)) do
-    if berth.should_stop() then break end
-    local found = session:measure(placement, { warm_up = options.warm_up, repeats = options.repeats })
+  local placements = varied_placements(problem, options.placements, options.seed)
+  local steps = measure_in_rounds(session, placements)
+  if #steps[#steps] < 4 then return nil end  -- stopped before every placement had two rounds
+  local simulated, measured = {}, {}
+  for i, placement in ipairs(placements) do
     simulated[i] = problem:evaluate(placement).runtime_us
-    measured[i] = found.median_us
-    errors[i] = math.abs(simulated[i] - measured[i]) / measured[i]
+    measured[i] = runtime_of(steps[i])
     row.points[i] = { simulated[i] / 1e3, measured[i] / 1e3 }
   end
-  row.placements = #errors
-  row.error = statistics.mean(errors)
-  row.rank = #errors > 1 and statistics.spearman(simulated, measured) or nil
+  local odd, even = halves(steps)
+  row.placements = #measured
+  row.error, row.rank = mean_difference(simulated, measured), statistics.spearman(simulated, measured)
+  row.repeat_error, row.repeat_rank = mean_difference(odd, even), statistics.spearman(odd, even)
   row.fastest_us, row.slowest_us = math.min(unpack(measured)), math.max(unpack(measured))
   return row
 end
@@ -146,19 +206,23 @@ local rows, series = {}, {}
 for _, model in ipairs(options.models) do
   if berth.should_stop() then break end
   local row = row_of(model)
+  if not row then break end
   rows[#rows + 1] = row
   series[#series + 1] = { name = row.model, points = row.points }
 end
 
 -- 4. The table, the picture.
 
+local function percent(share) return ("%.1f %%"):format(100 * share) end
 local function milliseconds(us) return ("%.2f"):format(us / 1e3) end
 
 io.write(rows[1] and rows[1].machine .. "\n\n" or "")
 io.write(tables[options.format](rows, {
   { key = "model" }, { key = "ops" }, { key = "placements" },
-  { key = "error", title = "mean error", format = function(e) return ("%.1f %%"):format(100 * e) end },
+  { key = "error", title = "mean error", format = percent },
   { key = "rank", title = "rank correlation", format = "%.3f" },
+  { key = "repeat_error", title = "of a repeat: error", format = percent },
+  { key = "repeat_rank", title = "rank", format = "%.3f" },
   { key = "fastest_us", title = "fastest ms", format = milliseconds },
   { key = "slowest_us", title = "slowest", format = milliseconds },
 }))

@@ -144,7 +144,7 @@ struct Measurement {
                                                const MeasureOptions& options = {});
 
 struct ProfileOptions {
-  int warm_up = 3;   ///< steps per device kind that are dropped, >= 0
+  int warm_up = 3;   ///< steps per device kind that are dropped, >= 0; at least 50 ms of them
   int repeats = 10;  ///< steps per device kind that count, >= 3
   std::uint64_t seed = 0;
   std::function<bool()> should_stop;
