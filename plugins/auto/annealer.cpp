@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "auto/idleness.h"
+
 namespace berth::policies {
 namespace {
 
@@ -22,24 +24,36 @@ Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<
   moves_per_poll_ = std::clamp<std::int64_t>(20000 / ops, 1, 1024);
 }
 
-const std::vector<UnitId>& Annealer::find_hot(const Units& units) {
+void Annealer::look(const Units& units, Proposer& proposer, bool fill) {
   hot_.clear();
+  const auto placement = landscape_.placement();
   if (landscape_.busiest() != kNoDevice) {
-    const auto placement = landscape_.placement();
     for (const UnitId unit : units.movable()) {
       if (placement[static_cast<std::size_t>(units.ops(unit).front())] == landscape_.busiest()) {
         hot_.push_back(unit);
       }
     }
   } else {
-    const StepTrace trace = simulator_->trace(landscape_.placement());
+    const StepTrace trace = simulator_->trace(placement);
     for (const CriticalStep& step : trace.critical_path) {
       if (step.op == kNoOp) continue;
       const UnitId unit = units.of(step.op);
       if (units.devices(unit).size() > 1) hot_.push_back(unit);
     }
+    if (fill) {
+      const Problem& problem = simulator_->problem();
+      const std::vector<Gap> gaps = gaps_of(problem, placement, trace);
+      proposer.set_fills(fills_of(problem, units, placement, trace, gaps));
+    }
   }
-  return hot_;
+  proposer.set_hot(hot_);
+}
+
+void Annealer::hold_settled(const Units& units, Proposer& proposer, double share) const {
+  if (share <= 0) return;
+  const StepTrace trace = simulator_->trace(landscape_.placement());
+  const std::vector<Gap> gaps = gaps_of(simulator_->problem(), landscape_.placement(), trace);
+  proposer.hold(settled_units(units, trace, gaps, share));
 }
 
 Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
@@ -49,6 +63,8 @@ Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uin
   proposer.forget();
   landscape_.reset(start.placement);
   landscape_.sharpen(Landscape::kBlunt);
+  const Units& units = grains_[schedule.grain];
+  hold_settled(units, proposer, schedule.settled);
   Solution best = start;
   const double cooling =
       schedule.hottest_us > 0 ? std::log(schedule.coldest_us / schedule.hottest_us) : 0;
@@ -56,7 +72,7 @@ Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uin
   double temperature_us = schedule.hottest_us;
   for (std::int64_t i = 0; i < schedule.moves; ++i) {
     if (i % moves_per_poll_ == 0 && stop()) break;
-    if (i % kMovesPerLook == 0) proposer.set_hot(find_hot(grains_[schedule.grain]));
+    if (i % kMovesPerLook == 0) look(units, proposer, schedule.fill);
     if (i % kMovesPerStep == 0) {
       const double progress = static_cast<double>(i) / static_cast<double>(schedule.moves);
       temperature_us = schedule.hottest_us * std::exp(cooling * progress);

@@ -37,6 +37,12 @@ class Annealer {
     double hottest_us;   ///< first temperature
     double coldest_us;   ///< last one
     double reach;        ///< see Proposer::draw
+    /// Whether idle devices are offered what waits for others. Where there is time for hundreds of
+    /// proposals per unit, it is spent better without: these moves are greedy.
+    bool fill = false;
+    /// Above 0: units that start before this share of all idle time has passed stay where they are
+    /// (idleness.h).
+    double settled = 0;
   };
   /// Anneals from `start`; the best placement seen, no worse than `start`. Ends early where
   /// `stop()`, asked every millisecond or so, says so.
@@ -44,7 +50,9 @@ class Annealer {
                const std::function<bool()>& stop);
 
  private:
-  [[nodiscard]] const std::vector<UnitId>& find_hot(const Units& units);
+  /// Tells the proposer what limits the objective now.
+  void look(const Units& units, Proposer& proposer, bool fill);
+  void hold_settled(const Units& units, Proposer& proposer, double share) const;
   /// Whether `moves` leave apart what constraints separate.
   [[nodiscard]] bool keeps_apart(std::span<const Move> moves);
   void keep_if_better(Solution& best) const;

@@ -23,12 +23,24 @@ Proposer::Proposer(const Units& units) : units_(units), mark_(at(units.count()),
 
 void Proposer::forget() {
   // As good as measured: what single units and small regions usually are worth.
-  constexpr std::array<double, kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2};
+  constexpr std::array<double, kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4};
   for (std::size_t kind = 0; kind < kKinds; ++kind) records_[kind] = {100, kPrior[kind]};
   learned_ = 0;
   share_out();
   std::fill(mark_.begin(), mark_.end(), 0);
   regions_ = 0;
+  hot_.clear();
+  fills_.clear();
+  hold({});
+}
+
+void Proposer::hold(std::vector<bool> units) {
+  held_ = std::move(units);
+  movable_.clear();
+  for (const UnitId unit : units_.movable()) {
+    if (!held(unit)) movable_.push_back(unit);
+  }
+  if (movable_.empty() && !held_.empty()) hold({});
 }
 
 void Proposer::share_out() {
@@ -67,9 +79,10 @@ DeviceId Proposer::device_of(std::span<const DeviceId> placement, UnitId unit) c
 
 UnitId Proposer::draw_seed(Random& random) const {
   if (!hot_.empty() && random.below(2) == 0) {
-    return pick(std::span<const UnitId>(hot_), random);
+    const UnitId hot = pick(std::span<const UnitId>(hot_), random);
+    if (!held(hot)) return hot;
   }
-  return pick(units_.movable(), random);
+  return pick(std::span<const UnitId>(movable_), random);
 }
 
 /// Where a neighbour is, most of the time: elsewhere a unit would need new transfers.
@@ -91,7 +104,7 @@ std::size_t Proposer::draw_size(double reach, Random& random) const {
 }
 
 void Proposer::move(std::span<const DeviceId> placement, UnitId unit, DeviceId to) {
-  if (!units_.can_run(unit, to)) return;
+  if (held(unit) || !units_.can_run(unit, to)) return;
   for (const OpId op : units_.ops(unit)) {
     if (placement[at(op)] != to) moves_.push_back({op, to});
   }
@@ -164,7 +177,7 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
   const DeviceId from = device_of(placement, seed);
   const DeviceId to = draw_target(placement, seed, random);
   kind_ = draw_kind(random);
-  if (to == from && kind_ != kCluster) return moves_;
+  if (to == from && kind_ != kCluster && kind_ != kFill) return moves_;
   switch (kind_) {
     case kSwap:
       move(placement, draw_partner(placement, seed, to, random), from);
@@ -190,6 +203,12 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
       break;
     case kDevices:
       exchange_devices(placement, from, to);
+      break;
+    case kFill:
+      if (!fills_.empty()) {
+        const Fill& fill = pick(std::span<const Fill>(fills_), random);
+        move(placement, fill.unit, fill.to);
+      }
       break;
     case kKinds:
       break;

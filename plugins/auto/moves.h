@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/idleness.h"
 #include "auto/units.h"
 #include "berth/moves.h"
 #include "berth/random.h"
@@ -26,11 +27,17 @@ class Proposer {
     kCluster,   ///< a whole cluster of some level gathers on one device
     kInterval,  ///< units of one device that follow each other in topological order
     kDevices,   ///< two devices change places
+    kFill,      ///< a unit goes to a device that has nothing to do
     kKinds,
   };
 
   /// Units that limit the objective; empty = none known. A copy is kept.
   void set_hot(std::span<const UnitId> units) { hot_.assign(units.begin(), units.end()); }
+
+  /// What idle devices could do; empty = none known.
+  void set_fills(std::vector<Fill> fills) { fills_ = std::move(fills); }
+  /// By unit, which ones stay where they are, until the next forget. None does where all would.
+  void hold(std::vector<bool> units);
 
   /// Moves that change `placement`; empty where the draw came to nothing. Valid until the next
   /// call. `reach` in (0, 1]: how large regions may get, as a share of all units.
@@ -38,7 +45,7 @@ class Proposer {
                                            Random& random);
   /// Tells whether the last proposal improved the placement: kinds that do are drawn more often.
   void learn(bool improved);
-  /// Forgets what was learned.
+  /// Forgets what was learned, and what it was told of the placement.
   void forget();
 
  private:
@@ -59,8 +66,15 @@ class Proposer {
   [[nodiscard]] UnitId draw_partner(std::span<const DeviceId> placement, UnitId unit,
                                     DeviceId device, Random& random) const;
 
+  [[nodiscard]] bool held(UnitId unit) const {
+    return !held_.empty() && held_[static_cast<std::size_t>(unit)];
+  }
+
   const Units& units_;
+  std::vector<bool> held_;       // by unit; empty = none
+  std::vector<UnitId> movable_;  // those of units_ that are not held
   std::vector<UnitId> hot_;
+  std::vector<Fill> fills_;
   std::vector<Move> moves_;
   std::vector<UnitId> region_;
   std::vector<std::uint32_t> mark_;  // by unit: the last region it was looked at for

@@ -35,6 +35,14 @@ constexpr double kCooling = 0.02;
 constexpr std::int64_t kEnough = 150;
 constexpr std::int64_t kPlenty = 300;
 constexpr double kCoarseShare = 0.4;
+/// After brief chains, sweeps over what runs late: every move of an early unit changes when all
+/// that follows runs, so that the early part of a step is settled long before the late one. How
+/// many, which share of the proposals they get together and which of the heat, and the share of the
+/// idle time before which everything stays.
+constexpr int kSweeps = 3;
+constexpr double kSweepsShare = 0.5;
+constexpr double kSweepHeat = 0.5;
+constexpr double kSettled = 0.1;
 /// How large a region may get, as a share of all units.
 constexpr double kReach = 0.1;
 /// Of the budget: measuring the speed, and quenching the starts.
@@ -79,18 +87,17 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
     : context_(context),
       settings_(settings),
       grains_(units_of(*problem)),
+      latency_(problem->options().objective == Objective::latency),
       team_(std::make_shared<const Simulator>(problem), grains_, settings.threads),
       random_(context.seed),
       total_moves_(settings.moves),
-      length_per_unit_(problem->options().objective == Objective::latency ? kLatencyLength
-                                                                          : kThroughputLength),
+      length_per_unit_(latency_ ? kLatencyLength : kThroughputLength),
       full_length_(length_per_unit_ * grains_.front().count()),
       began_(began) {
   if (total_moves_ == 0 && !std::isfinite(context.budget_s)) {
     total_moves_ = default_moves(*problem, grains_.front());
   }
-  const bool latency = problem->options().objective == Objective::latency;
-  const double share = latency ? kLatencyTemperature : kThroughputTemperature;
+  const double share = latency_ ? kLatencyTemperature : kThroughputTemperature;
   for (const Units& units : grains_) {
     temperature_us_.push_back(share * mean_unit_us(*problem, units));
   }
@@ -106,6 +113,10 @@ double Search::seconds() const {
 bool Search::over() const {
   if (pool_.front().excess_bytes == 0 && pool_.front().objective_us <= bound_us_) return true;
   return (!timed() && moves_made_ >= total_moves_) || stopped(context_);
+}
+
+bool Search::brief(std::int64_t moves) const {
+  return moves < kEnough * grains_.front().count();
 }
 
 std::int64_t Search::moves_left() const {
@@ -135,7 +146,8 @@ Annealer::Schedule Search::stage(std::size_t grain, std::int64_t moves, double f
 
 std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& arm) const {
   std::size_t grain = 0;
-  if (moves < kEnough * grains_.front().count()) {
+  const bool fill = brief(moves);
+  if (fill) {
     while (grain + 1 < grains_.size() && moves < kPlenty * grains_[grain].count()) ++grain;
   }
   std::vector<Annealer::Schedule> all;
@@ -146,6 +158,7 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
     left -= all.back().moves;
   }
   all.push_back(stage(0, left, arm.factor));
+  for (Annealer::Schedule& each : all) each.fill = fill;
   return all;
 }
 
@@ -195,6 +208,8 @@ void Search::anneal_round() {
   std::int64_t moves = full_length_ * (2 + rounds_) / 2;
   if (left < 2 * moves * chains) moves = (left + chains - 1) / chains;
   ++rounds_;
+  const bool sweeping = latency_ && brief(moves);
+  if (sweeping) moves = static_cast<std::int64_t>((1 - kSweepsShare) * static_cast<double>(moves));
   const bool ample = left >= full_length_ * chains;
   std::vector<Task> tasks;
   std::vector<Arm*> arms;
@@ -207,6 +222,22 @@ void Search::anneal_round() {
     arms.push_back(&arm);
   }
   run_tasks(tasks, arms);
+  if (sweeping) sweep(chains);
+}
+
+/// All chains of a sweep start from the best so far.
+void Search::sweep(std::int64_t chains) {
+  for (int left = kSweeps; left > 0 && !over(); --left) {
+    if (timed()) moves_per_s_ = static_cast<double>(moves_made_) / seconds();
+    Annealer::Schedule schedule = stage(0, moves_left() / (left * chains), kSweepHeat);
+    schedule.fill = true;
+    schedule.settled = kSettled;
+    std::vector<Task> tasks;
+    for (std::int64_t chain = 0; chain < chains; ++chain) {
+      tasks.push_back({pool_.front(), {schedule}, random_.next()});
+    }
+    run_tasks(tasks, {});
+  }
 }
 
 void Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {

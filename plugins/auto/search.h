@@ -52,6 +52,7 @@ class Search {
   void warm_up();
   void quench_starts();
   void anneal_round();
+  void sweep(std::int64_t chains);
   void run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
   void admit(Solution solution);
   [[nodiscard]] Arm& draw_arm();
@@ -60,6 +61,8 @@ class Search {
   /// A schedule for one grain; `factor` of the temperature that is usual for its length.
   [[nodiscard]] Annealer::Schedule stage(std::size_t grain, std::int64_t moves,
                                          double factor) const;
+  /// Whether a chain has so few proposals that it has to use greedy moves and coarse units.
+  [[nodiscard]] bool brief(std::int64_t moves) const;
   [[nodiscard]] bool over() const;
   [[nodiscard]] double seconds() const;  ///< since `began`
   /// Proposals that are left, all threads together; an estimate where time decides.
@@ -69,6 +72,7 @@ class Search {
   PlaceContext& context_;
   SearchSettings settings_;
   std::vector<Units> grains_;           // fine first
+  bool latency_;                        // the objective
   std::vector<double> temperature_us_;  // by grain, of a chain of full length
   Team team_;
   Random random_;

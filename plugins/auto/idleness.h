@@ -1,0 +1,41 @@
+// What the idle time of a step says about where to look for a better one. Latency only.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "auto/units.h"
+#include "berth/simulator.h"
+
+namespace berth::policies {
+
+/// A time in which a device has nothing to do, the pauses that placeto semantics demands left out.
+struct Gap {
+  DeviceId device;
+  double begin_us;
+  double us;
+};
+
+/// All gaps of the step of `placement`, each device's last one up to the end of the step included;
+/// by begin.
+[[nodiscard]] std::vector<Gap> gaps_of(const Problem& problem,
+                                       std::span<const DeviceId> placement, const StepTrace& trace);
+
+/// A unit one of whose ops waits for its busy device when `to` runs out of work.
+struct Fill {
+  UnitId unit;
+  DeviceId to;
+};
+
+/// What could have been done in the gaps: every op that has its inputs by the begin of a gap of
+/// another device and waits, where its unit has a choice. `gaps` are those of the step.
+[[nodiscard]] std::vector<Fill> fills_of(const Problem& problem, const Units& units,
+                                         std::span<const DeviceId> placement,
+                                         const StepTrace& trace, std::span<const Gap> gaps);
+
+/// By unit, whether one of its ops starts before `share` of all idle time has passed, or some time
+/// earlier: what to do about a gap lies before it.
+[[nodiscard]] std::vector<bool> settled_units(const Units& units, const StepTrace& trace,
+                                              std::span<const Gap> gaps, double share);
+
+}  // namespace berth::policies
