@@ -14,6 +14,7 @@
 #include "explanation.h"
 #include "model_options.h"
 #include "outcome.h"
+#include "policy_choice.h"
 #include "scripts.h"
 #include "search.h"
 #include "subcommands.h"
@@ -26,7 +27,7 @@ struct ExplainOptions {
   ModelOptions model;
   ProblemChoices choices;
   SearchChoices search;
-  std::optional<std::string> policy;
+  PolicyChoice policy;
   std::string placement;
   std::string config;
   std::string op;
@@ -50,10 +51,11 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
     return measure(std::move(problem), std::move(origin), std::move(placement));
   }
   PolicyMaker maker(engine);
-  const std::unique_ptr<Policy> policy = maker.make(*options.policy, {});
+  const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
   const auto problem = make_problem(engine, options.model, options.choices);
   const InterruptGuard guard;
-  Origin origin{options.model.model, *options.policy, maker.resolved(*options.policy, {}), 0};
+  Origin origin{options.model.model, *options.policy.name,
+                maker.resolved(*options.policy.name, options.policy.options), 0};
   return Search(problem, nullptr, options.choices, options.search).run(*policy, std::move(origin));
 }
 
@@ -62,10 +64,9 @@ int run_explain(ExplainOptions options) {
   if (!options.config.empty()) {
     const lua::Config config = Scripts(engine).read_config(options.config);
     fill_in(config, options.model, options.choices, options.search);
-    if (!options.policy && options.placement.empty())
-      options.policy = config_text(config, "policy");
+    if (options.placement.empty()) options.policy.fill_in(config);
   }
-  if (options.policy.has_value() == !options.placement.empty()) {
+  if (options.policy.name.has_value() == !options.placement.empty()) {
     throw CLI::ValidationError("explain", "name either a --placement or a --policy to make one");
   }
   const Outcome outcome = outcome_of(engine, options);
@@ -90,8 +91,7 @@ void add_explain(CLI::App& app, Action& chosen) {
   options->model.add_to(*sub);
   options->choices.add_to(*sub, /*searches=*/true);
   add_file(*sub, "--placement", options->placement, "explain this berth.placement/1 file");
-  sub->add_option("--policy", options->policy, "explain what this policy finds, by its defaults")
-      ->type_name("NAME");
+  options->policy.add_to(*sub, "explain what this policy finds");
   sub->add_option(
          "--op", options->op,
          "explain this op: what holds it where it is and what each other device would cost")

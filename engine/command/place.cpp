@@ -14,6 +14,7 @@
 #include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
+#include "policy_choice.h"
 #include "scripts.h"
 #include "search.h"
 #include "subcommands.h"
@@ -26,8 +27,7 @@ struct PlaceOptions {
   ModelOptions model;
   ProblemChoices choices;
   SearchChoices search;
-  std::optional<std::string> policy;
-  OptionTexts options;
+  PolicyChoice policy;
   std::string config;
   std::string output;
   std::string annotate;
@@ -48,17 +48,11 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
   return targets;
 }
 
-/// The config fills in what the command line leaves open. Its options belong to its policy: they
-/// are left aside where the command line names another.
 void apply_config(Engine& engine, PlaceOptions& options) {
   if (options.config.empty()) return;
   const lua::Config config = Scripts(engine).read_config(options.config);
   fill_in(config, options.model, options.choices, options.search);
-  const std::optional<std::string> policy = config_text(config, "policy");
-  if (!options.policy) options.policy = policy;
-  if (options.policy == policy) {
-    options.options.insert(config.options.begin(), config.options.end());
-  }
+  options.policy.fill_in(config);
 }
 
 /// Everything is written after the search and in this order, so that what fails most likely fails
@@ -85,12 +79,12 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
 Outcome search(PlaceOptions& options, Engine& engine) {
   // The policy before the model: a misspelled option is told at once.
   PolicyMaker maker(engine);
-  const std::unique_ptr<Policy> policy = maker.make(*options.policy, options.options);
+  const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
   const Bench bench = make_bench(engine, options.model, options.choices, options.search);
   Origin origin;
   origin.model = options.model.model;
-  origin.policy = *options.policy;
-  origin.options = maker.resolved(*options.policy, options.options);
+  origin.policy = *options.policy.name;
+  origin.options = maker.resolved(*options.policy.name, options.policy.options);
 
   const InterruptGuard guard;
   Outcome outcome =
@@ -101,7 +95,7 @@ Outcome search(PlaceOptions& options, Engine& engine) {
         ErrorCode::infeasible,
         fmt::format("policy '{}' found no placement that fits: {}; nothing was written; try "
                     "another policy, a machine with more memory or a smaller model",
-                    *options.policy, excess_text(outcome)));
+                    *options.policy.name, excess_text(outcome)));
   }
   return outcome;
 }
@@ -109,7 +103,7 @@ Outcome search(PlaceOptions& options, Engine& engine) {
 int run_place(PlaceOptions options) {
   Engine engine;
   apply_config(engine, options);
-  if (!options.policy) {
+  if (!options.policy.name) {
     throw CLI::ValidationError("--policy", "which one? `berth plugins` lists them");
   }
   check_targets(targets_of(options), options.model.model);
@@ -148,19 +142,7 @@ void add_place(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<PlaceOptions>();
   options->model.add_to(*sub);
   options->choices.add_to(*sub, /*searches=*/true);
-  sub->add_option("--policy", options->policy,
-                  "who places: a name of `berth plugins` or a policy's Lua file")
-      ->type_name("NAME");
-  add_repeated(*sub, "--set", "KEY=VALUE",
-               "an option of the policy (see `berth plugins NAME`); repeatable",
-               [options = options.get()](const std::string& text) {
-                 const std::size_t equals = text.find('=');
-                 if (equals == std::string::npos || equals == 0) {
-                   throw CLI::ValidationError(
-                       "--set", fmt::format("'{}' is not of the form key=value", text));
-                 }
-                 options->options[text.substr(0, equals)] = text.substr(equals + 1);
-               });
+  options->policy.add_to(*sub, "who places: a name of `berth plugins` or a policy's Lua file");
   options->search.add_to(*sub);
   add_evaluator(*sub, options->search);
   add_files(*sub, *options);

@@ -32,9 +32,25 @@ void mark_reachable(const Neighbours& edges, std::size_t from, Relation label, R
   }
 }
 
+/// Leaves the `peers` nearest of the groups parallel to `from`, of two equally near the earlier one.
+void forget_far(Relation* relations, std::size_t count, std::size_t from, std::size_t peers) {
+  for (std::size_t distance = 1; distance < count; ++distance) {
+    for (const bool later : {false, true}) {
+      if (later ? from + distance >= count : distance > from) continue;
+      Relation& relation = relations[later ? from + distance : from - distance];
+      if (relation != Relation::parallel) continue;
+      if (peers == 0) {
+        relation = Relation::far_parallel;
+      } else {
+        --peers;
+      }
+    }
+  }
+}
+
 }  // namespace
 
-GraphView::GraphView(const Groups& groups)
+GraphView::GraphView(const Groups& groups, std::size_t peers)
     : count(static_cast<std::size_t>(groups.count())),
       parents(neighbours(groups, /*incoming=*/true)),
       children(neighbours(groups, /*incoming=*/false)),
@@ -45,6 +61,7 @@ GraphView::GraphView(const Groups& groups)
     row[v] = Relation::self;
     mark_reachable(parents, v, Relation::ancestor, row, stack);
     mark_reachable(children, v, Relation::descendant, row, stack);
+    if (peers > 0) forget_far(row, count, v, peers);
   }
 }
 

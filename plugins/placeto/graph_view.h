@@ -14,13 +14,15 @@ struct Neighbours {
   std::vector<std::int32_t> to;
 };
 
-/// How a group stands to the one that is placed.
-enum class Relation : std::uint8_t { ancestor, descendant, parallel, self };
-inline constexpr std::size_t kRelations = 3;  ///< without `self`
+/// How a group stands to the one that is placed. The first kRelations have a pool each.
+enum class Relation : std::uint8_t { ancestor, descendant, parallel, self, far_parallel };
+inline constexpr std::size_t kRelations = 3;
 
 /// Immutable.
 struct GraphView {
-  explicit GraphView(const Groups& groups);
+  /// Of the groups that are parallel to one, those but the `peers` nearest in topological order are
+  /// far_parallel (A4.2: the published code's n_peers); 0 = none is.
+  explicit GraphView(const Groups& groups, std::size_t peers = 0);
 
   [[nodiscard]] Relation relation(std::size_t current, std::size_t other) const {
     return relations[current * count + other];

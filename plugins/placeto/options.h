@@ -32,6 +32,9 @@ inline constexpr OptionSpec kOptions[] = {
     {"start_time", OptionType::boolean, "true", "the simulated start of a group as a feature"},
     {"memory", OptionType::boolean, "false", "parameter bytes as a feature of the one_hot form"},
     {"logit_bound", OptionType::real, "0", "C of C * tanh(logits), >= 0; 0 = unbounded"},
+    {"peers", OptionType::integer, "0",
+     "of the groups parallel to the one that is placed, how many are pooled, the nearest in "
+     "topological order; 0 = all"},
     {"weights", OptionType::text, "",
      "file of a trained policy; empty = the one that comes with Berth where the options above are "
      "its own, else none; none = fresh weights"},

@@ -72,6 +72,7 @@ PlacetoPolicy::PlacetoPolicy(const Options& options)
     shape_options_[kOptions[i].name] = to_text(options.values().find(kOptions[i].name)->second);
   }
   // Refuses values out of range now rather than at the first problem.
+  static_cast<void>(at_least(options, "peers", 0));
   static_cast<void>(network_shape(options_, feature_shape(1)));
   for (const char* name : {"groups", "passes", "samples"}) at_least(options, name, 1);
   at_least(options, "episodes", 0);
@@ -130,7 +131,8 @@ std::shared_ptr<const PlacetoPolicy::ProblemView> PlacetoPolicy::view_of(const P
   if (found != views_.end()) return *found;
   if (views_.size() >= kViews) views_.clear();
   const auto devices = static_cast<std::size_t>(problem.cluster().device_count());
-  views_.push_back(std::make_shared<const ProblemView>(problem, feature_shape(devices)));
+  const auto peers = static_cast<std::size_t>(at_least(options_, "peers", 0));
+  views_.push_back(std::make_shared<const ProblemView>(problem, feature_shape(devices), peers));
   return views_.back();
 }
 

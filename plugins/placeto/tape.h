@@ -14,8 +14,8 @@ namespace berth::placeto {
 
 /// A problem as the network sees it. Immutable.
 struct PlacetoPolicy::ProblemView {
-  ProblemView(const Problem& of, const FeatureShape& shape)
-      : problem(of), graph(problem.groups()), encoder(problem, shape) {}
+  ProblemView(const Problem& of, const FeatureShape& shape, std::size_t peers)
+      : problem(of), graph(problem.groups(), peers), encoder(problem, shape) {}
 
   /// Whether this is a view of `other`, whose parts it shares and so keeps alive.
   [[nodiscard]] bool is_of(const Problem& other) const {

@@ -105,6 +105,10 @@ TEST_CASE("explain takes a policy instead of a placement, and one of them") {
         doctest::Approx(6010));
   CHECK(work.berth(explain({})).status == 2);
   CHECK(work.berth(explain({"--policy", "single", "--placement", "split.json"})).status == 2);
+  CHECK(work.berth(explain({"--policy", "random", "--set", "samples=3"})).status == 0);
+  const ProcessResult misspelled = work.berth(explain({"--policy", "random", "--set", "sample=3"}));
+  CHECK(misspelled.status != 0);
+  CHECK(misspelled.err.find("samples") != std::string::npos);
   const ProcessResult unknown = work.berth(explain({"--policy", "single", "--op", "b22"}));
   CHECK(unknown.status == 1);
   CHECK(unknown.err.find("did you mean 'b2'") != std::string::npos);

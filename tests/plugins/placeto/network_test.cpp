@@ -369,3 +369,28 @@ TEST_CASE("weights and the optimiser's state survive saving and loading, to the 
   CHECK_THROWS_AS(resumed.set_tensors(damaged), std::invalid_argument);
   same();
 }
+
+TEST_CASE("of the groups parallel to one, no more than `peers` are pooled, the nearest") {
+  GraphBuilder builder("fork");  // a feeds b, c, d and e
+  for (const char* const name : {"a", "b", "c", "d", "e"}) {
+    const OpId op = builder.add_op(name, "Op");
+    const TensorId made = builder.add_output(op, {DType::f32, true, {4}});
+    if (op > 0) builder.add_input(op, made - op);
+  }
+  const auto groups = colocation_groups(*builder.build());
+  const auto relations_of = [&](std::size_t peers) {
+    const GraphView view(*groups, peers);
+    std::vector<int> row;
+    for (std::size_t other = 0; other < view.count; ++other) row.push_back(static_cast<int>(view.relation(2, other)));
+    return row;
+  };
+  constexpr auto kAncestor = static_cast<int>(Relation::ancestor);
+  constexpr auto kParallel = static_cast<int>(Relation::parallel);
+  constexpr auto kSelf = static_cast<int>(Relation::self);
+  constexpr auto kFar = static_cast<int>(Relation::far_parallel);
+  const std::vector<int> all{kAncestor, kParallel, kSelf, kParallel, kParallel};
+  CHECK(relations_of(0) == all);
+  CHECK(relations_of(1) == std::vector<int>{kAncestor, kParallel, kSelf, kFar, kFar});
+  CHECK(relations_of(2) == std::vector<int>{kAncestor, kParallel, kSelf, kParallel, kFar});
+  CHECK(relations_of(9) == all);
+}
