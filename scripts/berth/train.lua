@@ -313,6 +313,18 @@ function train.episodes(given)
     stopped = stopped }
 end
 
+-- An `initial` for the training on one graph alone: in the first half random placements, which lead out
+-- of what is a local optimum around one device, and the best single device in turn; then the best
+-- placement so far.
+--   ARGS    count  updates
+--   RETURN  function(update)
+function train.explore_then_improve(count)
+  return function(update)
+    if update > count / 2 then return "best" end
+    return update % 2 == 0 and "single" or "random"
+  end
+end
+
 -- A record of `progress` as one line: update, runtime, best, reward, entropy, time left.
 --   ARGS    record  of train.episodes' progress
 --   RETURN  text

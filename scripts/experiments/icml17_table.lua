@@ -13,9 +13,10 @@
 --   efficiency  the best placement by number of placements measured, against Placeto
 --   grouping    hdp against seq2seq on fixed groups
 --
--- Every training: risk-seeking REINFORCE of sqrt(runtime) on the best fifth of each update's samples,
--- Adam, clipping; 10 for a placement that does not fit, and after half of the updates such a placement
--- teaches nothing.
+-- Every training: risk-seeking REINFORCE of sqrt(runtime) on the best of each update's samples, Adam,
+-- clipping; 10 for a placement that does not fit, and after half of the updates such a placement teaches
+-- nothing. seq2seq is trained twice, with two settings of which neither is good on every graph, and
+-- the better training is shown.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
@@ -81,7 +82,12 @@ local function problem_of(name, gpus, groups)
   end)
 end
 
-local function best_share() return baselines.normalised(baselines.quantile { share = 0.2 }) end
+-- hdp draws a group for each of thousands of units: with the others' weight of the entropy nothing
+-- else would count.
+local SETTINGS = {
+  seq2seq = { { rate = 1e-3, entropy = 0.016, share = 0.1 }, { rate = 3e-3, entropy = 0.001, share = 0.2 } },
+  hdp = { { rate = 3e-3, entropy = 0.0003, share = 0.2 } },
+}
 
 local POLICIES = {
   seq2seq = function(problem)
@@ -94,26 +100,42 @@ local POLICIES = {
   end,
 }
 
--- RETURN  table: cell (of the best placement), measured, wall_s, curve (array of
---         { measured =, s = best so far, nil before anything fits })
+local function trained_with(setting, policy, problem, show)
+  local curve = {}
+  local result = train.episodes {
+    policy = POLICIES[policy](problem), problems = { problem }, count = options.updates,
+    samples = options.samples, seed = options.seed, max_norm = 1,
+    reward = rewards.sqrt { failing = -10 },
+    baseline = function()
+      return baselines.normalised(baselines.quantile { share = setting.share })
+    end,
+    learning_rate = schedules.linear(setting.rate, setting.rate / 10, options.updates),
+    entropy_weight = schedules.linear(setting.entropy, 0, options.updates),
+    valid_only_after = options.updates / 2,
+    progress = function(record)
+      curve[#curve + 1] = { measured = record.measured, s = record.best_us / 1e6 }
+      show(record)
+    end,
+  }
+  return { cell = columns.cell(problem, result.best[1].placement), curve = curve }
+end
+
+-- RETURN  table: cell (of the best placement), wall_s, curve (of the best training: array of
+--         { measured =, s = best so far, nil before anything fits }), others (text: what the other
+--         trainings found)
 local function trained(policy, name, gpus, groups)
   return once(("%s %s %s %s"):format(policy, name, gpus, tostring(groups)), function()
-    local problem, curve, started = problem_of(name, gpus, groups), {}, berth.clock()
+    local problem, started = problem_of(name, gpus, groups), berth.clock()
     local show = train.show_progress(("%s %s %d GPUs"):format(policy, name, gpus))
-    local result = train.episodes {
-      policy = POLICIES[policy](problem), problems = { problem }, count = options.updates,
-      samples = options.samples, seed = options.seed, max_norm = 1,
-      reward = rewards.sqrt { failing = -10 }, baseline = best_share,
-      learning_rate = schedules.linear(3e-3, 3e-4, options.updates),
-      entropy_weight = schedules.linear(0.016, 0, options.updates),
-      valid_only_after = options.updates / 2,
-      progress = function(record)
-        curve[#curve + 1] = { measured = record.measured, s = record.best_us / 1e6 }
-        show(record)
-      end,
-    }
-    return { cell = columns.cell(problem, result.best[1].placement), measured = result.measured,
-             wall_s = berth.clock() - started, curve = curve }
+    local best, others = nil, {}
+    for _, setting in ipairs(SETTINGS[policy]) do
+      local one = trained_with(setting, policy, problem, show)
+      if best then others[#others + 1] = columns.beats(one.cell, best.cell) and best or one end
+      if not best or columns.beats(one.cell, best.cell) then best = one end
+    end
+    for i, one in ipairs(others) do others[i] = columns.text(one.cell) end
+    best.wall_s, best.others = berth.clock() - started, table.concat(others, ", ")
+    return best
   end)
 end
 
@@ -157,7 +179,7 @@ local function table_row(name, gpus)
   cells.auto = refined(problem)
   cells.rl_auto = refined(problem, { rl.cell.placement })
   local row = { graph = name:match "[^/]+$", gpus = gpus, cells = cells, groups = problem_of(name, gpus, "icml2017"):groups():count(),
-                measured = rl.measured, wall_s = rl.wall_s, hdp_wall_s = hdp.wall_s }
+                others = rl.others, wall_s = rl.wall_s, hdp_wall_s = hdp.wall_s }
   for key, value in pairs(cells) do
     row[key] = columns.text(value)
     if said[key] then row[key] = row[key] .. " / " .. columns.published_text(said[key]) end
@@ -176,7 +198,7 @@ local TABLE_COLUMNS = {
   { key = "graph" }, { key = "gpus", title = "GPUs" }, { key = "groups" },
   { key = "cpu", title = "CPU" }, { key = "gpu", title = "1 GPU" }, { key = "scotch", title = "Scotch" },
   { key = "mincut", title = "MinCut" }, { key = "expert", title = "Expert" },
-  { key = "rl", title = "RL" }, { key = "gain", title = "RL is faster by" },
+  { key = "rl", title = "RL" }, { key = "others", title = "other training" }, { key = "gain", title = "RL is faster by" },
   { key = "hdp", title = "hdp" }, { key = "auto", title = "auto" },
   { key = "rl_auto", title = "RL + auto" }, { key = "wall_s", title = "RL s", format = "%.0f" },
   { key = "hdp_wall_s", title = "hdp s", format = "%.0f" },

@@ -3,12 +3,13 @@
 -- once, which they name as future work.
 --
 --   berth run scripts/experiments/placeto_families.lua [--families cifar10,ptb,nmt] [--cluster k80x4]
---       [--groups 64] [--train 12] [--test 8] [--updates 150] [--own 40] [--mixed yes|no]
+--       [--groups 64] [--train 12] [--test 8] [--updates 150] [--own 40]
+--       [--mixed shipped|trained|no]
 --       [--budget SECONDS] [--seed N] [--svg FOLDER] [--save FILE] [--format text|markdown]
 --
 -- Per family: a policy is trained on `train` graphs and places `test` others without a further step
--- (zero-shot); beside it a policy trained on each of these graphs alone with `own` updates, one trained
--- on all families (mixed), a random placement, Scotch, the best of all policies that do not learn at
+-- (zero-shot); beside it a policy trained on each of these graphs alone with `own` updates, one of all
+-- families (mixed: the weights that come with Berth, or trained here), a random placement, Scotch, the best of all policies that do not learn at
 -- these groups, and `auto`, which also splits groups; searches have `budget` seconds (default 5). Runtimes are shares of the best single device's.
 -- --save writes the weights of the mixed policy.
 
@@ -23,9 +24,9 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { families = families.names, cluster = "k80x4", groups = 64, train = 12, test = 8,
-                  updates = 150, own = 40, mixed = "yes", budget = 5, seed = 1, svg = "", save = "", format = "text" }
+                  updates = 150, own = 40, mixed = "shipped", budget = 5, seed = 1, svg = "", save = "", format = "text" }
 local line = arguments.parser("placeto_families.lua [--families a,b] [--cluster C] [--groups N] "
-  .. "[--train N] [--test N] [--updates N] [--own N] [--mixed yes|no] [--budget SECONDS] [--seed N] "
+  .. "[--train N] [--test N] [--updates N] [--own N] [--mixed shipped|trained|no] [--budget SECONDS] [--seed N] "
   .. "[--svg FOLDER] [--save FILE] [--format text|markdown]")
 local positional = {}
 line.read({ ... }, positional, {
@@ -37,7 +38,8 @@ line.read({ ... }, positional, {
   ["--updates"] = line.number_into(options, "updates"),
   ["--own"] = line.number_into(options, "own"),
   ["--mixed"] = function(text)
-    options.mixed = line.one_of(text, "--mixed", { yes = true, no = true }, "yes or no")
+    options.mixed = line.one_of(text, "--mixed", { shipped = true, trained = true, no = true },
+      "shipped, trained or no")
   end,
   ["--budget"] = line.number_into(options, "budget"),
   ["--seed"] = line.number_into(options, "seed"),
@@ -54,10 +56,11 @@ local function problems_of(graphs, count)
                                      groups = options.groups })
 end
 
-local function trained_on(problems, updates, what)
+local function trained_on(problems, updates, what, initial)
   local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed })
   local result = train.episodes { policy = policy, problems = problems, count = updates, batch = 2,
-                                  seed = options.seed, progress = train.show_progress(what) }
+                                  seed = options.seed, initial = initial or "single",
+                                  progress = train.show_progress(what) }
   return policy, result
 end
 
@@ -91,8 +94,8 @@ for _, family in ipairs(options.families) do
   test_sets[family] = problems_of(held, options.test)
 end
 
-local mixed
-if options.mixed == "yes" or options.save ~= "" then
+local mixed = options.mixed == "shipped" and berth.policy("placeto", { groups = options.groups })
+if options.mixed == "trained" or options.save ~= "" then
   -- In turn a graph of each family, so that every update sees two of them.
   local all = {}
   for i = 1, options.train do
@@ -122,7 +125,8 @@ for _, family in ipairs(options.families) do
     note("auto", placed_us(problem, berth.policy "auto", options.budget))
     note("zero-shot", placed_us(problem, zero_shot))
     if mixed then note("mixed", placed_us(problem, mixed)) end
-    local _, own = trained_on({ problem }, options.own, problem:graph():name())
+    local _, own = trained_on({ problem }, options.own, problem:graph():name(),
+      train.explore_then_improve(options.own))
     note("own", own.best[1].evaluation.objective_us)
   end
   series[family] = shares

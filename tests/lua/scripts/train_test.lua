@@ -212,4 +212,11 @@ check.test("the curve is a table", function()
   check.equal(rows[3]:match "^2,8," ~= nil, true)
 end)
 
+check.test("where episodes start may change: two kinds of start, then the best placement", function()
+  local starts = train.explore_then_improve(4)
+  local seen = {}
+  for update = 1, 4 do seen[update] = starts(update) end
+  check.equal(seen, { "random", "single", "best", "best" })
+end)
+
 check.finish()
