@@ -46,9 +46,8 @@ std::vector<Gap> gaps_of(const Problem& problem, std::span<const DeviceId> place
   const double pause_us = options.semantics == Semantics::placeto ? options.device_gap_us : 0;
   std::vector<OpId> order(placement.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](OpId a, OpId b) {
-    return trace.op_start_us[at(a)] < trace.op_start_us[at(b)];
-  });
+  std::sort(order.begin(), order.end(),
+            [&](OpId a, OpId b) { return trace.op_start_us[at(a)] < trace.op_start_us[at(b)]; });
   std::vector<Gap> gaps;
   std::vector<double> free_us(at(problem.cluster().device_count()), 0);
   for (const OpId op : order) {
@@ -98,9 +97,8 @@ std::vector<bool> settled_units(const Units& units, const StepTrace& trace,
   until_us -= kBefore * trace.runtime_us;
   std::vector<bool> settled;
   for (UnitId unit = 0; unit < units.count(); ++unit) {
-    settled.push_back(std::any_of(units.ops(unit).begin(), units.ops(unit).end(), [&](OpId op) {
-      return trace.op_start_us[at(op)] < until_us;
-    }));
+    settled.push_back(std::any_of(units.ops(unit).begin(), units.ops(unit).end(),
+                                  [&](OpId op) { return trace.op_start_us[at(op)] < until_us; }));
   }
   return settled;
 }

@@ -18,8 +18,8 @@ struct Gap {
 
 /// All gaps of the step of `placement`, each device's last one up to the end of the step included;
 /// by begin.
-[[nodiscard]] std::vector<Gap> gaps_of(const Problem& problem,
-                                       std::span<const DeviceId> placement, const StepTrace& trace);
+[[nodiscard]] std::vector<Gap> gaps_of(const Problem& problem, std::span<const DeviceId> placement,
+                                       const StepTrace& trace);
 
 /// A unit one of whose ops waits for its busy device when `to` runs out of work.
 struct Fill {

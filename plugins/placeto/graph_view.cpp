@@ -32,7 +32,8 @@ void mark_reachable(const Neighbours& edges, std::size_t from, Relation label, R
   }
 }
 
-/// Leaves the `peers` nearest of the groups parallel to `from`, of two equally near the earlier one.
+/// Leaves the `peers` nearest of the groups parallel to `from`, of two equally near the earlier
+/// one.
 void forget_far(Relation* relations, std::size_t count, std::size_t from, std::size_t peers) {
   for (std::size_t distance = 1; distance < count; ++distance) {
     for (const bool later : {false, true}) {

@@ -17,8 +17,8 @@ namespace {
 
 /// On d0 the ops 2, 1, 0 one after the other (longest first), 60 us; on d1 op 3, 5 us.
 struct Idle {
-  std::shared_ptr<const Problem> problem = small_problem(
-      {{"d0", "gpu"}, {"d1", "gpu"}}, {{{10}}, {{20}}, {{30}}, {{5}}}, {});
+  std::shared_ptr<const Problem> problem =
+      small_problem({{"d0", "gpu"}, {"d1", "gpu"}}, {{{10}}, {{20}}, {{30}}, {{5}}}, {});
   Placement placement{0, 0, 0, 1};
   StepTrace trace = Simulator(problem).trace(placement);
   Units units{*problem, problem->finest_groups(), {}};
@@ -40,11 +40,10 @@ TEST_CASE("a gap between two ops is one too, a pause that the semantics demands 
   options.semantics = Semantics::placeto;
   options.device_gap_us = 7;
   // a on d0 feeds c on d1, which has done b long before; d0 then runs d.
-  const auto plain = small_problem({{"d0", "gpu"}, {"d1", "gpu"}},
-                                   {{{50}}, {{5}}, {{10}}, {{20}}}, {{0, 2, 100}});
-  const auto problem =
-      std::make_shared<const Problem>(plain->shared_graph(), plain->shared_cluster(),
-                                      plain->shared_costs(), nullptr, options);
+  const auto plain =
+      small_problem({{"d0", "gpu"}, {"d1", "gpu"}}, {{{50}}, {{5}}, {{10}}, {{20}}}, {{0, 2, 100}});
+  const auto problem = std::make_shared<const Problem>(
+      plain->shared_graph(), plain->shared_cluster(), plain->shared_costs(), nullptr, options);
   const Placement placement{0, 1, 1, 0};
   const StepTrace trace = Simulator(problem).trace(placement);
   const std::vector<Gap> gaps = gaps_of(*problem, placement, trace);

@@ -381,7 +381,8 @@ TEST_CASE("of the groups parallel to one, no more than `peers` are pooled, the n
   const auto relations_of = [&](std::size_t peers) {
     const GraphView view(*groups, peers);
     std::vector<int> row;
-    for (std::size_t other = 0; other < view.count; ++other) row.push_back(static_cast<int>(view.relation(2, other)));
+    for (std::size_t other = 0; other < view.count; ++other)
+      row.push_back(static_cast<int>(view.relation(2, other)));
     return row;
   };
   constexpr auto kAncestor = static_cast<int>(Relation::ancestor);
