@@ -71,7 +71,7 @@ end
 local problem = problem_of(model)
 local curves = {
   run("intermediate", problem, fresh(), {}),
-  run("intermediate, undiscounted", problem, fresh(), { discount = 1 }),
+  run("undiscounted", problem, fresh(), { discount = 1 }),
   run("terminal", problem, fresh(), { reward = rewards.terminal { log = true }, discount = 1 }),
   run("as published", problem, fresh(), {
     reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
