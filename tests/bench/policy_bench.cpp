@@ -17,7 +17,6 @@ namespace {
 void place_layered(benchmark::State& state, const std::string& name) {
   LayeredShape shape;
   shape.ops = 80000;
-  shape.edges = 144000;
   const auto graph = layered_graph(/*seed=*/7, shape);
   const auto cluster = equal_devices(8, /*latency_us=*/5);
   const auto problem =

@@ -15,7 +15,7 @@ namespace berth::test {
 
 struct LayeredShape {
   OpId ops = 30000;
-  std::int64_t edges = 54000;  ///< at most 3 per op
+  double edges_per_op = 1.8;  ///< at most 2.9
   OpId width = 30;             ///< ops per layer
   OpId reach = 60;             ///< an op reads from earlier layers within this many ops before it
   /// Few distinct costs (some of them 0) and sizes, and up to 3 outputs per op, as in the fixtures
@@ -54,7 +54,8 @@ inline std::shared_ptr<const Graph> layered_graph(std::uint64_t seed,
   }
   std::vector<int> inputs(static_cast<std::size_t>(shape.ops), 1);
   std::fill_n(inputs.begin(), shape.width, 0);
-  for (std::int64_t more = shape.edges - (shape.ops - shape.width); more > 0;) {
+  const auto edges = static_cast<std::int64_t>(shape.edges_per_op * shape.ops);
+  for (std::int64_t more = edges - (shape.ops - shape.width); more > 0;) {
     int& count = inputs[static_cast<std::size_t>(
         shape.width +
         static_cast<OpId>(random.below(static_cast<std::uint64_t>(shape.ops - shape.width))))];

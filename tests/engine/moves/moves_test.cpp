@@ -132,7 +132,6 @@ TEST_CASE("MoveEvaluator: a long walk on a larger graph") {
   for (const bool ties : {false, true}) {
     LayeredShape layered;
     layered.ops = 900;
-    layered.edges = 1600;
     layered.ties = ties;
     const auto graph = layered_graph(3, layered);
     const auto cluster = equal_devices(4, 5);
@@ -192,7 +191,7 @@ TEST_CASE("MoveEvaluator: threads share a simulator") {
 }
 
 TEST_CASE("MoveEvaluator: a proposal leaves the placement kept alone") {
-  const auto graph = layered_graph(1, {.ops = 60, .edges = 90});
+  const auto graph = layered_graph(1, {.ops = 60, .edges_per_op = 1.5});
   const auto cluster = equal_devices(2);
   const auto simulator = std::make_shared<const Simulator>(
       std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster)));

@@ -47,7 +47,6 @@ TEST_CASE("one placement is enough to warm a workspace for any other") {
   for (const Semantics semantics : {Semantics::placeto, Semantics::dataflow}) {
     LayeredShape layered;
     layered.ops = 2000;
-    layered.edges = 3600;
     layered.ties = true;
     const auto graph = layered_graph(1, layered);
     const auto cluster = equal_devices(4, 5);
