@@ -72,6 +72,27 @@ std::vector<std::vector<GroupPlacement>> initial_of(
   return initial;
 }
 
+/// Who measures the placements of each problem: `value`, an array of evaluators by problem, or
+/// where it is absent the problems' own simulations.
+std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
+    const Call& call, const Value& value,
+    const std::vector<std::shared_ptr<ProblemObject>>& problems) {
+  std::vector<std::shared_ptr<EvaluatorObject>> evaluators;
+  if (!value.present()) return evaluators;
+  value.require_table();
+  reserve_stack(call.L, 8);
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    const StackGuard guard(call.L);
+    lua_rawgeti(call.L, value.index(), static_cast<int>(p) + 1);
+    const std::string entry = cat("evaluators[", p + 1, "]");
+    const Value each(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0);
+    evaluators.push_back(each.object<EvaluatorObject>());
+    if (evaluators.back()->problem != problems[p])
+      each.refuse("an evaluator of this problem expected");
+  }
+  return evaluators;
+}
+
 const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) {
   const auto count = static_cast<std::int32_t>(self.rollout.episodes.size());
   return self.rollout.episodes[static_cast<std::size_t>(call.argument(1, "episode").id(count))];
@@ -195,6 +216,7 @@ int policy_rollout(Call& call) {
     options.traversal = traversal_from_name(traversal.text());
   }
   options.initial = initial_of(call, fields.get("initial"), problems);
+  const auto measuring = evaluators_of(call, fields.get("evaluators"), problems);
   std::shared_ptr<RolloutObject> object;
   if (const Value reused = fields.get("into"); reused.present()) {
     object = reused.object<RolloutObject>();
@@ -203,7 +225,9 @@ int policy_rollout(Call& call) {
   const bool made = object == nullptr;
   if (made) object = std::make_shared<RolloutObject>();
   std::vector<Evaluator*> evaluators;
-  for (const auto& problem : problems) evaluators.push_back(&problem->evaluator());
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    evaluators.push_back(measuring.empty() ? &problems[p]->evaluator() : &measuring[p]->get());
+  }
   policy.rollout(evaluators, options, object->rollout);
   object->problems = std::move(problems);
   return made ? call.made(std::move(object)) : call.object(std::move(object));

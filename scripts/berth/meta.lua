@@ -762,9 +762,10 @@ function policy:learns() end
 ---multiples of their root mean square. Policies that place one group per step: `traversal` is
 ---"topological", "reverse", "breadth_first", "depth_first" or "random", and episodes start from
 ---`initial`: "random", "zero", "single" (all on the best device) or for every problem an array of
----placements taken in turn. `into` is a rollout to use again.
+---placements taken in turn. `evaluators` measure in the place of the problems' own simulations, one
+---for each problem. `into` is a rollout to use again.
 ---@param problems berth.Problem | berth.Problem[]
----@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, noise?: number, traversal?: string, initial?: string | berth.Placement[][], into?: berth.Rollout }
+---@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, noise?: number, traversal?: string, initial?: string | berth.Placement[][], evaluators?: berth.Evaluator[], into?: berth.Rollout }
 ---@return berth.Rollout
 function policy:rollout(problems, options) end
 

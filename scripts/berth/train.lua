@@ -23,6 +23,8 @@ local DEFAULTS = {
   policy = true,    -- a policy that learns
   problems = true,  -- array; every update samples from all of them, or from `batch` of them
   count = true,     -- updates
+  evaluators = false, -- array by problem: who measures, such as a berth.evaluator with a session, which
+                    -- drops warm-up steps and takes the mean of the rest (A7); default: simulation
   -- What affects learning. The defaults are what learned fastest and most reliably; the published
   -- value follows where it is another.
   reward = false,         -- reward(before, after, last); default rewards.improvement { log = true }
@@ -133,6 +135,13 @@ local function chosen(options, update)
   return some
 end
 
+local function evaluators_of(options, indices)
+  if not options.evaluators then return nil end
+  local chosen_evaluators = {}
+  for k, i in ipairs(indices) do chosen_evaluators[k] = options.evaluators[i] end
+  return chosen_evaluators
+end
+
 local function initial_of(options, update, memories, indices)
   local choice = options.initial
   if type(choice) == "function" then choice = choice(update) end
@@ -175,13 +184,14 @@ local function resume(options, state, memories)
 end
 
 -- Greedy placements of all problems, one pass each from the best single device.
---   ARGS    options  policy, problems, traversal
+--   ARGS    options  policy, problems, traversal, evaluators
 --   RETURN  array of { placement =, evaluation = }
 function train.evaluate(options)
   local results = {}
   for i, problem in ipairs(options.problems) do
     local rollout = options.policy:rollout(problem,
-      { greedy = true, initial = "single", traversal = options.traversal })
+      { greedy = true, initial = "single", traversal = options.traversal,
+        evaluators = evaluators_of(options, { i }) })
     local placement, evaluation = rollout:best(1)
     results[i] = { placement = placement, evaluation = evaluation }
   end
@@ -197,7 +207,8 @@ local function update_once(options, state, memories, reward, rates)
   local rollout = options.policy:rollout(problems, {
     samples = options.samples, seed = options.seed * 1000003 + state.update,
     epsilon = rates.epsilon(state.update), noise = rates.noise(state.update), traversal = options.traversal,
-    initial = initial_of(options, state.update, memories, indices), into = state.rollout })
+    initial = initial_of(options, state.update, memories, indices), into = state.rollout,
+    evaluators = evaluators_of(options, indices) })
   state.rollout = rollout
 
   local record = { update = state.update, runtime_us = 0, reward = 0 }

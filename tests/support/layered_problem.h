@@ -16,8 +16,8 @@ namespace berth::test {
 struct LayeredShape {
   OpId ops = 30000;
   double edges_per_op = 1.8;  ///< at most 2.9
-  OpId width = 30;             ///< ops per layer
-  OpId reach = 60;             ///< an op reads from earlier layers within this many ops before it
+  OpId width = 30;            ///< ops per layer
+  OpId reach = 60;            ///< an op reads from earlier layers within this many ops before it
   /// Few distinct costs (some of them 0) and sizes, and up to 3 outputs per op, as in the fixtures
   /// of the published simulator: many events at one instant. Otherwise one output per op and costs
   /// and sizes that are all different, as measured ones are.

@@ -1,6 +1,7 @@
 -- Real execution from Lua, on two logical CPU devices.
 local berth = require "berth"
 local check = require "check"
+local train = require "berth.train"
 
 local root = package.searchpath("check", package.path):gsub("tests/lua/support/check.lua$", "")
 local model = root .. "examples/models/tiny_cnn.onnx"
@@ -55,6 +56,22 @@ check.test("mistakes are told: backend, option, placement, repeats", function()
   check.fails("entry 1: integer in 1..2", session.measure, session, everything_on(program:graph(), 9))
   check.fails("repeats", session.measure, session, everything_on(program:graph(), 1),
     { repeats = -1 })
+end)
+
+check.test("policies learn from real runtimes", function()
+  local program = berth.program(model)
+  local backend = berth.backend("cpu", { devices = 2 })
+  local problem = berth.problem { graph = program:graph(), cluster = backend:cluster(), groups = 4 }
+  local measuring = berth.evaluator(problem,
+    { session = backend:open(program), warm_up = 1, repeats = 2 })
+  local policy = berth.policy("seq2seq", { hidden = 32, groups = 4 })
+  local result = train.episodes { policy = policy, problems = { problem }, count = 2, samples = 3,
+                                  evaluators = { measuring } }
+  check.equal(measuring:evaluations() >= 6, true)
+  check.equal(result.best[1].evaluation.runtime_us > 0, true)
+  local other = berth.problem { graph = program:graph(), cluster = "k80x2" }
+  check.fails("evaluators%[1%].*an evaluator of this problem", policy.rollout, policy, problem,
+    { evaluators = { berth.evaluator(other) } })
 end)
 
 check.finish()
