@@ -9,8 +9,9 @@
 --
 -- Per family: a policy is trained on `train` graphs and places `test` others without a further step
 -- (zero-shot); beside it a policy trained on each of these graphs alone with `own` updates, one of all
--- families (mixed: the weights that come with Berth, or trained here), a random placement, Scotch, the best of all policies that do not learn at
--- these groups, and `auto`, which also splits groups; searches have `budget` seconds (default 5). Runtimes are shares of the best single device's.
+-- families (mixed: the weights that come with Berth, or trained here), a random placement, Scotch, the
+-- best of all policies that do not learn at these groups, and `auto`, which also splits groups; searches
+-- have `budget` seconds (default 5). Runtimes are shares of the best single device's.
 -- --save writes the weights of the mixed policy.
 
 local arguments = require "berth.arguments"
@@ -24,7 +25,8 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { families = families.names, cluster = "k80x4", groups = 64, train = 12, test = 8,
-                  updates = 150, own = 40, mixed = "shipped", budget = 5, seed = 1, svg = "", save = "", format = "text" }
+                  updates = 150, own = 40, mixed = "shipped", budget = 5, seed = 1, svg = "",
+                  save = "", format = "text" }
 local line = arguments.parser("placeto_families.lua [--families a,b] [--cluster C] [--groups N] "
   .. "[--train N] [--test N] [--updates N] [--own N] [--mixed shipped|trained|no] [--budget SECONDS] [--seed N] "
   .. "[--svg FOLDER] [--save FILE] [--format text|markdown]")
