@@ -87,8 +87,9 @@ std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
     const std::string entry = cat("evaluators[", p + 1, "]");
     const Value each(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0);
     evaluators.push_back(each.object<EvaluatorObject>());
-    if (evaluators.back()->problem != problems[p])
+    if (evaluators.back()->problem != problems[p]) {
       each.refuse("an evaluator of this problem expected");
+    }
   }
   return evaluators;
 }

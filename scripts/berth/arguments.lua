@@ -24,6 +24,8 @@ end
 --                                   person would write the names
 --           number_into(options, key), text_into(options, key)
 --                                   functions of a value for `read`: store it under the key
+--           numbers_into(options, key)
+--                                   the same for an array of numbers, "a,b,c"
 --           format_into(options)    the same for --format text|markdown
 --           read(given, positional, options)
 --                                   calls options[name](value) for every `--name value` of `given`
@@ -44,6 +46,14 @@ function arguments.parser(usage)
 
   function line.number_into(options, key)
     return function(text) options[key] = line.number(text, "--" .. key) end
+  end
+
+  function line.numbers_into(options, key)
+    return function(text)
+      local numbers = {}
+      for i, item in ipairs(arguments.list(text)) do numbers[i] = line.number(item, "--" .. key) end
+      options[key] = numbers
+    end
   end
 
   function line.text_into(options, key)

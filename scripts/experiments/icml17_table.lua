@@ -43,12 +43,7 @@ local line = arguments.parser("icml17_table.lua [PART..] [--graphs a,b] [--gpus 
   .. "[--format text|markdown]")
 line.read({ ... }, parts, {
   ["--graphs"] = function(text) options.graphs = arguments.list(text) end,
-  ["--gpus"] = function(text)
-    options.gpus = {}
-    for _, item in ipairs(arguments.list(text)) do
-      options.gpus[#options.gpus + 1] = line.number(item, "--gpus")
-    end
-  end,
+  ["--gpus"] = line.numbers_into(options, "gpus"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--samples"] = line.number_into(options, "samples"),
   ["--hidden"] = line.number_into(options, "hidden"),

@@ -47,12 +47,7 @@ local options = { models = {}, gpus = { 2, 4 }, groups = 64, updates = 80, sampl
 local line = arguments.parser("placeto_table.lua [MODEL..] [--gpus 2,4] [--groups N] [--updates N] "
   .. "[--samples N] [--seed N] [--format text|markdown]")
 line.read({ ... }, options.models, {
-  ["--gpus"] = function(text)
-    options.gpus = {}
-    for _, item in ipairs(arguments.list(text)) do
-      options.gpus[#options.gpus + 1] = line.number(item, "--gpus")
-    end
-  end,
+  ["--gpus"] = line.numbers_into(options, "gpus"),
   ["--groups"] = line.number_into(options, "groups"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--samples"] = line.number_into(options, "samples"),
