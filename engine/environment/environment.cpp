@@ -1,5 +1,7 @@
 #include "berth/environment.h"
 
+#include <oneapi/tbb/parallel_for.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -162,20 +164,75 @@ void Environment::step(std::span<const DeviceId> devices) {
     if (!episode.done()) check_runs(*episode.problem, episode.current(), devices[i]);
   }
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
-    Episode& episode = episodes_[i];
-    measure_->moved[i] = false;
-    if (episode.done()) continue;
-    const GroupId group = episode.current();
-    ++episode.step;
-    DeviceId& device = episode.placement[static_cast<std::size_t>(group)];
-    if (device == devices[i]) continue;  // the state is as it was, and so is its measurement
-    device = devices[i];
-    for (const OpId op : episode.problem->groups().members(group)) {
-      measure_->op_placements[i][static_cast<std::size_t>(op)] = device;
-    }
-    measure_->moved[i] = true;
+    measure_->moved[i] = !episodes_[i].done() && move(i, devices[i]);
   }
   measure();
+}
+
+bool Environment::move(std::size_t index, DeviceId device) {
+  Episode& episode = episodes_[index];
+  const GroupId group = episode.current();
+  ++episode.step;
+  DeviceId& now = episode.placement[static_cast<std::size_t>(group)];
+  if (now == device) return false;  // the state is as it was, and so is its measurement
+  now = device;
+  Placement& placement = measure_->op_placements[index];
+  for (const OpId op : episode.problem->groups().members(group)) {
+    placement[static_cast<std::size_t>(op)] = device;
+  }
+  return true;
+}
+
+void Environment::run(const Decide& decide) {
+  const auto& sources = measure_->sources;
+  const bool alone = std::all_of(sources.begin(), sources.end(), [](const Measure::Source& source) {
+    return source.simulation != nullptr;
+  });
+  if (!alone) {
+    std::vector<DeviceId> devices(episodes_.size());
+    while (!done()) {
+      tbb::parallel_for(std::size_t{0}, episodes_.size(), [&](std::size_t i) {
+        if (!episodes_[i].done()) devices[i] = decide(i);
+      });
+      step(devices);
+    }
+    return;
+  }
+  if (episodes_.empty()) return;
+  std::vector<std::size_t> measured(episodes_.size());
+  sources.front().simulation->for_each(episodes_.size(), [&](std::size_t i) {
+    Episode& episode = episodes_[i];
+    while (!episode.done()) {
+      const DeviceId device = decide(i);
+      check_runs(*episode.problem, episode.current(), device);
+      if (!move(i, device)) continue;
+      simulate(i);
+      ++measured[i];
+    }
+  });
+  for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    sources[episodes_[i].problem_index].simulation->count(measured[i]);
+  }
+}
+
+void Environment::simulate(std::size_t index) {
+  Episode& episode = episodes_[index];
+  measure_->sources[episode.problem_index].simulation->simulate(
+      measure_->op_placements[index], episode.evaluation, measure_->op_start_us[index]);
+  note_starts(index);
+}
+
+/// The first start of each group's ops, from those of the ops.
+void Environment::note_starts(std::size_t index) {
+  if (!measure_->starts) return;
+  Episode& episode = episodes_[index];
+  const std::vector<double>& op_start_us = measure_->op_start_us[index];
+  const Groups& groups = episode.problem->groups();
+  std::fill(episode.start_us.begin(), episode.start_us.end(), kCannotRun);
+  for (std::size_t op = 0; op < op_start_us.size(); ++op) {
+    double& start = episode.start_us[static_cast<std::size_t>(groups.map()[op])];
+    start = std::min(start, op_start_us[op]);
+  }
 }
 
 void Environment::measure() {
@@ -189,38 +246,21 @@ void Environment::measure() {
     }
     if (batch.empty()) continue;
     if (source.simulation != nullptr) {
-      std::vector<const Placement*> placements;
-      std::vector<Evaluation*> out;
-      std::vector<std::vector<double>> starts(batch.size());
-      for (std::size_t k = 0; k < batch.size(); ++k) {
-        placements.push_back(&m.op_placements[batch[k]]);
-        out.push_back(&episodes_[batch[k]].evaluation);
-        starts[k] = std::move(m.op_start_us[batch[k]]);
-      }
-      source.simulation->evaluate(placements, out, starts);
-      for (std::size_t k = 0; k < batch.size(); ++k) m.op_start_us[batch[k]] = std::move(starts[k]);
-    } else {
-      std::vector<Placement> placements;
-      for (const std::size_t i : batch) placements.push_back(m.op_placements[i]);
-      std::vector<Evaluation> out(batch.size());
-      source.evaluator->evaluate(placements, out);
-      Evaluation ignored;
-      for (std::size_t k = 0; k < batch.size(); ++k) {
-        episodes_[batch[k]].evaluation = std::move(out[k]);
-        if (!m.starts) continue;
-        m.op_start_us[batch[k]].resize(placements[k].size());
-        source.beside->evaluate(placements[k], source.workspace, ignored, m.op_start_us[batch[k]]);
-      }
+      source.simulation->for_each(batch.size(), [&](std::size_t k) { simulate(batch[k]); });
+      source.simulation->count(batch.size());
+      continue;
     }
-    if (!m.starts) continue;
-    for (const std::size_t i : batch) {
-      Episode& episode = episodes_[i];
-      const Groups& groups = episode.problem->groups();
-      std::fill(episode.start_us.begin(), episode.start_us.end(), kCannotRun);
-      for (std::size_t op = 0; op < m.op_start_us[i].size(); ++op) {
-        double& start = episode.start_us[static_cast<std::size_t>(groups.map()[op])];
-        start = std::min(start, m.op_start_us[i][op]);
-      }
+    std::vector<Placement> placements;
+    for (const std::size_t i : batch) placements.push_back(m.op_placements[i]);
+    std::vector<Evaluation> out(batch.size());
+    source.evaluator->evaluate(placements, out);
+    Evaluation ignored;
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      episodes_[batch[k]].evaluation = std::move(out[k]);
+      if (!m.starts) continue;
+      m.op_start_us[batch[k]].resize(placements[k].size());
+      source.beside->evaluate(placements[k], source.workspace, ignored, m.op_start_us[batch[k]]);
+      note_starts(batch[k]);
     }
   }
 }

@@ -35,14 +35,10 @@ void SimulationEvaluator::evaluate(std::span<const Placement> placements,
   count(placements.size());
 }
 
-void SimulationEvaluator::evaluate(std::span<const Placement* const> placements,
-                                   std::span<Evaluation* const> out,
-                                   std::span<std::vector<double>> op_start_us) {
-  for_each(placements.size(), [&](std::size_t i) {
-    op_start_us[i].resize(placements[i]->size());
-    simulator_.evaluate(*placements[i], workspaces_.local(), *out[i], op_start_us[i]);
-  });
-  count(placements.size());
+void SimulationEvaluator::simulate(const Placement& placement, Evaluation& out,
+                                   std::vector<double>& op_start_us) {
+  op_start_us.resize(placement.size());
+  simulator_.evaluate(placement, workspaces_.local(), out, op_start_us);
 }
 
 void SimulationEvaluator::count(std::size_t evaluations) noexcept {
@@ -50,8 +46,8 @@ void SimulationEvaluator::count(std::size_t evaluations) noexcept {
   if (counted_by_ != nullptr) counted_by_->count(evaluations);
 }
 
-template <typename Body>
-void SimulationEvaluator::for_each(std::size_t count, const Body& body) {
+void SimulationEvaluator::for_each(std::size_t count,
+                                   const std::function<void(std::size_t)>& body) {
   if (count == 1) {
     body(0);
   } else {

@@ -4,6 +4,7 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,17 +25,17 @@ class SimulationEvaluator final : public Evaluator {
   std::int64_t evaluations() const noexcept override { return evaluations_; }
   [[nodiscard]] int threads() const noexcept { return threads_; }
 
-  /// The engine's own way in: placements that are known to be valid, and when each op starts.
-  void evaluate(std::span<const Placement* const> placements, std::span<Evaluation* const> out,
-                std::span<std::vector<double>> op_start_us);
+  /// The engine's own way in, in three parts: body(i) for i in [0, count), on the threads this
+  /// evaluator has;
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& body);
+  /// a placement that is known to be valid, and when each op starts [thread-safe];
+  void simulate(const Placement& placement, Evaluation& out, std::vector<double>& op_start_us);
+  /// and how many there were.
+  void count(std::size_t evaluations) noexcept;
 
  private:
-  template <typename Body>
-  void for_each(std::size_t count, const Body& body);
   /// Throws for the first invalid placement, whichever thread comes across one first.
   void validate(std::span<const Placement> placements);
-
-  void count(std::size_t evaluations) noexcept;
 
   Simulator simulator_;
   std::shared_ptr<const Problem> problem_;

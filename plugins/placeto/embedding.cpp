@@ -40,75 +40,45 @@ Embedding::Embedding(const EmbeddingShape& shape) : shape_(shape), kernels_(kern
     add_pool(shape_.pooling == Pooling::one ? "all" : sets[k]);
   }
   if (shape_.by_device) add_pool("device");
-  packed_.assign(packed_size_, 0.0F);
-  std::size_t offset = 0;
-  for (const DenseLayer& layer : layers_) {
-    transposed_offset_.push_back(offset);
-    offset += layer.out * padded(layer.in);
-  }
-  transposed_.assign(offset, 0.0F);
 }
 
 Perceptron Embedding::perceptron(const std::string& name, std::size_t layers, std::size_t width) {
   Perceptron result;
   for (std::size_t l = 0; l < layers; ++l) {
-    result.push_back({name + "." + std::to_string(l), width, width, flat_size_, packed_size_});
-    flat_size_ += width * width + width;
-    packed_size_ += (width + 1) * padded(width);
-    layers_.push_back(result.back());
+    result.push_back(layers_.add(name + "." + std::to_string(l), width, width));
   }
   return result;
 }
 
 void Embedding::set_parameters(std::span<const float> flat) {
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const DenseLayer& layer = layers_[l];
-    const float* weight = flat.data() + layer.flat;
-    const float* bias = weight + layer.out * layer.in;
-    float* packed = packed_.data() + layer.packed;
-    float* transposed = transposed_.data() + transposed_offset_[l];
-    for (std::size_t o = 0; o < layer.out; ++o) {
-      for (std::size_t i = 0; i < layer.in; ++i) {
-        packed[i * padded(layer.out) + o] = weight[o * layer.in + i];
-        transposed[o * padded(layer.in) + i] = weight[o * layer.in + i];
-      }
-      packed[layer.in * padded(layer.out) + o] = bias[o];
-    }
+  for (const DenseLayer& layer : layers_.all()) {
+    const float* const weight = flat.data() + layer.flat;
+    layers_.set(layer, weight, weight + layer.out * layer.in);
   }
 }
 
-void Embedding::clear_gradient(Tape& tape) const {
-  tape.packed_gradient.assign(packed_size_, 0.0F);
-}
-
-void Embedding::add_gradient(const Tape& tape, std::span<float> flat_gradient) const {
-  for (const DenseLayer& layer : layers_) {
-    const float* packed = tape.packed_gradient.data() + layer.packed;
-    float* weight = flat_gradient.data() + layer.flat;
-    float* bias = weight + layer.out * layer.in;
-    for (std::size_t o = 0; o < layer.out; ++o) {
-      for (std::size_t i = 0; i < layer.in; ++i) {
-        weight[o * layer.in + i] += packed[i * padded(layer.out) + o];
-      }
-      bias[o] += packed[layer.in * padded(layer.out) + o];
-    }
+void Embedding::add_gradient(const float* gradient, std::span<float> flat_gradient) const {
+  for (const DenseLayer& layer : layers_.all()) {
+    float* const weight = flat_gradient.data() + layer.flat;
+    DenseLayers::add_gradient(layer, gradient, weight, weight + layer.out * layer.in);
   }
 }
 
 /// One state's way through the network, forward or backward; lays its values out on the tape.
 class Pass {
  public:
-  Pass(const Embedding& embedding, const StateView& view, Embedding::Tape& tape, bool backward)
+  Pass(const Embedding& embedding, const StateView& view, Embedding::Tape& tape, float* gradient)
       : e_(embedding),
         shape_(embedding.shape_),
         view_(view),
         tape_(tape),
+        gradient_(gradient),
         k_(embedding.kernels_),
         n_(view.graph->count),
         w_(padded(shape_.features)),
         w2_(padded(shape_.node_width())) {
     place_values();
-    if (backward) place_gradients();
+    if (gradient_ != nullptr) place_gradients();
   }
 
   void forward(float* state, float* by_device) {
@@ -218,13 +188,9 @@ class Pass {
   void run(const Perceptron& p, const float* in, std::size_t in_stride, std::size_t rows,
            bool last_relu, Activations out) const {
     for (std::size_t l = 0; l < p.size(); ++l) {
-      const DenseLayer& layer = p[l];
-      const std::size_t width = padded(layer.out);
-      const float* weights = e_.packed_.data() + layer.packed;
-      k_.dense(in, in_stride, rows, layer.in, weights, weights + layer.in * width, width,
-               last_relu || l + 1 < p.size(), out.layer(l));
+      e_.layers_.forward(p[l], in, in_stride, rows, last_relu || l + 1 < p.size(), out.layer(l));
       in = out.layer(l);
-      in_stride = width;
+      in_stride = padded(p[l].out);
     }
   }
 
@@ -237,24 +203,12 @@ class Pass {
       const DenseLayer& layer = p[l];
       const std::size_t width = padded(layer.out);
       if (last_relu || l + 1 < p.size()) k_.mask(acts.layer(l), rows * width, d);
-      float* gradient = tape_.packed_gradient.data() + layer.packed;
-      k_.dense_gradient(l > 0 ? acts.layer(l - 1) : in, l > 0 ? width : in_stride, d, rows,
-                        layer.in, width, gradient, gradient + layer.in * width);
       float* const to = l > 0 ? other : d_in;
+      e_.layers_.backward(layer, l > 0 ? acts.layer(l - 1) : in, l > 0 ? width : in_stride, rows, d,
+                          gradient_, to);
       if (to == nullptr) return;
-      k_.dense(d, width, rows, layer.out, transposed(layer), nullptr, padded(layer.in),
-               /*relu=*/false, to);
       other = std::exchange(d, to);
     }
-  }
-
-  [[nodiscard]] const float* transposed(const DenseLayer& layer) const {
-    // Layers are in order of their packed offsets.
-    const auto found =
-        std::lower_bound(e_.layers_.begin(), e_.layers_.end(), layer.packed,
-                         [](const DenseLayer& a, std::size_t packed) { return a.packed < packed; });
-    return e_.transposed_.data() +
-           e_.transposed_offset_[static_cast<std::size_t>(found - e_.layers_.begin())];
   }
 
   // --- message passing, all groups at once -------------------------------------------------------
@@ -524,6 +478,7 @@ class Pass {
   const EmbeddingShape& shape_;
   const StateView& view_;
   Embedding::Tape& tape_;
+  float* gradient_;  ///< null: forward only
   const Kernels& k_;
   std::size_t n_, w_, w2_;
 
@@ -538,12 +493,12 @@ class Pass {
 };
 
 void Embedding::forward(const StateView& view, Tape& tape, float* state, float* by_device) const {
-  Pass(*this, view, tape, /*backward=*/false).forward(state, by_device);
+  Pass(*this, view, tape, /*gradient=*/nullptr).forward(state, by_device);
 }
 
 void Embedding::backward(const StateView& view, const float* d_state, const float* d_by_device,
-                         Tape& tape) const {
-  Pass(*this, view, tape, /*backward=*/true).backward(d_state, d_by_device);
+                         Tape& tape, float* gradient) const {
+  Pass(*this, view, tape, gradient).backward(d_state, d_by_device);
 }
 
 }  // namespace berth::placeto

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "dense_layers.h"
 #include "graph_view.h"
-#include "kernels.h"
 
 namespace berth::placeto {
 
@@ -43,19 +43,6 @@ struct EmbeddingShape {
   [[nodiscard]] std::size_t state_width() const { return (sets() + 1) * node_width(); }
 };
 
-/// One dense layer, and where its values lie: in the flat parameter vector (`weight`: [out, in]
-/// row-major, then `bias`) and in the packed one.
-struct DenseLayer {
-  std::string name;
-  std::size_t in;
-  std::size_t out;
-  std::size_t flat;    ///< offset of weight; bias follows
-  std::size_t packed;  ///< offset of [in][padded(out)], then bias [padded(out)]
-};
-
-/// Dense layers with ReLU between them.
-using Perceptron = std::vector<DenseLayer>;
-
 /// One state of one problem, as the network sees it.
 struct StateView {
   const GraphView* graph;
@@ -71,9 +58,11 @@ class Embedding {
   explicit Embedding(const EmbeddingShape& shape);
 
   [[nodiscard]] const EmbeddingShape& shape() const { return shape_; }
-  [[nodiscard]] const std::vector<DenseLayer>& layers() const { return layers_; }
+  [[nodiscard]] const std::vector<DenseLayer>& layers() const { return layers_.all(); }
   /// Number of parameters.
-  [[nodiscard]] std::size_t size() const { return flat_size_; }
+  [[nodiscard]] std::size_t size() const { return layers_.flat_size(); }
+  /// Floats of a gradient, packed.
+  [[nodiscard]] std::size_t gradient_size() const { return layers_.packed_size(); }
 
   /// `flat.size() == size()`.
   void set_parameters(std::span<const float> flat);
@@ -83,20 +72,17 @@ class Embedding {
     std::vector<float> values;
     std::vector<float> gradients;
     std::vector<std::int32_t> order;
-    std::vector<float> packed_gradient;
   };
 
   /// `state`: state_width() floats; `by_device`: [devices, node_width()], or null.
   void forward(const StateView& view, Tape& tape, float* state, float* by_device) const;
-  /// Adds to `tape.packed_gradient` the gradient of the parameters, given that of forward's
+  /// Adds to `gradient` (gradient_size() floats) that of the parameters, given that of forward's
   /// results. The tape must hold that very forward.
-  void backward(const StateView& view, const float* d_state, const float* d_by_device,
-                Tape& tape) const;
+  void backward(const StateView& view, const float* d_state, const float* d_by_device, Tape& tape,
+                float* gradient) const;
 
-  /// Zeroes `tape.packed_gradient`.
-  void clear_gradient(Tape& tape) const;
-  /// flat_gradient += the tape's.
-  void add_gradient(const Tape& tape, std::span<float> flat_gradient) const;
+  /// flat_gradient += gradient.
+  void add_gradient(const float* gradient, std::span<float> flat_gradient) const;
 
  private:
   friend class Pass;
@@ -107,12 +93,7 @@ class Embedding {
   Perceptron self_;
   Perceptron message_[2], update_[2];           ///< f and g: top-down, bottom-up
   std::vector<Perceptron> pool_in_, pool_out_;  ///< l and h by set, then by device
-  std::vector<DenseLayer> layers_;
-  std::size_t flat_size_ = 0;
-  std::size_t packed_size_ = 0;
-  std::vector<float> packed_;      ///< layers as [in][padded(out)]
-  std::vector<float> transposed_;  ///< at the same offsets: [out][padded(in)]
-  std::vector<std::size_t> transposed_offset_;
+  DenseLayers layers_;
 };
 
 }  // namespace berth::placeto

@@ -1,11 +1,11 @@
 #include "network.h"
 
-#include <ATen/Parallel.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "berth/random.h"
 #include "learning/parameters.h"
@@ -15,16 +15,6 @@ namespace {
 
 constexpr double kEntropyOffset = 1e-3;  // A2.3
 
-/// A dense layer of the classifier.
-struct Dense {
-  torch::Tensor weight;  ///< [out, in]
-  torch::Tensor bias;    ///< [out]
-
-  [[nodiscard]] torch::Tensor operator()(const torch::Tensor& x) const {
-    return torch::matmul(x, weight.t()) + bias;
-  }
-};
-
 /// fill_glorot for a part of the body.
 void fill_glorot(float* weights, std::size_t out, std::size_t in, Random& random) {
   torch::Tensor part = torch::from_blob(weights, {static_cast<std::int64_t>(out * in)});
@@ -32,164 +22,160 @@ void fill_glorot(float* weights, std::size_t out, std::size_t in, Random& random
                         random);
 }
 
-/// Gradients are summed over this many parts of a batch, in order, so that the sum does not depend
-/// on the number of threads.
+/// Gradients are summed over this many parts of the decisions, in order, so that the sum does not
+/// depend on the number of threads.
 constexpr std::size_t kParts = 16;
+
+/// The values of a layer of the classifier.
+struct Dense {
+  torch::Tensor weight;  ///< [out, in]
+  torch::Tensor bias;    ///< [out]; undefined where it has none
+
+  [[nodiscard]] const float* bias_values() const {
+    return bias.defined() ? bias.data_ptr<float>() : nullptr;
+  }
+};
+
+/// The gradient of `values`, zero at first.
+float* gradient_of(torch::Tensor& values) {
+  torch::Tensor& gradient = values.mutable_grad();
+  if (!gradient.defined()) gradient = torch::zeros_like(values);
+  return gradient.data_ptr<float>();
+}
+
+ClassifierShape classifier_shape(const NetworkShape& shape) {
+  ClassifierShape result;
+  result.state = shape.embedding.state_width();
+  result.devices = shape.devices;
+  result.pooled = shape.embedding.by_device ? shape.embedding.node_width() : 0;
+  result.candidate_features = shape.candidate_features;
+  result.hidden_layers = shape.hidden_layers;
+  result.logit_bound = shape.logit_bound;
+  return result;
+}
+
+/// What a decision adds to the loss; `d_logits` becomes its gradient.
+double loss_of(std::span<const float> log_pi, std::size_t action, double advantage,
+               double entropy_weight, std::span<float> d_logits) {
+  double sum = 0, mean = 0;  // of p ln(p + offset); of its derivative by p, over p
+  const auto slope = [](double p) {
+    return std::log(p + kEntropyOffset) + p / (p + kEntropyOffset);
+  };
+  for (const float value : log_pi) {
+    const double p = std::exp(static_cast<double>(value));
+    sum += p * std::log(p + kEntropyOffset);
+    mean += p * slope(p);
+  }
+  for (std::size_t m = 0; m < log_pi.size(); ++m) {
+    const double p = std::exp(static_cast<double>(log_pi[m]));
+    d_logits[m] = static_cast<float>(advantage * (p - (m == action ? 1 : 0)) +
+                                     entropy_weight * p * (slope(p) - mean));
+  }
+  return -advantage * static_cast<double>(log_pi[action]) + entropy_weight * sum;
+}
 
 }  // namespace
 
 struct Network::State {
   State(const NetworkShape& network_shape, std::uint64_t seed)
-      : shape(network_shape), embedding(network_shape.embedding) {
+      : shape(network_shape),
+        embedding(network_shape.embedding),
+        classifier(classifier_shape(network_shape)) {
     Random random(seed);
     body = torch::zeros({static_cast<std::int64_t>(embedding.size())});
     for (const DenseLayer& layer : embedding.layers()) {
       fill_glorot(body.data_ptr<float>() + layer.flat, layer.out, layer.in, random);
     }
     parameters.add("body", body);
-    const std::size_t state = shape.embedding.state_width();
-    std::size_t in = state;
-    if (shape.candidate_features > 0) {
-      // The first layer's weights are in two parts: of the state, and of the device.
-      const std::size_t device = shape.embedding.node_width() + shape.candidate_features;
-      first_of_device = weights("classifier.device", state, device, random);
-      direct = torch::zeros({static_cast<std::int64_t>(shape.candidate_features)});
-      std::copy(shape.prior.begin(), shape.prior.end(), direct.data_ptr<float>());
-      parameters.add("classifier.direct.weight", direct);
-    }
-    for (std::size_t l = 0; l < shape.hidden_layers; ++l) {
-      const bool wide = shape.hidden_layers > 1 && l == 0 && shape.candidate_features == 0;
-      const std::size_t out = wide ? 2 * state : state;
-      hidden.push_back(dense("classifier." + std::to_string(l), out, in, random));
-      in = out;
-    }
-    last = dense("classifier." + std::to_string(shape.hidden_layers),
-                 shape.candidate_features > 0 ? 1 : shape.devices, in, random);
-  }
-
-  Dense dense(const std::string& name, std::size_t out, std::size_t in, Random& random) {
-    Dense layer{weights(name, out, in, random), torch::zeros({static_cast<std::int64_t>(out)})};
-    parameters.add(name + ".bias", layer.bias);
-    return layer;
-  }
-
-  torch::Tensor weights(const std::string& name, std::size_t out, std::size_t in, Random& random) {
-    torch::Tensor result =
-        torch::zeros({static_cast<std::int64_t>(out), static_cast<std::int64_t>(in)});
-    fill_glorot(result.data_ptr<float>(), out, in, random);
-    return parameters.add(name + ".weight", result);
-  }
-
-  /// Runs `work(begin, end, tape)` for all states of each part, parts in parallel.
-  template <typename Work>
-  void for_parts(std::size_t count, const Work& work) {
-    tapes.resize(kParts);
-    at::parallel_for(0, kParts, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto part = static_cast<std::size_t>(begin); part < static_cast<std::size_t>(end);
-           ++part) {
-        work(part * count / kParts, (part + 1) * count / kParts, tapes[part]);
+    for (const DenseLayer& layer : classifier.layers()) {
+      Dense& values = head.emplace_back();
+      const auto out = static_cast<std::int64_t>(layer.out);
+      values.weight = parameters.add_weights(layer.name + ".weight", out,
+                                             static_cast<std::int64_t>(layer.in), random);
+      if (classifier.has_bias(layer)) {
+        values.bias = parameters.add(layer.name + ".bias", torch::zeros({out}));
+      } else {
+        direct = torch::zeros({static_cast<std::int64_t>(shape.candidate_features)});
+        std::copy(shape.prior.begin(), shape.prior.end(), direct.data_ptr<float>());
+        parameters.add("classifier.direct.weight", direct);
       }
-    });
+    }
+    pack();
   }
 
-  void load_body() {
-    if (!body_changed) return;
+  /// Gives the layers the values of the parameters, which have changed.
+  void pack() {
     embedding.set_parameters({body.data_ptr<float>(), embedding.size()});
-    body_changed = false;
+    for (std::size_t l = 0; l < head.size(); ++l) {
+      classifier.set_layer(classifier.layers()[l], head[l].weight.data_ptr<float>(),
+                           head[l].bias_values());
+    }
+    if (direct.defined()) {
+      classifier.set_direct({direct.data_ptr<float>(), shape.candidate_features});
+    }
   }
 
-  struct Embedded {
-    torch::Tensor state;      ///< [states, state_width]
-    torch::Tensor by_device;  ///< [states, devices, node_width]; undefined in the one-hot form
+  /// What one thread works in.
+  struct Scratch {
+    Embedding::Tape embedding;
+    Classifier::Tape classifier;
+    std::vector<float> state, by_device, log_policy;
+    std::vector<float> d_state, d_by_device, d_logits;
   };
 
-  Embedded embed(const StateBatch& batch) {
-    load_body();
-    const std::size_t count = batch.states.size();
-    const std::size_t state_width = shape.embedding.state_width();
-    const std::size_t device_width = batch.devices * shape.embedding.node_width();
-    Embedded out;
-    out.state =
-        torch::empty({static_cast<std::int64_t>(count), static_cast<std::int64_t>(state_width)});
-    if (shape.embedding.by_device) {
-      out.by_device =
-          torch::empty({static_cast<std::int64_t>(count), static_cast<std::int64_t>(batch.devices),
-                        static_cast<std::int64_t>(shape.embedding.node_width())});
-    }
-    float* const states = out.state.data_ptr<float>();
-    float* const devices = shape.embedding.by_device ? out.by_device.data_ptr<float>() : nullptr;
-    for_parts(count, [&](std::size_t begin, std::size_t end, Embedding::Tape& tape) {
-      for (std::size_t s = begin; s < end; ++s) {
-        embedding.forward(batch.states[s], tape, states + s * state_width,
-                          devices == nullptr ? nullptr : devices + s * device_width);
-      }
-    });
-    return out;
+  Classifier::Input forward(const Decision& decision, Scratch& scratch, float* log_policy) const {
+    const std::size_t devices = decision.state.devices;
+    scratch.state.resize(padded(shape.embedding.state_width()));
+    scratch.by_device.resize(devices * shape.embedding.node_width());
+    embedding.forward(decision.state, scratch.embedding, scratch.state.data(),
+                      scratch.by_device.data());
+    const Classifier::Input input{scratch.state.data(), scratch.by_device.data(),
+                                  decision.candidates, decision.allowed, devices};
+    classifier.forward(input, scratch.classifier, log_policy);
+    return input;
   }
 
-  /// Adds the gradient of the body, given that of its results; computes forward again, which is
-  /// cheaper than keeping every state's values.
-  void embed_back(const StateBatch& batch, const Embedded& embedded) {
-    const std::size_t count = batch.states.size();
-    const std::size_t state_width = shape.embedding.state_width();
-    const std::size_t device_width = batch.devices * shape.embedding.node_width();
-    const torch::Tensor d_state = embedded.state.grad().contiguous();
-    const torch::Tensor d_device =
-        shape.embedding.by_device ? embedded.by_device.grad().contiguous() : torch::Tensor();
-    const float* const d_states = d_state.data_ptr<float>();
-    const float* const d_devices = shape.embedding.by_device ? d_device.data_ptr<float>() : nullptr;
-    for_parts(count, [&](std::size_t begin, std::size_t end, Embedding::Tape& tape) {
-      embedding.clear_gradient(tape);
-      std::vector<float> state(state_width), device(device_width);
-      for (std::size_t s = begin; s < end; ++s) {
-        embedding.forward(batch.states[s], tape, state.data(), device.data());
-        embedding.backward(batch.states[s], d_states + s * state_width,
-                           d_devices == nullptr ? nullptr : d_devices + s * device_width, tape);
-      }
-    });
-    torch::Tensor& gradient = body.mutable_grad();
-    if (!gradient.defined()) gradient = torch::zeros_like(body);
-    for (const Embedding::Tape& tape : tapes) {
-      embedding.add_gradient(tape, {gradient.data_ptr<float>(), embedding.size()});
-    }
+  /// The loss of one decision; adds its gradient to the two.
+  double learn(const Decision& decision, std::size_t action, double advantage,
+               double entropy_weight, Scratch& scratch, float* d_embedding,
+               float* d_classifier) const {
+    const std::size_t devices = decision.state.devices;
+    scratch.log_policy.resize(devices);
+    scratch.d_logits.resize(devices);
+    scratch.d_state.resize(padded(shape.embedding.state_width()));
+    scratch.d_by_device.resize(devices * shape.embedding.node_width());
+    const Classifier::Input input = forward(decision, scratch, scratch.log_policy.data());
+    const double loss =
+        loss_of(scratch.log_policy, action, advantage, entropy_weight, scratch.d_logits);
+    classifier.backward(input, scratch.d_logits.data(), scratch.classifier, d_classifier,
+                        scratch.d_state.data(), scratch.d_by_device.data());
+    embedding.backward(decision.state, scratch.d_state.data(), scratch.d_by_device.data(),
+                       scratch.embedding, d_embedding);
+    return loss;
   }
 
-  /// log pi [states, devices].
-  torch::Tensor classify(const StateBatch& batch, const Embedded& embedded) const {
-    const auto count = static_cast<std::int64_t>(batch.states.size());
-    const auto devices = static_cast<std::int64_t>(batch.devices);
-    torch::Tensor x = hidden.front()(embedded.state);
-    torch::Tensor candidates;
-    if (shape.candidate_features > 0) {
-      const auto features = static_cast<std::int64_t>(shape.candidate_features);
-      candidates = torch::from_blob(const_cast<float*>(batch.candidates),
-                                    {count, devices, features});  // only read
-      const torch::Tensor device =
-          shape.embedding.by_device ? torch::cat({embedded.by_device, candidates}, 2) : candidates;
-      x = x.unsqueeze(1) + torch::matmul(device, first_of_device.t());
+  /// Adds packed gradients to the parameters'.
+  void add_gradient(const float* d_embedding, const float* d_classifier) {
+    embedding.add_gradient(d_embedding, {gradient_of(body), embedding.size()});
+    for (std::size_t l = 0; l < head.size(); ++l) {
+      DenseLayers::add_gradient(classifier.layers()[l], d_classifier, gradient_of(head[l].weight),
+                                head[l].bias.defined() ? gradient_of(head[l].bias) : nullptr);
     }
-    x = torch::relu(x);
-    for (std::size_t l = 1; l < hidden.size(); ++l) x = torch::relu(hidden[l](x));
-    torch::Tensor logits = last(x);
-    if (shape.candidate_features > 0)
-      logits = logits.squeeze(2) + torch::matmul(candidates, direct);
-    if (shape.logit_bound > 0) logits = shape.logit_bound * torch::tanh(logits);
-    const torch::Tensor allowed =
-        torch::from_blob(const_cast<std::uint8_t*>(batch.allowed), {count, devices}, torch::kUInt8);
-    logits = logits.masked_fill(allowed == 0, -std::numeric_limits<float>::infinity());
-    return torch::log_softmax(logits, 1);
+    if (!direct.defined()) return;
+    const float* const from = classifier.direct_gradient(d_classifier);
+    float* const to = gradient_of(direct);
+    for (std::size_t i = 0; i < shape.candidate_features; ++i) to[i] += from[i];
   }
 
   NetworkShape shape;
   Embedding embedding;
+  Classifier classifier;
   torch::Tensor body;
-  torch::Tensor first_of_device;
-  torch::Tensor direct;  ///< [candidate_features]
-  std::vector<Dense> hidden;
-  Dense last;
+  std::vector<Dense> head;  ///< by layer of the classifier
+  torch::Tensor direct;     ///< [candidate_features]; undefined in the one-hot form
   learning::Parameters parameters;
-  std::vector<Embedding::Tape> tapes;
-  bool body_changed = true;
+  mutable tbb::enumerable_thread_specific<Scratch> scratches;
+  std::vector<std::vector<float>> gradients;  ///< by part: of the embedding, of the classifier
 };
 
 Network::Network(const NetworkShape& shape, std::uint64_t seed)
@@ -204,41 +190,41 @@ std::int64_t Network::parameter_count() const {
   return state_->parameters.count();
 }
 
-void Network::log_policy(const StateBatch& batch, std::vector<float>& out) {
-  const torch::NoGradGuard no_gradient;
-  const torch::Tensor log_pi = state_->classify(batch, state_->embed(batch)).contiguous();
-  out.assign(log_pi.data_ptr<float>(), log_pi.data_ptr<float>() + log_pi.numel());
+void Network::log_policy(const Decision& decision, float* out) const {
+  state_->forward(decision, state_->scratches.local(), out);
 }
 
-double Network::accumulate(const StateBatch& batch, std::span<const std::int32_t> actions,
+double Network::accumulate(std::span<const Decision> decisions,
+                           std::span<const std::int32_t> actions,
                            std::span<const double> advantages, double entropy_weight) {
-  const auto count = static_cast<std::int64_t>(batch.states.size());
-  State::Embedded embedded;
-  {
-    const torch::NoGradGuard no_gradient;
-    embedded = state_->embed(batch);
+  const std::size_t body = state_->embedding.gradient_size();
+  const std::size_t head = state_->classifier.gradient_size();
+  state_->gradients.resize(kParts);
+  std::vector<double> losses(kParts);
+  tbb::parallel_for(std::size_t{0}, kParts, [&](std::size_t part) {
+    State::Scratch& scratch = state_->scratches.local();
+    std::vector<float>& gradient = state_->gradients[part];
+    gradient.assign(body + head, 0.0F);
+    double loss = 0;
+    for (std::size_t i = part * decisions.size() / kParts;
+         i < (part + 1) * decisions.size() / kParts; ++i) {
+      loss += state_->learn(decisions[i], static_cast<std::size_t>(actions[i]), advantages[i],
+                            entropy_weight, scratch, gradient.data(), gradient.data() + body);
+    }
+    losses[part] = loss;
+  });
+  double loss = 0;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    loss += losses[part];
+    const float* const gradient = state_->gradients[part].data();
+    state_->add_gradient(gradient, gradient + body);
   }
-  embedded.state.requires_grad_();
-  if (embedded.by_device.defined()) embedded.by_device.requires_grad_();
-  const torch::Tensor log_pi = state_->classify(batch, embedded);
-  const torch::Tensor action =
-      torch::from_blob(const_cast<std::int32_t*>(actions.data()), {count, 1}, torch::kInt32)
-          .to(torch::kInt64);
-  const torch::Tensor advantage =
-      torch::from_blob(const_cast<double*>(advantages.data()), {count}, torch::kFloat64)
-          .to(torch::kFloat32);
-  const torch::Tensor chosen = log_pi.gather(1, action).squeeze(1);
-  const torch::Tensor pi = log_pi.exp();
-  const torch::Tensor entropy = -(pi * torch::log(pi + kEntropyOffset)).sum();
-  const torch::Tensor loss = -(advantage * chosen).sum() - entropy_weight * entropy;
-  loss.backward();
-  state_->embed_back(batch, embedded);
-  return loss.item<double>();
+  return loss;
 }
 
 double Network::step(double learning_rate, double max_norm) {
   const double norm = state_->parameters.step(learning_rate, max_norm);
-  state_->body_changed = true;
+  state_->pack();
   return norm;
 }
 
@@ -248,7 +234,7 @@ std::vector<NamedTensor> Network::tensors() const {
 
 void Network::set_tensors(std::span<const NamedTensor> tensors) {
   state_->parameters.set_tensors(tensors);
-  state_->body_changed = true;
+  state_->pack();
 }
 
 }  // namespace berth::placeto

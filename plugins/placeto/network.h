@@ -1,10 +1,5 @@
-// The policy network: the embedding of embedding.h, a classifier on LibTorch, and their training.
-//
-// Two forms of classifier (A4.3 and beyond):
-//   one-hot    logits[m] = perceptron(state); a network is for one number of devices
-//   by device  logit of a device = perceptron(state, pooled groups on the device, its own features)
-//              + direct . its own features;
-//              the same weights for every device, so that one network serves any cluster
+// The policy network: the embedding of embedding.h, the classifier of classifier.h, and their
+// training.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "classifier.h"
 #include "embedding.h"
 #include "learning/checkpoint.h"
 
@@ -30,15 +26,14 @@ struct NetworkShape {
   double logit_bound = 0;         ///< C of C * tanh(logits); 0 = unbounded (A2.6)
 };
 
-/// States of one problem, to be decided together.
-struct StateBatch {
-  std::vector<StateView> states;
-  std::size_t devices = 0;
-  const float* candidates = nullptr;      ///< [states, devices, candidate_features]
-  const std::uint8_t* allowed = nullptr;  ///< [states, devices]; at least one per state
+/// A state in which a device is to be chosen.
+struct Decision {
+  StateView state;
+  const float* candidates;      ///< [devices, candidate_features]
+  const std::uint8_t* allowed;  ///< [devices]; at least one is
 };
 
-/// [thread-compatible: one caller at a time; several threads inside]
+/// [thread-compatible: several threads inside; log_policy is const]
 class Network {
  public:
   /// Weights uniform as of Glorot and Bengio (AISTATS 2010), biases 0 (A4).
@@ -50,12 +45,13 @@ class Network {
   [[nodiscard]] const NetworkShape& shape() const;
   [[nodiscard]] std::int64_t parameter_count() const;
 
-  /// log pi, [states, devices]; -infinity where not allowed.
-  void log_policy(const StateBatch& batch, std::vector<float>& out);
+  /// log pi by device; -infinity where not allowed.
+  void log_policy(const Decision& decision, float* out) const;
 
-  /// Adds to the gradient that of sum over states of -advantage * log pi(action) - entropy_weight *
-  /// H, with H = -sum p ln(p + 1e-3) as published (A2.3). Returns that sum.
-  double accumulate(const StateBatch& batch, std::span<const std::int32_t> actions,
+  /// Adds to the gradient that of sum over decisions of -advantage * log pi(action) -
+  /// entropy_weight * H, with H = -sum p ln(p + 1e-3) as published (A2.3). Returns that sum.
+  /// Neither depends on the number of threads.
+  double accumulate(std::span<const Decision> decisions, std::span<const std::int32_t> actions,
                     std::span<const double> advantages, double entropy_weight);
 
   /// Clips the gradient to `max_norm` (0 = not), takes a step of Adam against it and clears it.

@@ -43,8 +43,6 @@ class PlacetoPolicy final : public LearnedPolicy {
   [[nodiscard]] std::map<std::string, std::string> checkpoint_options(std::size_t devices) const;
   [[nodiscard]] FeatureShape feature_shape(std::size_t devices) const;
   [[nodiscard]] std::shared_ptr<const ProblemView> view_of(const Problem& problem);
-  void decide(const Environment& environment, Tape& tape, const RolloutOptions& options,
-              std::vector<Random>& random, std::vector<DeviceId>& actions, Rollout& out);
   Placement answer(Evaluator& evaluator, PlaceContext& context,
                    const learning::RefineOptions& refine);
 

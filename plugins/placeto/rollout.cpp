@@ -1,4 +1,4 @@
-// Episodes of Placeto: sampled all together, learned from in batches.
+// Episodes of Placeto: each sampled on its own, all learned from together.
 #include <algorithm>
 #include <numeric>
 
@@ -9,9 +9,6 @@
 
 namespace berth::placeto {
 namespace {
-
-/// States that one pass of the network learns from at a time: bounds the memory of a batch.
-constexpr std::size_t kStatesPerPass = 1024;
 
 std::vector<EpisodeStart> starts_of(std::span<Evaluator* const> evaluators,
                                     const RolloutOptions& options, std::vector<Random>& random) {
@@ -42,6 +39,19 @@ void note(const Environment::Episode& episode, Rollout::Episode& out) {
   out.best = episode.problem->groups().expand(episode.placement);
 }
 
+/// The device to go to, of those with these probabilities.
+std::size_t choose(std::span<const float> log_pi, const std::uint8_t* allowed,
+                   const RolloutOptions& options, Random& random) {
+  if (options.greedy) {
+    return static_cast<std::size_t>(std::max_element(log_pi.begin(), log_pi.end()) -
+                                    log_pi.begin());
+  }
+  if (options.epsilon > 0 && random.uniform() < options.epsilon) {
+    return learning::draw_allowed(allowed, log_pi.size(), random);
+  }
+  return learning::draw(log_pi.data(), log_pi.size(), random.uniform());
+}
+
 }  // namespace
 
 void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
@@ -69,6 +79,8 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.placement.resize(groups * groups);
     episode.current.resize(groups);
     episode.action.resize(groups);
+    episode.log_policy.resize(episode.devices);
+    network(episode.devices);  // made now, and refused where it does not fit
   }
   Environment environment({evaluators.begin(), evaluators.end()}, options_.boolean("start_time"));
   environment.begin(starts);
@@ -82,77 +94,35 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.evaluations.resize(steps + 1);
     episode.log_probability.resize(steps);
     episode.entropy.resize(steps);
-    note(environment.episode(i), episode);
   }
-  std::vector<DeviceId> actions(starts.size());
-  while (!environment.done()) {
-    decide(environment, *tape, options, random, actions, out);
-    environment.step(actions);
-    for (std::size_t i = 0; i < starts.size(); ++i) note(environment.episode(i), out.episodes[i]);
-  }
+  const Network* const network = network_.get();
+  environment.run([&](std::size_t i) {
+    const Environment::Episode& now = environment.episode(i);
+    note(now, out.episodes[i]);
+    Tape::Episode& episode = tape->episodes[i];
+    const std::size_t step = now.step;
+    std::uint8_t* const allowed = episode.allowed.data() + step * episode.devices;
+    episode.view->encoder.encode(now, episode.groups.data() + step * episode.group_floats,
+                                 episode.candidates.data() + step * episode.candidate_floats,
+                                 allowed);
+    std::copy(
+        now.placement.begin(), now.placement.end(),
+        episode.placement.begin() + static_cast<std::ptrdiff_t>(step * episode.view->graph.count));
+    episode.current[step] = now.current();
+    network->log_policy(episode.decision(step), episode.log_policy.data());
+    const std::size_t action = choose(episode.log_policy, allowed, options, random[i]);
+    episode.action[step] = static_cast<std::int32_t>(action);
+    out.episodes[i].log_probability[step] = static_cast<double>(episode.log_policy[action]);
+    out.episodes[i].entropy[step] =
+        learning::entropy_of(episode.log_policy.data(), episode.devices);
+    return static_cast<DeviceId>(action);
+  });
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Environment::Episode& episode = environment.episode(i);
+    note(episode, out.episodes[i]);
     out.episodes[i].last = episode.problem->groups().expand(episode.placement);
   }
   out.tape = std::move(tape);
-}
-
-void PlacetoPolicy::decide(const Environment& environment, Tape& tape,
-                           const RolloutOptions& options, std::vector<Random>& random,
-                           std::vector<DeviceId>& actions, Rollout& out) {
-  // Clusters of one size go through the network together.
-  std::vector<std::size_t> waiting;
-  for (std::size_t i = 0; i < tape.episodes.size(); ++i) {
-    if (!environment.episode(i).done()) waiting.push_back(i);
-  }
-  while (!waiting.empty()) {
-    const std::size_t devices = tape.episodes[waiting.front()].devices;
-    const auto others = std::stable_partition(waiting.begin(), waiting.end(), [&](std::size_t i) {
-      return tape.episodes[i].devices == devices;
-    });
-    const std::vector<std::size_t> chosen(waiting.begin(), others);
-    waiting.erase(waiting.begin(), others);
-    StateBatch batch;
-    batch.devices = devices;
-    tape.candidates.clear();
-    tape.allowed.clear();
-    for (const std::size_t i : chosen) {
-      const Environment::Episode& now = environment.episode(i);
-      Tape::Episode& episode = tape.episodes[i];
-      float* const candidates = episode.candidates.data() + now.step * episode.candidate_floats;
-      std::uint8_t* const allowed = episode.allowed.data() + now.step * devices;
-      episode.view->encoder.encode(now, episode.groups.data() + now.step * episode.group_floats,
-                                   candidates, allowed);
-      std::copy(now.placement.begin(), now.placement.end(),
-                episode.placement.begin() +
-                    static_cast<std::ptrdiff_t>(now.step * episode.view->graph.count));
-      episode.current[now.step] = now.current();
-      tape.candidates.insert(tape.candidates.end(), candidates,
-                             candidates + episode.candidate_floats);
-      tape.allowed.insert(tape.allowed.end(), allowed, allowed + devices);
-      batch.states.push_back(episode.state(now.step));
-    }
-    batch.candidates = tape.candidates.data();
-    batch.allowed = tape.allowed.data();
-    network(devices).log_policy(batch, tape.log_policy);
-    for (std::size_t k = 0; k < chosen.size(); ++k) {
-      const std::size_t i = chosen[k];
-      const std::size_t step = environment.episode(i).step;
-      const float* const log_pi = tape.log_policy.data() + k * devices;
-      std::size_t action;
-      if (options.greedy) {
-        action = static_cast<std::size_t>(std::max_element(log_pi, log_pi + devices) - log_pi);
-      } else if (options.epsilon > 0 && random[i].uniform() < options.epsilon) {
-        action = learning::draw_allowed(tape.allowed.data() + k * devices, devices, random[i]);
-      } else {
-        action = learning::draw(log_pi, devices, random[i].uniform());
-      }
-      actions[i] = static_cast<DeviceId>(action);
-      tape.episodes[i].action[step] = actions[i];
-      out.episodes[i].log_probability[step] = static_cast<double>(log_pi[action]);
-      out.episodes[i].entropy[step] = learning::entropy_of(log_pi, devices);
-    }
-  }
 }
 
 UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const double> advantages,
@@ -168,41 +138,15 @@ UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const doubl
     report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
   }
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
-  // States in order, in passes of one cluster size each.
-  StateBatch batch;
-  const auto flush = [&] {
-    if (batch.states.empty()) return;
-    batch.candidates = tape->candidates.data();
-    batch.allowed = tape->allowed.data();
-    report.loss += network(batch.devices)
-                       .accumulate(batch, tape->actions, tape->advantages, options.entropy_weight);
-    batch.states.clear();
-  };
-  std::size_t next = 0;
+  std::vector<Decision> decisions;
+  std::vector<std::int32_t> actions;
   for (const Tape::Episode& episode : tape->episodes) {
     for (std::size_t step = 0; step < episode.steps; ++step) {
-      if (batch.devices != episode.devices || batch.states.size() == kStatesPerPass) flush();
-      if (batch.states.empty()) {
-        batch.devices = episode.devices;
-        tape->candidates.clear();
-        tape->allowed.clear();
-        tape->actions.clear();
-        tape->advantages.clear();
-      }
-      batch.states.push_back(episode.state(step));
-      const auto candidates =
-          episode.candidates.begin() + static_cast<std::ptrdiff_t>(step * episode.candidate_floats);
-      tape->candidates.insert(tape->candidates.end(), candidates,
-                              candidates + static_cast<std::ptrdiff_t>(episode.candidate_floats));
-      const auto allowed =
-          episode.allowed.begin() + static_cast<std::ptrdiff_t>(step * episode.devices);
-      tape->allowed.insert(tape->allowed.end(), allowed,
-                           allowed + static_cast<std::ptrdiff_t>(episode.devices));
-      tape->actions.push_back(episode.action[step]);
-      tape->advantages.push_back(advantages[next++]);
+      decisions.push_back(episode.decision(step));
     }
+    actions.insert(actions.end(), episode.action.begin(), episode.action.end());
   }
-  flush();
+  report.loss = network_->accumulate(decisions, actions, advantages, options.entropy_weight);
   report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
   return report;
 }

@@ -32,7 +32,7 @@ struct PlacetoPolicy::ProblemView {
 };
 
 struct PlacetoPolicy::Tape {
-  /// One decision; the spans of floats lie in the episode's arrays at its step.
+  /// The decisions of an episode; those of a step lie in the arrays at the step.
   struct Episode {
     std::shared_ptr<const ProblemView> view;
     std::size_t steps = 0;
@@ -46,19 +46,17 @@ struct PlacetoPolicy::Tape {
     std::vector<std::int32_t> current;    ///< [step]
     std::vector<std::int32_t> action;     ///< [step]
 
-    [[nodiscard]] StateView state(std::size_t step) const {
-      return {&view->graph, groups.data() + step * group_floats,
-              static_cast<std::size_t>(current[step]), placement.data() + step * view->graph.count,
-              devices};
+    std::vector<float> log_policy;  ///< of the last decision, by device
+
+    [[nodiscard]] Decision decision(std::size_t step) const {
+      return {{&view->graph, groups.data() + step * group_floats,
+               static_cast<std::size_t>(current[step]), placement.data() + step * view->graph.count,
+               devices},
+              candidates.data() + step * candidate_floats,
+              allowed.data() + step * devices};
     }
   };
   std::vector<Episode> episodes;
-  // Decisions of several episodes put together for the network, reused.
-  std::vector<float> candidates;
-  std::vector<std::uint8_t> allowed;
-  std::vector<std::int32_t> actions;
-  std::vector<double> advantages;
-  std::vector<float> log_policy;
 };
 
 }  // namespace berth::placeto

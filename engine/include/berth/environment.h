@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -47,7 +48,8 @@ struct EpisodeStart {
   std::vector<GroupId> order;
 };
 
-/// Many episodes, over one or several problems, that step together. [thread-compatible]
+/// Many episodes, over one or several problems, that step together or run each for itself.
+/// [thread-compatible]
 ///
 /// A step's placements are measured as one batch, on as many threads as the evaluators have;
 /// nothing depends on how many. Episodes over smaller problems end earlier.
@@ -90,8 +92,20 @@ class BERTH_EXPORT Environment {
   /// episode has moved.
   void step(std::span<const DeviceId> devices);
 
+  /// The device for the current group of an episode that is not done. Called on several threads at
+  /// once, for different episodes: it may look at that episode alone.
+  using Decide = std::function<DeviceId(std::size_t episode)>;
+  /// Takes every episode to its end. Where all evaluators simulate, every episode goes its way on
+  /// one thread, on as many at once as the first evaluator has; elsewhere all step together.
+  /// Throws what `step` and `decide` throw; the episodes then stand wherever they were.
+  void run(const Decide& decide);
+
  private:
   struct Measure;
+  /// Moves the current group; false where it is there already.
+  bool move(std::size_t index, DeviceId device);
+  void simulate(std::size_t index);
+  void note_starts(std::size_t index);
   void measure();
   std::vector<Episode> episodes_;
   std::unique_ptr<Measure> measure_;

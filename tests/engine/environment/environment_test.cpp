@@ -107,6 +107,71 @@ TEST_CASE("every state is measured as an evaluator measures it, by whatever eval
   }
 }
 
+TEST_CASE("episodes that run each for itself see what those that step together see") {
+  Random random(12);
+  const auto small = some_problem(random), large = some_problem(random);
+  for (const int threads : {1, 4}) {
+    CAPTURE(threads);
+    const auto first = make_simulation_evaluator(small, threads);
+    const auto second = make_simulation_evaluator(large, threads);
+    Measuring other(large);
+    for (Evaluator* const beside : {second.get(), static_cast<Evaluator*>(&other)}) {
+      Random draw(13);
+      std::vector<EpisodeStart> starts;
+      std::vector<std::vector<DeviceId>> decisions;  // by episode and step
+      for (std::size_t i = 0; i < 6; ++i) {
+        const Problem& problem = i % 2 == 0 ? *small : *large;
+        starts.push_back({i % 2, random_placement(problem, draw),
+                          traversal_order(problem.groups(), Traversal::random, draw)});
+        auto& own = decisions.emplace_back();
+        for (const GroupId group : starts.back().order) {
+          own.push_back(able_device(problem, group, draw));
+        }
+      }
+      Environment together({first.get(), beside}), alone({first.get(), beside});
+      together.begin(starts);
+      std::vector<std::vector<double>> expected(starts.size()), seen(starts.size());
+      while (!together.done()) {
+        std::vector<DeviceId> devices(starts.size());
+        for (std::size_t i = 0; i < starts.size(); ++i) {
+          const Environment::Episode& episode = together.episode(i);
+          if (episode.done()) continue;
+          expected[i].push_back(episode.evaluation.objective_us);
+          devices[i] = decisions[i][episode.step];
+        }
+        together.step(devices);
+      }
+      alone.begin(starts);
+      const std::int64_t before = first->evaluations() + beside->evaluations();
+      alone.run([&](std::size_t i) {
+        const Environment::Episode& episode = alone.episode(i);
+        seen[i].push_back(episode.evaluation.objective_us);
+        return decisions[i][episode.step];
+      });
+      std::int64_t moves = 0;
+      for (std::size_t i = 0; i < starts.size(); ++i) {
+        const Environment::Episode& a = together.episode(i);
+        const Environment::Episode& b = alone.episode(i);
+        CHECK(b.done());
+        CHECK(seen[i] == expected[i]);
+        CHECK(a.placement == b.placement);
+        CHECK(a.start_us == b.start_us);
+        CHECK(a.evaluation.objective_us == b.evaluation.objective_us);
+        CHECK(a.evaluation.peak_bytes == b.evaluation.peak_bytes);
+        CHECK(a.evaluation.busy_us == b.evaluation.busy_us);
+        for (std::size_t step = 0; step < a.order.size(); ++step) {
+          const auto group = static_cast<std::size_t>(a.order[step]);
+          if (decisions[i][step] != starts[i].initial[group]) ++moves;
+        }
+      }
+      CHECK(first->evaluations() + beside->evaluations() == before + moves);
+      alone.begin(starts);
+      expect_error(ErrorCode::invalid_argument, {"device 9"},
+                   [&] { alone.run([](std::size_t) { return DeviceId{9}; }); });
+    }
+  }
+}
+
 TEST_CASE("a device that cannot run the group is refused, and nothing has moved") {
   Random random(6);
   const auto problem = some_problem(random, {}, /*cannot_run_chance=*/0.9);

@@ -234,21 +234,19 @@ struct Batch {
     for (std::size_t i = 0; i < count * devices * shape.candidate_features; ++i) {
       candidates.push_back(static_cast<float>(2 * random.uniform() - 1));
     }
-    states.devices = devices;
     for (std::size_t s = 0; s < count; ++s) {
-      states.states.push_back({&graph, features.data() + s * graph.count * stride,
-                               random.below(graph.count), placement.data() + s * graph.count,
-                               devices});
+      decisions.push_back({{&graph, features.data() + s * graph.count * stride,
+                            random.below(graph.count), placement.data() + s * graph.count, devices},
+                           candidates.data() + s * devices * shape.candidate_features,
+                           allowed.data() + s * devices});
     }
-    states.candidates = candidates.data();
-    states.allowed = allowed.data();
   }
 
   std::vector<float> features, candidates;
   std::vector<std::int32_t> placement, actions;
   std::vector<std::uint8_t> allowed;
   std::vector<double> advantages;
-  StateBatch states;
+  std::vector<Decision> decisions;
 };
 
 }  // namespace
@@ -271,13 +269,15 @@ TEST_CASE("the policy and the gradient are those of the published formulas") {
 
     Network network(shape, 11);
     Reference reference(shape, network);
-    std::vector<float> log_pi;
-    network.log_policy(batch.states, log_pi);
+    std::vector<float> log_pi(batch.decisions.size() * devices);
+    for (std::size_t s = 0; s < batch.decisions.size(); ++s) {
+      network.log_policy(batch.decisions[s], log_pi.data() + s * devices);
+    }
     Tensor loss = torch::zeros({}, torch::kFloat64);
-    for (std::size_t s = 0; s < batch.states.states.size(); ++s) {
-      const Tensor expected = reference.log_policy(
-          batch.states.states[s], batch.candidates.data() + s * devices * each.candidates,
-          batch.allowed.data() + s * devices, devices);
+    for (std::size_t s = 0; s < batch.decisions.size(); ++s) {
+      const Decision& decision = batch.decisions[s];
+      const Tensor expected =
+          reference.log_policy(decision.state, decision.candidates, decision.allowed, devices);
       for (std::size_t m = 0; m < devices; ++m) {
         const double value = expected[static_cast<std::int64_t>(m)].item<double>();
         if (batch.allowed[s * devices + m] == 0) {
@@ -291,7 +291,7 @@ TEST_CASE("the policy and the gradient are those of the published formulas") {
              kEntropyWeight * (pi * torch::log(pi + 1e-3)).sum();
     }
     loss.backward();
-    CHECK(network.accumulate(batch.states, batch.actions, batch.advantages, kEntropyWeight) ==
+    CHECK(network.accumulate(batch.decisions, batch.actions, batch.advantages, kEntropyWeight) ==
           doctest::Approx(loss.item<double>()).epsilon(1e-4));
 
     // The first step of Adam shows only the gradient's signs; its moments show the gradient.
@@ -345,7 +345,7 @@ TEST_CASE("weights and the optimiser's state survive saving and loading, to the 
   const Batch batch(view, shape, 3, random);
   Network trained(shape, 1), resumed(shape, 2);
   const auto learn = [&](Network& network) {
-    network.accumulate(batch.states, batch.actions, batch.advantages, 0.1);
+    network.accumulate(batch.decisions, batch.actions, batch.advantages, 0.1);
     network.step(1e-2, 1.25);
   };
   const auto same = [&] {
