@@ -3,6 +3,7 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "berth/error.h"
@@ -100,9 +101,10 @@ struct Environment::Measure {
   };
   std::vector<Source> sources;
   bool starts;
-  std::vector<Placement> op_placements;          ///< by episode
-  std::vector<std::vector<double>> op_start_us;  ///< by episode
-  std::vector<bool> moved;                       ///< by episode: to be measured
+  std::vector<Placement> op_placements;               ///< by episode
+  std::vector<std::vector<double>> op_start_us;       ///< by episode
+  std::vector<std::optional<SuccessiveSteps>> steps;  ///< by episode; where it is simulated
+  std::vector<bool> moved;                            ///< by episode: to be measured
 };
 
 Environment::Environment(std::vector<Evaluator*> evaluators, bool starts)
@@ -142,7 +144,12 @@ void Environment::begin(std::span<const EpisodeStart> episodes) {
   }
   measure_->op_placements.resize(episodes_.size());
   measure_->op_start_us.resize(episodes_.size());
+  measure_->steps.clear();
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    const SimulationEvaluator* const simulation =
+        measure_->sources[episodes_[i].problem_index].simulation;
+    measure_->steps.emplace_back();
+    if (simulation != nullptr) measure_->steps.back().emplace(simulation->successive_steps());
     measure_->op_placements[i] = episodes_[i].problem->groups().expand(episodes_[i].placement);
   }
   measure_->moved.assign(episodes_.size(), true);
@@ -215,10 +222,23 @@ void Environment::run(const Decide& decide) {
   }
 }
 
+/// After a move, or at the start.
 void Environment::simulate(std::size_t index) {
   Episode& episode = episodes_[index];
-  measure_->sources[episode.problem_index].simulation->simulate(
-      measure_->op_placements[index], episode.evaluation, measure_->op_start_us[index]);
+  SimulationEvaluator& simulation = *measure_->sources[episode.problem_index].simulation;
+  const Placement& placement = measure_->op_placements[index];
+  SuccessiveSteps& steps = *measure_->steps[index];
+  std::vector<double>& starts = measure_->op_start_us[index];
+  if (episode.step == 0) {
+    starts.resize(placement.size());
+    steps.start(placement, simulation.scratch(), episode.evaluation, starts);
+  } else {
+    const Groups& groups = episode.problem->groups();
+    const auto next =
+        episode.done() ? std::span<const OpId>() : groups.members(episode.order[episode.step]);
+    steps.move(placement, groups.members(episode.order[episode.step - 1]), next,
+               simulation.scratch(), episode.evaluation, starts);
+  }
   note_starts(index);
 }
 

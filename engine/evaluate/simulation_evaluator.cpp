@@ -31,14 +31,8 @@ void SimulationEvaluator::evaluate(std::span<const Placement> placements,
   }
   validate(placements);
   for_each(placements.size(),
-           [&](std::size_t i) { simulator_.evaluate(placements[i], workspaces_.local(), out[i]); });
+           [&](std::size_t i) { simulator_.evaluate(placements[i], scratch().full, out[i]); });
   count(placements.size());
-}
-
-void SimulationEvaluator::simulate(const Placement& placement, Evaluation& out,
-                                   std::vector<double>& op_start_us) {
-  op_start_us.resize(placement.size());
-  simulator_.evaluate(placement, workspaces_.local(), out, op_start_us);
 }
 
 void SimulationEvaluator::count(std::size_t evaluations) noexcept {

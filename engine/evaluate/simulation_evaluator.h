@@ -11,6 +11,7 @@
 
 #include "berth/evaluator.h"
 #include "berth/simulator.h"
+#include "simulator/successive_steps.h"
 
 namespace berth {
 
@@ -28,8 +29,9 @@ class SimulationEvaluator final : public Evaluator {
   /// The engine's own way in, in three parts: body(i) for i in [0, count), on the threads this
   /// evaluator has;
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body);
-  /// a placement that is known to be valid, and when each op starts [thread-safe];
-  void simulate(const Placement& placement, Evaluation& out, std::vector<double>& op_start_us);
+  /// placements that follow one another and are known to be valid [thread-safe];
+  [[nodiscard]] SuccessiveSteps successive_steps() const { return SuccessiveSteps(simulator_); }
+  [[nodiscard]] SuccessiveSteps::Scratch& scratch() { return scratches_.local(); }
   /// and how many there were.
   void count(std::size_t evaluations) noexcept;
 
@@ -40,7 +42,7 @@ class SimulationEvaluator final : public Evaluator {
   Simulator simulator_;
   std::shared_ptr<const Problem> problem_;
   tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<Simulator::Workspace> workspaces_;
+  tbb::enumerable_thread_specific<SuccessiveSteps::Scratch> scratches_;
   std::int64_t evaluations_ = 0;
   int threads_;
   SimulationEvaluator* counted_by_;

@@ -58,13 +58,14 @@ class DataflowStep {
   }
 
   /// The parts of a run that may pause. First one of these two; `from` is of a step whose workspace
-  /// had the same inputs missing, and `workspace.state` says which.
+  /// had the same inputs missing, and `workspace.state` says which. The next transfer gets the
+  /// number `sent_before`, which only an observer can tell from another.
   void begin() {
     set_up();
     for (const Index op : plan_.sources) make_ready(op, state_[op] & kDeviceMask, 0, {});
     start(0);
   }
-  void resume(const DataflowSnapshot& from);
+  void resume(const DataflowSnapshot& from, std::uint32_t sent_before = 1U << 31);
   /// Until the step is over (true) or the observer pauses.
   bool go_on() {
     double now_us = now_us_;
@@ -101,6 +102,8 @@ class DataflowStep {
   [[nodiscard]] double runtime_us() const { return now_us_; }
   /// During a pause.
   void save(DataflowSnapshot& to) const;
+  /// Transfers and signals so far; their numbers are below.
+  [[nodiscard]] std::uint32_t sent() const { return send_count_; }
   [[nodiscard]] TimeKey pending(std::uint32_t source) const { return events_.key(source); }
   /// The device starts no further op before.
   [[nodiscard]] double earliest_us(std::uint32_t d) const {
@@ -360,12 +363,13 @@ void DataflowStep<Wiring, Events, Observer>::save(DataflowSnapshot& to) const {
 }
 
 template <typename Wiring, typename Events, typename Observer>
-void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from) {
+void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from,
+                                                    std::uint32_t sent_before) {
   set_up();
   idle_ = from.idle;
   filled_ = from.filled;
-  // Numbers only ever count up and are compared: any start will do that leaves room below it.
-  send_count_ = 1U << 31;
+  // Here numbers only ever count up and are compared: any start does that leaves room below it.
+  send_count_ = sent_before;
   // Ops of a class that are ready, or have run, have taken a slot each.
   for (Index op = 0; op < plan_.op_count; ++op) {
     next_slot_[priority_class_[op]] += state_[op] < kOneInput ? 1 : 0;

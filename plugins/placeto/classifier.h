@@ -50,9 +50,9 @@ class Classifier {
   /// What is known of one state.
   struct Input {
     const float* state;
-    const float* by_device;      ///< [devices, pooled]
-    const float* candidates;     ///< [devices, candidate_features]
-    const std::uint8_t* allowed; ///< [devices]; at least one is
+    const float* by_device;       ///< [devices, pooled]
+    const float* candidates;      ///< [devices, candidate_features]
+    const std::uint8_t* allowed;  ///< [devices]; at least one is
     std::size_t devices;
   };
   /// Intermediate values of one state, reused. [thread-compatible: one per thread]

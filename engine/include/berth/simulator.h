@@ -164,6 +164,7 @@ class BERTH_EXPORT Simulator {
 
  private:
   friend class MoveEvaluator;
+  friend class SuccessiveSteps;
 
   template <bool starts>
   void evaluate_step(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,

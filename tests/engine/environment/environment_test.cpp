@@ -6,6 +6,7 @@
 
 #include "berth/simulator.h"
 #include "support/expect_error.h"
+#include "support/layered_problem.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -50,7 +51,12 @@ void check_state(const Environment::Episode& episode, Evaluator& evaluator) {
   const Placement placement = problem.groups().expand(episode.placement);
   const Evaluation expected = evaluator.evaluate(placement);
   CHECK(episode.evaluation.objective_us == expected.objective_us);
+  CHECK(episode.evaluation.runtime_us == expected.runtime_us);
+  CHECK(episode.evaluation.max_load_us == expected.max_load_us);
+  CHECK(episode.evaluation.busy_us == expected.busy_us);
   CHECK(episode.evaluation.peak_bytes == expected.peak_bytes);
+  CHECK(episode.evaluation.excess_bytes == expected.excess_bytes);
+  CHECK(episode.evaluation.worst_device == expected.worst_device);
   CHECK(episode.evaluation.feasible == expected.feasible);
   if (problem.options().objective == Objective::throughput) return;
   const StepTrace trace =
@@ -168,6 +174,50 @@ TEST_CASE("episodes that run each for itself see what those that step together s
       alone.begin(starts);
       expect_error(ErrorCode::invalid_argument, {"device 9"},
                    [&] { alone.run([](std::size_t) { return DeviceId{9}; }); });
+    }
+  }
+}
+
+/// Hundreds of ops, few of them without inputs: a step goes on from where a move matters first.
+std::shared_ptr<const Problem> large_problem(Random& random, int kind, ProblemOptions options) {
+  LayeredShape layered{.ops = 700};
+  layered.ties = kind == 1;
+  const auto graph = kind < 2 ? layered_graph(random.next(), layered)
+                              : random_graph(random, {.ops = 700,
+                                                      .edge_chance = 0.25,
+                                                      .reach = 16,
+                                                      .max_param_bytes = 100000,
+                                                      .shared_parameter_chance = 0.05});
+  const int devices = kind == 3 ? 20 : 3;  // 20: more than are scanned for the next event
+  const auto cluster =
+      random_cluster(random, {.devices = devices, .kinds = 2, .memory_bytes = 20000000});
+  const auto costs =
+      kind < 2 ? Costs::stated(*graph, *cluster) : random_costs(random, *graph, *cluster, 100, 0.1);
+  return std::make_shared<const Problem>(graph, cluster, costs, coarsen(*graph, *costs, 30),
+                                         options);
+}
+
+TEST_CASE("whatever the order of visits, every state is the simulator's to the last bit") {
+  Random random(14);
+  for (int kind = 0; kind < 4; ++kind) {
+    for (const Traversal order : {Traversal::topological, Traversal::reverse, Traversal::random}) {
+      CAPTURE(kind);
+      CAPTURE(traversal_name(order));
+      const auto problem = large_problem(random, kind, {});
+      const auto evaluator = make_simulation_evaluator(problem);
+      Environment environment({evaluator.get()});
+      const EpisodeStart start{0, random_placement(*problem, random),
+                               traversal_order(problem->groups(), order, random)};
+      environment.begin(std::span(&start, 1));
+      environment.run([&](std::size_t) {
+        const Environment::Episode& episode = environment.episode(0);
+        check_state(episode, *evaluator);
+        // Now and then it stays where it is.
+        const GroupId group = episode.current();
+        return random.uniform() < 0.3 ? episode.placement[static_cast<std::size_t>(group)]
+                                      : able_device(*problem, group, random);
+      });
+      check_state(environment.episode(0), *evaluator);
     }
   }
 }

@@ -36,9 +36,9 @@ std::string trained(std::span<const std::shared_ptr<const Problem>> problems,
       std::vector<double> advantages;
       for (const Rollout::Episode& episode : rollout.episodes) {
         for (std::size_t t = 0; t < static_cast<std::size_t>(episode.steps); ++t) {
-          advantages.push_back((episode.evaluations[t].objective_us -
-                                episode.evaluations[t + 1].objective_us) /
-                               episode.evaluations[0].objective_us);
+          advantages.push_back(
+              (episode.evaluations[t].objective_us - episode.evaluations[t + 1].objective_us) /
+              episode.evaluations[0].objective_us);
         }
       }
       policy.update(rollout, advantages, {.learning_rate = 1e-2, .entropy_weight = 0.1});

@@ -1,0 +1,19 @@
+// What is said of a step, or of loads, once they are known.
+#pragma once
+
+#include <span>
+
+#include "berth/simulator.h"
+#include "simulator/memory.h"
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+/// Feasibility: out.peak_bytes against the devices' memory, and what is to be apart.
+void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluation& out);
+
+/// All of `out` for a step that took `runtime_us` and left `memory.peaks`.
+void conclude(const Plan& plan, std::span<const DeviceId> placement, const MemoryScratch& memory,
+              double runtime_us, Evaluation& out);
+
+}  // namespace berth::simulator

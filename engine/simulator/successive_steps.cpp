@@ -1,0 +1,235 @@
+#include "simulator/successive_steps.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "simulator/conclude.h"
+#include "simulator/dataflow.h"
+#include "simulator/memory.h"
+#include "simulator/run.h"
+
+namespace berth {
+namespace {
+
+using simulator::Index;
+using simulator::Plan;
+
+constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
+/// The first step is paused this many times, but not more often than every kLeastSpacing ops: a pause
+/// costs as much as 50 to 500 ops, by how many transfers wait.
+constexpr std::uint32_t kFirstPauses = 16;
+constexpr std::uint32_t kLeastSpacing = 128;
+/// A step after a move is paused this share of all ops before the next move is expected to matter.
+/// Twice, as a move also changes when that is.
+constexpr std::uint32_t kAhead[] = {32, 256};
+
+/// Follows a step: starts, who ended when, memory; and stops it.
+template <typename Memory>
+struct Follow : Memory {
+  static constexpr bool kPauses = true;
+
+  template <typename... Arguments>
+  Follow(const Plan& the_plan, std::span<double> starts_us, std::vector<std::uint32_t>& positions,
+         std::uint32_t already_ended, Arguments&&... arguments)
+      : Memory(the_plan, std::forward<Arguments>(arguments)...),
+        ids(the_plan.ids.data()),
+        op_start_us(starts_us.data()),
+        position(positions.data()),
+        ended(already_ended) {}
+
+  [[nodiscard]] bool pauses() const { return ended >= stop; }
+  void op_started(Index op, std::uint32_t d, double start_us, double end_us) {
+    op_start_us[ids[op]] = start_us;
+    Memory::op_started(op, d, start_us, end_us);
+  }
+  void op_ended(Index op, std::uint32_t d, double now_us) {
+    position[op] = ended++;
+    Memory::op_ended(op, d, now_us);
+  }
+
+  const OpId* ids;
+  double* op_start_us;
+  std::uint32_t* position;
+  std::uint32_t ended;
+  std::uint32_t stop = 0;
+};
+
+}  // namespace
+
+SuccessiveSteps::SuccessiveSteps(const Simulator& simulator)
+    : simulator_(simulator),
+      plan_(*simulator.plan_),
+      spacing_(std::max(kLeastSpacing, plan_.op_count / kFirstPauses)) {}
+
+bool SuccessiveSteps::resumes() const {
+  return !plan_.placeto && plan_.problem->options().objective == Objective::latency;
+}
+
+void SuccessiveSteps::start(std::span<const DeviceId> placement, Scratch& scratch, Evaluation& out,
+                            std::span<double> op_start_us) {
+  stops_.clear();
+  for (std::uint32_t stop = spacing_; stop < plan_.op_count; stop += spacing_) {
+    stops_.push_back(stop);
+  }
+  evaluate(placement, 0, scratch, out, op_start_us);
+}
+
+void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                           std::span<const OpId> next, Scratch& scratch, Evaluation& out,
+                           std::span<double> op_start_us) {
+  const std::uint32_t earliest = first_change(moved);
+  const auto after = std::upper_bound(
+      pauses_.begin(), pauses_.begin() + static_cast<std::ptrdiff_t>(pause_count_), earliest,
+      [](std::uint32_t position, const Pause& pause) { return position < pause.ended; });
+  pause_count_ = static_cast<std::size_t>(after - pauses_.begin());
+  thin_out();
+  stops_.clear();
+  const std::uint32_t expected = next.empty() ? 0 : first_change(next);
+  for (const std::uint32_t share : kAhead) {
+    const std::uint32_t ahead = std::max(1U, plan_.op_count / share);
+    if (expected > ahead) stops_.push_back(expected - ahead);
+  }
+  evaluate(placement, pause_count_, scratch, out, op_start_us);
+}
+
+/// How many ops end, in the last step, before it matters where `ops` are.
+std::uint32_t SuccessiveSteps::first_change(std::span<const OpId> ops) const {
+  if (position_.empty()) return 0;
+  std::uint32_t earliest = plan_.op_count;
+  for (const OpId op : ops) {
+    const auto edges = plan_.graph().in_edges(op);
+    if (edges.empty()) return 0;  // it waits for its device from the first instant on
+    for (const Edge& edge : edges) {
+      earliest = std::min(earliest, position_[plan_.index_of(edge.src)]);
+    }
+  }
+  return earliest;
+}
+
+/// Of pauses that lie close together the first is enough, but for the last of all.
+void SuccessiveSteps::thin_out() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < pause_count_; ++i) {
+    const std::uint32_t before = kept > 0 ? pauses_[kept - 1].ended : 0;
+    if (i + 1 < pause_count_ && pauses_[i].ended < before + spacing_) continue;
+    if (kept != i) std::swap(pauses_[kept], pauses_[i]);
+    ++kept;
+  }
+  pause_count_ = kept;
+}
+
+/// Goes on from the last of the first `pauses`, which all are of this placement's step too, and
+/// pauses where stops_ says.
+void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, std::size_t pauses,
+                               Scratch& scratch, Evaluation& out, std::span<double> op_start_us) {
+  if (!resumes()) {
+    simulator_.evaluate(placement, scratch.full, out, op_start_us);
+    return;
+  }
+  simulator::Workspace& workspace = scratch.step;
+  pause_count_ = pauses;
+  const Pause* const from = pauses > 0 ? &pauses_[pauses - 1] : nullptr;
+  const std::uint32_t ended = from != nullptr ? from->ended : 0;
+  position_.resize(plan_.op_count, kNotEnded);
+  for (std::uint32_t& position : position_) position = position < ended ? position : kNotEnded;
+  workspace.prepare(plan_, placement);
+
+  const auto log = [](std::uint32_t, double, std::int64_t) {};
+  using Memory = simulator::DataflowMemory<decltype(log)>;
+  Follow<Memory> follow(plan_, op_start_us, position_, ended, placement, workspace.state,
+                        workspace.memory, log);
+  resident_bytes_ = workspace.memory.usage_bytes;
+  const double runtime_us = simulator::with_events(plan_, workspace, [&](auto& events) {
+    simulator::DataflowStep<Plan, std::remove_reference_t<decltype(events)>, Follow<Memory>> step(
+        plan_, plan_, workspace, events, follow);
+    if (from == nullptr) {
+      step.begin();
+    } else {
+      restore(*from, workspace);
+      step.resume(from->snapshot, from->sent);
+    }
+    auto stop = stops_.begin();
+    const auto next_stop = [&] {
+      while (stop != stops_.end() && *stop <= follow.ended) ++stop;
+      follow.stop = stop != stops_.end() ? *stop : kNotEnded;
+    };
+    next_stop();
+    while (!step.go_on()) {
+      save(step, follow.ended, workspace);
+      next_stop();
+    }
+    return step.runtime_us();
+  });
+  simulator::conclude(plan_, placement, workspace.memory, runtime_us, out);
+}
+
+/// The inputs missing, and the memory.
+void SuccessiveSteps::restore(const Pause& from, simulator::Workspace& workspace) const {
+  std::vector<std::uint32_t>& state = workspace.state;
+  for (Index op = 0; op < from.first; ++op) state[op] &= simulator::kDeviceMask;
+  for (std::size_t i = 0; i < from.missing.size(); ++i) {
+    std::uint32_t& word = state[from.first + i];
+    word = (word & simulator::kDeviceMask) | from.missing[i];
+  }
+  simulator::MemoryScratch& memory = workspace.memory;
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    memory.usage_bytes[d] += from.usage_bytes[d];
+    const std::int64_t resident_bytes = memory.peaks[d].bytes;
+    memory.peaks[d] = from.peaks[d];
+    memory.peaks[d].bytes += resident_bytes;
+  }
+  const std::size_t messages = plan_.messages.size();
+  for (const Pause::Holder& holder : from.holders) {
+    memory.holders[holder.holder] = holder.count;
+    if (holder.holder >= messages) memory.held_message[holder.holder - messages] = holder.message;
+  }
+  for (const Pause::HeldEdge& held : from.edges) memory.holder_of_edge[held.edge] = held.holder;
+}
+
+template <typename Step>
+void SuccessiveSteps::save(const Step& step, std::uint32_t ended,
+                           const simulator::Workspace& workspace) {
+  if (pause_count_ == pauses_.size()) pauses_.emplace_back();
+  Pause& to = pauses_[pause_count_++];
+  to.ended = ended;
+  to.first = pause_count_ > 1 ? pauses_[pause_count_ - 2].first : 0;
+  while (to.first < plan_.op_count && position_[to.first] != kNotEnded) ++to.first;
+  Index end = plan_.op_count;
+  const std::vector<std::uint32_t>& state = workspace.state;
+  while (end > to.first && (state[end - 1] & ~simulator::kDeviceMask) == plan_.waiting[end - 1]) {
+    --end;
+  }
+  to.missing.clear();
+  for (Index op = to.first; op < end; ++op) {
+    to.missing.push_back(state[op] & ~simulator::kDeviceMask);
+  }
+  step.save(to.snapshot);
+  to.sent = step.sent();
+  const simulator::MemoryScratch& memory = workspace.memory;
+  to.usage_bytes = memory.usage_bytes;
+  to.peaks = memory.peaks;
+  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+    to.usage_bytes[d] -= resident_bytes_[d];
+    to.peaks[d].bytes -= resident_bytes_[d];
+  }
+  to.holders.clear();
+  to.edges.clear();
+  const auto keep = [&](std::uint32_t holder, std::uint32_t message) {
+    to.holders.push_back({holder, memory.holders[holder], message});
+    const simulator::Message& held = plan_.messages[message];
+    for (std::uint32_t e = held.begin; e < held.end; ++e) {
+      if (memory.holder_of_edge[e] == holder) to.edges.push_back({e, holder});
+    }
+  };
+  const auto messages = static_cast<std::uint32_t>(plan_.messages.size());
+  const std::uint32_t* const holders = memory.holders.data();
+  for (std::uint32_t m = 0; m < messages; ++m) {
+    if (holders[m] != 0) keep(m, m);
+  }
+  for (std::uint32_t number = 0; number < to.sent; ++number) {
+    if (holders[messages + number] != 0) keep(messages + number, memory.held_message[number]);
+  }
+}
+
+}  // namespace berth
