@@ -16,8 +16,8 @@ using simulator::Index;
 using simulator::Plan;
 
 constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
-/// The first step is paused this many times, but not more often than every kLeastSpacing ops: a pause
-/// costs as much as 50 to 500 ops, by how many transfers wait.
+/// The first step is paused this many times, but not more often than every kLeastSpacing ops: a
+/// pause costs as much as 50 to 500 ops, by how many transfers wait.
 constexpr std::uint32_t kFirstPauses = 16;
 constexpr std::uint32_t kLeastSpacing = 128;
 /// A step after a move is paused this share of all ops before the next move is expected to matter.

@@ -16,10 +16,10 @@
 
 namespace berth {
 
-/// To the last bit what Simulator::evaluate gives. Goes on from pauses in `dataflow` semantics under
-/// the objective latency; elsewhere every placement is evaluated in full (the published rule of
-/// memory looks back on the whole step).
-/// [thread-compatible: one sequence of placements each; any number may share a simulator]
+/// To the last bit what Simulator::evaluate gives. Goes on from pauses in `dataflow` semantics
+/// under the objective latency; elsewhere every placement is evaluated in full (the published rule
+/// of memory looks back on the whole step). [thread-compatible: one sequence of placements each;
+/// any number may share a simulator]
 class SuccessiveSteps {
  public:
   /// Scratch memory of one thread, for any of them in turn.
@@ -43,15 +43,15 @@ class SuccessiveSteps {
  private:
   /// A pause of the last step. Nothing in it depends on where the ops are that know nothing yet.
   struct Pause {
-    std::uint32_t ended = 0;       ///< ops that have ended
-    simulator::Index first = 0;    ///< ops before it have ended
+    std::uint32_t ended = 0;             ///< ops that have ended
+    simulator::Index first = 0;          ///< ops before it have ended
     std::vector<std::uint32_t> missing;  ///< inputs of the ops from `first` on, but for the last
                                          ///< ops, which miss all of theirs
-    std::uint32_t sent = 0;        ///< transfers and signals
+    std::uint32_t sent = 0;              ///< transfers and signals
     simulator::DataflowSnapshot snapshot;
     // Memory, without the parameters.
-    std::vector<std::int64_t> usage_bytes;   ///< by device
-    std::vector<simulator::Peak> peaks;      ///< by device
+    std::vector<std::int64_t> usage_bytes;  ///< by device
+    std::vector<simulator::Peak> peaks;     ///< by device
     struct Holder {
       std::uint32_t holder;
       std::uint32_t count;
@@ -76,8 +76,8 @@ class SuccessiveSteps {
 
   const Simulator& simulator_;
   const simulator::Plan& plan_;
-  const std::uint32_t spacing_;          ///< ops between pauses
-  std::vector<std::uint32_t> position_;  ///< by Index: how many ops ended before
+  const std::uint32_t spacing_;               ///< ops between pauses
+  std::vector<std::uint32_t> position_;       ///< by Index: how many ops ended before
   std::vector<std::int64_t> resident_bytes_;  ///< by device: parameters
   std::vector<std::uint32_t> stops_;          ///< ops that have ended when the step is to pause
   std::vector<Pause> pauses_;

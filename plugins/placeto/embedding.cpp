@@ -218,8 +218,8 @@ class Pass {
     for (std::size_t r = 0; r < shape_.rounds; ++r) {
       float* const at = round(way, r);
       run(e_.message_[way], now, w_, n_, /*last_relu=*/true, f(at));
-      k_.gather_sum(from.begin.data(), from.to.data(), n_, f(at).layer(last()), w_, sums(at));
-      divide_by_degree(from, sums(at));
+      k_.gather_sum(from.begin.data(), from.to.data(), shape_.mean ? from.share.data() : nullptr,
+                    n_, f(at).layer(last()), w_, sums(at));
       run(e_.update_[way], sums(at), w_, n_, /*last_relu=*/true, g(at));
       float* const change = g(at).layer(last());
       for (std::size_t v = 0; v < n_; ++v) {
@@ -231,11 +231,12 @@ class Pass {
     final_[way] = now;
   }
 
-  /// The rows of sums over neighbours, or of their gradients, made means.
+  /// The gradients of means over neighbours made those of the sums.
   void divide_by_degree(const Neighbours& from, float* rows) const {
     if (!shape_.mean) return;
     for (std::size_t v = 0; v < n_; ++v) {
-      divide(rows + v * w_, w_, static_cast<std::size_t>(from.begin[v + 1] - from.begin[v]));
+      float* const row = rows + v * w_;
+      for (std::size_t i = 0; i < w_; ++i) row[i] *= from.share[v];
     }
   }
 
@@ -252,8 +253,7 @@ class Pass {
       std::copy_n(change, count, out);
       return;
     }
-    std::copy_n((shape_.self_term == SelfTerm::previous ? now : h()) + offset, count, out);
-    k_.add(change, count, out);
+    k_.sum((shape_.self_term == SelfTerm::previous ? now : h()) + offset, change, count, out);
   }
 
   void rounds_back(std::size_t way) {
@@ -264,13 +264,13 @@ class Pass {
       std::copy_n(d_x_, n_ * w_, d_a_);
       back(e_.update_[way], sums(at), w_, n_, g(at), d_a_, /*last_relu=*/true, d_next_);
       divide_by_degree(sources(way), d_next_);
-      k_.gather_sum(to.begin.data(), to.to.data(), n_, d_next_, w_, d_a_);
+      k_.gather_sum(to.begin.data(), to.to.data(), nullptr, n_, d_next_, w_, d_a_);
       if (shape_.self_term == SelfTerm::transform) k_.add(d_x_, n_ * w_, d_h_);
       back(e_.message_[way], before, w_, n_, f(at), d_a_, /*last_relu=*/true, d_next_);
       if (shape_.self_term == SelfTerm::previous) {
         k_.add(d_next_, n_ * w_, d_x_);
       } else {
-        std::copy_n(d_next_, n_ * w_, d_x_);
+        std::swap(d_next_, d_x_);
       }
     }
     k_.add(d_x_, n_ * w_, d_h_);  // the first round starts from h

@@ -1,5 +1,7 @@
 #include "graph_view.h"
 
+#include <algorithm>
+
 namespace berth::placeto {
 namespace {
 
@@ -10,7 +12,9 @@ Neighbours neighbours(const Groups& groups, bool incoming) {
     for (const Groups::Edge& edge : incoming ? groups.in_edges(group) : groups.out_edges(group)) {
       result.to.push_back(incoming ? edge.src : edge.dst);
     }
+    const std::int32_t before = result.begin.back();
     result.begin.push_back(static_cast<std::int32_t>(result.to.size()));
+    result.share.push_back(1.0F / static_cast<float>(std::max(result.begin.back() - before, 1)));
   }
   return result;
 }

@@ -26,13 +26,16 @@ struct Kernels {
   void (*dense_gradient)(const float* x, std::size_t x_stride, const float* dy, std::size_t rows,
                          std::size_t in, std::size_t width, float* weights_gradient,
                          float* bias_gradient);
-  /// y[v] = sum of x[u] over u in to[begin[v], begin[v + 1]), for v in [0, rows).
-  void (*gather_sum)(const std::int32_t* begin, const std::int32_t* to, std::size_t rows,
-                     const float* x, std::size_t width, float* y);
+  /// y[v] = scale[v] * sum of x[u] over u in to[begin[v], begin[v + 1]), for v in [0, rows);
+  /// `scale` may be null.
+  void (*gather_sum)(const std::int32_t* begin, const std::int32_t* to, const float* scale,
+                     std::size_t rows, const float* x, std::size_t width, float* y);
   /// dy[i] = 0 where y[i] is not positive.
   void (*mask)(const float* y, std::size_t count, float* dy);
   /// y[i] += x[i].
   void (*add)(const float* x, std::size_t count, float* y);
+  /// y[i] = a[i] + b[i].
+  void (*sum)(const float* a, const float* b, std::size_t count, float* y);
 };
 
 /// The best that this machine runs.

@@ -92,15 +92,15 @@ void dense_gradient(const float* x, std::size_t x_stride, const float* dy, std::
   }
 }
 
-void gather_sum(const std::int32_t* begin, const std::int32_t* to, std::size_t rows, const float* x,
-                std::size_t width, float* y) {
+void gather_sum(const std::int32_t* begin, const std::int32_t* to, const float* scale,
+                std::size_t rows, const float* x, std::size_t width, float* y) {
   for (std::size_t v = 0; v < rows; ++v) {
     for (std::size_t block = 0; block < width; block += kLane) {
       Vector sum{};
       for (std::int32_t e = begin[v]; e < begin[v + 1]; ++e) {
         sum += load(x + static_cast<std::size_t>(to[e]) * width + block);
       }
-      store(y + v * width + block, sum);
+      store(y + v * width + block, scale != nullptr ? scale[v] * sum : sum);
     }
   }
 }
@@ -115,7 +115,11 @@ void add(const float* x, std::size_t count, float* y) {
   for (std::size_t i = 0; i < count; i += kLane) store(y + i, load(y + i) + load(x + i));
 }
 
-constexpr Kernels kKernels{&dense, &dense_gradient, &gather_sum, &mask, &add};
+void sum(const float* a, const float* b, std::size_t count, float* y) {
+  for (std::size_t i = 0; i < count; i += kLane) store(y + i, load(a + i) + load(b + i));
+}
+
+constexpr Kernels kKernels{&dense, &dense_gradient, &gather_sum, &mask, &add, &sum};
 
 }  // namespace
 }  // namespace berth::placeto
