@@ -1,7 +1,8 @@
 // Latency: the step of the placement kept is recorded, and a candidate's step starts from there.
 //
-// A move changes nothing before the first producer of the moved op ends. So a candidate resumes the
-// last recorded snapshot from before that, and simulates on until
+// A move changes nothing before the last producer of the moved op ends, unless an earlier one has to
+// send something else than it did. So a candidate resumes the last recorded snapshot from before
+// that, where the inputs that the op waits for are counted anew, and simulates on until
 // - it is certain to reach the cutoff: a device is not free before some time and has so much work
 //   left, or an op that starts now has so long a path behind it;
 // - it has come to the very state of the recorded step after as many ops, so that the rest is the
@@ -63,6 +64,11 @@ struct Changed {
   std::uint32_t to;
 };
 
+struct Rewired {
+  Index op;
+  bool sends_anew;  ///< see Placed::rewire
+};
+
 /// Follows a step. `position` is written where kRecords; the rest bounds the runtime from below.
 template <bool kRecords, bool kBounds>
 struct Watch : simulator::NoObserver {
@@ -87,10 +93,15 @@ struct Watch : simulator::NoObserver {
     }
     ++ended;
   }
+  void arrived(std::uint32_t sent) {
+    if constexpr (kRecords) arrived_before[sent] = static_cast<std::uint32_t>(*recorded_count);
+  }
 
   std::uint32_t ended = 0;
   std::uint32_t stop = 0;
   std::uint32_t* position = nullptr;
+  std::uint32_t* arrived_before = nullptr;
+  const std::size_t* recorded_count = nullptr;
   const Index* ends_of_readers = nullptr;
   Index end_of_readers = 0;  ///< ops from here on know nothing yet
   double* left_us = nullptr;
@@ -119,6 +130,7 @@ class StepMoves final : public Method {
   void make(std::span<const Move> moves);
   void take_back();
   [[nodiscard]] const Recorded& start_of_change() const;
+  [[nodiscard]] std::uint32_t state_in(const Recorded& pause, Index op) const;
   void place_rows();
   void load_inputs(const Recorded& from);
   void record(std::size_t from);
@@ -148,12 +160,14 @@ class StepMoves final : public Method {
   std::vector<std::int64_t> at_most_bytes_;  ///< by device
   std::vector<Changed> changed_;
   simulator::Placed placed_;
-  std::vector<Index> rewired_;             ///< what placed_ has of the candidate; empty: nothing
+  std::vector<Rewired> rewired_;           ///< what placed_ has of the candidate; empty: nothing
   std::vector<std::uint32_t> rewired_in_;  ///< by Index: the last round
   std::uint32_t round_ = 0;
 
   // The step of the placement kept.
   std::vector<std::uint32_t> position_;  ///< by Index: how many ops ended before
+  /// By number of what was sent (Placed::sent): the first pause after it arrived.
+  std::vector<std::uint32_t> arrived_before_;
   std::vector<double> tail_us_;
   std::vector<Recorded> recorded_;
   std::size_t recorded_count_ = 0;
@@ -210,6 +224,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
   room_.assign(plan_.device_count, 0);
   at_most_bytes_.assign(plan_.device_count, common_bytes_);
   position_.assign(plan_.op_count, kNotEnded);
+  arrived_before_.assign(std::max(plan_.messages.size(), plan_.consumers.size()), kNotEnded);
   if (recorded_.empty()) recorded_.emplace_back();
   Recorded& start = recorded_.front();
   start.earliest_us.assign(plan_.device_count, 0);
@@ -253,6 +268,9 @@ void StepMoves<Rules>::record(std::size_t from) {
   for (std::uint32_t& position : position_) {
     if (position >= ended) position = kNotEnded;
   }
+  for (std::uint32_t& pause : arrived_before_) {
+    if (pause > from) pause = kNotEnded;
+  }
   first_ = recorded_[from].first;
   left_us_ = recorded_[from].left_us;
   placed_tails(plan_, initial_, tail_us_);
@@ -262,6 +280,8 @@ void StepMoves<Rules>::record(std::size_t from) {
   Watch<true, true> watch;
   watch.ended = ended;
   watch.position = position_.data();
+  watch.arrived_before = arrived_before_.data();
+  watch.recorded_count = &recorded_count_;
   watch.ends_of_readers = end_of_readers_.data();
   watch.end_of_readers = recorded_[from].end;
   watch.left_us = left_us_.data();
@@ -341,8 +361,7 @@ void StepMoves<Rules>::rewire() {
   const auto once = [&](Index op) {
     if (rewired_in_[op] == round_) return;
     rewired_in_[op] = round_;
-    rewired_.push_back(op);
-    placed_.rewire(plan_, initial_, op);
+    rewired_.push_back({op, placed_.rewire(plan_, initial_, op)});
   };
   for (const Changed& change : changed_) {
     once(change.op);
@@ -359,25 +378,46 @@ void StepMoves<Rules>::take_back() {
     relocate({change.op, change.to, change.from});
   }
   changed_.clear();
-  for (const Index op : rewired_) placed_.rewire(plan_, initial_, op);
+  for (const Rewired& rewired : rewired_) placed_.rewire(plan_, initial_, rewired.op);
   rewired_.clear();
 }
 
-/// The last pause before anything changes.
+/// The last pause before anything changes: before an op sends something else than it did, and
+/// before the last input of a moved op.
 template <typename Rules>
 auto StepMoves<Rules>::start_of_change() const -> const Recorded& {
   std::uint32_t earliest = plan_.op_count;
+  for (const Rewired& rewired : rewired_) {
+    if (rewired.sends_anew) earliest = std::min(earliest, position_[rewired.op]);
+  }
   for (const Changed& change : changed_) {
-    const auto edges = plan_.graph().in_edges(plan_.ids[change.op]);
-    if (edges.empty()) return recorded_.front();
-    for (const Edge& edge : edges) {
-      earliest = std::min(earliest, position_[plan_.index_of(edge.src)]);
+    std::uint32_t last = 0;
+    for (const Edge& edge : plan_.graph().in_edges(plan_.ids[change.op])) {
+      last = std::max(last, position_[plan_.index_of(edge.src)]);
     }
+    earliest = std::min(earliest, last);
   }
   const auto after = std::upper_bound(
       recorded_.begin(), recorded_.begin() + static_cast<std::ptrdiff_t>(recorded_count_), earliest,
       [](std::uint32_t position, const Recorded& pause) { return position < pause.ended; });
   return *(after - 1);
+}
+
+/// What simulator::Workspace::state has of a moved op in a pause before start_of_change.
+template <typename Rules>
+std::uint32_t StepMoves<Rules>::state_in(const Recorded& pause, Index op) const {
+  const auto number = static_cast<std::uint32_t>(&pause - recorded_.data());
+  const std::uint32_t here = initial_[op] & simulator::kDeviceMask;
+  std::uint32_t state = initial_[op];
+  for (const Edge& edge : plan_.graph().in_edges(plan_.ids[op])) {
+    const Index producer = plan_.index_of(edge.src);
+    if (position_[producer] >= pause.ended) continue;
+    const bool there = (initial_[producer] & simulator::kDeviceMask) == here;
+    if (there || arrived_before_[placed_.sent(plan_, producer, edge.tensor, here)] <= number) {
+      state -= simulator::kOneInput;
+    }
+  }
+  return state;
 }
 
 template <typename Rules>
@@ -423,8 +463,7 @@ bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& r
   Watch<false, kBounds> watch;
   watch.ended = from.ended;
   for (const Changed& change : changed_) {
-    // Where the window of the pause ends, load_inputs has taken the new device already.
-    if (change.op < from.end) workspace_.state[change.op] += change.to - change.from;
+    workspace_.state[change.op] = state_in(from, change.op);
   }
   if constexpr (kBounds) {
     left_us_ = from.left_us;
@@ -474,11 +513,11 @@ MoveEvaluator::Candidate StepMoves<Rules>::propose(std::span<const Move> moves, 
   make(moves);
   double runtime_us = worth_.objective_us;
   if (!changed_.empty()) {
+    rewire();
     const Recorded& from = start_of_change();
     const bool bounded = cutoff_us < kCannotRun;
     const double limit_us = cutoff_us * (1 + kRounding);
     if (bounded && hopeless_from(from, limit_us)) return {cutoff_us, 0, true};
-    rewire();
     const bool known = bounded ? simulate<true>(from, limit_us, runtime_us)
                                : simulate<false>(from, limit_us, runtime_us);
     if (!known) return {cutoff_us, 0, true};
@@ -503,6 +542,7 @@ std::int64_t StepMoves<Rules>::excess_bytes() {
 template <typename Rules>
 void StepMoves<Rules>::accept() {
   if (changed_.empty()) return;
+  rewire();
   const auto from = static_cast<std::size_t>(&start_of_change() - recorded_.data());
   for (const Changed& change : changed_) {
     const auto op = static_cast<std::size_t>(plan_.ids[change.op]);
@@ -512,11 +552,10 @@ void StepMoves<Rules>::accept() {
       pause.left_us[change.from] -= busy_us(change.op, change.from);
       pause.left_us[change.to] += busy_us(change.op, change.to);
       if (change.op >= pause.first && change.op < pause.end) {
-        pause.state[change.op - pause.first] += change.to - change.from;
+        pause.state[change.op - pause.first] = state_in(pause, change.op);
       }
     }
   }
-  rewire();
   changed_.clear();
   rewired_.clear();
   record(from);

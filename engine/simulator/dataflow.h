@@ -260,6 +260,7 @@ class DataflowStep {
   void arrive(std::uint32_t sent, std::uint32_t receiver, double now_us, Cause cause) {
     if constexpr (Wiring::kPlaced) {
       const auto parcel = wiring_.parcels[sent];
+      observer_.arrived(sent);
       for (std::uint32_t e = parcel.begin; e < parcel.end; ++e) {
         release_if(true, consumers_[e], receiver, now_us, cause);
       }

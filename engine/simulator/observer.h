@@ -34,6 +34,9 @@ struct NoObserver {
                         double /*end_us*/) {}
   void transfer_ended(std::uint32_t /*number*/, std::uint32_t /*message*/, std::uint32_t /*sender*/,
                       DeviceId /*receiver*/, double /*now_us*/) {}
+  /// A message has arrived at all its receivers (placeto), or, of a placed plan, a parcel at its
+  /// one (dataflow).
+  void arrived(std::uint32_t /*sent*/) {}
 };
 
 }  // namespace berth::simulator

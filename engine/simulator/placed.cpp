@@ -20,15 +20,45 @@ void Placed::compile(const Plan& plan, std::span<const std::uint32_t> word) {
   } else {
     parcels.resize(consumers.size());
   }
-  for (Index op = 0; op < plan.op_count; ++op) rewire(plan, word, op);
+  for (Index op = 0; op < plan.op_count; ++op) {
+    if (plan.placeto) {
+      rewire_placeto(plan, word, op);
+    } else {
+      rewire_dataflow(plan, word, op);
+    }
+  }
 }
 
-void Placed::rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
+bool Placed::rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
+  list_sent(plan, op, sent_before_);
   if (plan.placeto) {
     rewire_placeto(plan, word, op);
   } else {
     rewire_dataflow(plan, word, op);
   }
+  list_sent(plan, op, sent_after_);
+  return sent_before_ != sent_after_;
+}
+
+void Placed::list_sent(const Plan& plan, Index op, std::vector<Sent>& to) const {
+  to.clear();
+  const OpRow& row = rows[op];
+  for (std::uint32_t i = row.first_message; i < row.first_message + row.message_count; ++i) {
+    if (plan.placeto) {
+      to.push_back({sends[i], 0, messages[sends[i]].alone_us});
+    } else {
+      to.push_back({parcels[i].message, parcels[i].receiver, parcels[i].duration_us});
+    }
+  }
+}
+
+std::uint32_t Placed::sent(const Plan& plan, Index op, TensorId tensor,
+                           std::uint32_t receiver) const {
+  const std::uint32_t message = plan.message_of(plan.rows[op], tensor);
+  if (plan.placeto) return message;
+  std::uint32_t parcel = rows[op].first_message;
+  while (parcels[parcel].message != message || parcels[parcel].receiver != receiver) ++parcel;
+  return parcel;
 }
 
 void Placed::rewire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op) {

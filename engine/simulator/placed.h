@@ -31,8 +31,13 @@ struct Placed {
 
   /// `word` has the devices (kDeviceMask), by Index.
   void compile(const Plan& plan, std::span<const std::uint32_t> word);
-  /// After the device of `op`, or of a consumer of it, has changed.
-  void rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  /// After the device of `op`, or of a consumer of it, has changed. Whether `op` now sends
+  /// something else than before: other messages, in another order, to other receivers (dataflow),
+  /// or for another time (placeto).
+  bool rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  /// The number under which `op` sends `tensor` to an op of `receiver`, which it does.
+  [[nodiscard]] std::uint32_t sent(const Plan& plan, Index op, TensorId tensor,
+                                   std::uint32_t receiver) const;
 
   std::vector<OpRow> rows;       ///< by Index
   std::vector<Index> consumers;  ///< rows, messages and parcels point into it
@@ -43,6 +48,18 @@ struct Placed {
  private:
   void rewire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op);
   void rewire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  /// What an op sends, in order.
+  struct Sent {
+    std::uint32_t message;
+    std::uint32_t receiver;  ///< dataflow
+    double duration_us;
+
+    bool operator==(const Sent&) const = default;
+  };
+  void list_sent(const Plan& plan, Index op, std::vector<Sent>& to) const;
+
+  std::vector<Sent> sent_before_;
+  std::vector<Sent> sent_after_;
 };
 
 }  // namespace berth::simulator

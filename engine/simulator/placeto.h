@@ -234,6 +234,7 @@ class PlacetoStep {
     const std::uint32_t number = devices_[d].bus_head++;
     events_.set(plan_.device_count + d, bus_[number + 1].arrival);
     const Message message = wiring_.messages[bus_[number].message];
+    observer_.arrived(bus_[number].message);
     std::uint32_t touched = 0;
     for (std::uint32_t e = message.begin; e < message.end; ++e) {
       const Index consumer = consumers_[e];
