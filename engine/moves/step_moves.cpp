@@ -1,7 +1,7 @@
 // Latency: the step of the placement kept is recorded, and a candidate's step starts from there.
 //
-// A move changes nothing before the last producer of the moved op ends, unless an earlier one has to
-// send something else than it did. So a candidate resumes the last recorded snapshot from before
+// A move changes nothing before the last producer of the moved op ends, unless an earlier one has
+// to send something else than it did. So a candidate resumes the last recorded snapshot from before
 // that, where the inputs that the op waits for are counted anew, and simulates on until
 // - it is certain to reach the cutoff: a device is not free before some time and has so much work
 //   left, or an op that starts now has so long a path behind it;
