@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "division.h"
+
 namespace berth::hdp {
 namespace {
 
@@ -47,15 +49,11 @@ torch::Tensor place_features(const Groups& units) {
   return unit_rows(sum);
 }
 
-torch::Tensor balanced_groups(const Problem& problem, std::int64_t groups) {
-  const Groups& units = problem.groups();
-  const auto division = coarsen(problem.graph(), problem.costs(), static_cast<GroupId>(groups),
-                                problem.constraints().get());
-  torch::Tensor one_hot = torch::zeros({units.count(), groups});
-  for (GroupId unit = 0; unit < units.count(); ++unit) {
-    // Units may cut across the division, and devices' kinds may forbid one into so few groups.
-    const std::int64_t group = division->of(units.members(unit).front()) % groups;
-    one_hot[unit][group] = 1;
+torch::Tensor starting_groups(const Problem& problem, std::int64_t groups) {
+  const std::vector<std::int32_t> label = divide(problem, static_cast<std::int32_t>(groups));
+  torch::Tensor one_hot = torch::zeros({problem.groups().count(), groups});
+  for (std::size_t unit = 0; unit < label.size(); ++unit) {
+    one_hot[static_cast<std::int64_t>(unit)][label[unit]] = 1;
   }
   return one_hot;
 }
@@ -77,18 +75,18 @@ FeedForwardGrouper::FeedForwardGrouper(const learning::Vocabulary& vocabulary, s
 torch::Tensor FeedForwardGrouper::features(const Problem& problem,
                                            const learning::Units& units) const {
   return torch::cat({units.types(), units.shapes(), place_features(problem.groups()),
-                     balanced_groups(problem, groups_)},
+                     starting_groups(problem, groups_)},
                     1);
 }
 
 torch::Tensor FeedForwardGrouper::log_policy(const torch::Tensor& features) const {
-  const std::int64_t balanced = features.size(1) - groups_;
+  const std::int64_t start = features.size(1) - groups_;
   const torch::Tensor x = torch::cat({torch::mm(features.narrow(1, 0, vocabulary_), type_table_),
-                                      features.narrow(1, vocabulary_, balanced - vocabulary_)},
+                                      features.narrow(1, vocabulary_, start - vocabulary_)},
                                      1);
   const torch::Tensor hidden = torch::relu(torch::addmm(first_bias_, x, first_));
   const torch::Tensor logits = torch::addmm(last_bias_, hidden, last_);
-  return torch::log_softmax(logits + prior_ * features.narrow(1, balanced, groups_), 1);
+  return torch::log_softmax(logits + prior_ * features.narrow(1, start, groups_), 1);
 }
 
 }  // namespace berth::hdp

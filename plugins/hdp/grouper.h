@@ -14,12 +14,12 @@ inline constexpr std::int64_t kPlaceFeatures = 64;
 /// to 1, of a random projection of the units (FastRP; Chen et al., CIKM 2019).
 [[nodiscard]] torch::Tensor place_features(const Groups& units);
 
-/// Of every unit, [units, groups]: 1 for its group in a balanced division of the graph into as many
-/// (coarsen), else 0.
-[[nodiscard]] torch::Tensor balanced_groups(const Problem& problem, std::int64_t groups);
+/// Of every unit, [units, groups]: 1 for its group in the division to begin with (division.h), else
+/// 0.
+[[nodiscard]] torch::Tensor starting_groups(const Problem& problem, std::int64_t groups);
 
 /// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior *
-/// balanced).
+/// start).
 ///
 /// `prior` is not published: there a unit's group is nearly uniform at first, and no placement of
 /// such groups is a good one. With a prior, what begins to be learned is a division into parts that

@@ -18,8 +18,8 @@ constexpr const char* kVersion = "1.0";
 constexpr OptionSpec kGrouperOptions[] = {
     {"grouper_hidden", OptionType::integer, "64", "units of the grouper's hidden layer, 1 to 4096"},
     {"grouping_prior", OptionType::real, "8",
-     "added to a unit's logit for its group in a balanced division of the graph, >= 0; 0: as "
-     "published"}};
+     "added to a unit's logit for its group in the division to begin with (unrolled layers in "
+     "stretches, else balanced), >= 0; 0: as published"}};
 constexpr OptionSpec kDrawOptions[] = {
     {"groupings", OptionType::integer, "4",
      "groupings among the samples of a problem, >= 1; as many placements of each"}};

@@ -69,6 +69,12 @@ Placer::Placer(const PlacerShape& shape, Parameters& parameters, Random& random)
   logits_hidden_ = parameters.add_weights("logits.hidden", hidden, shape.devices, random);
   logits_context_ = parameters.add_weights("logits.context", hidden, shape.devices, random);
   logits_bias_ = parameters.add("logits.bias", torch::zeros({shape.devices}));
+  if (shape.persistence > 0) {
+    const double others = static_cast<double>(std::max<std::int64_t>(shape.devices - 1, 1));
+    persistence_ =
+        parameters.add("logits.persistence",
+                       torch::full({1}, shape.persistence + std::log(others), torch::kFloat32));
+  }
 }
 
 Placer::Encoded Placer::encode(const Sequence& sequence, std::int64_t samples) const {
@@ -125,6 +131,9 @@ PlacerSamples Placer::sample(const Sequence& sequence, const PlacerDraws& draws,
     torch::Tensor logits = bound(
         torch::addmm(logits_bias_, state.hidden, logits_hidden_).addmm_(context, logits_context_));
     const torch::Tensor scale = logits.square().mean().sqrt();
+    if (persistence_.defined() && t > 0) {
+      logits.add_(torch::one_hot(before, shape_.devices) * persistence_);
+    }
     logits.masked_fill_(sequence.barred[t], kBarred);
     const torch::Tensor log_pi = torch::log_softmax(logits, 1).contiguous();
     torch::Tensor behaviour = log_pi;
@@ -166,9 +175,14 @@ Placer::Scores Placer::score(const Sequence& sequence, const torch::Tensor& devi
   const torch::Tensor focus = torch::softmax(
       additive_scores(torch::mm(hidden, query_), encoded.keys, score_.squeeze(1)), 1);
   const torch::Tensor context = torch::mm(focus, encoded.keys);
-  const torch::Tensor logits = bound(torch::addmm(logits_bias_, hidden, logits_hidden_) +
-                                     torch::mm(context, logits_context_))
-                                   .view({length, samples, shape_.devices});
+  torch::Tensor logits = bound(torch::addmm(logits_bias_, hidden, logits_hidden_) +
+                               torch::mm(context, logits_context_))
+                             .view({length, samples, shape_.devices});
+  if (persistence_.defined()) {
+    // Nothing comes before the first group: its row of the one more column is cut off.
+    logits = logits +
+             torch::one_hot(before, shape_.devices + 1).narrow(2, 0, shape_.devices) * persistence_;
+  }
   const torch::Tensor log_pi =
       torch::log_softmax(logits.masked_fill(sequence.barred.unsqueeze(1), kBarred), 2);
   const torch::Tensor chosen = log_pi.gather(2, devices.unsqueeze(2)).squeeze(2);

@@ -29,6 +29,11 @@ struct PlacerShape {
   double tanh_constant = 5;   ///< C of C * tanh(logits), >= 0; 0 = unbounded
   /// The cell also sees what the encoder made of the group that it places.
   bool aligned = true;
+  /// Logarithm of the odds, where nothing else is known, that a group goes to the device of the
+  /// group before rather than to any other, >= 0: a weight that is learned from there on.
+  /// Placements then begin as a few runs of the sequence rather than as a device for each group by
+  /// itself. 0 = there is no such weight, as published.
+  double persistence = 0;
 };
 
 struct PlacerDraws {
@@ -79,6 +84,7 @@ class Placer {
   torch::Tensor device_table_;  ///< the last row stands before the first group
   torch::Tensor key_, query_, score_;
   torch::Tensor logits_hidden_, logits_context_, logits_bias_;
+  torch::Tensor persistence_;  ///< [1], undefined where there is none
 };
 
 }  // namespace berth::learning

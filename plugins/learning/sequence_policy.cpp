@@ -28,6 +28,7 @@ PlacerShape placer_shape(const Options& options, std::int64_t vocabulary, std::i
   shape.temperature = options.real("temperature");
   shape.tanh_constant = options.real("tanh_constant");
   shape.aligned = options.boolean("aligned");
+  shape.persistence = options.real("persistence");
   return shape;
 }
 
@@ -139,11 +140,13 @@ void SequencePolicy::check_ranges() const {
   in_range("samples", 1, 1 << 20);
   const double temperature = options_.real("temperature");
   const double constant = options_.real("tanh_constant");
+  const double persistence = options_.real("persistence");
   if (!(temperature > 0) || !std::isfinite(temperature) || !(constant >= 0) ||
-      !std::isfinite(constant)) {
+      !std::isfinite(constant) || !(persistence >= 0) || !std::isfinite(persistence)) {
     throw Error(ErrorCode::invalid_argument,
                 std::string("policy '") + settings_.name +
-                    "': option 'temperature' is a finite number > 0, 'tanh_constant' one >= 0");
+                    "': option 'temperature' is a finite number > 0, 'tanh_constant' and "
+                    "'persistence' are finite and >= 0");
   }
 }
 

@@ -36,7 +36,10 @@ inline constexpr OptionSpec kSequenceShapeOptions[] = {
     {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits), >= 0; 0 = unbounded"},
     {"aligned", OptionType::boolean, "true",
      "the decoder sees what the encoder made of the group it places; false: it finds it by "
-     "attention alone, as in the published code"}};
+     "attention alone, as in the published code"},
+    {"persistence", OptionType::real, "0",
+     "logarithm of the odds that a group goes with the one before rather than elsewhere, to begin "
+     "with, >= 0; 0: nothing of the kind, as published"}};
 
 inline constexpr OptionSpec kSequenceOptions[] = {
     {"weights", OptionType::text, "", "file of a trained policy; empty = fresh weights"},

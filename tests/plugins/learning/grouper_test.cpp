@@ -75,7 +75,7 @@ TEST_CASE("a unit that cannot run where its group is goes where it takes least t
   CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
 }
 
-TEST_CASE("the grouper begins with a balanced division of any graph, or as published") {
+TEST_CASE("the grouper begins with a division of any graph, or as published") {
   Random random(2);
   const auto graph = test::random_graph(random, {.ops = 200, .edge_chance = 0.5, .reach = 3});
   const auto cluster = test::random_cluster(random, {.devices = 2});

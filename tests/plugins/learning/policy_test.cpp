@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/engine.h"
@@ -51,8 +52,9 @@ TEST_CASE(
   std::vector<std::int32_t> label(static_cast<std::size_t>(units.count()));
   for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int32_t>(i);
   const Sequence sequence = units.sequence(*problem, label, 40);
-  for (const bool aligned : {true, false}) {
+  for (const auto& [aligned, persistence] : {std::pair{true, 0.0}, {false, 0.0}, {true, 3.0}}) {
     CAPTURE(aligned);
+    CAPTURE(persistence);
     PlacerShape shape;
     shape.vocabulary = vocabulary.size();
     shape.capacity = 40;
@@ -60,6 +62,7 @@ TEST_CASE(
     shape.hidden = 32;
     shape.temperature = 1;
     shape.aligned = aligned;
+    shape.persistence = persistence;
     Parameters parameters;
     Random random(8);
     const Placer placer(shape, parameters, random);
@@ -84,6 +87,41 @@ TEST_CASE(
     const torch::Tensor greedy = placer.sample(sequence, draws, random).devices;
     CHECK((greedy == greedy.narrow(1, 0, 1)).all().item<bool>());
   }
+}
+
+TEST_CASE("a persistent placer begins with runs of the sequence") {
+  Random graphs(4);
+  const auto graph = test::random_graph(graphs, {.ops = 30, .edge_chance = 0.2});
+  const auto cluster = test::random_cluster(graphs, {.devices = 3});
+  const Problem problem(graph, cluster, test::random_costs(graphs, *graph, *cluster));
+  const Problem* const problems[] = {&problem};
+  const Vocabulary vocabulary(problems, 9);
+  const Units units(problem, vocabulary);
+  std::vector<std::int32_t> label(static_cast<std::size_t>(units.count()));
+  for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int32_t>(i);
+  const Sequence sequence = units.sequence(problem, label, 40);
+  // How often a group is not on the device of the one before.
+  const auto changes = [&](double persistence) {
+    PlacerShape shape;
+    shape.vocabulary = vocabulary.size();
+    shape.capacity = 40;
+    shape.devices = 3;
+    shape.hidden = 32;
+    shape.persistence = persistence;
+    Parameters parameters;
+    Random random(8);
+    PlacerDraws draws;
+    draws.samples = 64;
+    const torch::Tensor devices =
+        Placer(shape, parameters, random).sample(sequence, draws, random).devices;
+    const std::int64_t pairs = sequence.length() - 1;
+    return (devices.narrow(0, 1, pairs) != devices.narrow(0, 0, pairs))
+        .to(torch::kFloat64)
+        .mean()
+        .item<double>();
+  };
+  CHECK(changes(0) > 0.4);   // 2/3 where logits are equal
+  CHECK(changes(3) < 0.15);  // 1 / (e^3 + 1) = 0.047
 }
 
 TEST_CASE("an episode is one decision, and its evaluation that of its placement") {
