@@ -238,9 +238,9 @@ void allot(std::vector<Part>& parts, std::size_t count) {
     return part.groups < part.units.size() ? part.us / static_cast<double>(part.groups) : -1;
   };
   for (std::size_t used = parts.size(); used < count; ++used) {
-    const auto most = std::max_element(
-        parts.begin(), parts.end(),
-        [&](const Part& a, const Part& b) { return share(a) < share(b); });
+    const auto most =
+        std::max_element(parts.begin(), parts.end(),
+                         [&](const Part& a, const Part& b) { return share(a) < share(b); });
     if (share(*most) < 0) return;
     ++most->groups;
   }

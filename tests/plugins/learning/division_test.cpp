@@ -78,8 +78,7 @@ Unrolled unrolled(int layers, Weights weights, int cpu_layer = -1) {
   const auto cluster = std::make_shared<const Cluster>(
       "pair", std::vector<Device>{{"cpu:0", "cpu"}, {"gpu:0", "gpu"}},
       std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
-  result.problem =
-      std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+  result.problem = std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
   return result;
 }
 
@@ -117,7 +116,8 @@ TEST_CASE("a division keeps unrolled layers apart and cuts each into stretches o
         if (group == 0) continue;
         // First all of the first layer's, each later than the one before.
         CHECK(*layers_of[group].begin() >= *layers_of[group - 1].begin());
-        if (layers_of[group] == layers_of[group - 1]) CHECK(last_step[group] > last_step[group - 1]);
+        if (layers_of[group] == layers_of[group - 1])
+          CHECK(last_step[group] > last_step[group - 1]);
       }
     }
   }
