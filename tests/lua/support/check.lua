@@ -54,9 +54,14 @@ function check.fails(pattern, f, ...)
   end
 end
 
+-- An object that another one holds is free one collection later than that.
 local function collect()
-  collectgarbage()
-  collectgarbage()
+  local before
+  repeat
+    before = berth.live_objects()
+    collectgarbage()
+    collectgarbage()
+  until berth.live_objects() == before
 end
 
 function check.test(name, f)
