@@ -40,7 +40,7 @@ constexpr double kCoarseShare = 0.4;
 /// many, which share of the proposals they get together and which of the heat, and the share of the
 /// idle time before which everything stays.
 constexpr int kSweeps = 3;
-constexpr double kSweepsShare = 0.5;
+constexpr double kSweepsShare = 0.75;
 constexpr double kSweepHeat = 0.5;
 constexpr double kSettled = 0.1;
 /// How large a region may get, as a share of all units.
@@ -168,9 +168,8 @@ void Search::warm_up() {
     const double before_s = seconds();
     std::vector<Task> tasks{{pool_.front(), stages(moves, arms_[0]), random_.next()}};
     run_tasks(tasks, {});
-    const double took_s = seconds() - before_s;
-    moves_per_s_ = static_cast<double>(moves * settings_.threads) / std::max(took_s, 1e-6);
-    if (took_s > kWarmUp * context_.budget_s) break;
+    moves_per_s_ *= settings_.threads;  // only one has worked
+    if (seconds() - before_s > kWarmUp * context_.budget_s) break;
   }
 }
 
@@ -225,10 +224,11 @@ void Search::anneal_round() {
   if (sweeping) sweep(chains);
 }
 
-/// All chains of a sweep start from the best so far.
+/// Until the budget ends. All chains of a sweep start from the best so far. The later ones are the
+/// faster, as what they move is: where time decides, each is planned with the speed of the one
+/// before, and what that leaves over goes to one more.
 void Search::sweep(std::int64_t chains) {
-  for (int left = kSweeps; left > 0 && !over(); --left) {
-    if (timed()) moves_per_s_ = static_cast<double>(moves_made_) / seconds();
+  for (int left = kSweeps; !over(); left = std::max(left - 1, 1)) {
     Annealer::Schedule schedule = stage(0, moves_left() / (left * chains), kSweepHeat);
     schedule.fill = true;
     schedule.settled = kSettled;
@@ -242,15 +242,19 @@ void Search::sweep(std::int64_t chains) {
 
 void Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
   const double before_us = pool_.front().objective_us;
+  const double before_s = seconds();
   std::vector<Solution> results = team_.run(tasks, [this] { return stopped(context_); });
+  std::int64_t made = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (const Annealer::Schedule& each : tasks[i].stages) moves_made_ += each.moves;
+    for (const Annealer::Schedule& each : tasks[i].stages) made += each.moves;
     if (i < arms.size()) {
       ++arms[i]->tried;
       if (results[i].better_than(tasks[i].start)) ++arms[i]->won;
     }
     admit(std::move(results[i]));
   }
+  moves_made_ += made;
+  if (timed()) moves_per_s_ = static_cast<double>(made) / std::max(seconds() - before_s, 1e-6);
   const Solution& best = pool_.front();
   if (context_.progress && best.excess_bytes == 0 && best.objective_us < before_us) {
     context_.progress(best.objective_us, std::to_string(moves_made_) + " moves");

@@ -82,7 +82,7 @@ class Search {
   std::int64_t full_length_;  // of a chain that need not care where it started
   int rounds_ = 0;
   std::chrono::steady_clock::time_point began_;
-  double moves_per_s_ = 0;  // all threads together; where time decides
+  double moves_per_s_ = 0;  // of the last tasks, all threads together; where time decides
   double bound_us_ = 0;
   std::array<Arm, 5> arms_;     // the first is the usual one
   std::vector<Solution> pool_;  // best first
