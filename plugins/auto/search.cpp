@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "auto/idleness.h"
 #include "common/repair.h"
 
 namespace berth::policies {
@@ -37,10 +38,10 @@ constexpr std::int64_t kPlenty = 300;
 constexpr double kCoarseShare = 0.4;
 /// After brief chains, sweeps over what runs late: every move of an early unit changes when all
 /// that follows runs, so that the early part of a step is settled long before the late one. How
-/// many, which share of the proposals they get together and which of the heat, and the share of the
-/// idle time before which everything stays.
+/// many, which share of the proposals they get together where nothing is settled yet (more where
+/// much is) and which of the heat, and the share of the idle time before which everything stays.
 constexpr int kSweeps = 3;
-constexpr double kSweepsShare = 0.75;
+constexpr double kSweepsShare = 0.5;
 constexpr double kSweepHeat = 0.5;
 constexpr double kSettled = 0.1;
 /// How large a region may get, as a share of all units.
@@ -88,7 +89,8 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
       settings_(settings),
       grains_(units_of(*problem)),
       latency_(problem->options().objective == Objective::latency),
-      team_(std::make_shared<const Simulator>(problem), grains_, settings.threads),
+      simulator_(std::make_shared<const Simulator>(problem)),
+      team_(simulator_, grains_, settings.threads),
       random_(context.seed),
       total_moves_(settings.moves),
       length_per_unit_(latency_ ? kLatencyLength : kThroughputLength),
@@ -208,7 +210,10 @@ void Search::anneal_round() {
   if (left < 2 * moves * chains) moves = (left + chains - 1) / chains;
   ++rounds_;
   const bool sweeping = latency_ && brief(moves);
-  if (sweeping) moves = static_cast<std::int64_t>((1 - kSweepsShare) * static_cast<double>(moves));
+  if (sweeping) {
+    const double share = kSweepsShare * (1 - settled_share(pool_.front()));
+    moves = static_cast<std::int64_t>(share * static_cast<double>(moves));
+  }
   const bool ample = left >= full_length_ * chains;
   std::vector<Task> tasks;
   std::vector<Arm*> arms;
@@ -222,6 +227,15 @@ void Search::anneal_round() {
   }
   run_tasks(tasks, arms);
   if (sweeping) sweep(chains);
+}
+
+double Search::settled_share(const Solution& solution) const {
+  const Units& units = grains_.front();
+  const StepTrace trace = simulator_->trace(solution.placement);
+  const std::vector<Gap> gaps = gaps_of(simulator_->problem(), solution.placement, trace);
+  const std::vector<bool> settled = settled_units(units, trace, gaps, kSettled);
+  return static_cast<double>(std::count(settled.begin(), settled.end(), true)) /
+         static_cast<double>(units.count());
 }
 
 /// Until the budget ends. All chains of a sweep start from the best so far. The later ones are the

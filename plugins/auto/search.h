@@ -15,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Search {
   void quench_starts();
   void anneal_round();
   void sweep(std::int64_t chains);
+  /// Of the units, those that a sweep from there would hold.
+  [[nodiscard]] double settled_share(const Solution& solution) const;
   void run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
   void admit(Solution solution);
   [[nodiscard]] Arm& draw_arm();
@@ -74,6 +77,7 @@ class Search {
   std::vector<Units> grains_;           // fine first
   bool latency_;                        // the objective
   std::vector<double> temperature_us_;  // by grain, of a chain of full length
+  std::shared_ptr<const Simulator> simulator_;
   Team team_;
   Random random_;
   std::int64_t total_moves_;  // 0: time decides
