@@ -18,18 +18,29 @@ LearnedPolicy& require_learned(const PolicyObject& object) {
       cat("policy '", object.name, "' has nothing to learn; use one that does (placeto, seq2seq)"));
 }
 
+/// visit(index, entry, name) for the first `count` entries of `array`, a table; errors name them
+/// `what`[1] and so on.
+template <typename Visit>
+void for_each_entry(const Call& call, const Value& array, const char* what, std::size_t count,
+                    Visit visit) {
+  reserve_stack(call.L, 8);
+  for (std::size_t i = 0; i < count; ++i) {
+    const StackGuard guard(call.L);
+    lua_rawgeti(call.L, array.index(), static_cast<int>(i) + 1);
+    const std::string name = cat(what, "[", i + 1, "]");
+    visit(i, Value(call.L, lua_gettop(call.L), name.c_str(), /*argument=*/0), name);
+  }
+}
+
 /// One problem, or an array of them.
 std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const Value& value) {
   if (!value.is_table()) return {value.object<ProblemObject>()};
   std::vector<std::shared_ptr<ProblemObject>> problems;
   const std::size_t count = lua_objlen(call.L, value.index());
-  for (std::size_t i = 0; i < count; ++i) {
-    const StackGuard guard(call.L);
-    lua_rawgeti(call.L, value.index(), static_cast<int>(i) + 1);
-    const std::string entry = cat("problems[", i + 1, "]");
-    problems.push_back(
-        Value(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0).object<ProblemObject>());
-  }
+  for_each_entry(call, value, "problems", count,
+                 [&](std::size_t, const Value& entry, const std::string&) {
+                   problems.push_back(entry.object<ProblemObject>());
+                 });
   if (problems.empty()) value.refuse("at least one problem expected");
   return problems;
 }
@@ -56,19 +67,15 @@ std::vector<std::vector<GroupPlacement>> initial_of(
     return initial;
   }
   value.require_table();
-  reserve_stack(call.L, 8);
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    const StackGuard guard(call.L);
-    lua_rawgeti(call.L, value.index(), static_cast<int>(p) + 1);
-    const std::string name = cat("initial[", p + 1, "]");
-    const Value list(call.L, lua_gettop(call.L), name.c_str(), /*argument=*/0);
-    initial.emplace_back();
-    const Problem& problem = problems[p]->problem();
-    for (const Placement& placement : read_placements(call.L, list, problem, name)) {
-      problem.validate(placement);
-      initial.back().push_back(group_placement(problem, placement));
-    }
-  }
+  for_each_entry(call, value, "initial", problems.size(),
+                 [&](std::size_t p, const Value& list, const std::string& name) {
+                   initial.emplace_back();
+                   const Problem& problem = problems[p]->problem();
+                   for (const Placement& each : read_placements(call.L, list, problem, name)) {
+                     problem.validate(each);
+                     initial.back().push_back(group_placement(problem, each));
+                   }
+                 });
   return initial;
 }
 
@@ -80,17 +87,13 @@ std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
   std::vector<std::shared_ptr<EvaluatorObject>> evaluators;
   if (!value.present()) return evaluators;
   value.require_table();
-  reserve_stack(call.L, 8);
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    const StackGuard guard(call.L);
-    lua_rawgeti(call.L, value.index(), static_cast<int>(p) + 1);
-    const std::string entry = cat("evaluators[", p + 1, "]");
-    const Value each(call.L, lua_gettop(call.L), entry.c_str(), /*argument=*/0);
-    evaluators.push_back(each.object<EvaluatorObject>());
-    if (evaluators.back()->problem != problems[p]) {
-      each.refuse("an evaluator of this problem expected");
-    }
-  }
+  for_each_entry(call, value, "evaluators", problems.size(),
+                 [&](std::size_t p, const Value& each, const std::string&) {
+                   evaluators.push_back(each.object<EvaluatorObject>());
+                   if (evaluators.back()->problem != problems[p]) {
+                     each.refuse("an evaluator of this problem expected");
+                   }
+                 });
   return evaluators;
 }
 

@@ -378,7 +378,7 @@ void StepMoves<Rules>::take_back() {
     relocate({change.op, change.to, change.from});
   }
   changed_.clear();
-  for (const Rewired& rewired : rewired_) placed_.rewire(plan_, initial_, rewired.op);
+  for (const Rewired& rewired : rewired_) placed_.wire(plan_, initial_, rewired.op);
   rewired_.clear();
 }
 

@@ -20,22 +20,20 @@ void Placed::compile(const Plan& plan, std::span<const std::uint32_t> word) {
   } else {
     parcels.resize(consumers.size());
   }
-  for (Index op = 0; op < plan.op_count; ++op) {
-    if (plan.placeto) {
-      rewire_placeto(plan, word, op);
-    } else {
-      rewire_dataflow(plan, word, op);
-    }
+  for (Index op = 0; op < plan.op_count; ++op) wire(plan, word, op);
+}
+
+void Placed::wire(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
+  if (plan.placeto) {
+    wire_placeto(plan, word, op);
+  } else {
+    wire_dataflow(plan, word, op);
   }
 }
 
 bool Placed::rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
   list_sent(plan, op, sent_before_);
-  if (plan.placeto) {
-    rewire_placeto(plan, word, op);
-  } else {
-    rewire_dataflow(plan, word, op);
-  }
+  wire(plan, word, op);
   list_sent(plan, op, sent_after_);
   return sent_before_ != sent_after_;
 }
@@ -61,7 +59,7 @@ std::uint32_t Placed::sent(const Plan& plan, Index op, TensorId tensor,
   return parcel;
 }
 
-void Placed::rewire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
+void Placed::wire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
   const OpRow& from = plan.rows[op];
   const std::uint32_t here = device_in(word, op);
   OpRow& row = rows[op];
@@ -99,7 +97,7 @@ void Placed::rewire_placeto(const Plan& plan, std::span<const std::uint32_t> wor
   }
 }
 
-void Placed::rewire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
+void Placed::wire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op) {
   const OpRow& from = plan.rows[op];
   const std::uint32_t here = device_in(word, op);
   OpRow& row = rows[op];

@@ -31,9 +31,10 @@ struct Placed {
 
   /// `word` has the devices (kDeviceMask), by Index.
   void compile(const Plan& plan, std::span<const std::uint32_t> word);
-  /// After the device of `op`, or of a consumer of it, has changed. Whether `op` now sends
-  /// something else than before: other messages, in another order, to other receivers (dataflow),
-  /// or for another time (placeto).
+  /// After the device of `op`, or of a consumer of it, has changed.
+  void wire(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  /// The same, and whether `op` now sends something else than before: other messages, in another
+  /// order, to other receivers (dataflow), or for another time (placeto).
   bool rewire(const Plan& plan, std::span<const std::uint32_t> word, Index op);
   /// The number under which `op` sends `tensor` to an op of `receiver`, which it does.
   [[nodiscard]] std::uint32_t sent(const Plan& plan, Index op, TensorId tensor,
@@ -46,8 +47,8 @@ struct Placed {
   std::vector<Parcel> parcels;
 
  private:
-  void rewire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op);
-  void rewire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  void wire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op);
+  void wire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op);
   /// What an op sends, in order.
   struct Sent {
     std::uint32_t message;

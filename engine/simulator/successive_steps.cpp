@@ -72,7 +72,8 @@ void SuccessiveSteps::start(std::span<const DeviceId> placement, Scratch& scratc
   for (std::uint32_t stop = spacing_; stop < plan_.op_count; stop += spacing_) {
     stops_.push_back(stop);
   }
-  evaluate(placement, 0, scratch, out, op_start_us);
+  pause_count_ = 0;
+  evaluate(placement, scratch, out, op_start_us);
 }
 
 void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const OpId> moved,
@@ -90,7 +91,7 @@ void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const 
     const std::uint32_t ahead = std::max(1U, plan_.op_count / share);
     if (expected > ahead) stops_.push_back(expected - ahead);
   }
-  evaluate(placement, pause_count_, scratch, out, op_start_us);
+  evaluate(placement, scratch, out, op_start_us);
 }
 
 /// How many ops end, in the last step, before it matters where `ops` are.
@@ -119,17 +120,16 @@ void SuccessiveSteps::thin_out() {
   pause_count_ = kept;
 }
 
-/// Goes on from the last of the first `pauses`, which all are of this placement's step too, and
-/// pauses where stops_ says.
-void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, std::size_t pauses,
-                               Scratch& scratch, Evaluation& out, std::span<double> op_start_us) {
+/// Goes on from the last pause, all of which are of this placement's step too, and pauses where
+/// stops_ says.
+void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scratch,
+                               Evaluation& out, std::span<double> op_start_us) {
   if (!resumes()) {
     simulator_.evaluate(placement, scratch.full, out, op_start_us);
     return;
   }
   simulator::Workspace& workspace = scratch.step;
-  pause_count_ = pauses;
-  const Pause* const from = pauses > 0 ? &pauses_[pauses - 1] : nullptr;
+  const Pause* const from = pause_count_ > 0 ? &pauses_[pause_count_ - 1] : nullptr;
   const std::uint32_t ended = from != nullptr ? from->ended : 0;
   position_.resize(plan_.op_count, kNotEnded);
   for (std::uint32_t& position : position_) position = position < ended ? position : kNotEnded;

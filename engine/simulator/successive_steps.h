@@ -68,8 +68,8 @@ class SuccessiveSteps {
   [[nodiscard]] bool resumes() const;
   [[nodiscard]] std::uint32_t first_change(std::span<const OpId> ops) const;
   void thin_out();
-  void evaluate(std::span<const DeviceId> placement, std::size_t pauses, Scratch& scratch,
-                Evaluation& out, std::span<double> op_start_us);
+  void evaluate(std::span<const DeviceId> placement, Scratch& scratch, Evaluation& out,
+                std::span<double> op_start_us);
   void restore(const Pause& from, simulator::Workspace& workspace) const;
   template <typename Step>
   void save(const Step& step, std::uint32_t ended, const simulator::Workspace& workspace);

@@ -51,9 +51,7 @@ void Annealer::look(const Units& units, Proposer& proposer, bool fill) {
 
 void Annealer::hold_settled(const Units& units, Proposer& proposer, double share) const {
   if (share <= 0) return;
-  const StepTrace trace = simulator_->trace(landscape_.placement());
-  const std::vector<Gap> gaps = gaps_of(simulator_->problem(), landscape_.placement(), trace);
-  proposer.hold(settled_units(units, trace, gaps, share));
+  proposer.hold(settled_units(*simulator_, units, landscape_.placement(), share));
 }
 
 Solution Annealer::run(const Solution& start, const Schedule& schedule, std::uint64_t seed,

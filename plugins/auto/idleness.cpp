@@ -103,4 +103,10 @@ std::vector<bool> settled_units(const Units& units, const StepTrace& trace,
   return settled;
 }
 
+std::vector<bool> settled_units(const Simulator& simulator, const Units& units,
+                                std::span<const DeviceId> placement, double share) {
+  const StepTrace trace = simulator.trace(placement);
+  return settled_units(units, trace, gaps_of(simulator.problem(), placement, trace), share);
+}
+
 }  // namespace berth::policies

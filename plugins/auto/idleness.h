@@ -37,5 +37,8 @@ struct Fill {
 /// earlier: what to do about a gap lies before it.
 [[nodiscard]] std::vector<bool> settled_units(const Units& units, const StepTrace& trace,
                                               std::span<const Gap> gaps, double share);
+/// The same of the step of `placement`, which is simulated for it.
+[[nodiscard]] std::vector<bool> settled_units(const Simulator& simulator, const Units& units,
+                                              std::span<const DeviceId> placement, double share);
 
 }  // namespace berth::policies

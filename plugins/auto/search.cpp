@@ -231,9 +231,7 @@ void Search::anneal_round() {
 
 double Search::settled_share(const Solution& solution) const {
   const Units& units = grains_.front();
-  const StepTrace trace = simulator_->trace(solution.placement);
-  const std::vector<Gap> gaps = gaps_of(simulator_->problem(), solution.placement, trace);
-  const std::vector<bool> settled = settled_units(units, trace, gaps, kSettled);
+  const std::vector<bool> settled = settled_units(*simulator_, units, solution.placement, kSettled);
   return static_cast<double>(std::count(settled.begin(), settled.end(), true)) /
          static_cast<double>(units.count());
 }

@@ -135,11 +135,12 @@ local function chosen(options, update)
   return some
 end
 
-local function evaluators_of(options, indices)
-  if not options.evaluators then return nil end
-  local chosen_evaluators = {}
-  for k, i in ipairs(indices) do chosen_evaluators[k] = options.evaluators[i] end
-  return chosen_evaluators
+-- The entries of `array` at `indices`; nil where there is no array.
+local function picked(array, indices)
+  if not array then return nil end
+  local some = {}
+  for k, i in ipairs(indices) do some[k] = array[i] end
+  return some
 end
 
 local function initial_of(options, update, memories, indices)
@@ -191,7 +192,7 @@ function train.evaluate(options)
   for i, problem in ipairs(options.problems) do
     local rollout = options.policy:rollout(problem,
       { greedy = true, initial = "single", traversal = options.traversal,
-        evaluators = evaluators_of(options, { i }) })
+        evaluators = picked(options.evaluators, { i }) })
     local placement, evaluation = rollout:best(1)
     results[i] = { placement = placement, evaluation = evaluation }
   end
@@ -201,14 +202,13 @@ end
 -- One update's worth of samples, rewards and learning.
 local function update_once(options, state, memories, reward, rates)
   local indices = chosen(options, state.update)
-  local problems = {}
-  for k, i in ipairs(indices) do problems[k] = options.problems[i] end
+  local problems = picked(options.problems, indices)
   -- The seed of an update depends on its number alone, so that a resumed run draws the same.
   local rollout = options.policy:rollout(problems, {
     samples = options.samples, seed = options.seed * 1000003 + state.update,
     epsilon = rates.epsilon(state.update), noise = rates.noise(state.update), traversal = options.traversal,
     initial = initial_of(options, state.update, memories, indices), into = state.rollout,
-    evaluators = evaluators_of(options, indices) })
+    evaluators = picked(options.evaluators, indices) })
   state.rollout = rollout
 
   local record = { update = state.update, runtime_us = 0, reward = 0 }
