@@ -3,6 +3,7 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -13,15 +14,6 @@
 
 namespace berth {
 namespace {
-
-/// The devices that can run `group`, in the cluster's order; a Problem has at least one.
-std::vector<DeviceId> able_devices(const Problem& problem, GroupId group) {
-  std::vector<DeviceId> able;
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    if (problem.can_run(group, device)) able.push_back(device);
-  }
-  return able;
-}
 
 void check_runs(const Problem& problem, GroupId group, DeviceId device) {
   const Cluster& cluster = problem.cluster();
@@ -65,54 +57,28 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
 
 }  // namespace
 
-GroupPlacement zero_placement(const Problem& problem) {
-  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    placement[i] = able_devices(problem, static_cast<GroupId>(i)).front();
-  }
-  return placement;
-}
-
-GroupPlacement random_placement(const Problem& problem, Random& random) {
-  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const auto able = able_devices(problem, static_cast<GroupId>(i));
-    placement[i] = able[random.below(able.size())];
-  }
-  return placement;
-}
-
-GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
-  GroupPlacement result(static_cast<std::size_t>(problem.groups().count()));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const OpId first = problem.groups().members(static_cast<GroupId>(i)).front();
-    result[i] = placement[static_cast<std::size_t>(first)];
-  }
-  return result;
-}
-
 /// What measures the episodes of each problem, with scratch space kept from step to step.
 struct Environment::Measure {
   struct Source {
     Evaluator* evaluator;
     SimulationEvaluator* simulation;    ///< the same, where it is one
-    std::unique_ptr<Simulator> beside;  ///< for the starts, where it is not
+    std::unique_ptr<Simulator> beside;  ///< for the details, where it is not
     Simulator::Workspace workspace;
   };
   std::vector<Source> sources;
-  bool starts;
+  StateDetails details;
   std::vector<Placement> op_placements;               ///< by episode
   std::vector<std::vector<double>> op_start_us;       ///< by episode
   std::vector<std::optional<SuccessiveSteps>> steps;  ///< by episode; where it is simulated
   std::vector<bool> moved;                            ///< by episode: to be measured
 };
 
-Environment::Environment(std::vector<Evaluator*> evaluators, bool starts)
+Environment::Environment(std::vector<Evaluator*> evaluators, const StateDetails& details)
     : measure_(std::make_unique<Measure>()) {
-  measure_->starts = starts;
+  measure_->details = details;
   for (Evaluator* const evaluator : evaluators) {
     Measure::Source source{evaluator, dynamic_cast<SimulationEvaluator*>(evaluator), nullptr, {}};
-    if (starts && source.simulation == nullptr) {
+    if (source.simulation == nullptr && (details.starts || details.alternatives)) {
       source.beside = std::make_unique<Simulator>(
           std::shared_ptr<const Problem>(std::shared_ptr<void>(), &evaluator->problem()));
     }
@@ -212,9 +178,11 @@ void Environment::run(const Decide& decide) {
     while (!episode.done()) {
       const DeviceId device = decide(i);
       check_runs(*episode.problem, episode.current(), device);
-      if (!move(i, device)) continue;
-      simulate(i);
-      ++measured[i];
+      if (move(i, device)) {
+        simulate(i);
+        ++measured[i];
+      }
+      measured[i] += look_ahead(i);
     }
   });
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
@@ -244,7 +212,7 @@ void Environment::simulate(std::size_t index) {
 
 /// The first start of each group's ops, from those of the ops.
 void Environment::note_starts(std::size_t index) {
-  if (!measure_->starts) return;
+  if (!measure_->details.starts) return;
   Episode& episode = episodes_[index];
   const std::vector<double>& op_start_us = measure_->op_start_us[index];
   const Groups& groups = episode.problem->groups();
@@ -255,33 +223,87 @@ void Environment::note_starts(std::size_t index) {
   }
 }
 
-void Environment::measure() {
-  Measure& m = *measure_;
-  std::vector<std::size_t> batch;
-  for (std::size_t s = 0; s < m.sources.size(); ++s) {
-    Measure::Source& source = m.sources[s];
-    batch.clear();
-    for (std::size_t i = 0; i < episodes_.size(); ++i) {
-      if (m.moved[i] && episodes_[i].problem_index == s) batch.push_back(i);
-    }
-    if (batch.empty()) continue;
+/// After a step, or at the start. Returns how many placements it has simulated.
+std::size_t Environment::look_ahead(std::size_t index) {
+  Episode& episode = episodes_[index];
+  episode.alternatives.clear();
+  if (!measure_->details.alternatives || episode.done()) return 0;
+  const Problem& problem = *episode.problem;
+  Measure::Source& source = measure_->sources[episode.problem_index];
+  Placement& placement = measure_->op_placements[index];
+  const auto members = problem.groups().members(episode.current());
+  const DeviceId own = episode.placement[static_cast<std::size_t>(episode.current())];
+  std::size_t simulated = 0;
+  const auto on = [&](DeviceId device, double limit_us) -> Alternative {
+    ++simulated;
+    for (const OpId op : members) placement[static_cast<std::size_t>(op)] = device;
     if (source.simulation != nullptr) {
-      source.simulation->for_each(batch.size(), [&](std::size_t k) { simulate(batch[k]); });
-      source.simulation->count(batch.size());
-      continue;
+      const SuccessiveSteps::Worth worth = measure_->steps[index]->try_move(
+          placement, members, limit_us, source.simulation->scratch());
+      return {worth.objective_us, worth.excess_bytes};
     }
-    std::vector<Placement> placements;
-    for (const std::size_t i : batch) placements.push_back(m.op_placements[i]);
-    std::vector<Evaluation> out(batch.size());
-    source.evaluator->evaluate(placements, out);
-    Evaluation ignored;
-    for (std::size_t k = 0; k < batch.size(); ++k) {
-      episodes_[batch[k]].evaluation = std::move(out[k]);
-      if (!m.starts) continue;
-      m.op_start_us[batch[k]].resize(placements[k].size());
-      source.beside->evaluate(placements[k], source.workspace, ignored, m.op_start_us[batch[k]]);
-      note_starts(batch[k]);
+    Evaluation evaluation;
+    source.beside->evaluate(placement, source.workspace, evaluation);
+    return {evaluation.objective_us < limit_us ? evaluation.objective_us : kCannotRun,
+            evaluation.excess_bytes};
+  };
+  const Evaluation& state = episode.evaluation;
+  const Alternative now = source.simulation != nullptr
+                              ? Alternative{state.objective_us, state.excess_bytes}
+                              : on(own, kCannotRun);
+  const double limit_us = now.excess_bytes > 0 ? kCannotRun : kHopeless * now.objective_us;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (device == own) {
+      episode.alternatives.push_back(now);
+    } else if (problem.can_run(episode.current(), device)) {
+      episode.alternatives.push_back(on(device, limit_us));
+    } else {
+      episode.alternatives.push_back({kCannotRun, 0});
     }
+  }
+  for (const OpId op : members) placement[static_cast<std::size_t>(op)] = own;
+  return simulated;
+}
+
+void Environment::measure() {
+  for (std::size_t s = 0; s < measure_->sources.size(); ++s) {
+    Measure::Source& source = measure_->sources[s];
+    std::vector<std::size_t> moved, all;
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+      if (episodes_[i].problem_index != s) continue;
+      all.push_back(i);
+      if (measure_->moved[i]) moved.push_back(i);
+    }
+    if (source.simulation != nullptr) {
+      std::vector<std::size_t> looked(all.size());
+      source.simulation->for_each(all.size(), [&](std::size_t k) {
+        if (measure_->moved[all[k]]) simulate(all[k]);
+        looked[k] = look_ahead(all[k]);
+      });
+      source.simulation->count(std::accumulate(looked.begin(), looked.end(), moved.size()));
+    } else {
+      measure_otherwise(s, moved);
+      for (const std::size_t i : all) look_ahead(i);
+    }
+  }
+}
+
+/// By an evaluator that does not simulate: those that moved, as one batch.
+void Environment::measure_otherwise(std::size_t index, std::span<const std::size_t> moved) {
+  Measure::Source& source = measure_->sources[index];
+  if (moved.empty()) return;
+  std::vector<Placement> placements;
+  for (const std::size_t i : moved) placements.push_back(measure_->op_placements[i]);
+  std::vector<Evaluation> out(moved.size());
+  source.evaluator->evaluate(placements, out);
+  Evaluation ignored;
+  for (std::size_t k = 0; k < moved.size(); ++k) {
+    episodes_[moved[k]].evaluation = std::move(out[k]);
+    if (!measure_->details.starts) continue;
+    std::vector<double>& op_start_us = measure_->op_start_us[moved[k]];
+    op_start_us.resize(placements[k].size());
+    source.beside->evaluate(placements[k], source.workspace, ignored, op_start_us);
+    note_starts(moved[k]);
   }
 }
 

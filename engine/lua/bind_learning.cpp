@@ -45,7 +45,8 @@ std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const 
   return problems;
 }
 
-/// "random" (or nothing), "zero", "single", or for every problem an array of placements.
+/// "random" (or nothing), "zero", "single", "contiguous", or for every problem an array of
+/// placements.
 std::vector<std::vector<GroupPlacement>> initial_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems) {
@@ -54,12 +55,13 @@ std::vector<std::vector<GroupPlacement>> initial_of(
   if (value.is_text()) {
     const std::string name = value.text();
     if (name == "random") return initial;
-    if (name != "zero" && name != "single") {
-      value.refuse("'random', 'zero', 'single' or placements by problem expected");
+    if (name != "zero" && name != "single" && name != "contiguous") {
+      value.refuse("'random', 'zero', 'single', 'contiguous' or placements by problem expected");
     }
     for (const auto& problem : problems) {
-      initial.push_back({zero_placement(problem->problem())});
-      if (name == "zero") continue;
+      initial.push_back({name == "contiguous" ? contiguous_placement(problem->problem())
+                                              : zero_placement(problem->problem())});
+      if (name != "single") continue;
       const SingleDevice single = best_single_device(problem->evaluator());
       if (single.device == kNoDevice) continue;  // nothing holds everything: device 0
       initial.back().front() = group_placement(problem->problem(), single.placement);

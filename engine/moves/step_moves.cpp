@@ -20,6 +20,7 @@
 #include "berth/simulator.h"
 #include "moves/method.h"
 #include "moves/placed_tails.h"
+#include "simulator/footprints.h"
 #include "simulator/placed.h"
 #include "simulator/run.h"
 
@@ -146,12 +147,11 @@ class StepMoves final : public Method {
 
   const Simulator& simulator_;
   const Plan& plan_;
-  const std::uint32_t spacing_;                ///< ops between pauses
-  std::vector<double> busy_us_;                ///< kind-major, by Index: pauses included
-  std::vector<const double*> busy_rows_;       ///< by device
-  std::vector<Index> end_of_readers_;          ///< by Index: one past the op's last consumer
-  std::vector<std::int64_t> footprint_bytes_;  ///< by Index: all it may have in memory
-  std::int64_t common_bytes_ = 0;              ///< what any device may have besides
+  const std::uint32_t spacing_;           ///< ops between pauses
+  std::vector<double> busy_us_;           ///< kind-major, by Index: pauses included
+  std::vector<const double*> busy_rows_;  ///< by device
+  std::vector<Index> end_of_readers_;     ///< by Index: one past the op's last consumer
+  simulator::Footprints footprints_;
 
   // The placement kept, with the candidate's moves while there is one.
   std::vector<DeviceId> candidate_;          ///< by op
@@ -187,7 +187,7 @@ StepMoves<Rules>::StepMoves(const Simulator& simulator, const Plan& plan)
       spacing_(std::max<std::uint32_t>(16, plan.op_count / 256)),
       busy_us_(plan.duration_us),
       end_of_readers_(plan.op_count, 0),
-      footprint_bytes_(plan.op_count, 0),
+      footprints_(plan),
       initial_(plan.op_count),
       rewired_in_(plan.op_count, 0),
       tail_us_(plan.op_count) {
@@ -197,20 +197,10 @@ StepMoves<Rules>::StepMoves(const Simulator& simulator, const Plan& plan)
   for (DeviceId d = 0; d < plan.cluster().device_count(); ++d) {
     busy_rows_.push_back(busy_us_.data() + (plan.durations_on(d) - plan.duration_us.data()));
   }
-  for (const Graph::SharedParameter& shared : plan.graph().shared_parameters()) {
-    if (!plan.placeto) common_bytes_ += shared.bytes;
-  }
-  std::int64_t largest_workspace = 0;
-  for (Index op = 0; op < plan.op_count; ++op) {
-    footprint_bytes_[op] += plan.output_bytes[op] + (plan.placeto ? 0 : plan.param_bytes[op]);
-    largest_workspace = std::max(largest_workspace, plan.workspace_bytes[op]);
-  }
-  if (!plan.placeto) common_bytes_ += largest_workspace;
   for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
     Index& end = end_of_readers_[plan.message_producer[m]];
     for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
       end = std::max(end, plan.consumers[e] + 1);
-      if (!plan.placeto) footprint_bytes_[plan.consumers[e]] += plan.message_bytes[m];
     }
   }
 }
@@ -222,7 +212,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
   changed_.clear();
   rewired_.clear();
   room_.assign(plan_.device_count, 0);
-  at_most_bytes_.assign(plan_.device_count, common_bytes_);
+  at_most_bytes_.assign(plan_.device_count, footprints_.common_bytes);
   position_.assign(plan_.op_count, kNotEnded);
   arrived_before_.assign(std::max(plan_.messages.size(), plan_.consumers.size()), kNotEnded);
   if (recorded_.empty()) recorded_.emplace_back();
@@ -233,7 +223,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
     const auto d = static_cast<std::uint32_t>(placement[static_cast<std::size_t>(plan_.ids[op])]);
     initial_[op] = plan_.waiting[op] | d;
     room_[d] += plan_.sends[op];
-    at_most_bytes_[d] += footprint_bytes_[op];
+    at_most_bytes_[d] += footprints_.op_bytes[op];
     start.left_us[d] += busy_us(op, d);
   }
   placed_.compile(plan_, initial_);
@@ -336,8 +326,8 @@ void StepMoves<Rules>::relocate(const Changed& change) {
   initial_[change.op] += change.to - change.from;
   room_[change.from] -= plan_.sends[change.op];
   room_[change.to] += plan_.sends[change.op];
-  at_most_bytes_[change.from] -= footprint_bytes_[change.op];
-  at_most_bytes_[change.to] += footprint_bytes_[change.op];
+  at_most_bytes_[change.from] -= footprints_.op_bytes[change.op];
+  at_most_bytes_[change.to] += footprints_.op_bytes[change.op];
   candidate_[static_cast<std::size_t>(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
 }
 

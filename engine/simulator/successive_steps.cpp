@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "simulator/conclude.h"
 #include "simulator/dataflow.h"
+#include "simulator/footprints.h"
 #include "simulator/memory.h"
 #include "simulator/run.h"
 
@@ -55,11 +57,44 @@ struct Follow : Memory {
   std::uint32_t stop = 0;
 };
 
+/// Stops a step that reaches a limit.
+template <typename Observer>
+struct Limited : Observer {
+  static constexpr bool kPauses = true;
+
+  template <typename... Arguments>
+  explicit Limited(double the_limit_us, Arguments&&... arguments)
+      : Observer(std::forward<Arguments>(arguments)...), limit_us(the_limit_us) {}
+
+  [[nodiscard]] bool pauses() const { return beyond; }
+  void op_started(Index op, std::uint32_t d, double start_us, double end_us) {
+    beyond = beyond || end_us >= limit_us;
+    Observer::op_started(op, d, start_us, end_us);
+  }
+
+  double limit_us;
+  bool beyond = false;
+};
+
+const auto no_log = [](std::uint32_t, double, std::int64_t) {};
+using StepMemory = simulator::DataflowMemory<decltype(no_log)>;
+
+bool always_fits(const Plan& plan) {
+  const simulator::Footprints footprints(plan);
+  const std::int64_t bytes = std::accumulate(footprints.op_bytes.begin(), footprints.op_bytes.end(),
+                                             footprints.common_bytes);
+  for (DeviceId device = 0; device < plan.cluster().device_count(); ++device) {
+    if (plan.problem->memory_bytes(device) < bytes) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 SuccessiveSteps::SuccessiveSteps(const Simulator& simulator)
     : simulator_(simulator),
       plan_(*simulator.plan_),
+      fits_(always_fits(plan_)),
       spacing_(std::max(kLeastSpacing, plan_.op_count / kFirstPauses)) {}
 
 bool SuccessiveSteps::resumes() const {
@@ -79,11 +114,7 @@ void SuccessiveSteps::start(std::span<const DeviceId> placement, Scratch& scratc
 void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const OpId> moved,
                            std::span<const OpId> next, Scratch& scratch, Evaluation& out,
                            std::span<double> op_start_us) {
-  const std::uint32_t earliest = first_change(moved);
-  const auto after = std::upper_bound(
-      pauses_.begin(), pauses_.begin() + static_cast<std::ptrdiff_t>(pause_count_), earliest,
-      [](std::uint32_t position, const Pause& pause) { return position < pause.ended; });
-  pause_count_ = static_cast<std::size_t>(after - pauses_.begin());
+  pause_count_ = pauses_before(first_change(moved));
   thin_out();
   stops_.clear();
   const std::uint32_t expected = next.empty() ? 0 : first_change(next);
@@ -106,6 +137,57 @@ std::uint32_t SuccessiveSteps::first_change(std::span<const OpId> ops) const {
     }
   }
   return earliest;
+}
+
+/// How many pauses are no later than after so many ops.
+std::size_t SuccessiveSteps::pauses_before(std::uint32_t position) const {
+  const auto after = std::upper_bound(
+      pauses_.begin(), pauses_.begin() + static_cast<std::ptrdiff_t>(pause_count_), position,
+      [](std::uint32_t ended, const Pause& pause) { return ended < pause.ended; });
+  return static_cast<std::size_t>(after - pauses_.begin());
+}
+
+SuccessiveSteps::Worth SuccessiveSteps::try_move(std::span<const DeviceId> placement,
+                                                 std::span<const OpId> moved, double limit_us,
+                                                 Scratch& scratch) const {
+  Evaluation& tried = scratch.tried;
+  if (!resumes()) {
+    simulator_.evaluate(placement, scratch.full, tried);
+    return {tried.objective_us < limit_us ? tried.objective_us : kCannotRun, tried.excess_bytes};
+  }
+  const std::size_t pauses = pauses_before(first_change(moved));
+  const Pause* const from = pauses > 0 ? &pauses_[pauses - 1] : nullptr;
+  simulator::Workspace& workspace = scratch.step;
+  workspace.prepare(plan_, placement);
+  if (fits_) {
+    Limited<simulator::NoObserver> limited(limit_us);
+    return {finish(from, limited, workspace), 0};
+  }
+  Limited<StepMemory> limited(limit_us, plan_, placement, workspace.state, workspace.memory,
+                              no_log);
+  if (from != nullptr) restore_memory(*from, workspace.memory);
+  const double runtime_us = finish(from, limited, workspace);
+  if (runtime_us == kCannotRun) return {kCannotRun, 0};
+  simulator::conclude(plan_, placement, workspace.memory, runtime_us, tried);
+  return {runtime_us, tried.excess_bytes};
+}
+
+/// The runtime, from a pause (null: the start) on; kCannotRun where it is no less than the limit.
+template <typename Observer>
+double SuccessiveSteps::finish(const Pause* from, Observer& limited,
+                               simulator::Workspace& workspace) const {
+  return simulator::with_events(plan_, workspace, [&](auto& events) {
+    simulator::DataflowStep<Plan, std::remove_reference_t<decltype(events)>, Observer> step(
+        plan_, plan_, workspace, events, limited);
+    if (from == nullptr) {
+      step.begin();
+    } else {
+      restore_inputs(*from, workspace.state);
+      step.resume(from->snapshot, from->sent);
+    }
+    const bool over = step.go_on() && step.runtime_us() < limited.limit_us;
+    return over ? step.runtime_us() : kCannotRun;
+  });
 }
 
 /// Of pauses that lie close together the first is enough, but for the last of all.
@@ -135,18 +217,17 @@ void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scr
   for (std::uint32_t& position : position_) position = position < ended ? position : kNotEnded;
   workspace.prepare(plan_, placement);
 
-  const auto log = [](std::uint32_t, double, std::int64_t) {};
-  using Memory = simulator::DataflowMemory<decltype(log)>;
-  Follow<Memory> follow(plan_, op_start_us, position_, ended, placement, workspace.state,
-                        workspace.memory, log);
+  Follow<StepMemory> follow(plan_, op_start_us, position_, ended, placement, workspace.state,
+                            workspace.memory, no_log);
   resident_bytes_ = workspace.memory.usage_bytes;
   const double runtime_us = simulator::with_events(plan_, workspace, [&](auto& events) {
-    simulator::DataflowStep<Plan, std::remove_reference_t<decltype(events)>, Follow<Memory>> step(
-        plan_, plan_, workspace, events, follow);
+    simulator::DataflowStep<Plan, std::remove_reference_t<decltype(events)>, Follow<StepMemory>>
+        step(plan_, plan_, workspace, events, follow);
     if (from == nullptr) {
       step.begin();
     } else {
-      restore(*from, workspace);
+      restore_inputs(*from, workspace.state);
+      restore_memory(*from, workspace.memory);
       step.resume(from->snapshot, from->sent);
     }
     auto stop = stops_.begin();
@@ -164,15 +245,15 @@ void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scr
   simulator::conclude(plan_, placement, workspace.memory, runtime_us, out);
 }
 
-/// The inputs missing, and the memory.
-void SuccessiveSteps::restore(const Pause& from, simulator::Workspace& workspace) const {
-  std::vector<std::uint32_t>& state = workspace.state;
+void SuccessiveSteps::restore_inputs(const Pause& from, std::vector<std::uint32_t>& state) const {
   for (Index op = 0; op < from.first; ++op) state[op] &= simulator::kDeviceMask;
   for (std::size_t i = 0; i < from.missing.size(); ++i) {
     std::uint32_t& word = state[from.first + i];
     word = (word & simulator::kDeviceMask) | from.missing[i];
   }
-  simulator::MemoryScratch& memory = workspace.memory;
+}
+
+void SuccessiveSteps::restore_memory(const Pause& from, simulator::MemoryScratch& memory) const {
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     memory.usage_bytes[d] += from.usage_bytes[d];
     const std::int64_t resident_bytes = memory.peaks[d].bytes;

@@ -26,6 +26,7 @@ class SuccessiveSteps {
   struct Scratch {
     simulator::Workspace step;
     Simulator::Workspace full;
+    Evaluation tried;
   };
 
   /// Keeps a reference to `simulator`.
@@ -39,6 +40,15 @@ class SuccessiveSteps {
   void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
             std::span<const OpId> next, Scratch& scratch, Evaluation& out,
             std::span<double> op_start_us);
+  struct Worth {
+    double objective_us;
+    std::int64_t excess_bytes;
+  };
+  /// What a move would give that is not made: `placement` differs from the last one in the devices
+  /// of `moved` alone. It is fast where they are the `next` of the last move. An objective of
+  /// `limit_us` or more is given as kCannotRun.
+  [[nodiscard]] Worth try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                               double limit_us, Scratch& scratch) const;
 
  private:
   /// A pause of the last step. Nothing in it depends on where the ops are that know nothing yet.
@@ -67,15 +77,21 @@ class SuccessiveSteps {
 
   [[nodiscard]] bool resumes() const;
   [[nodiscard]] std::uint32_t first_change(std::span<const OpId> ops) const;
+  [[nodiscard]] std::size_t pauses_before(std::uint32_t position) const;
   void thin_out();
   void evaluate(std::span<const DeviceId> placement, Scratch& scratch, Evaluation& out,
                 std::span<double> op_start_us);
-  void restore(const Pause& from, simulator::Workspace& workspace) const;
+  void restore_inputs(const Pause& from, std::vector<std::uint32_t>& state) const;
+  void restore_memory(const Pause& from, simulator::MemoryScratch& memory) const;
   template <typename Step>
   void save(const Step& step, std::uint32_t ended, const simulator::Workspace& workspace);
+  template <typename Observer>
+  [[nodiscard]] double finish(const Pause* from, Observer& limited,
+                              simulator::Workspace& workspace) const;
 
   const Simulator& simulator_;
   const simulator::Plan& plan_;
+  const bool fits_;                           ///< any placement does
   const std::uint32_t spacing_;               ///< ops between pauses
   std::vector<std::uint32_t> position_;       ///< by Index: how many ops ended before
   std::vector<std::int64_t> resident_bytes_;  ///< by device: parameters

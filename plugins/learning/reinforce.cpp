@@ -108,33 +108,8 @@ class Advantages {
   std::vector<double> values_;
 };
 
-/// Those that compute everything they can at no more than twice the least cost.
-std::vector<DeviceId> fastest_devices(const Problem& problem) {
-  const DeviceId devices = problem.cluster().device_count();
-  double least_us = 0;
-  std::vector<double> cost_us(static_cast<std::size_t>(devices), 0.0);
-  for (GroupId group = 0; group < problem.groups().count(); ++group) {
-    double least = kCannotRun;
-    for (DeviceId device = 0; device < devices; ++device) {
-      least = std::min(least, problem.group_cost_us(group, device));
-    }
-    least_us += least;
-    for (DeviceId device = 0; device < devices; ++device) {
-      const double cost = problem.group_cost_us(group, device);
-      cost_us[static_cast<std::size_t>(device)] += cost < kCannotRun ? cost : least;
-    }
-  }
-  std::vector<DeviceId> fast;
-  for (DeviceId device = 0; device < devices; ++device) {
-    if (cost_us[static_cast<std::size_t>(device)] <= 2 * least_us) fast.push_back(device);
-  }
-  if (fast.empty()) fast.push_back(0);
-  return fast;
-}
-
 /// Where episodes start when nothing better is known: all on the best single device, where one
-/// holds everything; and cut into one run of the topological order per device that can run all its
-/// part.
+/// holds everything; and one run of the topological order per device.
 std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
   const Problem& problem = evaluator.problem();
   std::vector<GroupPlacement> starts;
@@ -143,15 +118,9 @@ std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
     best.take(single.placement, single.evaluation);
     starts.push_back(group_placement(problem, single.placement));
   }
-  GroupPlacement runs = zero_placement(problem);
-  const std::vector<DeviceId> fast = fastest_devices(problem);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const DeviceId device = fast[i * fast.size() / runs.size()];
-    if (problem.can_run(static_cast<GroupId>(i), device)) runs[i] = device;
-  }
-  const Placement placement = problem.groups().expand(runs);
+  starts.push_back(contiguous_placement(problem));
+  const Placement placement = problem.groups().expand(starts.back());
   best.take(placement, evaluator.evaluate(placement));
-  starts.push_back(std::move(runs));
   return starts;
 }
 

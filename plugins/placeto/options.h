@@ -12,7 +12,7 @@ inline constexpr const char* kName = "placeto";
 inline constexpr const char* kVersion = "1.0";
 
 // The options that the weights depend on come first.
-inline constexpr std::size_t kShapeOptions = 10;
+inline constexpr std::size_t kShapeOptions = 11;
 inline constexpr OptionSpec kOptions[] = {
     {"devices", OptionType::text, "features",
      "how devices are told apart: features (one policy for any cluster), one_hot (as published, "
@@ -35,13 +35,15 @@ inline constexpr OptionSpec kOptions[] = {
     {"peers", OptionType::integer, "0",
      "of the groups parallel to the one that is placed, how many are pooled, the nearest in "
      "topological order; 0 = all"},
+    {"lookahead", OptionType::boolean, "true",
+     "form by features: simulate the step with the group on each device before deciding"},
     {"weights", OptionType::text, "",
      "file of a trained policy; empty = the one that comes with Berth where the options above are "
      "its own, else none; none = fresh weights"},
     {"init_seed", OptionType::integer, "1", "seed of fresh weights, >= 0"},
     {"groups", OptionType::integer, "128",
      "coarsen to this many groups where the problem has more, >= 1"},
-    {"passes", OptionType::integer, "4", "greedy passes over the graph at most, >= 1"},
+    {"passes", OptionType::integer, "16", "greedy passes over the graph at most, >= 1"},
     {"episodes", OptionType::integer, "0", "updates on this very graph before the answer, >= 0"},
     {"samples", OptionType::integer, "16", "episodes per update, >= 1"},
     {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth"},

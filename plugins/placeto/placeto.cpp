@@ -84,6 +84,7 @@ FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {
   shape.one_hot = one_of<bool>(options_, "devices", {{"features", false}, {"one_hot", true}});
   shape.start = options_.boolean("start_time");
   shape.parameters = options_.boolean("memory");
+  shape.lookahead = !shape.one_hot && options_.boolean("lookahead");
   shape.devices = shape.one_hot ? devices : 0;
   return shape;
 }

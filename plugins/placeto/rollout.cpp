@@ -82,7 +82,8 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.log_policy.resize(episode.devices);
     network(episode.devices);  // made now, and refused where it does not fit
   }
-  Environment environment({evaluators.begin(), evaluators.end()}, options_.boolean("start_time"));
+  Environment environment({evaluators.begin(), evaluators.end()},
+                          {options_.boolean("start_time"), feature_shape(1).lookahead});
   environment.begin(starts);
   out.episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {

@@ -13,10 +13,16 @@ enum Group : std::size_t { kCost, kOutput, kDone, kCurrent, kShared };
 /// After the shared ones and the optional start, in the form by device.
 constexpr std::size_t kGroupByDevice = 7;
 constexpr std::size_t kCandidate = 16;
+/// And of those that looking ahead adds.
+enum Ahead : std::size_t { kWorse, kSlightlyWorse, kExcess, kAhead };
+constexpr double kWorst = 4;
 /// Among a device's features: by how much later the group would end there than where it ends first.
 constexpr std::size_t kEndsLater = 12;
 /// A device on which it ends later by 1/32 of the mean load is e times less likely at first.
 constexpr float kEndsLaterPrior = -8;
+/// Looking ahead: where the step is longer by a hundredth of the mean group's share of it, it is
+/// half as likely, by a tenth one in 30, by all of it one in 20,000.
+constexpr float kAheadPrior[kAhead] = {-4, -2, -4};
 
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -52,12 +58,16 @@ std::size_t FeatureShape::width() const {
 }
 
 std::size_t FeatureShape::candidate_width() const {
-  return one_hot ? 0 : kCandidate;
+  return one_hot ? 0 : kCandidate + (lookahead ? std::size_t{kAhead} : 0);
 }
 
 std::vector<float> FeatureShape::prior() const {
   std::vector<float> prior(candidate_width(), 0.0F);
-  if (!one_hot) prior[kEndsLater] = kEndsLaterPrior;
+  if (lookahead) {
+    std::copy(std::begin(kAheadPrior), std::end(kAheadPrior), prior.begin() + kCandidate);
+  } else if (!one_hot) {
+    prior[kEndsLater] = kEndsLaterPrior;
+  }
   return prior;
 }
 
@@ -183,6 +193,33 @@ void FeatureEncoder::encode_by_device(const Environment::Episode& episode, float
   const Loads loads(problem_, episode);
   encode_group_traffic(episode, loads, groups);
   encode_candidates(episode, loads, candidates);
+  if (shape_.lookahead) encode_alternatives(episode, candidates);
+}
+
+/// By how much longer the step is with the current group on a device than on the best one: in
+/// shares of the mean group, and so that small differences count.
+void FeatureEncoder::encode_alternatives(const Environment::Episode& episode,
+                                         float* candidates) const {
+  double least_us = kCannotRun;
+  for (const Environment::Alternative& to : episode.alternatives) {
+    least_us = std::min(least_us, to.objective_us);
+  }
+  const auto count = static_cast<double>(problem_.groups().count());
+  for (std::size_t device = 0; device < episode.alternatives.size(); ++device) {
+    const auto id = static_cast<DeviceId>(device);
+    if (!problem_.can_run(episode.current(), id)) continue;
+    const Environment::Alternative& to = episode.alternatives[device];
+    float* const row = candidates + device * shape_.candidate_width() + kCandidate;
+    const double worse =
+        to.objective_us < kCannotRun ? ratio(to.objective_us - least_us, least_us) * count : kWorst;
+    row[kWorse] = static_cast<float>(std::min(worse, kWorst));
+    row[kSlightlyWorse] = static_cast<float>(std::min(std::log2(1 + 64 * worse) / 2, kWorst));
+    if (to.excess_bytes > 0) {
+      const double excess = ratio(static_cast<double>(to.excess_bytes),
+                                  static_cast<double>(problem_.memory_bytes(id)));
+      row[kExcess] = static_cast<float>(std::min(0.5 + 4 * excess, kWorst));
+    }
+  }
 }
 
 void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
@@ -244,8 +281,8 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     out_bytes += static_cast<double>(edge.bytes);
   }
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    float* const row = candidates + static_cast<std::size_t>(device) * kCandidate;
-    std::fill_n(row, kCandidate, 0.0F);
+    float* const row = candidates + static_cast<std::size_t>(device) * shape_.candidate_width();
+    std::fill_n(row, shape_.candidate_width(), 0.0F);
     const double cost = problem_.group_cost_us(current, device);
     if (cost == kCannotRun) continue;
     double near_in = 0, near_out = 0, in_us = 0, out_us = 0, ready_us = 0, needed_us = step_us;

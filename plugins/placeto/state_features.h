@@ -22,15 +22,17 @@ struct FeatureShape {
   bool one_hot = false;
   bool start = true;        ///< the simulated start, which W18 does not list (F-7)
   bool parameters = false;  ///< one-hot form: the published `mem` attribute
+  bool lookahead = false;   ///< form by device: what the step would be with the group there
   std::size_t devices = 0;  ///< one-hot form
 
   /// Per group.
   [[nodiscard]] std::size_t width() const;
   /// Per device the current group could go to; 0 in the one-hot form.
   [[nodiscard]] std::size_t candidate_width() const;
-  /// By feature of a device: a fresh policy prefers devices on which the group ends early, were the
-  /// visited groups all there is. That is list scheduling in the order of visits; learning starts
-  /// there instead of at random.
+  /// By feature of a device: a fresh policy prefers devices with which the step is short, where it
+  /// looks ahead; that is local search. Elsewhere those on which the group ends early, were the
+  /// visited groups all there is: list scheduling in the order of visits. Learning starts there
+  /// instead of at random.
   [[nodiscard]] std::vector<float> prior() const;
 };
 
@@ -54,6 +56,8 @@ class FeatureEncoder {
                             float* groups) const;
   void encode_candidates(const Environment::Episode& episode, const Loads& loads,
                          float* candidates) const;
+
+  void encode_alternatives(const Environment::Episode& episode, float* candidates) const;
 
   const Problem& problem_;
   FeatureShape shape_;

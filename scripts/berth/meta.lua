@@ -761,8 +761,8 @@ function policy:learns() end
 ---the chance of a uniform draw; `noise` is added to the logits of policies that place a sequence, in
 ---multiples of their root mean square. Policies that place one group per step: `traversal` is
 ---"topological", "reverse", "breadth_first", "depth_first" or "random", and episodes start from
----`initial`: "random", "zero", "single" (all on the best device) or for every problem an array of
----placements taken in turn. `evaluators` measure in the place of the problems' own simulations, one
+---`initial`: "random", "zero", "single" (all on the best device), "contiguous" (one run of groups per
+---fast device) or for every problem an array of placements taken in turn. `evaluators` measure in the place of the problems' own simulations, one
 ---for each problem. `into` is a rollout to use again.
 ---@param problems berth.Problem | berth.Problem[]
 ---@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, noise?: number, traversal?: string, initial?: string | berth.Placement[][], evaluators?: berth.Evaluator[], into?: berth.Rollout }

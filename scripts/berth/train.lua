@@ -40,8 +40,9 @@ local DEFAULTS = {
   samples = 16,           -- episodes per problem and update (A2.7: 8 workers)
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
-  initial = "single",     -- "single" (the best device for all), "zero", "random", or "best": the best
-                          -- placement seen so far; or a function(update) that returns one of them.
+  initial = "single",     -- "single" (the best device for all), "zero", "contiguous" (one run of groups
+                          -- per fast device), "random", or "best": the best placement seen so far;
+                          -- or a function(update) that returns one of them.
                           -- Episodes of one start differ by their decisions alone, so that the
                           -- baseline takes away all else
   seed = 1,
@@ -324,15 +325,15 @@ function train.episodes(given)
     stopped = stopped }
 end
 
--- An `initial` for the training on one graph alone: in the first half random placements, which lead out
--- of what is a local optimum around one device, and the best single device in turn; then the best
--- placement so far.
+-- An `initial` for the training on one graph alone: in the first half the best single device, runs of
+-- groups and random placements in turn, for a search from one of them alone ends in an optimum near it;
+-- then the best placement so far.
 --   ARGS    count  updates
 --   RETURN  function(update)
 function train.explore_then_improve(count)
+  local plain = { "single", "contiguous", "random" }
   return function(update)
-    if update > count / 2 then return "best" end
-    return update % 2 == 0 and "single" or "random"
+    return update > count / 2 and "best" or plain[(update - 1) % #plain + 1]
   end
 end
 

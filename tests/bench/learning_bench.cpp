@@ -3,6 +3,7 @@
 //   learning/simulate/<ops>  the episodes' placements alone, measured as an episode measures them
 //   learning/learn/<ops>     rollout and update from C++: what simulation does not take is the
 //                            network's
+//   learning/ahead/<ops>     the same, looking ahead at every decision
 //   learning/train/<ops>     scripts/berth/train.lua on a like graph; lua_percent is what of its
 //   time
 //                            is spent outside the policy: in Lua, and in what it asks of the engine
@@ -72,9 +73,10 @@ void simulate(benchmark::State& state, OpId ops) {
   count_episodes(state);
 }
 
-void learn(benchmark::State& state, OpId ops) {
+void learn(benchmark::State& state, OpId ops, const char* lookahead) {
   Engine engine({BERTH_PLUGIN_DIR});
-  const auto made = engine.make_policy("placeto", {{"weights", std::string("none")}});
+  const auto made = engine.make_policy(
+      "placeto", {{"weights", std::string("none")}, {"lookahead", std::string(lookahead)}});
   auto& policy = dynamic_cast<LearnedPolicy&>(*made);
   const auto problem = problem_of(ops);
   const auto evaluator = make_simulation_evaluator(problem);
@@ -165,7 +167,8 @@ const int registered = [] {
           ->Unit(benchmark::kMillisecond);
     };
     add("simulate", simulate);
-    add("learn", learn);
+    add("learn", [](benchmark::State& state, OpId n) { learn(state, n, "false"); });
+    add("ahead", [](benchmark::State& state, OpId n) { learn(state, n, "true"); });
 #if defined(BERTH_BENCH_LUA)
     add("train", train);
 #endif

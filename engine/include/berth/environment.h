@@ -37,6 +37,10 @@ using GroupPlacement = std::vector<DeviceId>;
 [[nodiscard]] BERTH_EXPORT GroupPlacement zero_placement(const Problem& problem);
 /// Every group on a uniformly random device of those that can run it.
 [[nodiscard]] BERTH_EXPORT GroupPlacement random_placement(const Problem& problem, Random& random);
+/// In topological order, one run of as many groups on each of the devices that compute everything
+/// they can at no more than twice the least cost; a group that its device cannot run stays on the
+/// first that can.
+[[nodiscard]] BERTH_EXPORT GroupPlacement contiguous_placement(const Problem& problem);
 /// The device of each group's first op: exact where no group is split.
 [[nodiscard]] BERTH_EXPORT GroupPlacement group_placement(const Problem& problem,
                                                           const Placement& placement);
@@ -48,6 +52,13 @@ struct EpisodeStart {
   std::vector<GroupId> order;
 };
 
+/// What an environment tells of a state beyond its evaluation; simulated, also where an evaluator
+/// measures otherwise.
+struct StateDetails {
+  bool starts = true;         ///< Episode::start_us
+  bool alternatives = false;  ///< Episode::alternatives: a simulation per device and decision
+};
+
 /// Many episodes, over one or several problems, that step together or run each for itself.
 /// [thread-compatible]
 ///
@@ -55,10 +66,8 @@ struct EpisodeStart {
 /// nothing depends on how many. Episodes over smaller problems end earlier.
 class BERTH_EXPORT Environment {
  public:
-  /// One evaluator per problem, not null; they must outlive the environment. With `starts` the
-  /// simulated start of every group is known after every step (where an evaluator measures
-  /// otherwise than by simulation, it is simulated beside; all 0 for the objective throughput).
-  explicit Environment(std::vector<Evaluator*> evaluators, bool starts = true);
+  /// One evaluator per problem, not null; they must outlive the environment.
+  explicit Environment(std::vector<Evaluator*> evaluators, const StateDetails& details = {});
   ~Environment();
   Environment(Environment&&) noexcept;
   Environment& operator=(Environment&&) noexcept;
@@ -71,6 +80,15 @@ class BERTH_EXPORT Environment {
   /// True once every episode has visited all of its groups.
   [[nodiscard]] bool done() const noexcept;
 
+  /// The state with the current group on some device.
+  struct Alternative {
+    /// kCannotRun where it cannot run there, and where the objective is kHopeless times that of the
+    /// state or more (a state that does not fit may have any).
+    double objective_us;
+    std::int64_t excess_bytes;  ///< by which the fullest device's memory is exceeded
+  };
+  static constexpr double kHopeless = 1.1;
+
   /// One running episode. Spans stay valid until the next `begin`.
   struct Episode {
     std::size_t problem_index;
@@ -78,8 +96,10 @@ class BERTH_EXPORT Environment {
     std::vector<GroupId> order;
     std::size_t step = 0;          ///< decisions made
     GroupPlacement placement;      ///< the state
-    std::vector<double> start_us;  ///< by group: when its first op starts
+    std::vector<double> start_us;  ///< by group: when its first op starts; 0 where not asked for,
+                                   ///< and for the objective throughput
     Evaluation evaluation;         ///< of the state
+    std::vector<Alternative> alternatives;  ///< by device; empty where done or not asked for
 
     [[nodiscard]] bool done() const noexcept { return step == order.size(); }
     /// The group to place next. Undefined where done.
@@ -106,7 +126,9 @@ class BERTH_EXPORT Environment {
   bool move(std::size_t index, DeviceId device);
   void simulate(std::size_t index);
   void note_starts(std::size_t index);
+  std::size_t look_ahead(std::size_t index);
   void measure();
+  void measure_otherwise(std::size_t source, std::span<const std::size_t> moved);
   std::vector<Episode> episodes_;
   std::unique_ptr<Measure> measure_;
 };

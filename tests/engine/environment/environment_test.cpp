@@ -70,6 +70,34 @@ void check_state(const Environment::Episode& episode, Evaluator& evaluator) {
   }
 }
 
+void check_alternatives(const Environment::Episode& episode, Evaluator& evaluator) {
+  const Problem& problem = *episode.problem;
+  if (episode.done()) {
+    CHECK(episode.alternatives.empty());
+    return;
+  }
+  REQUIRE(episode.alternatives.size() ==
+          static_cast<std::size_t>(problem.cluster().device_count()));
+  const Evaluation& state = episode.evaluation;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    const auto& alternative = episode.alternatives[static_cast<std::size_t>(device)];
+    if (!problem.can_run(episode.current(), device)) {
+      CHECK(alternative.objective_us == kCannotRun);
+      continue;
+    }
+    GroupPlacement there = episode.placement;
+    there[static_cast<std::size_t>(episode.current())] = device;
+    const Evaluation expected = evaluator.evaluate(problem.groups().expand(there));
+    if (state.excess_bytes == 0 &&
+        expected.objective_us >= Environment::kHopeless * state.objective_us) {
+      CHECK(alternative.objective_us == kCannotRun);
+    } else {
+      CHECK(alternative.objective_us == expected.objective_us);
+      CHECK(alternative.excess_bytes == expected.excess_bytes);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("every state is measured as an evaluator measures it, by whatever evaluator") {
@@ -80,7 +108,8 @@ TEST_CASE("every state is measured as an evaluator measures it, by whatever eval
     const auto small = some_problem(random, options), large = some_problem(random, options);
     const auto first = make_simulation_evaluator(small);
     Measuring second(large);
-    Environment environment({first.get(), &second});
+    Evaluator* const evaluators[] = {first.get(), &second};
+    Environment environment({first.get(), &second}, {.alternatives = true});
     std::vector<EpisodeStart> starts;
     for (std::size_t i = 0; i < 4; ++i) {
       const Problem& problem = i % 2 == 0 ? *small : *large;
@@ -93,7 +122,8 @@ TEST_CASE("every state is measured as an evaluator measures it, by whatever eval
       std::vector<DeviceId> devices(starts.size());
       for (std::size_t i = 0; i < starts.size(); ++i) {
         const Environment::Episode& episode = environment.episode(i);
-        check_state(episode, i % 2 == 0 ? *first : static_cast<Evaluator&>(second));
+        check_state(episode, *evaluators[i % 2]);
+        check_alternatives(episode, *evaluators[i % 2]);
         if (!episode.done()) {
           CHECK(episode.current() == starts[i].order[episode.step]);
           devices[i] = able_device(*episode.problem, episode.current(), random);
@@ -190,7 +220,9 @@ std::shared_ptr<const Problem> large_problem(Random& random, int kind, ProblemOp
                                                       .shared_parameter_chance = 0.05});
   const int devices = kind == 3 ? 20 : 3;  // 20: more than are scanned for the next event
   const auto cluster =
-      random_cluster(random, {.devices = devices, .kinds = 2, .memory_bytes = 20000000});
+      random_cluster(random, {.devices = devices,
+                              .kinds = 2,
+                              .memory_bytes = kind == 0 ? 20000000000 : 20000000});
   const auto costs =
       kind < 2 ? Costs::stated(*graph, *cluster) : random_costs(random, *graph, *cluster, 100, 0.1);
   return std::make_shared<const Problem>(graph, cluster, costs, coarsen(*graph, *costs, 30),
@@ -205,13 +237,14 @@ TEST_CASE("whatever the order of visits, every state is the simulator's to the l
       CAPTURE(traversal_name(order));
       const auto problem = large_problem(random, kind, {});
       const auto evaluator = make_simulation_evaluator(problem);
-      Environment environment({evaluator.get()});
+      Environment environment({evaluator.get()}, {.alternatives = true});
       const EpisodeStart start{0, random_placement(*problem, random),
                                traversal_order(problem->groups(), order, random)};
       environment.begin(std::span(&start, 1));
       environment.run([&](std::size_t) {
         const Environment::Episode& episode = environment.episode(0);
         check_state(episode, *evaluator);
+        check_alternatives(episode, *evaluator);
         // Now and then it stays where it is.
         const GroupId group = episode.current();
         return random.uniform() < 0.3 ? episode.placement[static_cast<std::size_t>(group)]

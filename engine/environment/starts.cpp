@@ -1,0 +1,80 @@
+// Placements of groups that are known before anything is learned.
+#include <algorithm>
+
+#include "berth/environment.h"
+
+namespace berth {
+namespace {
+
+/// The devices that can run `group`, in the cluster's order; a Problem has at least one.
+std::vector<DeviceId> able_devices(const Problem& problem, GroupId group) {
+  std::vector<DeviceId> able;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (problem.can_run(group, device)) able.push_back(device);
+  }
+  return able;
+}
+
+/// Those that compute everything they can at no more than twice the least cost.
+std::vector<DeviceId> fastest_devices(const Problem& problem) {
+  const DeviceId devices = problem.cluster().device_count();
+  double least_us = 0;
+  std::vector<double> cost_us(static_cast<std::size_t>(devices), 0.0);
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    double least = kCannotRun;
+    for (DeviceId device = 0; device < devices; ++device) {
+      least = std::min(least, problem.group_cost_us(group, device));
+    }
+    least_us += least;
+    for (DeviceId device = 0; device < devices; ++device) {
+      const double cost = problem.group_cost_us(group, device);
+      cost_us[static_cast<std::size_t>(device)] += cost < kCannotRun ? cost : least;
+    }
+  }
+  std::vector<DeviceId> fast;
+  for (DeviceId device = 0; device < devices; ++device) {
+    if (cost_us[static_cast<std::size_t>(device)] <= 2 * least_us) fast.push_back(device);
+  }
+  if (fast.empty()) fast.push_back(0);
+  return fast;
+}
+
+}  // namespace
+
+GroupPlacement zero_placement(const Problem& problem) {
+  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    placement[i] = able_devices(problem, static_cast<GroupId>(i)).front();
+  }
+  return placement;
+}
+
+GroupPlacement random_placement(const Problem& problem, Random& random) {
+  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const auto able = able_devices(problem, static_cast<GroupId>(i));
+    placement[i] = able[random.below(able.size())];
+  }
+  return placement;
+}
+
+GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
+  GroupPlacement result(static_cast<std::size_t>(problem.groups().count()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const OpId first = problem.groups().members(static_cast<GroupId>(i)).front();
+    result[i] = placement[static_cast<std::size_t>(first)];
+  }
+  return result;
+}
+
+GroupPlacement contiguous_placement(const Problem& problem) {
+  GroupPlacement placement = zero_placement(problem);
+  const std::vector<DeviceId> fast = fastest_devices(problem);
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const DeviceId device = fast[i * fast.size() / placement.size()];
+    if (problem.can_run(static_cast<GroupId>(i), device)) placement[i] = device;
+  }
+  return placement;
+}
+
+}  // namespace berth
