@@ -58,6 +58,20 @@ GroupPlacement random_placement(const Problem& problem, Random& random) {
   return placement;
 }
 
+GroupPlacement earliest_placement(const Problem& problem) {
+  GroupPlacement placement;
+  PartialSchedule schedule(problem);
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    DeviceId first = able_devices(problem, group).front();
+    for (const DeviceId device : able_devices(problem, group)) {
+      if (schedule.end_us(group, device) < schedule.end_us(group, first)) first = device;
+    }
+    schedule.put(group, first);
+    placement.push_back(first);
+  }
+  return placement;
+}
+
 GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
   GroupPlacement result(static_cast<std::size_t>(problem.groups().count()));
   for (std::size_t i = 0; i < result.size(); ++i) {

@@ -45,8 +45,22 @@ std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const 
   return problems;
 }
 
-/// "random" (or nothing), "zero", "single", "contiguous", or for every problem an array of
-/// placements.
+/// The start that `name` stands for.
+GroupPlacement start_of(const Value& value, const std::string& name, ProblemObject& problem) {
+  if (name == "zero") return zero_placement(problem.problem());
+  if (name == "contiguous") return contiguous_placement(problem.problem());
+  if (name == "earliest") return earliest_placement(problem.problem());
+  if (name == "single") {
+    const SingleDevice single = best_single_device(problem.evaluator());
+    // Where nothing holds everything: device 0.
+    return single.device == kNoDevice ? zero_placement(problem.problem())
+                                      : group_placement(problem.problem(), single.placement);
+  }
+  value.refuse(
+      "'random', 'zero', 'single', 'contiguous', 'earliest' or placements by problem expected");
+}
+
+/// "random" (or nothing), the name of another start, or for every problem an array of placements.
 std::vector<std::vector<GroupPlacement>> initial_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems) {
@@ -55,17 +69,7 @@ std::vector<std::vector<GroupPlacement>> initial_of(
   if (value.is_text()) {
     const std::string name = value.text();
     if (name == "random") return initial;
-    if (name != "zero" && name != "single" && name != "contiguous") {
-      value.refuse("'random', 'zero', 'single', 'contiguous' or placements by problem expected");
-    }
-    for (const auto& problem : problems) {
-      initial.push_back({name == "contiguous" ? contiguous_placement(problem->problem())
-                                              : zero_placement(problem->problem())});
-      if (name != "single") continue;
-      const SingleDevice single = best_single_device(problem->evaluator());
-      if (single.device == kNoDevice) continue;  // nothing holds everything: device 0
-      initial.back().front() = group_placement(problem->problem(), single.placement);
-    }
+    for (const auto& problem : problems) initial.push_back({start_of(value, name, *problem)});
     return initial;
   }
   value.require_table();

@@ -109,7 +109,7 @@ class Advantages {
 };
 
 /// Where episodes start when nothing better is known: all on the best single device, where one
-/// holds everything; and one run of the topological order per device.
+/// holds everything; one run of the topological order per device; list scheduling.
 std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
   const Problem& problem = evaluator.problem();
   std::vector<GroupPlacement> starts;
@@ -118,9 +118,11 @@ std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
     best.take(single.placement, single.evaluation);
     starts.push_back(group_placement(problem, single.placement));
   }
-  starts.push_back(contiguous_placement(problem));
-  const Placement placement = problem.groups().expand(starts.back());
-  best.take(placement, evaluator.evaluate(placement));
+  for (const GroupPlacement& start : {contiguous_placement(problem), earliest_placement(problem)}) {
+    const Placement placement = problem.groups().expand(start);
+    best.take(placement, evaluator.evaluate(placement));
+    starts.push_back(start);
+  }
   return starts;
 }
 
@@ -161,9 +163,11 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& cont
   how.samples = options.samples;
   for (std::int64_t i = 0; i < options.updates && !stopped(context); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
-    // All from one start: what differs is then the decisions' doing. Starting from the best so far
-    // teaches to leave everything where it is.
-    how.initial[0].assign(1, plain.front());
+    // All from one start: what differs is then the decisions' doing. From the best so far at the
+    // end, where what is to be learned is the last steps of an improvement.
+    const auto turn = static_cast<std::size_t>(i) % plain.size();
+    how.initial[0].assign(
+        1, 2 * i < options.updates ? plain[turn] : group_placement(problem, best.placement));
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (best.take(rollout)) report("update " + std::to_string(i + 1));

@@ -94,45 +94,6 @@ FeatureEncoder::FeatureEncoder(const Problem& problem, const FeatureShape& shape
   if (!shape.one_hot) tail_ = tails(groups, least_cost_us_);
 }
 
-/// What is known if the groups that were visited were all there is: each runs where it was placed,
-/// in the order of visits, as soon as its device and its inputs are there. The rest of the
-/// placement is still to be decided, so that it says little about where the current group should
-/// go.
-struct FeatureEncoder::Partial {
-  Partial(const Problem& problem, const Environment::Episode& episode)
-      : free_us(static_cast<std::size_t>(problem.cluster().device_count())),
-        load_us(free_us.size()),
-        end_us(episode.placement.size(), -1) {
-    for (std::size_t i = 0; i < episode.step; ++i) {
-      const GroupId group = episode.order[i];
-      const DeviceId device = episode.placement[at(group)];
-      const double cost = problem.group_cost_us(group, device);
-      double& free = free_us[static_cast<std::size_t>(device)];
-      free = std::max(free, ready_us(problem, episode, group, device)) + cost;
-      end_us[at(group)] = free;
-      load_us[static_cast<std::size_t>(device)] += cost;
-    }
-  }
-
-  /// When the inputs of `group` that were visited are on `device`.
-  [[nodiscard]] double ready_us(const Problem& problem, const Environment::Episode& episode,
-                                GroupId group, DeviceId device) const {
-    double ready = 0;
-    for (const Groups::Edge& edge : problem.groups().in_edges(group)) {
-      double end = end_us[at(edge.src)];
-      if (end < 0) continue;
-      const DeviceId from = episode.placement[at(edge.src)];
-      if (from != device) end += problem.cluster().route(from, device).transfer_us(edge.bytes);
-      ready = std::max(ready, end);
-    }
-    return ready;
-  }
-
-  std::vector<double> free_us;  ///< by device: the end of its last group
-  std::vector<double> load_us;  ///< by device
-  std::vector<double> end_us;   ///< by group; -1 = not visited
-};
-
 /// Sums over the groups on each device, without the current group.
 struct FeatureEncoder::Loads {
   Loads(const Problem& problem, const Environment::Episode& episode)
@@ -263,16 +224,17 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
   const GroupId current = episode.current();
   const double step_us = std::max(episode.evaluation.objective_us, 1e-9);
   const auto average = loads.total_us / static_cast<double>(loads.us.size());
-  const Partial partial(problem_, episode);
-  double first_end = kCannotRun;
-  std::vector<double> inputs_us;  // by device: when the visited inputs are there
-  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    inputs_us.push_back(partial.ready_us(problem_, episode, current, device));
-    first_end = std::min(
-        first_end, std::max(inputs_us.back(), partial.free_us[static_cast<std::size_t>(device)]) +
-                       problem_.group_cost_us(current, device));
+  // The rest of the placement is still to be decided, so that it says little about where the
+  // current group should go; the visited groups alone say more.
+  PartialSchedule visited(problem_);
+  for (std::size_t i = 0; i < episode.step; ++i) {
+    visited.put(episode.order[i], episode.placement[at(episode.order[i])]);
   }
-  const double first_free = *std::min_element(partial.free_us.begin(), partial.free_us.end());
+  double first_end = kCannotRun, first_free = kCannotRun;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    first_end = std::min(first_end, visited.end_us(current, device));
+    first_free = std::min(first_free, visited.free_us(device));
+  }
   double in_bytes = 0, out_bytes = 0;
   for (const Groups::Edge& edge : groups.in_edges(current)) {
     in_bytes += static_cast<double>(edge.bytes);
@@ -330,13 +292,13 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     row[9] = device == episode.placement[at(current)] ? 1.0F : 0.0F;
     row[10] = bounded(4 * (ready_us - episode.start_us[at(current)]) / step_us);
     row[11] = bounded(4 * (needed_us - ready_us - cost) / step_us);
-    const double free = partial.free_us[static_cast<std::size_t>(device)];
-    const double ready = inputs_us[static_cast<std::size_t>(device)];
+    const double free = visited.free_us(device);
+    const double ready = visited.ready_us(current, device);
     const double share = std::max(average, 1e-9);
     row[kEndsLater] = bounded(4 * (std::max(ready, free) + cost - first_end) / share);
     row[13] = bounded(4 * (free - first_free) / share);
     row[14] = bounded(4 * (ready - free) / share);
-    row[15] = bounded(partial.load_us[static_cast<std::size_t>(device)] / share);
+    row[15] = bounded(visited.load_us(device) / share);
   }
 }
 

@@ -49,7 +49,6 @@ class FeatureEncoder {
 
  private:
   struct Loads;
-  struct Partial;
   void encode_by_device(const Environment::Episode& episode, float* groups,
                         float* candidates) const;
   void encode_group_traffic(const Environment::Episode& episode, const Loads& loads,

@@ -41,8 +41,10 @@ local DEFAULTS = {
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
   initial = "single",     -- "single" (the best device for all), "zero", "contiguous" (one run of groups
-                          -- per fast device), "random", or "best": the best placement seen so far;
-                          -- or a function(update) that returns one of them.
+                          -- per fast device), "earliest" (list scheduling), "random", "best" (the
+                          -- best placement so far), "latest" (the best of the problem's last update),
+                          -- or a function(round, rounds) that returns one of them; a round is as many
+                          -- updates as it takes to sample from every problem.
                           -- Episodes of one start differ by their decisions alone, so that the
                           -- baseline takes away all else
   seed = 1,
@@ -112,10 +114,11 @@ end
 
 -- What training remembers of a problem.
 local function new_memory(options)
-  local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil }
-  function memory.note(placement_of, evaluation)
+  local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil,
+                   latest = nil }
+  function memory.note(placement, evaluation)
     if better(evaluation, memory.best) then
-      memory.best, memory.placement = evaluation, placement_of()
+      memory.best, memory.placement = evaluation, placement
     end
   end
   return memory
@@ -144,13 +147,19 @@ local function picked(array, indices)
   return some
 end
 
+-- In which of how many rounds over all problems an update is.
+local function round_of(options, update, batch)
+  local updates = #options.problems / batch
+  return math.ceil(update / updates), math.ceil(options.count / updates)
+end
+
 local function initial_of(options, update, memories, indices)
   local choice = options.initial
-  if type(choice) == "function" then choice = choice(update) end
-  if choice ~= "best" then return choice end
+  if type(choice) == "function" then choice = choice(round_of(options, update, #indices)) end
+  if choice ~= "best" and choice ~= "latest" then return choice end
   local initial = {}
   for k, i in ipairs(indices) do
-    local placement = memories[i].placement
+    local placement = choice == "best" and memories[i].placement or memories[i].latest
     if not placement then return "random" end
     initial[k] = { placement }
   end
@@ -161,7 +170,7 @@ local function save(options, state, memories)
   local kept = { update = state.update, measured = state.measured, problems = {} }
   for i, memory in ipairs(memories) do
     kept.problems[i] = { baseline = memory.baseline.state(), best = memory.best,
-      placement = memory.placement }
+      placement = memory.placement, latest = memory.latest }
   end
   options.policy:save(options.checkpoint, notes.write(kept))
 end
@@ -182,6 +191,7 @@ local function resume(options, state, memories)
   for i, memory in ipairs(memories) do
     memory.baseline.restore(kept.problems[i].baseline)
     memory.best, memory.placement = kept.problems[i].best, kept.problems[i].placement
+    memory.latest = kept.problems[i].latest
   end
 end
 
@@ -216,6 +226,7 @@ local function update_once(options, state, memories, reward, rates)
   local advantages, count = {}, 0
   for k, i in ipairs(indices) do
     local returns, out, heard = {}, {}, { returns = {}, out = {} }
+    local best, best_of = nil, nil
     for s = 1, options.samples do
       local e = (k - 1) * options.samples + s
       returns[s], out[s] = {}, {}
@@ -226,13 +237,13 @@ local function update_once(options, state, memories, reward, rates)
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
       end
-      -- The placement, an entry per op, is fetched where it is wanted alone.
-      if better(rollout:best_evaluation(e, after), memories[i].best) then
-        local placement, evaluation = rollout:best(e)
-        memories[i].note(function() return placement end, evaluation)
+      if better(rollout:best_evaluation(e, after), best) then
+        best, best_of = rollout:best_evaluation(e), e
       end
       state.measured = state.measured + rollout:measured(e)
     end
+    memories[i].latest = rollout:best(best_of)
+    memories[i].note(memories[i].latest, best)
     if #heard.returns > 0 then memories[i].baseline.advantages(heard.returns, heard.out) end
     for s = 1, options.samples do
       for t = 1, #returns[s] do
@@ -292,7 +303,7 @@ function train.episodes(given)
       local sum = 0
       for i, result in ipairs(train.evaluate(options)) do
         sum = sum + result.evaluation.objective_us
-        memories[i].note(function() return result.placement end, result.evaluation)
+        memories[i].note(result.placement, result.evaluation)
       end
       record.greedy_us = sum / #options.problems
     end
@@ -316,7 +327,7 @@ function train.episodes(given)
   local greedy = train.evaluate(options)
   local best = {}
   for i, memory in ipairs(memories) do
-    memory.note(function() return greedy[i].placement end, greedy[i].evaluation)
+    memory.note(greedy[i].placement, greedy[i].evaluation)
     best[i] = { placement = memory.placement, evaluation = memory.best }
   end
   if board then board.close() end
@@ -325,16 +336,16 @@ function train.episodes(given)
     stopped = stopped }
 end
 
--- An `initial` for the training on one graph alone: in the first half the best single device, runs of
--- groups and random placements in turn, for a search from one of them alone ends in an optimum near it;
--- then the best placement so far.
---   ARGS    count  updates
---   RETURN  function(update)
-function train.explore_then_improve(count)
-  local plain = { "single", "contiguous", "random" }
-  return function(update)
-    return update > count / 2 and "best" or plain[(update - 1) % #plain + 1]
-  end
+-- An `initial` that leads out of local optima: every fifth round starts from the best single device, runs
+-- of groups, list scheduling or random placements, in turn, and the four after it go on from what the
+-- one before found; the last quarter from the best so far.
+--   ARGS    round, rounds  of the problem, from 1
+--   RETURN  text
+function train.explore_then_improve(round, rounds)
+  local plain = { "single", "contiguous", "earliest", "random" }
+  if round > 0.75 * rounds then return "best" end
+  if round % 5 ~= 1 then return "latest" end
+  return plain[math.floor(round / 5) % #plain + 1]
 end
 
 -- A record of `progress` as one line: update, runtime, best, reward, entropy, time left.

@@ -5,8 +5,9 @@
 --
 -- Each variant is trained on the same graphs of a family and places the same held-out ones without a
 -- further step: medians of the runtime as a share of the best single device's. The first is the
--- default; the architectures after it are the ablations of Addanki et al., NeurIPS 2019 (PAPERS A4.4),
--- then come the published form of features and sums, and the orders of visits.
+-- default, which looks ahead; "not trained" samples as many episodes and learns nothing from them. The
+-- architectures after them are the ablations of Addanki et al., NeurIPS 2019 (PAPERS A4.4), then come the
+-- published form of features and sums, and the orders of visits.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -37,19 +38,26 @@ if not families.groups[options.family] then
   line.usage("--family: one of " .. table.concat(families.names, ", "))
 end
 
+-- The variants of the network do not look ahead: what they know of a step they have from it alone.
+local function blind(given)
+  given.lookahead = false
+  return given
+end
 local variants = {
   { name = "Placeto" },
+  { name = "the same, not trained", untrained = true },
+  { name = "without looking ahead", policy = blind {} },
   -- Without messages: pools of three sets, then of one.
-  { name = "simple partitioner", policy = { rounds = 0, pooling = "three" } },
-  { name = "simple aggregator", policy = { rounds = 0, pooling = "one" } },
-  { name = "no pooling", policy = { pooling = "none" } },
-  { name = "sweep instead of rounds", policy = { sweep = true } },
-  { name = "sums instead of means", policy = { aggregate = "sum" } },
-  { name = "one-hot devices, sums", policy = { devices = "one_hot", aggregate = "sum" } },
-  { name = "order: reverse", traversal = "reverse" },
-  { name = "order: breadth first", traversal = "breadth_first" },
-  { name = "order: depth first", traversal = "depth_first" },
-  { name = "order: random", traversal = "random" },
+  { name = "- simple partitioner", policy = blind { rounds = 0, pooling = "three" } },
+  { name = "- simple aggregator", policy = blind { rounds = 0, pooling = "one" } },
+  { name = "- no pooling", policy = blind { pooling = "none" } },
+  { name = "- sweep instead of rounds", policy = blind { sweep = true } },
+  { name = "- sums instead of means", policy = blind { aggregate = "sum" } },
+  { name = "- one-hot devices, sums", policy = blind { devices = "one_hot", aggregate = "sum" } },
+  { name = "- order: reverse", policy = blind {}, traversal = "reverse" },
+  { name = "- order: breadth first", policy = blind {}, traversal = "breadth_first" },
+  { name = "- order: depth first", policy = blind {}, traversal = "depth_first" },
+  { name = "- order: random", policy = blind {}, traversal = "random" },
 }
 
 -- 2. The runs.
@@ -70,7 +78,7 @@ local function run(variant)
   local traversal = variant.traversal or "topological"
   local result = train.episodes {
     policy = policy, problems = train_set, count = options.updates, batch = 2, seed = options.seed,
-    traversal = traversal,
+    traversal = traversal, learning_rate = variant.untrained and 0 or nil,
     progress = train.show_progress(variant.name),
   }
   local on_train, zero_shot = {}, {}

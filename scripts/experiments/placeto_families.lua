@@ -58,10 +58,10 @@ local function problems_of(graphs, count)
                                      groups = options.groups })
 end
 
-local function trained_on(problems, updates, what, initial)
+local function trained_on(problems, updates, what)
   local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed })
   local result = train.episodes { policy = policy, problems = problems, count = updates, batch = 2,
-                                  seed = options.seed, initial = initial or "single",
+                                  seed = options.seed, initial = train.explore_then_improve,
                                   progress = train.show_progress(what) }
   return policy, result
 end
@@ -127,8 +127,7 @@ for _, family in ipairs(options.families) do
     note("auto", placed_us(problem, berth.policy "auto", options.budget))
     note("zero-shot", placed_us(problem, zero_shot))
     if mixed then note("mixed", placed_us(problem, mixed)) end
-    local _, own = trained_on({ problem }, options.own, problem:graph():name(),
-      train.explore_then_improve(options.own))
+    local _, own = trained_on({ problem }, options.own, problem:graph():name())
     note("own", own.best[1].evaluation.objective_us)
   end
   series[family] = shares

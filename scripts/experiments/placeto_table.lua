@@ -91,7 +91,7 @@ local function trained(problem)
   local started = berth.clock()
   local result = train.episodes {
     policy = policy, problems = { problem }, count = options.updates, samples = options.samples,
-    seed = options.seed, initial = train.explore_then_improve(options.updates),
+    seed = options.seed, initial = train.explore_then_improve,
     traversal = "depth_first",  -- what follows each other belongs together, and can move together
     progress = train.show_progress(problem:graph():name()),
   }

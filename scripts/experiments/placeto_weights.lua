@@ -44,6 +44,7 @@ end
 local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed })
 local result = train.episodes {
   policy = policy, problems = problems, count = options.updates, batch = 2, seed = options.seed,
+  initial = train.explore_then_improve,
   checkpoint = options.checkpoint, checkpoint_every = 10, progress = train.show_progress "weights",
 }
 if result.stopped then error("stopped before the end: " .. files[1] .. " was not written", 0) end

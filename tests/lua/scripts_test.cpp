@@ -185,11 +185,11 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
                                              "2", "--from", graph, "--svg", svg, "--csv", csv});
   run(R"(
     local text = output()
-    for _, name in ipairs { "intermediate", "terminal", "as published", "transferred" } do
+    for _, name in ipairs { "intermediate", "terminal", "as published", "looking ahead", "transferred" } do
       assert(text:find(name, 1, true), text)
     end
     assert(io.open(arg[1]):read "*a":find("</svg>", 1, true))
-    assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 5 * 2))",
+    assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 6 * 2))",
       {svg, csv});
   host.run_script(script("placeto_families"),
                   {"--families", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",

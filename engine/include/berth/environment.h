@@ -33,6 +33,36 @@ enum class Traversal { topological, reverse, breadth_first, depth_first, random 
 /// A device per group.
 using GroupPlacement = std::vector<DeviceId>;
 
+/// What is known of a step if the groups put so far were all there is: each runs as one, in the
+/// order in which they were put, as soon as its device and its inputs are there.
+/// [thread-compatible]
+class BERTH_EXPORT PartialSchedule {
+ public:
+  /// Keeps a reference to `problem`.
+  explicit PartialSchedule(const Problem& problem);
+
+  /// `group`, which has not been put, goes to `device`, which can run it.
+  void put(GroupId group, DeviceId device);
+
+  /// When the inputs of `group` that have been put are on `device`.
+  [[nodiscard]] double ready_us(GroupId group, DeviceId device) const;
+  /// When `group` would end on `device`; kCannotRun where it cannot run there.
+  [[nodiscard]] double end_us(GroupId group, DeviceId device) const;
+  /// When the last group on `device` ends, and how long it has been busy.
+  [[nodiscard]] double free_us(DeviceId device) const;
+  [[nodiscard]] double load_us(DeviceId device) const;
+
+ private:
+  struct Put {
+    DeviceId device = kNoDevice;
+    double end_us = 0;
+  };
+  const Problem& problem_;
+  std::vector<Put> put_;         ///< by group
+  std::vector<double> free_us_;  ///< by device
+  std::vector<double> load_us_;  ///< by device
+};
+
 /// Every group on the first device that can run it (the first of all that can is "device 0").
 [[nodiscard]] BERTH_EXPORT GroupPlacement zero_placement(const Problem& problem);
 /// Every group on a uniformly random device of those that can run it.
@@ -41,6 +71,9 @@ using GroupPlacement = std::vector<DeviceId>;
 /// they can at no more than twice the least cost; a group that its device cannot run stays on the
 /// first that can.
 [[nodiscard]] BERTH_EXPORT GroupPlacement contiguous_placement(const Problem& problem);
+/// In topological order, every group on the device where it ends first, if those before it were all
+/// there is (list scheduling; memory is not looked at).
+[[nodiscard]] BERTH_EXPORT GroupPlacement earliest_placement(const Problem& problem);
 /// The device of each group's first op: exact where no group is split.
 [[nodiscard]] BERTH_EXPORT GroupPlacement group_placement(const Problem& problem,
                                                           const Placement& placement);

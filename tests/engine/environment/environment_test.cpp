@@ -219,10 +219,8 @@ std::shared_ptr<const Problem> large_problem(Random& random, int kind, ProblemOp
                                                       .max_param_bytes = 100000,
                                                       .shared_parameter_chance = 0.05});
   const int devices = kind == 3 ? 20 : 3;  // 20: more than are scanned for the next event
-  const auto cluster =
-      random_cluster(random, {.devices = devices,
-                              .kinds = 2,
-                              .memory_bytes = kind == 0 ? 20000000000 : 20000000});
+  const auto cluster = random_cluster(
+      random, {.devices = devices, .kinds = 2, .memory_bytes = kind == 0 ? 20000000000 : 20000000});
   const auto costs =
       kind < 2 ? Costs::stated(*graph, *cluster) : random_costs(random, *graph, *cluster, 100, 0.1);
   return std::make_shared<const Problem>(graph, cluster, costs, coarsen(*graph, *costs, 30),

@@ -113,6 +113,21 @@ end)
 
 if not installed "placeto" then return check.finish() end
 
+check.test("episodes start where they are told to", function()
+  local problem = two_chains(4)
+  local policy = berth.policy("placeto", { weights = "none" })
+  local runtimes = {}
+  for _, name in ipairs { "zero", "single", "contiguous", "earliest" } do
+    runtimes[name] = policy:rollout(problem, { initial = name }):evaluation(1, 0).objective_us
+  end
+  -- All ops on one device, or a chain on each.
+  check.near(runtimes.zero, 800)
+  check.near(runtimes.single, 800)
+  check.near(runtimes.contiguous, 400)
+  check.near(runtimes.earliest, 400)
+  check.fails("'earliest' or placements", policy.rollout, policy, problem, { initial = "best" })
+end)
+
 local function options(more)
   local given = { policy = berth.policy("placeto", { weights = "none" }),
     problems = { two_chains(4) }, count = 6, samples = 4, seed = 5 }
@@ -212,11 +227,46 @@ check.test("the curve is a table", function()
   check.equal(rows[3]:match "^2,8," ~= nil, true)
 end)
 
-check.test("where episodes start may change: two kinds of start, then the best placement", function()
-  local starts = train.explore_then_improve(4)
+check.test("where episodes start may change: each start with what follows, then the best", function()
   local seen = {}
-  for update = 1, 4 do seen[update] = starts(update) end
-  check.equal(seen, { "random", "single", "best", "best" })
+  for round = 1, 40 do seen[round] = train.explore_then_improve(round, 40) end
+  for first, name in pairs { [1] = "single", [6] = "contiguous", [11] = "earliest", [16] = "random",
+                             [21] = "single" } do
+    check.equal(seen[first], name)
+    for after = first + 1, first + 4 do check.equal(seen[after], "latest") end
+  end
+  for last = 31, 40 do check.equal(seen[last], "best") end
+end)
+
+check.test("a round is as many updates as it takes to see every problem", function()
+  local rounds = {}
+  train.episodes(options { count = 4, batch = 1, problems = { two_chains(2), two_chains(3) },
+    initial = function(round, of)
+      rounds[#rounds + 1] = { round, of }
+      return "latest"
+    end })
+  check.equal(rounds, { { 1, 2 }, { 1, 2 }, { 2, 2 }, { 2, 2 } })
+end)
+
+check.test("the latest start is the best state of the update before", function()
+  local problem, starts = two_chains(4), {}
+  local policy = berth.policy("placeto", { weights = "none" })
+  local proxy = setmetatable({}, { __index = function(_, name)
+    return function(_, ...)
+      local result = policy[name](policy, ...)
+      if name == "rollout" then
+        local first = result:evaluation(1, 0).objective_us
+        local best = math.huge
+        for e = 1, result:episodes() do best = math.min(best, result:best_evaluation(e).objective_us) end
+        starts[#starts + 1] = { first, best }
+      end
+      return result
+    end
+  end })
+  train.episodes(options { policy = proxy, problems = { problem }, count = 4,
+    initial = function(round) return round == 1 and "zero" or "latest" end })
+  check.near(starts[1][1], 800)
+  for i = 2, 4 do check.near(starts[i][1], starts[i - 1][2]) end
 end)
 
 check.finish()

@@ -61,9 +61,13 @@ TEST_CASE("training is the same on one thread and on two, to the last bit") {
     problems.push_back(
         std::make_shared<const Problem>(graph, cluster, costs, nullptr, ProblemOptions{}));
   }
-  for (const char* const devices : {"features", "one_hot"}) {
+  for (const auto& [devices, lookahead] :
+       {std::pair{"features", true}, {"features", false}, {"one_hot", false}}) {
     CAPTURE(devices);
-    const OptionTexts options{{"weights", std::string("none")}, {"devices", std::string(devices)}};
+    CAPTURE(lookahead);
+    const OptionTexts options{{"weights", std::string("none")},
+                              {"devices", std::string(devices)},
+                              {"lookahead", lookahead}};
     CHECK(trained(problems, options, 1) == trained(problems, options, 2));
   }
 }
