@@ -29,9 +29,8 @@ double PartialSchedule::ready_us(GroupId group, DeviceId device) const {
     const Put& src = put_[at(edge.src)];
     if (src.device == kNoDevice) continue;
     const double transfer_us =
-        src.device == device
-            ? 0
-            : problem_.cluster().route(src.device, device).transfer_us(edge.bytes);
+        src.device == device ? 0
+                             : problem_.cluster().route(src.device, device).transfer_us(edge.bytes);
     ready = std::max(ready, src.end_us + transfer_us);
   }
   return ready;

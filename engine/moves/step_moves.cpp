@@ -142,6 +142,7 @@ class StepMoves final : public Method {
   [[nodiscard]] bool simulate(const Recorded& from, double limit_us, double& runtime_us);
   template <typename Step>
   [[nodiscard]] bool same_as(const Step& step, const Recorded& recorded);
+  [[nodiscard]] bool same_inputs(const Recorded& recorded);
   [[nodiscard]] std::int64_t excess_bytes();
   [[nodiscard]] double busy_us(Index op, std::uint32_t d) const { return busy_rows_[d][op]; }
 
@@ -159,6 +160,7 @@ class StepMoves final : public Method {
   std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
   std::vector<std::int64_t> at_most_bytes_;  ///< by device
   std::vector<Changed> changed_;
+  Index last_changed_ = 0;  ///< of them, where there are any
   simulator::Placed placed_;
   std::vector<Rewired> rewired_;           ///< what placed_ has of the candidate; empty: nothing
   std::vector<std::uint32_t> rewired_in_;  ///< by Index: the last round
@@ -174,6 +176,7 @@ class StepMoves final : public Method {
   Index first_ = 0;  ///< while recording: ops before it have ended
 
   std::vector<double> left_us_;
+  Index differing_ = 0;  ///< an op of which other inputs were missing than in a pause
   simulator::Workspace workspace_;
   Recorded scratch_;
   Simulator::Workspace full_workspace_;
@@ -339,6 +342,7 @@ void StepMoves<Rules>::make(std::span<const Move> moves) {
     const auto to = static_cast<std::uint32_t>(move.to);
     if (from == to) continue;
     changed_.push_back({op, from, to});
+    last_changed_ = changed_.size() > 1 ? std::max(last_changed_, op) : op;
     relocate(changed_.back());
   }
 }
@@ -428,20 +432,40 @@ template <typename Rules>
 template <typename Step>
 bool StepMoves<Rules>::same_as(const Step& step, const Recorded& recorded) {
   // A moved op that knows nothing yet has its effect to come.
-  for (const Changed& change : changed_) {
-    if (change.op >= recorded.end) return false;
-  }
+  if (last_changed_ >= recorded.end) return false;
   for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
     if (step.pending(source) != recorded.snapshot.pending[source]) return false;
   }
   step.save(scratch_.snapshot);
   if (!(scratch_.snapshot == recorded.snapshot)) return false;
-  // Nothing waits for an op that has all its inputs and does not wait itself.
-  return std::equal(recorded.state.begin(), recorded.state.end(),
-                    workspace_.state.begin() + recorded.first,
-                    [](std::uint32_t a, std::uint32_t b) {
-                      return a == b || (a < simulator::kOneInput && b < simulator::kOneInput);
-                    });
+  return same_inputs(recorded);
+}
+
+/// Whether the same inputs are missing. Nothing waits for an op that has all its inputs and does not
+/// wait itself.
+template <typename Rules>
+bool StepMoves<Rules>::same_inputs(const Recorded& recorded) {
+  const std::uint32_t* const now = workspace_.state.data() + recorded.first;
+  const std::uint32_t* const then = recorded.state.data();
+  const std::size_t count = recorded.state.size();
+  const auto differs = [&](std::size_t i) -> std::uint32_t {
+    return (now[i] != then[i] ? 1U : 0U) & ((now[i] | then[i]) >= simulator::kOneInput ? 1U : 0U);
+  };
+  // What differed in the pause before mostly still does.
+  const std::size_t last = differing_ - recorded.first;
+  if (differing_ >= recorded.first && last < count && differs(last) != 0) return false;
+  constexpr std::size_t kAtOnce = 64;  // without a branch, so that it is vectorized
+  for (std::size_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::size_t end = std::min(begin + kAtOnce, count);
+    std::uint32_t any = 0;
+    for (std::size_t i = begin; i < end; ++i) any |= differs(i);
+    if (any == 0) continue;
+    std::size_t i = begin;
+    while (differs(i) == 0) ++i;
+    differing_ = recorded.first + static_cast<Index>(i);
+    return false;
+  }
+  return true;
 }
 
 /// False where the runtime is certain to be no less than the limit.

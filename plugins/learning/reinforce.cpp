@@ -16,6 +16,9 @@ constexpr std::size_t kBaselineRollouts = 10;
 constexpr double kDiscount = 0.98;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
+/// Training starts anew after so many updates, but for its last part.
+constexpr std::int64_t kUpdatesPerStart = 5;
+constexpr double kPolishing = 0.25;
 
 using policies::stopped;
 
@@ -110,18 +113,14 @@ class Advantages {
 
 /// Where episodes start when nothing better is known: all on the best single device, where one
 /// holds everything; one run of the topological order per device; list scheduling.
-std::vector<GroupPlacement> plain_starts(Evaluator& evaluator, Best& best) {
+std::vector<Best> plain_starts(Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
-  std::vector<GroupPlacement> starts;
+  std::vector<Best> starts;
   const SingleDevice single = best_single_device(evaluator);
-  if (single.device != kNoDevice) {
-    best.take(single.placement, single.evaluation);
-    starts.push_back(group_placement(problem, single.placement));
-  }
+  if (single.device != kNoDevice) starts.push_back({single.placement, single.evaluation});
   for (const GroupPlacement& start : {contiguous_placement(problem), earliest_placement(problem)}) {
     const Placement placement = problem.groups().expand(start);
-    best.take(placement, evaluator.evaluate(placement));
-    starts.push_back(start);
+    starts.push_back({placement, evaluator.evaluate(placement)});
   }
   return starts;
 }
@@ -135,48 +134,66 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& cont
   Evaluator* const evaluators[] = {&evaluator};
   RolloutOptions how;
   how.seed = context.seed;
-  const std::vector<GroupPlacement> plain = plain_starts(evaluator, best);
+  const std::vector<Best> plain = plain_starts(evaluator);
   Rollout rollout;
   const auto report = [&](const std::string& what) {
     if (context.progress) context.progress(best.evaluation.objective_us, what);
   };
+  const auto start_at = [&](const Best& start) {
+    return group_placement(problem, start.placement);
+  };
 
-  const auto greedy_passes = [&] {
+  // From every start for itself until none gets better: what each leads to differs.
+  const auto greedy_passes = [&](std::vector<Best> at) {
     how.greedy = true;
-    how.initial = {plain};
-    how.samples = static_cast<int>(plain.size());
-    for (int pass = 0; pass < options.passes && !stopped(context); ++pass) {
+    how.samples = static_cast<int>(at.size());
+    bool better = true;
+    for (int pass = 0; pass < options.passes && better && !stopped(context); ++pass) {
+      how.initial.assign(1, {});
+      for (const Best& each : at) how.initial[0].push_back(start_at(each));
       policy.rollout(evaluators, how, rollout);
-      const bool better = best.take(rollout);
-      if (pass > 0 && !better) break;
-      report("greedy pass " + std::to_string(pass + 1));
-      how.initial[0].assign(1, group_placement(problem, best.placement));
-      how.samples = 1;
+      better = false;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const Rollout::Episode& episode = rollout.episodes[i];
+        better = at[i].take(episode.best, episode.best_evaluation) || better;
+      }
+      if (best.take(rollout)) report("greedy pass " + std::to_string(pass + 1));
     }
   };
   for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
-  greedy_passes();
+  for (const Best& start : plain) best.take(start.placement, start.evaluation);
+  greedy_passes(plain);
 
   Random seeds(context.seed);
   Advantages advantages;
   how.greedy = false;
   how.samples = options.samples;
+  Best from;
   for (std::int64_t i = 0; i < options.updates && !stopped(context); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
-    // All from one start: what differs is then the decisions' doing. From the best so far at the
-    // end, where what is to be learned is the last steps of an improvement.
-    const auto turn = static_cast<std::size_t>(i) % plain.size();
-    how.initial[0].assign(
-        1, 2 * i < options.updates ? plain[turn] : group_placement(problem, best.placement));
+    // All from one start: what differs is then the decisions' doing. Each plain start and what its
+    // episodes lead to, then the best so far.
+    if (left <= kPolishing) {
+      from = best;
+    } else if (i % kUpdatesPerStart == 0) {
+      from = plain[static_cast<std::size_t>(i / kUpdatesPerStart) % plain.size()];
+    }
+    how.initial[0].assign(1, start_at(from));
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (best.take(rollout)) report("update " + std::to_string(i + 1));
+    from = {};
+    from.take(rollout);
     UpdateOptions update;
     update.learning_rate = options.learning_rate * (0.1 + 0.9 * left);
     update.entropy_weight = options.entropy * left;
     policy.update(rollout, advantages.of(rollout), update);
   }
-  if (options.updates > 0) greedy_passes();
+  if (options.updates > 0) {
+    std::vector<Best> starts = plain;
+    starts.push_back(best);
+    greedy_passes(std::move(starts));
+  }
   return std::move(best.placement);
 }
 

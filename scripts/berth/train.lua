@@ -195,17 +195,23 @@ local function resume(options, state, memories)
   end
 end
 
--- Greedy placements of all problems, one pass each from the best single device.
---   ARGS    options  policy, problems, traversal, evaluators
+-- Greedy placements of all problems, from the best single device.
+--   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
+--                    better is followed by one from there, so often at most
 --   RETURN  array of { placement =, evaluation = }
 function train.evaluate(options)
   local results = {}
   for i, problem in ipairs(options.problems) do
-    local rollout = options.policy:rollout(problem,
-      { greedy = true, initial = "single", traversal = options.traversal,
-        evaluators = picked(options.evaluators, { i }) })
-    local placement, evaluation = rollout:best(1)
-    results[i] = { placement = placement, evaluation = evaluation }
+    local initial = "single"
+    for _ = 1, options.passes or 1 do
+      local rollout = options.policy:rollout(problem,
+        { greedy = true, initial = initial, traversal = options.traversal,
+          evaluators = picked(options.evaluators, { i }) })
+      local placement, evaluation = rollout:best(1)
+      if not better(evaluation, results[i] and results[i].evaluation) then break end
+      results[i] = { placement = placement, evaluation = evaluation }
+      initial = { { placement } }
+    end
   end
   return results
 end

@@ -79,13 +79,15 @@ local function run(variant)
   local result = train.episodes {
     policy = policy, problems = train_set, count = options.updates, batch = 2, seed = options.seed,
     traversal = traversal, learning_rate = variant.untrained and 0 or nil,
+    initial = train.explore_then_improve,
     progress = train.show_progress(variant.name),
   }
   local on_train, zero_shot = {}, {}
   for i, problem in ipairs(train_set) do
     on_train[i] = result.best[i].evaluation.objective_us / problem:single().evaluation.objective_us
   end
-  local placed = train.evaluate { policy = policy, problems = test_set, traversal = traversal }
+  local placed = train.evaluate { policy = policy, problems = test_set, traversal = traversal,
+                                   passes = 16 }
   for i, problem in ipairs(test_set) do
     zero_shot[i] = placed[i].evaluation.objective_us / problem:single().evaluation.objective_us
   end

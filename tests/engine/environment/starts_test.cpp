@@ -30,7 +30,8 @@ TEST_CASE("contiguous: as many groups in their order on each device that is fast
 
 TEST_CASE("earliest: every group goes where it ends first, if those before it were all there is") {
   const SmallOp op{{50, 10}};
-  // What 0 sends to 2 takes 100 us, to 3 it takes 5: 2 stays on its device, 3 goes where there is room.
+  // What 0 sends to 2 takes 100 us, to 3 it takes 5: 2 stays on its device, 3 goes where there is
+  // room.
   const std::vector<SmallEdge> edges = {{0, 2, 100}, {0, 3, 5}};
   CHECK(earliest_placement(*small_problem(kTwoAndHost, {op, op, op, op}, edges)) ==
         GroupPlacement{1, 2, 1, 2});
@@ -42,8 +43,8 @@ TEST_CASE("earliest: every group goes where it ends first, if those before it we
 }
 
 TEST_CASE("a partial schedule knows what has been put, and nothing else") {
-  const auto problem = small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}, {{20}}, {{30}}},
-                                     {{0, 2, 7}, {1, 2, 9}});
+  const auto problem =
+      small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}, {{20}}, {{30}}}, {{0, 2, 7}, {1, 2, 9}});
   PartialSchedule schedule(*problem);
   CHECK(schedule.ready_us(2, 0) == 0);
   CHECK(schedule.end_us(2, 0) == 30);

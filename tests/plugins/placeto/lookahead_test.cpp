@@ -18,8 +18,8 @@ namespace {
 double gained(const std::shared_ptr<const Problem>& problem, const GroupPlacement& start,
               bool lookahead) {
   Engine engine({BERTH_PLUGIN_DIR});
-  const auto made = engine.make_policy(
-      "placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
+  const auto made =
+      engine.make_policy("placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
   const auto evaluator = make_simulation_evaluator(problem, 1);
   Evaluator* const evaluators[] = {evaluator.get()};
   RolloutOptions options;
