@@ -115,7 +115,9 @@ void Environment::begin(std::span<const EpisodeStart> episodes) {
     const SimulationEvaluator* const simulation =
         measure_->sources[episodes_[i].problem_index].simulation;
     measure_->steps.emplace_back();
-    if (simulation != nullptr) measure_->steps.back().emplace(simulation->successive_steps());
+    if (simulation != nullptr) {
+      measure_->steps.back().emplace(simulation->successive_steps(measure_->details.alternatives));
+    }
     measure_->op_placements[i] = episodes_[i].problem->groups().expand(episodes_[i].placement);
   }
   measure_->moved.assign(episodes_.size(), true);

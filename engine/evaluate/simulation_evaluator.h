@@ -30,7 +30,9 @@ class SimulationEvaluator final : public Evaluator {
   /// evaluator has;
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body);
   /// placements that follow one another and are known to be valid [thread-safe];
-  [[nodiscard]] SuccessiveSteps successive_steps() const { return SuccessiveSteps(simulator_); }
+  [[nodiscard]] SuccessiveSteps successive_steps(bool tries) const {
+    return SuccessiveSteps(simulator_, tries);
+  }
   [[nodiscard]] SuccessiveSteps::Scratch& scratch() { return scratches_.local(); }
   /// and how many there were.
   void count(std::size_t evaluations) noexcept;

@@ -441,8 +441,8 @@ bool StepMoves<Rules>::same_as(const Step& step, const Recorded& recorded) {
   return same_inputs(recorded);
 }
 
-/// Whether the same inputs are missing. Nothing waits for an op that has all its inputs and does not
-/// wait itself.
+/// Whether the same inputs are missing. Nothing waits for an op that has all its inputs and does
+/// not wait itself.
 template <typename Rules>
 bool StepMoves<Rules>::same_inputs(const Recorded& recorded) {
   const std::uint32_t* const now = workspace_.state.data() + recorded.first;

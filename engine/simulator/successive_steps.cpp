@@ -91,9 +91,10 @@ bool always_fits(const Plan& plan) {
 
 }  // namespace
 
-SuccessiveSteps::SuccessiveSteps(const Simulator& simulator)
+SuccessiveSteps::SuccessiveSteps(const Simulator& simulator, bool tries)
     : simulator_(simulator),
       plan_(*simulator.plan_),
+      tries_(tries),
       fits_(always_fits(plan_)),
       spacing_(std::max(kLeastSpacing, plan_.op_count / kFirstPauses)) {}
 
@@ -121,6 +122,13 @@ void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const 
   for (const std::uint32_t share : kAhead) {
     const std::uint32_t ahead = std::max(1U, plan_.op_count / share);
     if (expected > ahead) stops_.push_back(expected - ahead);
+  }
+  if (tries_) {
+    const std::uint32_t last = pause_count_ > 0 ? pauses_[pause_count_ - 1].ended : 0;
+    for (std::uint32_t stop = last + spacing_; stop < plan_.op_count; stop += spacing_) {
+      stops_.push_back(stop);
+    }
+    std::sort(stops_.begin(), stops_.end());
   }
   evaluate(placement, scratch, out, op_start_us);
 }

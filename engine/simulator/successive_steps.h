@@ -2,8 +2,9 @@
 // episode of a policy that learns. A move changes nothing before the first producer of a moved op
 // ends, so the step of the next placement goes on from the last pause before that.
 //
-// moves/step_moves.cpp asks many candidates of one placement what they would be worth; here every
-// move is made, and all is wanted that Simulator::evaluate says of it: memory and starts too.
+// moves/step_moves.cpp asks many candidates of one placement what they would be worth, most of
+// which it rejects early; here every other one is made, memory is always wanted, of a move that is
+// made all that Simulator::evaluate says.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,9 @@ class SuccessiveSteps {
     Evaluation tried;
   };
 
-  /// Keeps a reference to `simulator`.
-  explicit SuccessiveSteps(const Simulator& simulator);
+  /// Keeps a reference to `simulator`. With `tries` many a try_move is to be expected per move, of
+  /// ops anywhere in the step.
+  SuccessiveSteps(const Simulator& simulator, bool tries);
 
   /// `op_start_us` has room for every op. Placements are not validated.
   void start(std::span<const DeviceId> placement, Scratch& scratch, Evaluation& out,
@@ -91,6 +93,7 @@ class SuccessiveSteps {
 
   const Simulator& simulator_;
   const simulator::Plan& plan_;
+  const bool tries_;
   const bool fits_;                           ///< any placement does
   const std::uint32_t spacing_;               ///< ops between pauses
   std::vector<std::uint32_t> position_;       ///< by Index: how many ops ended before
