@@ -6,6 +6,9 @@
 //               means (its speed for the group, what it shares with neighbours), and every device
 //               the current group could go to has features of its own
 //
+// The form by device may look ahead, which is not published: the step is simulated with the current
+// group on every device, and by how much longer it gets is a feature of the device.
+//
 // Costs, bytes and starts are divided by the largest magnitude among the groups of the state (F-8).
 #pragma once
 

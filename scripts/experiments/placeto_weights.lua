@@ -2,7 +2,7 @@
 -- several sizes and kinds, so that `--policy placeto` places what it has not seen.
 --
 --   berth run scripts/experiments/placeto_weights.lua FILE [--clusters a,b] [--groups 64] [--train 8]
---       [--updates 600] [--seed N] [--checkpoint FILE]
+--       [--updates 240] [--seed N] [--checkpoint FILE]
 --
 -- FILE is written at the end; with --checkpoint a stopped run goes on where it was. No benchmark graph
 -- and no held-out graph of placeto_families.lua (seed 1) is trained on.
@@ -12,7 +12,7 @@ local berth = require "berth"
 local families = require "berth.families"
 local train = require "berth.train"
 
-local options = { clusters = { "k80x4", "k80x2", "v100x8" }, groups = 64, train = 8, updates = 600,
+local options = { clusters = { "k80x4", "k80x2", "v100x8" }, groups = 64, train = 8, updates = 240,
                   seed = 1, checkpoint = "" }
 local files = {}
 local line = arguments.parser("placeto_weights.lua FILE [--clusters a,b] [--groups N] [--train N] "
