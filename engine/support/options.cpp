@@ -97,7 +97,8 @@ void Options::set(std::string_view owner, std::string_view name, const OptionVal
     std::vector<std::string> known;
     for (const auto& entry : values_) known.push_back(entry.first);
     throw Error(ErrorCode::invalid_argument,
-                cat(owner, " has no option '", name, "'", known_names(name, std::move(known))));
+                cat(owner, " has no option '", name, "'",
+                    known_names(name, std::move(known), values_.size())));
   }
   OptionValue converted = found->second;
   if (!convert(value, converted)) {

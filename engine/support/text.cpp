@@ -52,11 +52,11 @@ std::string closest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
-std::string known_names(std::string_view name, std::vector<std::string> known) {
+std::string known_names(std::string_view name, std::vector<std::string> known, std::size_t limit) {
   std::sort(known.begin(), known.end());
   const std::string near = closest_name(name, known);
   std::string out = near.empty() ? "." : cat("; did you mean '", near, "'?");
-  return out + " Known: " + (known.empty() ? std::string("none") : join(known)) + ".";
+  return out + " Known: " + (known.empty() ? std::string("none") : join(known, limit)) + ".";
 }
 
 }  // namespace berth

@@ -25,8 +25,10 @@ template <typename... Parts>
 [[nodiscard]] std::string closest_name(std::string_view name,
                                        const std::vector<std::string>& known);
 
-/// "; did you mean 'topo'? Known: random, single, topo" for messages about an unknown name.
-[[nodiscard]] std::string known_names(std::string_view name, std::vector<std::string> known);
+/// "; did you mean 'topo'? Known: random, single, topo" for messages about an unknown name; at most
+/// `limit` are listed.
+[[nodiscard]] std::string known_names(std::string_view name, std::vector<std::string> known,
+                                      std::size_t limit = 20);
 
 /// Sum of sizes; false on overflow (and `sum` is left alone).
 [[nodiscard]] inline bool add_bytes(std::int64_t& sum, std::int64_t bytes) noexcept {
