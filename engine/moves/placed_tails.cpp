@@ -32,9 +32,9 @@ double placed_tail_us(const Plan& plan, std::span<const std::uint32_t> word,
   return duration_us + rest_us;
 }
 
-void placed_tails(const Plan& plan, std::span<const std::uint32_t> word,
+void placed_tails(const Plan& plan, std::span<const std::uint32_t> word, Index end,
                   std::span<double> tail_us) {
-  for (Index op = plan.op_count; op > 0; --op) {
+  for (Index op = end; op > 0; --op) {
     tail_us[op - 1] = placed_tail_us(plan, word, tail_us, op - 1);
   }
 }

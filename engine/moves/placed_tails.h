@@ -14,8 +14,8 @@ namespace berth::moves {
                                     std::span<const std::uint32_t> word,
                                     std::span<const double> tail_us, simulator::Index op);
 
-/// Of all ops, into `tail_us`, by Index.
+/// Of the ops before `end`, into `tail_us`, by Index, which has those of the others.
 void placed_tails(const simulator::Plan& plan, std::span<const std::uint32_t> word,
-                  std::span<double> tail_us);
+                  simulator::Index end, std::span<double> tail_us);
 
 }  // namespace berth::moves

@@ -230,6 +230,7 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
     start.left_us[d] += busy_us(op, d);
   }
   placed_.compile(plan_, initial_);
+  placed_tails(plan_, initial_, plan_.op_count, tail_us_);
   record(0);
 }
 
@@ -266,7 +267,6 @@ void StepMoves<Rules>::record(std::size_t from) {
   }
   first_ = recorded_[from].first;
   left_us_ = recorded_[from].left_us;
-  placed_tails(plan_, initial_, tail_us_);
   place_rows();
   load_inputs(recorded_[from]);
 
@@ -572,6 +572,7 @@ void StepMoves<Rules>::accept() {
   }
   changed_.clear();
   rewired_.clear();
+  placed_tails(plan_, initial_, last_changed_ + 1, tail_us_);
   record(from);
 }
 
