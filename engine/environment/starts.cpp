@@ -62,9 +62,13 @@ GroupPlacement earliest_placement(const Problem& problem) {
   GroupPlacement placement;
   PartialSchedule schedule(problem);
   for (GroupId group = 0; group < problem.groups().count(); ++group) {
-    DeviceId first = able_devices(problem, group).front();
+    DeviceId first = kNoDevice;
+    double first_end_us = kCannotRun;
     for (const DeviceId device : able_devices(problem, group)) {
-      if (schedule.end_us(group, device) < schedule.end_us(group, first)) first = device;
+      const double end_us = schedule.end_us(group, device);
+      if (first != kNoDevice && end_us >= first_end_us) continue;
+      first = device;
+      first_end_us = end_us;
     }
     schedule.put(group, first);
     placement.push_back(first);

@@ -95,7 +95,7 @@ SuccessiveSteps::SuccessiveSteps(const Simulator& simulator, bool tries)
     : simulator_(simulator),
       plan_(*simulator.plan_),
       tries_(tries),
-      fits_(always_fits(plan_)),
+      fits_(tries && always_fits(plan_)),
       spacing_(std::max(kLeastSpacing, plan_.op_count / kFirstPauses)) {}
 
 bool SuccessiveSteps::resumes() const {

@@ -94,7 +94,7 @@ class SuccessiveSteps {
   const Simulator& simulator_;
   const simulator::Plan& plan_;
   const bool tries_;
-  const bool fits_;                           ///< any placement does
+  const bool fits_;                           ///< any placement does (looked at for tries alone)
   const std::uint32_t spacing_;               ///< ops between pauses
   std::vector<std::uint32_t> position_;       ///< by Index: how many ops ended before
   std::vector<std::int64_t> resident_bytes_;  ///< by device: parameters

@@ -762,7 +762,8 @@ function policy:learns() end
 ---multiples of their root mean square. Policies that place one group per step: `traversal` is
 ---"topological", "reverse", "breadth_first", "depth_first" or "random", and episodes start from
 ---`initial`: "random", "zero", "single" (all on the best device), "contiguous" (one run of groups per
----fast device), "earliest" (list scheduling in topological order) or for every problem an array of placements taken in turn. `evaluators` measure in the place of the problems' own simulations, one
+---fast device), "earliest" (list scheduling in topological order) or for every problem an array of
+---placements taken in turn. `evaluators` measure in the place of the problems' own simulations, one
 ---for each problem. `into` is a rollout to use again.
 ---@param problems berth.Problem | berth.Problem[]
 ---@param options? { samples?: integer, seed?: integer, greedy?: boolean, epsilon?: number, noise?: number, traversal?: string, initial?: string | berth.Placement[][], evaluators?: berth.Evaluator[], into?: berth.Rollout }

@@ -73,10 +73,10 @@ void simulate(benchmark::State& state, OpId ops) {
   count_episodes(state);
 }
 
-void learn(benchmark::State& state, OpId ops, const char* lookahead) {
+void learn(benchmark::State& state, OpId ops, bool lookahead) {
   Engine engine({BERTH_PLUGIN_DIR});
-  const auto made = engine.make_policy(
-      "placeto", {{"weights", std::string("none")}, {"lookahead", std::string(lookahead)}});
+  const auto made =
+      engine.make_policy("placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
   auto& policy = dynamic_cast<LearnedPolicy&>(*made);
   const auto problem = problem_of(ops);
   const auto evaluator = make_simulation_evaluator(problem);
@@ -167,8 +167,8 @@ const int registered = [] {
           ->Unit(benchmark::kMillisecond);
     };
     add("simulate", simulate);
-    add("learn", [](benchmark::State& state, OpId n) { learn(state, n, "false"); });
-    add("ahead", [](benchmark::State& state, OpId n) { learn(state, n, "true"); });
+    add("learn", [](benchmark::State& state, OpId n) { learn(state, n, false); });
+    add("ahead", [](benchmark::State& state, OpId n) { learn(state, n, true); });
 #if defined(BERTH_BENCH_LUA)
     add("train", train);
 #endif
