@@ -4,10 +4,10 @@
 // given some hundred proposals per unit finds nearly as good placements from any start, a shorter
 // one has to keep to the neighbourhood of a good start. So the search
 //   1. quenches the best starts, a small part of the budget;
-//   2. anneals in rounds of equally long chains, as long as the rule above asks for; where the
-//      budget is short, there is one round with all of it, and a chain begins with coarser units,
-//      which are fewer. Which temperatures and which of the best
-//      solutions so far to start from is learned from what has led to something.
+//   2. anneals in rounds of equally long chains, as long as the rule above asks for. Which
+//      temperatures and which of the best solutions so far to start from is learned from what has
+//      led to something. Where the budget is short there is one round, whose chains begin with
+//      coarser units, which are fewer; for latency, sweeps over what runs late follow it.
 // All chains of a round end before the next begins, so that the result depends on the seed and the
 // number of proposals only.
 #pragma once
