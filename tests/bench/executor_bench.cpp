@@ -21,6 +21,7 @@
 #include "runtime/session.h"
 #include "runtime/tensors.h"
 #include "runtime/values.h"
+#include "support/paths.h"
 
 namespace berth::bench {
 namespace {
@@ -132,7 +133,7 @@ struct Model {
     LoadOptions options;
     options.dims["batch"] = 1;
     program =
-        frontend.load_program(std::string(BERTH_SOURCE_DIR "/examples/models/") + name, options)
+        frontend.load_program((test::source_folder() / "examples/models/").string() + name, options)
             .program;
     compiled = runtime::compile(*program, runtime::kernels_of(*program));
   }

@@ -21,6 +21,7 @@
 #include "berth/evaluator.h"
 #include "berth/learning.h"
 #include "support/layered_problem.h"
+#include "support/paths.h"
 #include "support/temporary_folder.h"
 #if defined(BERTH_BENCH_LUA)
 #include "lua/host.h"
@@ -74,7 +75,7 @@ void simulate(benchmark::State& state, OpId ops) {
 }
 
 void learn(benchmark::State& state, OpId ops, bool lookahead) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto made =
       engine.make_policy("placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
   auto& policy = dynamic_cast<LearnedPolicy&>(*made);
@@ -141,8 +142,8 @@ constexpr const char* kPrepare = R"(
 
 void train(benchmark::State& state, OpId ops) {
   const TemporaryFolder folder;
-  Engine engine({BERTH_PLUGIN_DIR});
-  lua::Host host(engine, BERTH_SOURCE_DIR "/scripts");
+  Engine engine({test::plugin_folder()});
+  lua::Host host(engine, test::source_folder() / "scripts");
   std::ofstream(folder / "prepare.lua") << kPrepare;
   std::ofstream(folder / "update.lua") << "update()";
   const std::filesystem::path share = folder / "share";

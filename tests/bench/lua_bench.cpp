@@ -13,6 +13,7 @@
 
 #include "berth/evaluator.h"
 #include "lua/host.h"
+#include "support/paths.h"
 #include "support/temporary_folder.h"
 
 namespace berth::test {
@@ -50,7 +51,7 @@ void report(benchmark::State& state) {
 void lua_step(benchmark::State& state, const std::string& step) {
   const TemporaryFolder folder;
   Engine engine({folder.path()});
-  lua::Host host(engine, BERTH_SOURCE_DIR "/scripts");
+  lua::Host host(engine, test::source_folder() / "scripts");
   std::ofstream(folder / "prepare.lua") << kPrepare;
   std::ofstream(folder / "step.lua") << "steps[arg[1]](tonumber(arg[2]))";
   host.run_script(folder / "prepare.lua", {});

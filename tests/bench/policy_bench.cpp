@@ -10,6 +10,7 @@
 #include "berth/engine.h"
 #include "berth/evaluator.h"
 #include "support/layered_problem.h"
+#include "support/paths.h"
 
 namespace berth::test {
 namespace {
@@ -21,7 +22,7 @@ void place_layered(benchmark::State& state, const std::string& name) {
   const auto cluster = equal_devices(8, /*latency_us=*/5);
   const auto problem =
       std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy(name);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   double objective_us = 0;

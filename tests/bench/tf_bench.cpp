@@ -13,6 +13,7 @@
 #include "berth/groups.h"
 #include "berth/problem.h"
 #include "frontends/tf/proto/graph.pb.h"
+#include "support/paths.h"
 #include "tf/frontend.h"
 #include "tf/gzip.h"
 
@@ -22,7 +23,7 @@ namespace {
 constexpr GroupId kGroups = 128;
 
 std::filesystem::path nasnet() {
-  return std::filesystem::path(BERTH_SOURCE_DIR) / "examples/models/tf/nasnet_b64.pb.gz";
+  return test::source_folder() / "examples/models/tf/nasnet_b64.pb.gz";
 }
 
 void parse(benchmark::State& state) {

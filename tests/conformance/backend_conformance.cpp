@@ -15,7 +15,7 @@ namespace berth::test {
 namespace {
 
 Engine& engine() {
-  static Engine instance({BERTH_PLUGIN_DIR});
+  static Engine instance({test::plugin_folder()});
   return instance;
 }
 

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kModelNames[] = {"m.onnx", "m.ONNX", "m.pb", "m.pbtxt", "m.meta"};
 
 Engine& engine() {
-  static Engine instance({BERTH_PLUGIN_DIR});
+  static Engine instance({test::plugin_folder()});
   return instance;
 }
 

@@ -11,6 +11,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
+#include "support/paths.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -59,7 +60,7 @@ const PluginDescriptor kRegistered = {kPluginMagic,
                                       nullptr};
 
 Engine& engine() {
-  static Engine instance({BERTH_PLUGIN_DIR});
+  static Engine instance({test::plugin_folder()});
   static const bool registered = (instance.register_plugin(kRegistered), true);
   static_cast<void>(registered);
   return instance;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "support/host_fixture.h"
+#include "support/paths.h"
 
 namespace berth {
 namespace {
@@ -111,8 +112,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smal
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "the table of ICML 2017, on a tiny graph and a tiny budget") {
-  if (!std::filesystem::exists(std::filesystem::path(BERTH_PLUGIN_DIR) / "policy_seq2seq.so"))
-    return;
+  if (!std::filesystem::exists(test::plugin_folder() / "policy_seq2seq.so")) return;
   run(R"(
     local lines = {}
     print = function(text) lines[#lines + 1] = tostring(text) .. "\n" end

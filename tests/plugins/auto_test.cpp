@@ -87,7 +87,7 @@ std::shared_ptr<const Problem> medium_problem(std::uint64_t seed, Objective obje
 /// The answer of `auto` under a context of the test's own.
 Placement placed_with(const std::shared_ptr<const Problem>& problem, PlaceContext context,
                       const OptionTexts& options = {}) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy("auto", options);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   return place(*policy, *evaluator, std::move(context), std::numeric_limits<double>::infinity())

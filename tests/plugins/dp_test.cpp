@@ -156,7 +156,7 @@ TEST_CASE("dp: too many ideals leave those near one order, and never a worse spl
                                           latency->shared_costs());
   std::vector<std::string> texts;
   const auto search = [&](const OptionTexts& options) {
-    Engine engine({BERTH_PLUGIN_DIR});
+    Engine engine({test::plugin_folder()});
     const auto evaluator = make_simulation_evaluator(problem, 1);
     PlaceContext context;
     double last_us = std::numeric_limits<double>::infinity();
@@ -192,7 +192,7 @@ TEST_CASE("dp: transfers are weighed against balance") {
 }
 
 TEST_CASE("dp: options out of range are refused") {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   CHECK_THROWS_WITH_AS(static_cast<void>(engine.make_policy("dp", {{"ideals", std::int64_t{0}}})),
                        "dp: ideals = 0; give a number >= 1", Error);
   CHECK_THROWS_WITH_AS(static_cast<void>(engine.make_policy("dp", {{"pairs", std::int64_t{-1}}})),

@@ -23,7 +23,7 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 PlaceResult exact(const std::shared_ptr<const Problem>& problem, const OptionTexts& options = {},
                   double budget_s = kNone) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy("exact", options);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   return place(*policy, *evaluator, {}, budget_s);
@@ -204,7 +204,7 @@ TEST_CASE("exact: the fixtures that it proves, or nearly") {
 TEST_CASE("exact: a given placement is a start") {
   const auto problem = chains(3, 5, 3, Semantics::placeto);
   const Placement best = exact(problem, kToTheEnd).placement;
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy("exact", {{"nodes", std::int64_t{1}}});
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;
@@ -214,7 +214,7 @@ TEST_CASE("exact: a given placement is a start") {
 }
 
 TEST_CASE("exact: options out of range are refused") {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   CHECK_THROWS_WITH_AS(
       static_cast<void>(engine.make_policy("exact", {{"nodes", std::int64_t{-1}}})),
       "exact: nodes = -1; give a number >= 0", Error);

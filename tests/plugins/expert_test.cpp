@@ -7,6 +7,7 @@
 
 #include "plugins/small_problem.h"
 #include "support/layered_network.h"
+#include "support/paths.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -43,7 +44,7 @@ struct Placed {
 };
 
 Engine& engine() {
-  static Engine instance({BERTH_PLUGIN_DIR});
+  static Engine instance({test::plugin_folder()});
   return instance;
 }
 
@@ -64,7 +65,7 @@ Placed expert(const std::shared_ptr<const Graph>& graph,
 }
 
 std::shared_ptr<const Graph> benchmark(const std::string& file) {
-  return engine().load(BERTH_SOURCE_DIR "/examples/models/tf/" + file, {}).graph;
+  return engine().load((test::source_folder() / "examples/models/tf/").string() + file, {}).graph;
 }
 
 /// The devices of all ops whose name, as it is or behind "gradients/", starts with `scope`.

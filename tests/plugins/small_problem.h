@@ -10,6 +10,7 @@
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/problem.h"
+#include "support/paths.h"
 
 namespace berth::test {
 
@@ -68,7 +69,7 @@ inline std::shared_ptr<const Problem> small_problem(const std::vector<SmallDevic
 /// The answer of the policy plugin `name`.
 inline Placement placed(const std::string& name, const std::shared_ptr<const Problem>& problem,
                         const OptionTexts& options = {}, std::uint64_t seed = 1) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy(name, options);
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;

@@ -35,7 +35,7 @@ const Model kModels[] = {
 };
 
 TEST_CASE("the example models do the work that is published of them") {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   for (const Model& model : kModels) {
     CAPTURE(model.file);
     CAPTURE(model.source);

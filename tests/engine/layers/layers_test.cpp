@@ -7,6 +7,7 @@
 
 #include "berth/engine.h"
 #include "support/layered_network.h"
+#include "support/paths.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -120,8 +121,8 @@ TEST_CASE("layers: gradients are told by type, by name and by what they come fro
 }
 
 TEST_CASE("layers: the benchmark graphs have the published networks' layers") {
-  Engine engine({BERTH_PLUGIN_DIR});
-  const std::string folder = BERTH_SOURCE_DIR "/examples/models/tf/";
+  Engine engine({test::plugin_folder()});
+  const std::string folder = (test::source_folder() / "examples/models/tf/").string();
   const auto recurrent = [&](const std::string& file) {
     const auto graph = engine.load(folder + file, {}).graph;
     const Layers layers(*graph);

@@ -18,7 +18,7 @@ namespace berth::test {
 
 class HostFixture {
  public:
-  HostFixture() : engine({BERTH_PLUGIN_DIR}), host(engine, source_path("scripts")) {}
+  HostFixture() : engine({test::plugin_folder()}), host(engine, source_path("scripts")) {}
 
   /// Writes a file of the fixture's own folder.
   std::filesystem::path write(const std::string& name, const std::string& content) {

@@ -15,6 +15,7 @@
 #include "berth/learning.h"
 #include "learning/placer.h"
 #include "support/expect_error.h"
+#include "support/paths.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -31,7 +32,7 @@ std::shared_ptr<const Problem> random_problem(std::uint64_t seed, int devices, i
 }
 
 std::unique_ptr<Policy> make(const std::string& name, const OptionTexts& options = {}) {
-  static Engine engine({BERTH_PLUGIN_DIR});
+  static Engine engine({test::plugin_folder()});
   OptionTexts all{{"hidden", std::int64_t{32}}, {"groups", std::int64_t{40}}};
   for (const auto& [key, value] : options) all[key] = value;
   return engine.make_policy(name, all);

@@ -17,7 +17,7 @@ namespace {
 
 PlaceResult placed(const std::shared_ptr<const Problem>& problem, const std::string& name,
                    const OptionTexts& options) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto policy = engine.make_policy(name, options);
   const auto evaluator = make_simulation_evaluator(problem);
   PlaceContext context;

@@ -8,6 +8,7 @@
 #include "berth/environment.h"
 #include "berth/evaluator.h"
 #include "berth/learning.h"
+#include "support/paths.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -17,7 +18,7 @@ namespace {
 /// By how much a greedy episode of fresh weights shortens a step.
 double gained(const std::shared_ptr<const Problem>& problem, const GroupPlacement& start,
               bool lookahead) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto made =
       engine.make_policy("placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
   const auto evaluator = make_simulation_evaluator(problem, 1);

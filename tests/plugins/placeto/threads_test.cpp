@@ -10,6 +10,7 @@
 #include "berth/evaluator.h"
 #include "berth/files.h"
 #include "berth/learning.h"
+#include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/temporary_folder.h"
 
@@ -20,7 +21,7 @@ namespace {
 /// A few updates over two problems; the trained policy as it is saved.
 std::string trained(std::span<const std::shared_ptr<const Problem>> problems,
                     const OptionTexts& options, int threads) {
-  Engine engine({BERTH_PLUGIN_DIR});
+  Engine engine({test::plugin_folder()});
   const auto made = engine.make_policy("placeto", options);
   auto& policy = dynamic_cast<LearnedPolicy&>(*made);
   std::vector<std::unique_ptr<Evaluator>> owned;
