@@ -1,4 +1,5 @@
-// Runs placed graphs on real devices, and measures them.
+/// @file
+/// Backends run placed graphs on real devices and measure them.
 #pragma once
 
 #include <cstdint>
@@ -26,97 +27,96 @@ struct Obstacle {
 };
 
 struct SessionOptions {
-  /// Draws the parameters that the file does not carry.
+  /// Seed of the parameters that the file does not hold.
   std::uint64_t seed = 0;
-  /// By op: the scheduling policy of the devices' ready queues (see priorities_us). Empty = those
-  /// of the roofline model on the backend's cluster.
+  /// By op: priorities in the devices' ready queues (see priorities_us). Empty = those that the
+  /// roofline model gives on the backend's cluster.
   std::vector<double> priorities_us;
-  /// By name (Program::input_names): what the model is fed. Inputs that are not named are drawn, by
-  /// StepOptions::seed. A name the model does not have, or another type or shape than its input's,
-  /// is an error.
+  /// Inputs of the model by name (Program::input_names). Inputs that are not named are drawn with
+  /// StepOptions::seed. An unknown name, or another type or shape than the input has, is an error.
   std::map<std::string, TensorContent, std::less<>> inputs;
 };
 
 struct StepOptions {
-  /// Draws inputs, and whatever the ops of the model draw: same seed, same values, wherever the ops
-  /// run.
+  /// Seed of drawn inputs and of everything the model's ops draw. The same seed gives the same
+  /// values wherever the ops run.
   std::uint64_t seed = 0;
   bool outputs = false;  ///< whether the result holds the model's outputs
   bool trace = false;    ///< whether the result holds more than the runtime of the step
-  /// Asked several times a second; true = the step is given up with Error(cancelled). May be empty.
+  /// Asked several times per second. True = give up the step with Error(cancelled). May be empty.
   std::function<bool()> should_stop;
 };
 
 struct StepResult {
   double runtime_us = 0;  ///< from the first op's start to the last event
-  /// The most that each device held at once, in bytes: parameters, tensors, copies, and what ops
-  /// allocated while they ran.
+  /// Peak memory per device: parameters, tensors, copies, and what ops allocated while they ran.
   std::vector<std::int64_t> peak_bytes;
   /// Compute time per device.
   std::vector<double> busy_us;
-  /// The step as it was executed, times from its start on; only with StepOptions::trace. Memory is
-  /// sampled at the ends of ops.
+  /// The executed step, with times relative to its start; only with StepOptions::trace. Memory is
+  /// sampled when ops end.
   StepTrace trace;
   std::vector<DeviceId> executed;  ///< by op, the device that executed it; only with `trace`
-  /// By op: what it allocated beyond its inputs and outputs; only with `trace`, and only right
-  /// where all ops were on one device: elsewhere arriving copies count too.
+  /// By op: what it allocated besides its inputs and outputs; only with `trace`. Right only if all
+  /// ops ran on one device; otherwise it includes copies that arrived meanwhile.
   std::vector<std::int64_t> workspace_bytes;
-  /// By position in Program::outputs; only with StepOptions::outputs. Text and sequences cannot be
+  /// By position in Program::outputs; only with StepOptions::outputs. Texts and sequences cannot be
   /// returned: such an output has DType::opaque and no bytes.
   std::vector<TensorContent> outputs;
 };
 
-/// A program that is loaded on the devices of a backend. [thread-compatible]
+/// A program loaded on the devices of a backend. [thread-compatible]
 class BERTH_EXPORT Session {
  public:
   virtual ~Session();
 
   [[nodiscard]] virtual const Program& program() const noexcept = 0;
 
-  /// One step. The first with a placement prepares it (parameters, the plan of the step); further
-  /// steps with the same one do not. `placement` has a device of the backend's cluster per op, and
-  /// co-located ops share one.
+  /// Runs one step. `placement` has a device of the backend's cluster for every op; co-located ops
+  /// share one. The first step with a placement prepares for it (parameters, the plan of the step);
+  /// later steps with the same placement do not.
   ///
-  /// Throws Error(invalid_argument) for another placement, Error(unsupported) naming an op that
-  /// cannot run, Error(out_of_memory) naming device, op and limit, Error(cancelled); and
-  /// Error(execution) where an op fails, naming op, device and the shapes of its inputs. The
-  /// session can go on with other steps after any of them.
+  /// Throws Error(invalid_argument) for an invalid placement, Error(unsupported) naming an op that
+  /// cannot run, Error(out_of_memory) naming device, op and limit, Error(cancelled), and
+  /// Error(execution) for an op that fails, naming op, device and the shapes of its inputs. After
+  /// any of them the session can run other steps.
   [[nodiscard]] virtual StepResult run(const Placement& placement, const StepOptions& options) = 0;
 
-  /// Forgets what steps have left behind (variables): the next one starts as the first did.
+  /// Forgets the state that steps left behind (variables). The next step starts as the first did.
   virtual void reset() = 0;
 };
 
-/// A way to execute programs: some devices of this machine. [thread-compatible]
+/// A way to execute programs: a set of devices of this machine. [thread-compatible]
 class BERTH_EXPORT Backend {
  public:
   virtual ~Backend();
 
-  /// Its devices and the links between them. Their figures are nominal: profiling gives real ones.
+  /// The devices and the links between them, with nominal figures. `profile` measures real ones.
   [[nodiscard]] virtual std::shared_ptr<const Cluster> cluster() const = 0;
 
-  /// The machine in one line, for people: processor, cores, memory, libraries.
+  /// The machine in one line for people: processor, cores, memory, libraries.
   [[nodiscard]] virtual std::string description() const = 0;
 
-  /// Costs measured under one fingerprint hold under an equal one: everything in it that decides
-  /// how fast ops and links are, this instance's options included.
+  /// Identifies everything that decides how fast ops and links are, including the options of this
+  /// instance. Costs measured under one fingerprint hold wherever it is the same.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
 
-  /// The ops of `program` that it cannot execute, by id. Empty = it can execute all of it.
+  /// The ops of `program` that this backend cannot execute, by id. Empty = it can execute all.
   [[nodiscard]] virtual std::vector<Obstacle> cannot_run(const Program& program) const = 0;
 
-  /// Throws Error(unsupported) naming the first op that it cannot execute, Error(invalid_argument)
-  /// for options. The backend must outlive the session.
+  /// Throws Error(unsupported) naming the first op that cannot be executed, and
+  /// Error(invalid_argument) for invalid options. The backend must outlive the session.
   [[nodiscard]] virtual std::unique_ptr<Session> open(std::shared_ptr<const Program> program,
                                                       const SessionOptions& options) = 0;
 
-  /// The time from the moment when a tensor of `bytes` is on `src` until an op on `dst` that waits
-  /// for nothing else has it: one sample. src != dst.
+  /// Measures one transfer: the time from when a tensor of `bytes` is on `src` until an op on `dst`
+  /// that waits for nothing else has it. Requires src != dst.
   [[nodiscard]] virtual double transfer_us(DeviceId src, DeviceId dst, std::int64_t bytes) = 0;
 };
 
-/// How a placement is measured: steps whose runtimes are dropped, then steps that count (as the
-/// papers do, PAPERS A7: ten steps, the mean of the last five).
+/// How a placement is measured: first steps that are dropped, then steps that count. The defaults,
+/// ten steps of which the last five count, are those of the code released with Placeto (Addanki et
+/// al., NeurIPS 2019).
 struct MeasureOptions {
   int warm_up = 5;  ///< >= 0
   int repeats = 5;  ///< >= 1
@@ -126,36 +126,37 @@ struct MeasureOptions {
   std::function<bool()> should_stop;
 };
 
-/// A placement's runtime as measured.
+/// A placement's measured runtime.
 struct Measurement {
   double mean_us = 0;
   double median_us = 0;
-  double deviation_us = 0;  ///< of the sample (n - 1); 0 for one repeat
+  double deviation_us = 0;  ///< standard deviation of the sample (n - 1); 0 for one repeat
   double min_us = 0;
   double max_us = 0;
-  std::vector<double> steps_us;          ///< those that count
+  std::vector<double> steps_us;          ///< the steps that count
   std::vector<std::int64_t> peak_bytes;  ///< per device, the largest of the steps that count
-  /// The step, of those that count, whose runtime is nearest to the median.
+  /// The step whose runtime is nearest to the median.
   StepResult step;
 };
 
-/// Throws what Session::run throws, Error(invalid_argument) for options.
+/// Runs and times steps. Throws what Session::run throws, and Error(invalid_argument) for invalid
+/// options.
 [[nodiscard]] BERTH_EXPORT Measurement measure(Session& session, const Placement& placement,
                                                const MeasureOptions& options = {});
 
 struct ProfileOptions {
-  int warm_up = 3;   ///< steps per device kind that are dropped, >= 0; at least 50 ms of them
+  int warm_up = 3;   ///< steps per device kind that are dropped, >= 0; they take at least 50 ms
   int repeats = 10;  ///< steps per device kind that count, >= 3
   std::uint64_t seed = 0;
   std::function<bool()> should_stop;
-  /// Where it stands, in a short text. May be empty.
+  /// Called with a short text on what is being measured. May be empty.
   std::function<void(const std::string&)> progress;
 };
 
 /// What a simulator needs to know of a program on a backend.
 struct Profile {
   std::shared_ptr<const Costs> costs;
-  /// The backend's, with the per-op overhead, bandwidths and latencies that were measured.
+  /// The backend's cluster with measured per-op overheads, bandwidths and latencies.
   std::shared_ptr<const Cluster> cluster;
   struct LinkSample {
     DeviceId src;
@@ -166,17 +167,17 @@ struct Profile {
   std::vector<LinkSample> link_samples;
 };
 
-/// Measures every op on one device of each kind (the median of the steps that count, outliers
-/// dropped), the workspace it takes, each device's overhead per op, and each link: the line through
-/// the medians of its samples by size that fits them best. Throws what Session::run throws: a
-/// device that cannot hold the whole program cannot be profiled with it.
+/// Measures every op on one device of each kind (the median of the steps that count, without
+/// outliers), its workspace, the overhead per op of each device, and every link. A link's bandwidth
+/// and latency are the best line through the medians of its samples by size. Throws what
+/// Session::run throws: a device that cannot hold the whole program cannot be profiled with it.
 [[nodiscard]] BERTH_EXPORT Profile profile(Backend& backend, Session& session,
                                            const ProfileOptions& options = {});
 
-/// One output of a program that differs between two steps, or an op that ran elsewhere.
+/// An output that differs between two steps, or an op that ran on another device than asked for.
 struct Difference {
   std::string what;         ///< "output 'logits'", "op 'conv1'"
-  std::string explanation;  ///< by how much, where
+  std::string explanation;  ///< by how much, and where
 };
 
 struct VerifyOptions {
@@ -191,23 +192,24 @@ struct Verification {
     std::string name;
     std::int64_t elements = 0;
     double largest_difference = 0;  ///< absolute
-    bool compared = true;           ///< false: text or a sequence, which is not returned
+    bool compared = true;           ///< false: a text or a sequence, which is not returned
   };
   std::vector<Output> outputs;
-  DeviceId reference = kNoDevice;       ///< the device that ran everything for comparison
+  DeviceId reference = kNoDevice;       ///< the device that ran all ops for comparison
   std::vector<Difference> differences;  ///< empty = verified
 };
 
-/// Runs one step on one device and one under `placement`, from the same state, and compares: every
-/// output within the tolerances (NaN equals NaN), every op on the device that was asked for.
+/// Runs one step on one device and one under `placement`, from the same state, and compares them:
+/// every output must agree within the tolerances (NaN equals NaN), and every op must have run on
+/// the device that was asked for.
 [[nodiscard]] BERTH_EXPORT Verification verify(Backend& backend, Session& session,
                                                const Placement& placement,
                                                const VerifyOptions& options = {});
 
-/// Evaluates placements by executing them, one after the other (Objective::latency only). What does
-/// not fit in a device's memory is not feasible and has the runtime that the problem's costs
-/// predict. `session` is of the problem's graph and cluster. Throws Error(invalid_argument),
-/// Error(unsupported) for another objective.
+/// An evaluator that executes placements one after the other, for Objective::latency. A placement
+/// that does not fit in a device's memory is not feasible and gets the runtime that the problem's
+/// costs predict. `session` must have the problem's graph and cluster. Throws
+/// Error(invalid_argument) otherwise, and Error(unsupported) for another objective.
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_measuring_evaluator(
     std::shared_ptr<const Problem> problem, std::shared_ptr<Session> session,
     const MeasureOptions& options = {});

@@ -1,4 +1,5 @@
-// Everything an embedder needs.
+/// @file
+/// Includes everything an embedder needs. The conventions of all headers are in types.h.
 #pragma once
 
 #include "berth/backend.h"      // IWYU pragma: export

@@ -1,3 +1,5 @@
+/// @file
+/// Element types of tensors.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,11 @@ enum class DType : std::uint8_t {
   opaque,
 };
 
-/// Bits per element; 0 where it is not fixed or not known.
+/// Bits per element; 0 if not fixed or not known.
 [[nodiscard]] BERTH_EXPORT int dtype_bits(DType dtype) noexcept;
-/// Short name as in messages and files ("f32").
+/// Short name in messages and files ("f32").
 [[nodiscard]] BERTH_EXPORT std::string_view dtype_name(DType dtype) noexcept;
-/// The reverse of dtype_name; empty for a name it never returns.
+/// The inverse of dtype_name; empty for a name that it never returns.
 [[nodiscard]] BERTH_EXPORT std::optional<DType> dtype_from_name(std::string_view name) noexcept;
 
 }  // namespace berth

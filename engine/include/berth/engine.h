@@ -1,4 +1,5 @@
-// The engine: finds plugins, loads models, makes policies.
+/// @file
+/// The engine: finds plugins, loads models, makes policies.
 #pragma once
 
 #include <filesystem>
@@ -35,10 +36,11 @@ struct PluginInfo {
   std::filesystem::path file;  ///< empty = registered in process
 };
 
-/// Holds the plugins of one process. Search path: the folder `lib/berth` beside the engine's own
-/// library (build or install), then the folders of BERTH_PLUGIN_PATH (':'-separated); never the
-/// working directory. Where two plugins of a kind have one name, the first found wins and the
-/// other is reported by problems().
+/// Holds the plugins of one process.
+///
+/// Search path: the folder `lib/berth` beside the engine's own library (in a build or an install),
+/// then the folders of BERTH_PLUGIN_PATH, separated by ':'. Never the working directory. If two
+/// plugins of a kind have the same name, the first found wins and problems() reports the other.
 /// [thread-safe]
 class BERTH_EXPORT Engine {
  public:
@@ -48,18 +50,18 @@ class BERTH_EXPORT Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Every plugin found or registered, by kind and name. Scans all folders; creates nothing.
+  /// Every plugin found or registered, by kind and name. Scans all folders but creates nothing.
   [[nodiscard]] std::vector<PluginInfo> plugins();
-  /// One of them; others are loaded only where its file's name does not lead to it. Throws as
+  /// One plugin. Other libraries are opened only if no file has the matching name. Throws as
   /// make_policy does.
   [[nodiscard]] PluginInfo plugin(PluginKind kind, std::string_view name);
-  /// Files that look like plugins and were refused, each with the reason in one line. Complete
-  /// after plugins().
+  /// Files that look like plugins but were refused, each with the reason in one line. Complete
+  /// after a call of plugins().
   [[nodiscard]] std::vector<std::string> problems();
 
   /// Throws Error(not_found) listing the known names, Error(incompatible) for a plugin of another
-  /// ABI, Error(invalid_argument) for an option. The policy may outlive the engine; it can make
-  /// other policies (Policy::use_policies) for as long as the engine lives.
+  /// ABI, and Error(invalid_argument) for an invalid option. The policy may outlive the engine. It
+  /// can make other policies (Policy::use_policies) as long as the engine lives.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
                                                     const OptionTexts& options = {});
   [[nodiscard]] std::unique_ptr<Frontend> make_frontend(std::string_view name,
@@ -68,26 +70,27 @@ class BERTH_EXPORT Engine {
   [[nodiscard]] std::unique_ptr<Backend> make_backend(std::string_view name,
                                                       const OptionTexts& options = {});
 
-  /// Registers a plugin in process; its descriptor and all it points to must outlive the engine.
-  /// Throws Error(invalid_argument) for an incomplete descriptor or a name taken by another
-  /// registered one.
+  /// Registers a plugin in this process. The descriptor and everything it points to must outlive
+  /// the engine. Throws Error(invalid_argument) for an incomplete descriptor and for a name that
+  /// another registered plugin of the kind has.
   void register_plugin(const PluginDescriptor& descriptor);
 
-  /// The frontend that claims `model`. Throws Error(not_found) for a file that is not there,
-  /// Error(unsupported) where no frontend claims it, listing them.
+  /// The frontend that claims `model`. Throws Error(not_found) for a missing file, and
+  /// Error(unsupported) listing the frontends if none claims it.
   [[nodiscard]] std::unique_ptr<Frontend> frontend_for(const std::filesystem::path& model);
 
-  /// Loads `model` by the exchange format (`.graph.json`) or the frontend that claims it.
+  /// Loads `model`: a `.graph.json` file as berth.graph/1, any other by the frontend that claims
+  /// it.
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options = {});
 
-  /// The same with all that executing it needs, by the frontend that claims it. Throws
-  /// Error(unsupported) for the exchange format, which says nothing of what its ops compute.
+  /// Loads `model` with everything that executing it needs, by the frontend that claims it. Throws
+  /// Error(unsupported) for berth.graph/1, which does not say what its ops compute.
   [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
                                            const LoadOptions& options = {});
 
-  /// Costs of `graph` from a file: one of the engine's own (berth::load_costs), or a profile that a
-  /// frontend claims. Throws Error(unsupported) where nobody knows such a file.
+  /// Loads costs of `graph` from a file: berth.costs/1 or berth.graph/1 (see berth::load_costs), or
+  /// a profile that a frontend claims. Throws Error(unsupported) for any other file.
   [[nodiscard]] LoadedCosts load_costs(const std::filesystem::path& costs, const Graph& graph,
                                        const Cluster& cluster);
 

@@ -1,6 +1,7 @@
-// Placement as a sequence of decisions: the Markov decision process of Placeto (Addanki et al.,
-// NeurIPS 2019; PAPERS A1). The state is a complete placement of the groups; every step moves one
-// group, in a fixed order of visits, to a device, and every state can be measured.
+/// @file
+/// Placement as a sequence of decisions: the Markov decision process of Placeto (Addanki et al.,
+/// NeurIPS 2019, section on the MDP formulation). The state is a complete placement of the groups.
+/// Each step moves one group to a device, in a fixed order of visits. Every state can be measured.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@
 
 namespace berth {
 
-/// In which order an episode visits the groups.
+/// The order in which an episode visits the groups.
 enum class Traversal { topological, reverse, breadth_first, depth_first, random };
 /// Throws Error(invalid_argument) listing the names: "topological", "reverse", "breadth_first",
 /// "depth_first", "random".
 [[nodiscard]] BERTH_EXPORT Traversal traversal_from_name(std::string_view name);
 [[nodiscard]] BERTH_EXPORT std::string_view traversal_name(Traversal traversal) noexcept;
 
-/// Every group once. Breadth and depth first follow edges from the sources; `random` alone draws.
+/// Every group once. `breadth_first` and `depth_first` follow edges from the sources. Only `random`
+/// draws from `random`.
 [[nodiscard]] BERTH_EXPORT std::vector<GroupId> traversal_order(const Groups& groups,
                                                                 Traversal traversal,
                                                                 Random& random);
@@ -33,22 +35,24 @@ enum class Traversal { topological, reverse, breadth_first, depth_first, random 
 /// A device per group.
 using GroupPlacement = std::vector<DeviceId>;
 
-/// What is known of a step if the groups put so far were all there is: each runs as one, in the
-/// order in which they were put, as soon as its device and its inputs are there.
-/// [thread-compatible]
+/// The schedule of the groups put so far, as if there were no others. Each group runs as one unit,
+/// in the order in which the groups were put, as soon as its device is free and its inputs have
+/// arrived. [thread-compatible]
 class BERTH_EXPORT PartialSchedule {
  public:
-  /// Keeps a reference to `problem`.
+  /// The schedule keeps a reference to `problem`, which must outlive it.
   explicit PartialSchedule(const Problem& problem);
 
-  /// `group`, which has not been put, goes to `device`, which can run it.
+  /// Puts `group` on `device`. Requires that it has not been put yet and that the device can run
+  /// it.
   void put(GroupId group, DeviceId device);
 
-  /// When the inputs of `group` that have been put are on `device`.
+  /// When the inputs of `group` that have been put are available on `device`.
   [[nodiscard]] double ready_us(GroupId group, DeviceId device) const;
-  /// When `group` would end on `device`; kCannotRun where it cannot run there.
+  /// When `group` would end on `device`; kCannotRun if the device cannot run it.
   [[nodiscard]] double end_us(GroupId group, DeviceId device) const;
-  /// When the last group on `device` ends, and how long it has been busy.
+  /// When the last group on `device` ends (free_us), and how long the device has been busy
+  /// (load_us).
   [[nodiscard]] double free_us(DeviceId device) const;
   [[nodiscard]] double load_us(DeviceId device) const;
 
@@ -63,99 +67,99 @@ class BERTH_EXPORT PartialSchedule {
   std::vector<double> load_us_;  ///< by device
 };
 
-/// Every group on the first device that can run it (the first of all that can is "device 0").
+/// Every group on the first device that can run it. "Device 0" means the first that can run all.
 [[nodiscard]] BERTH_EXPORT GroupPlacement zero_placement(const Problem& problem);
-/// Every group on a uniformly random device of those that can run it.
+/// Every group on a device drawn uniformly from those that can run it.
 [[nodiscard]] BERTH_EXPORT GroupPlacement random_placement(const Problem& problem, Random& random);
-/// In topological order, one run of as many groups on each of the devices that compute everything
-/// they can at no more than twice the least cost; a group that its device cannot run stays on the
-/// first that can.
+/// The groups in topological order, cut into one run per device with about as many groups each.
+/// Only fast devices get a run: those that compute all they can run in at most twice the least
+/// time. A group that the device of its run cannot run goes to the first device that can.
 [[nodiscard]] BERTH_EXPORT GroupPlacement contiguous_placement(const Problem& problem);
-/// In topological order, every group on the device where it ends first, if those before it were all
-/// there is (list scheduling; memory is not looked at).
+/// List scheduling: in topological order, every group on the device where it ends first given the
+/// groups before it. Memory is not considered.
 [[nodiscard]] BERTH_EXPORT GroupPlacement earliest_placement(const Problem& problem);
-/// The device of each group's first op: exact where no group is split.
+/// The device of each group's first op. Exact if no group is split over devices.
 [[nodiscard]] BERTH_EXPORT GroupPlacement group_placement(const Problem& problem,
                                                           const Placement& placement);
 
-/// One episode to run.
+/// How one episode starts.
 struct EpisodeStart {
   std::size_t problem = 0;  ///< index into the environment's evaluators
-  GroupPlacement initial;   ///< a device that can run it for every group
+  GroupPlacement initial;   ///< for every group, a device that can run it
   std::vector<GroupId> order;
 };
 
-/// What an environment tells of a state beyond its evaluation; simulated, also where an evaluator
-/// measures otherwise.
+/// What an environment reports of a state besides its evaluation. These figures are simulated, even
+/// if the evaluator measures in another way.
 struct StateDetails {
   bool starts = true;         ///< Episode::start_us
-  bool alternatives = false;  ///< Episode::alternatives: a simulation per device and decision
+  bool alternatives = false;  ///< Episode::alternatives: one simulation per device and decision
 };
 
-/// Many episodes, over one or several problems, that step together or run each for itself.
-/// [thread-compatible]
+/// Many episodes over one or several problems. They step together or each runs by itself.
 ///
-/// A step's placements are measured as one batch, on as many threads as the evaluators have;
-/// nothing depends on how many. Episodes over smaller problems end earlier.
+/// The placements of a step are measured as one batch, on as many threads as the evaluators have.
+/// No result depends on the number of threads. Episodes over smaller problems end earlier.
+/// [thread-compatible]
 class BERTH_EXPORT Environment {
  public:
-  /// One evaluator per problem, not null; they must outlive the environment.
+  /// One evaluator per problem, none null. They must outlive the environment.
   explicit Environment(std::vector<Evaluator*> evaluators, const StateDetails& details = {});
   ~Environment();
   Environment(Environment&&) noexcept;
   Environment& operator=(Environment&&) noexcept;
 
-  /// Starts anew and measures the initial placements. Throws Error(invalid_argument) for an initial
-  /// placement or an order that does not fit its problem.
+  /// Starts new episodes and measures their initial placements. Throws Error(invalid_argument) for
+  /// an initial placement or an order that does not fit its problem.
   void begin(std::span<const EpisodeStart> episodes);
 
   [[nodiscard]] std::size_t episode_count() const noexcept { return episodes_.size(); }
-  /// True once every episode has visited all of its groups.
+  /// True when every episode has visited all of its groups.
   [[nodiscard]] bool done() const noexcept;
 
-  /// The state with the current group on some device.
+  /// What the state would be with the current group on one of the devices.
   struct Alternative {
-    /// kCannotRun where it cannot run there, and where the objective is kHopeless times that of the
-    /// state or more (a state that does not fit may have any).
+    /// kCannotRun if the group cannot run there. Also kCannotRun if the objective would be at least
+    /// kHopeless times that of the state; if the state does not fit in memory, this rule is off.
     double objective_us;
-    std::int64_t excess_bytes;  ///< by which the fullest device's memory is exceeded
+    std::int64_t excess_bytes;  ///< how much the most overfull device exceeds its memory
   };
   static constexpr double kHopeless = 1.1;
 
-  /// One running episode. Spans stay valid until the next `begin`.
+  /// One running episode. Spans into it stay valid until the next `begin`.
   struct Episode {
     std::size_t problem_index;
     const Problem* problem;
     std::vector<GroupId> order;
-    std::size_t step = 0;          ///< decisions made
+    std::size_t step = 0;          ///< number of decisions made
     GroupPlacement placement;      ///< the state
-    std::vector<double> start_us;  ///< by group: when its first op starts; 0 where not asked for,
+    std::vector<double> start_us;  ///< by group: when its first op starts; 0 if not requested
                                    ///< and for the objective throughput
     Evaluation evaluation;         ///< of the state
-    std::vector<Alternative> alternatives;  ///< by device; empty where done or not asked for
+    std::vector<Alternative> alternatives;  ///< by device; empty if done or not requested
 
     [[nodiscard]] bool done() const noexcept { return step == order.size(); }
-    /// The group to place next. Undefined where done.
+    /// The group to place next. Undefined if done.
     [[nodiscard]] GroupId current() const noexcept { return order[step]; }
   };
   [[nodiscard]] const Episode& episode(std::size_t index) const { return episodes_[index]; }
 
-  /// Moves the current group of every episode that is not done to `devices[episode]` and measures.
-  /// Throws Error(invalid_argument) naming group and device where it cannot run there; then no
-  /// episode has moved.
+  /// Moves the current group of every unfinished episode to `devices[episode]` and measures. Throws
+  /// Error(invalid_argument) naming group and device if it cannot run there; no episode has then
+  /// moved.
   void step(std::span<const DeviceId> devices);
 
-  /// The device for the current group of an episode that is not done. Called on several threads at
-  /// once, for different episodes: it may look at that episode alone.
+  /// Chooses the device for the current group of an unfinished episode. Called on several threads
+  /// at once for different episodes; it may look at that episode only.
   using Decide = std::function<DeviceId(std::size_t episode)>;
-  /// Takes every episode to its end. Where all evaluators simulate, every episode goes its way on
-  /// one thread, on as many at once as the first evaluator has; elsewhere all step together.
-  /// Throws what `step` and `decide` throw; the episodes then stand wherever they were.
+  /// Runs every episode to its end. If all evaluators simulate, each episode runs on its own
+  /// thread, up to the first evaluator's thread count at a time. Otherwise all episodes step
+  /// together. Throws what `step` and `decide` throw; the episodes then stay where they were.
   void run(const Decide& decide);
 
  private:
   struct Measure;
-  /// Moves the current group; false where it is there already.
+  /// Moves the current group; false if it is already there.
   bool move(std::size_t index, DeviceId device);
   void simulate(std::size_t index);
   void note_starts(std::size_t index);

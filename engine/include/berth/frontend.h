@@ -1,3 +1,5 @@
+/// @file
+/// Frontends read model files, and write placements back into them.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +19,20 @@
 namespace berth {
 
 struct LoadOptions {
-  /// Values of named dynamic dimensions: {"batch": 8}. A name the model does not have is an error
-  /// listing those it has.
+  /// Values of named dynamic dimensions: {"batch": 8}; > 0. A name that the model does not have is
+  /// an error; the message lists those it has.
   std::map<std::string, std::int64_t> dims;
-  /// Shapes of inputs by name, where a dimension has no name.
+  /// Shapes of inputs by name, for dimensions without a name.
   std::map<std::string, std::vector<std::int64_t>> shapes;
-  /// Ops or tensors to compute, by name: only what they need is loaded. Empty = what the file calls
-  /// its outputs, or the training step where it has one. A name that is not there is an error.
+  /// Names of ops or tensors to compute; only what they need is loaded. Empty = the outputs that
+  /// the file declares, or the training step if it has one. An unknown name is an error.
   std::vector<std::string> fetches;
 };
 
 struct LoadedModel {
   std::shared_ptr<const Graph> graph;
-  /// What a user should know and can live with: an opset newer than known, inferred defaults,
-  /// unknown op types, how many tensors have no size.
+  /// What a user should know but can live with: a newer opset than is known, assumed defaults,
+  /// unknown op types, the number of tensors without a size.
   std::vector<std::string> notes;
 };
 
@@ -42,43 +44,44 @@ struct LoadedProgram {
 
 struct LoadedCosts {
   std::shared_ptr<const Costs> costs;
-  /// What a user should know and can live with: how many ops have a measurement.
+  /// What a user should know but can live with: how many ops have a measurement.
   std::vector<std::string> notes;
 };
 
-/// Reads (and writes back) one family of model files. [thread-compatible]
+/// Reads one family of model files, and writes placements back. [thread-compatible]
 class BERTH_EXPORT Frontend {
  public:
   virtual ~Frontend();
 
-  /// Whether this file or folder looks like one of its own: by name, and by a few bytes where the
-  /// name does not decide. Never throws for a file that cannot be read.
+  /// Whether the file or folder looks like one of this family: by its name, and by its first bytes
+  /// if the name does not decide. Never throws for a file that cannot be read.
   [[nodiscard]] virtual bool claims(const std::filesystem::path& model) const = 0;
 
   /// Throws Error naming the file, the place in it and the fix.
   [[nodiscard]] virtual LoadedModel load(const std::filesystem::path& model,
                                          const LoadOptions& options) = 0;
 
-  /// The model with all that executing it needs. Its graph is the one that `load` gives for these
-  /// options: same ops, same tensors, same ids. Contents that lie in the file as they are needed
-  /// are mapped, not read. Throws as `load` does; what can be placed and not executed is said by
-  /// the instruction (Instruction::obstacle). The default throws Error(unsupported).
+  /// Loads the model with everything that executing it needs. The graph is the one that `load`
+  /// returns for these options: same ops, same tensors, same ids. Tensor contents that can be used
+  /// as they lie in the file are mapped, not read. Throws as `load` does. An op that can be placed
+  /// but not executed says why in Instruction::obstacle. The default throws Error(unsupported).
   [[nodiscard]] virtual LoadedProgram load_program(const std::filesystem::path& model,
                                                    const LoadOptions& options);
 
-  /// Writes the model with its placement in the family's own terms. Everything else in the file
-  /// is kept. Written whole or not at all. The default throws Error(unsupported).
+  /// Writes the model to `output` with its placement, in the family's own terms. Everything else in
+  /// the file is kept. The file is written completely or not at all. The default throws
+  /// Error(unsupported).
   virtual void annotate(const std::filesystem::path& model, const Graph& graph,
                         const Cluster& cluster, const Placement& placement,
                         const std::filesystem::path& output);
 
-  /// Whether this file looks like compute times as the family's own profiler measured them, by its
-  /// content. Never throws for a file that cannot be read. The default claims none.
+  /// Whether the content of the file looks like compute times from the family's own profiler. Never
+  /// throws for a file that cannot be read. The default claims no file.
   [[nodiscard]] virtual bool claims_costs(const std::filesystem::path& costs) const;
 
-  /// The costs of `graph`, which this frontend loaded, on the kinds of `cluster`: measured ones by
-  /// op name, the roofline model's (Costs::roofline) for the rest. Throws Error naming the file,
-  /// the place in it and the fix; also where it measures no op of the graph. The default throws
+  /// The costs of `graph`, which this frontend loaded, on the kinds of `cluster`: measured costs by
+  /// op name, and Costs::roofline for the other ops. Throws Error naming the file, the place in it
+  /// and the fix; also if the file measures no op of the graph. The default throws
   /// Error(unsupported).
   [[nodiscard]] virtual LoadedCosts load_costs(const std::filesystem::path& costs,
                                                const Graph& graph, const Cluster& cluster);

@@ -1,4 +1,5 @@
-// The computation graph of a neural network: ops, tensors, edges.
+/// @file
+/// The computation graph of a neural network: ops, tensors, edges.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +18,35 @@
 
 namespace berth {
 
-/// A tensor as it leaves an op or as a parameter.
+/// What is known of a tensor: an output of an op, or a parameter.
 struct TensorInfo {
   DType dtype = DType::unknown;
   bool has_shape = false;           ///< false: not even the rank is known
-  std::vector<std::int64_t> shape;  ///< kUnknownDim where a dimension is not known
-  /// Size; kUnknownBytes = derive it from dtype and shape (and stay unknown where that fails).
+  std::vector<std::int64_t> shape;  ///< kUnknownDim for an unknown dimension
+  /// Size. kUnknownBytes = derive it from dtype and shape; it stays unknown if that fails.
   std::int64_t bytes = kUnknownBytes;
 };
 
-/// Elements of a shape; kUnknownDim where a dimension is unknown, and saturating, never
+/// Number of elements of a shape; kUnknownDim if a dimension is unknown. Saturates instead of
 /// overflowing.
 [[nodiscard]] BERTH_EXPORT std::int64_t element_count(std::span<const std::int64_t> shape) noexcept;
 
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
                                     std::vector<double>, std::vector<std::string>>;
 
-/// What an op's work consists of, for the roofline model.
+/// The kind of work an op does. The roofline model has one efficiency per class.
 enum class OpClass : std::uint8_t {
-  none,           ///< no work: a shape, a constant, a view
-  convolution,    ///<
-  matmul,         ///<
-  attention,      ///<
-  recurrent,      ///<
-  normalization,  ///<
-  pooling,        ///<
-  reduction,      ///<
-  elementwise,    ///<
-  data_movement,  ///<
-  other,          ///< no rule: costed by its bytes
+  none,  ///< no work: a shape, a constant, a view
+  convolution,
+  matmul,
+  attention,
+  recurrent,
+  normalization,
+  pooling,
+  reduction,
+  elementwise,
+  data_movement,
+  other,  ///< no rule: costed by its bytes
 };
 inline constexpr int kOpClassCount = 11;
 [[nodiscard]] BERTH_EXPORT std::string_view op_class_name(OpClass op_class) noexcept;
@@ -53,16 +54,16 @@ inline constexpr int kOpClassCount = 11;
 /// The work of one execution of an op.
 struct Work {
   double flops = 0;  ///< floating-point operations; a fused multiply-add counts as two
-  double bytes = 0;  ///< bytes read and written, parameters included
+  double bytes = 0;  ///< bytes read and written, including parameters
   OpClass op_class = OpClass::other;
   DType dtype = DType::f32;  ///< the type the arithmetic runs in
-  /// Kernels an executor launches for it: the device's per-op overhead is paid this often. More
-  /// than one for an op that stands for a body (If, Loop, Scan); 0 for an op that costs nothing.
+  /// Number of kernels that an executor launches for the op; the device's per-op overhead is paid
+  /// for each. More than 1 for an op with a body (If, Loop, Scan); 0 for an op that costs nothing.
   double launches = 1;
 };
 
-/// `tensor` of op `src` is consumed by op `dst`; kNoTensor = control edge (order only, no data).
-/// An op that reads a tensor twice has one edge for it.
+/// Op `dst` consumes `tensor`, which op `src` produces. kNoTensor = control edge: it orders the two
+/// ops and carries no data. An op that reads a tensor twice has one edge for it.
 struct Edge {
   OpId src;
   OpId dst;
@@ -71,9 +72,9 @@ struct Edge {
 
 /// An immutable computation graph. Structure of arrays; adjacency in compressed rows.
 ///
-/// Invariants, checked by GraphBuilder::build: acyclic; op names non-empty and unique; every id in
-/// range; sizes non-negative and without overflow. 100,000 ops are normal.
-/// Spans and views stay valid as long as the graph. [thread-safe: immutable]
+/// Invariants, checked by GraphBuilder::build: the graph is acyclic; op names are non-empty and
+/// unique; every id is in range; sizes are >= 0 and do not overflow. Graphs of 100,000 ops are
+/// normal. [thread-safe: immutable]
 class BERTH_EXPORT Graph {
  public:
   ~Graph();
@@ -81,19 +82,19 @@ class BERTH_EXPORT Graph {
   Graph& operator=(const Graph&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept;
-  /// Which vocabulary the op types belong to: "onnx", "tf", or "berth" where it does not matter.
+  /// The vocabulary of the op types: "onnx", "tf", or "berth" if it does not matter.
   [[nodiscard]] const std::string& dialect() const noexcept;
 
   [[nodiscard]] OpId op_count() const noexcept;
   [[nodiscard]] TensorId tensor_count() const noexcept;
-  /// Data and control edges together.
+  /// Number of data and control edges together.
   [[nodiscard]] std::int64_t edge_count() const noexcept;
 
   // --- ops -----------------------------------------------------------------------------------
   [[nodiscard]] const std::string& op_name(OpId op) const noexcept;
   [[nodiscard]] const std::string& op_type(OpId op) const noexcept;
   [[nodiscard]] std::optional<OpId> find_op(std::string_view name) const noexcept;
-  /// Tensors read, in the op's own order, repeats included; kNoTensor = omitted optional input.
+  /// Tensors read, in the op's own order, with repeats. kNoTensor = an omitted optional input.
   [[nodiscard]] std::span<const TensorId> inputs(OpId op) const noexcept;
   /// Tensors produced, in port order.
   [[nodiscard]] std::span<const TensorId> outputs(OpId op) const noexcept;
@@ -101,55 +102,55 @@ class BERTH_EXPORT Graph {
       OpId op) const noexcept;  ///< by input order, control edges last
   [[nodiscard]] std::span<const Edge> out_edges(
       OpId op) const noexcept;  ///< by (consumer, its input order)
-  /// Sum of the sizes of all outputs; unknown ones count as 0.
+  /// Total size of the outputs. Unknown sizes count as 0.
   [[nodiscard]] std::int64_t output_bytes(OpId op) const noexcept;
-  /// Bytes of parameters (weights) that must live where this op runs: the distinct parameter
-  /// tensors it reads plus what GraphBuilder::set_param_bytes added. A parameter read by several
-  /// ops is counted in each; see shared_parameters.
+  /// Bytes of parameters (weights) that must reside where this op runs: the distinct parameter
+  /// tensors it reads, plus what GraphBuilder::set_param_bytes added. A parameter that several ops
+  /// read is counted for each of them; see shared_parameters.
   [[nodiscard]] std::int64_t param_bytes(OpId op) const noexcept;
   /// param_bytes without the parameters in shared_parameters.
   [[nodiscard]] std::int64_t own_param_bytes(OpId op) const noexcept;
-  /// Co-location class: ops with the same name here must share a device; empty = none.
+  /// Co-location class: ops with the same class must share a device. Empty = none.
   [[nodiscard]] const std::string& colocation(OpId op) const noexcept;
-  /// The device the model file asks for; empty = none.
+  /// The device that the model file asks for. Empty = none.
   [[nodiscard]] const std::string& requested_device(OpId op) const noexcept;
   [[nodiscard]] const AttributeValue* attribute(OpId op, std::string_view name) const noexcept;
-  /// All attributes of an op, in the order they were set.
+  /// All attributes of an op, in the order in which they were set.
   [[nodiscard]] std::vector<std::pair<std::string_view, const AttributeValue*>> attributes(
       OpId op) const;
-  /// Work stated by whoever built the graph; overrides the rule of the op's type.
+  /// Work stated by the builder of the graph. It overrides the rule of the op's type.
   [[nodiscard]] const std::optional<Work>& stated_work(OpId op) const noexcept;
 
   // --- tensors -------------------------------------------------------------------------------
-  /// The op that makes it; kNoOp = parameter.
+  /// The op that produces the tensor; kNoOp = it is a parameter.
   [[nodiscard]] OpId producer(TensorId tensor) const noexcept;
-  /// Empty where the builder named none.
+  /// Empty if the builder gave no name.
   [[nodiscard]] const std::string& tensor_name(TensorId tensor) const noexcept;
   [[nodiscard]] DType dtype(TensorId tensor) const noexcept;
   [[nodiscard]] bool has_shape(TensorId tensor) const noexcept;
   [[nodiscard]] std::span<const std::int64_t> shape(TensorId tensor) const noexcept;
-  /// 0 where unknown; see bytes_known.
+  /// Size; 0 if unknown, see bytes_known.
   [[nodiscard]] std::int64_t bytes(TensorId tensor) const noexcept;
   [[nodiscard]] bool bytes_known(TensorId tensor) const noexcept;
 
-  /// A parameter tensor read by more than one op: it is resident once on every device that runs
-  /// one of `consumers` (sorted, distinct).
+  /// A parameter tensor that several ops read. It resides once on every device that runs one of
+  /// `consumers` (sorted, distinct).
   struct SharedParameter {
     TensorId tensor;
     std::int64_t bytes;
     std::vector<OpId> consumers;
   };
   [[nodiscard]] const std::vector<SharedParameter>& shared_parameters() const noexcept;
-  /// Sum over all parameters, each once.
+  /// Total size of the parameters, each counted once.
   [[nodiscard]] std::int64_t total_param_bytes() const noexcept;
 
   // --- order ---------------------------------------------------------------------------------
-  /// All ops, each after its producers; among the possible next ops the smallest id comes first.
+  /// All ops, each after its producers. Among the ops that could come next, the smallest id does.
   [[nodiscard]] std::span<const OpId> topological_order() const noexcept;
 
   // --- costs carried by the graph --------------------------------------------------------------
-  /// A compute time stated with the graph (exchange format, or a compiler's own estimate).
-  /// kind empty = any kind. An op without entries has no stated cost.
+  /// A compute time that came with the graph: from the exchange format, or a compiler's estimate.
+  /// Empty `kind` = any device kind. An op without entries has no stated cost.
   struct StatedCost {
     std::string kind;
     double us;
@@ -165,8 +166,8 @@ class BERTH_EXPORT Graph {
 
 /// Builds a Graph. Ops and tensors may be added in any order and may refer forward.
 ///
-/// Every call checks its ids and throws Error(invalid_argument) at once; what can only be known
-/// with the whole graph (cycles, duplicate names) is checked by build. [thread-compatible]
+/// Every call checks its ids and throws Error(invalid_argument) at once. What depends on the whole
+/// graph (cycles, duplicate names) is checked by build. [thread-compatible]
 class BERTH_EXPORT GraphBuilder {
  public:
   explicit GraphBuilder(std::string name, std::string dialect = "berth");
@@ -175,29 +176,29 @@ class BERTH_EXPORT GraphBuilder {
   GraphBuilder& operator=(GraphBuilder&&) noexcept;
 
   OpId add_op(std::string name, std::string type);
-  /// The op's next output port. `tensor_name` is for writers and messages and may be empty.
+  /// Adds the op's next output port. `tensor_name` is for writers and messages and may be empty.
   TensorId add_output(OpId op, TensorInfo info, std::string tensor_name = {});
-  /// A tensor without producer: a weight, resident where its consumers run.
+  /// Adds a tensor without a producer: a weight, which resides where its consumers run.
   TensorId add_parameter(TensorInfo info, std::string tensor_name = {});
-  /// The op's next input; kNoTensor for an omitted optional one.
+  /// Adds the op's next input; kNoTensor for an omitted optional one.
   void add_input(OpId op, TensorId tensor);
   void add_control_edge(OpId src, OpId dst);
 
-  /// Replaces what is known of a tensor.
+  /// Replaces everything known of a tensor.
   void set_tensor(TensorId tensor, TensorInfo info);
-  /// Parameter bytes beside the parameter tensors it reads (optimizer slots, exchange format).
+  /// Bytes (>= 0) beside the parameter tensors that the op reads, such as optimizer slots.
   void set_param_bytes(OpId op, std::int64_t bytes);
   void set_colocation(OpId op, std::string colocation);
   void set_requested_device(OpId op, std::string device);
   void set_attribute(OpId op, std::string name, AttributeValue value);
   void set_work(OpId op, const Work& work);
-  /// kind empty = any kind. us finite and >= 0.
+  /// Empty `kind` = any device kind. `us` is finite and >= 0.
   void set_cost(OpId op, std::string kind, double us);
 
   [[nodiscard]] OpId op_count() const noexcept;
 
-  /// Validates and freezes; the builder is empty afterwards.
-  /// Throws Error(invalid_graph) naming the op and the fix.
+  /// Validates the graph and freezes it. The builder is empty afterwards. Throws
+  /// Error(invalid_graph) naming the op and the fix.
   [[nodiscard]] std::shared_ptr<const Graph> build();
 
  private:

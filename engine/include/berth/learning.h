@@ -1,10 +1,11 @@
-// Policies with weights: sampling placements, learning from their measurements, saving.
-//
-// One update of REINFORCE, whoever writes the loop:
-//
-//   policy.rollout(evaluators, options, rollout);   // sample and measure
-//   advantages = ...rollout.evaluation(e, t)...     // reward, return, baseline: the caller's
-//   policy.update(rollout, advantages, {lr, entropy});
+/// @file
+/// Policies with weights: they sample placements, learn from the measurements, and can be saved.
+///
+/// One update of REINFORCE (Williams, Machine Learning 1992):
+///
+///     policy.rollout(evaluators, options, rollout);      // sample and measure
+///     advantages = f(rollout.episodes[e].evaluations);   // the caller: reward, return, baseline
+///     policy.update(rollout, advantages, update_options);
 #pragma once
 
 #include <cstdint>
@@ -23,50 +24,52 @@ namespace berth {
 
 struct RolloutOptions {
   int samples = 1;      ///< episodes per problem, >= 1
-  bool greedy = false;  ///< the most likely device at every decision instead of a draw
+  bool greedy = false;  ///< take the most likely device at every decision instead of drawing one
   std::uint64_t seed = 0;
-  /// Chance that a decision is drawn uniformly instead (epsilon-greedy; A2.6), 0 to 1.
+  /// Probability that a decision is drawn uniformly instead (epsilon-greedy), in [0, 1].
   double epsilon = 0;
-  /// Policies with a network over sequences: Gaussian noise on the logits, with this many times
-  /// their root mean square as its standard deviation (C1), >= 0.
+  /// Policies with a network over sequences: standard deviation of the Gaussian noise on the
+  /// logits, in units of the logits' root mean square; >= 0. Mirhoseini et al., "A Hierarchical
+  /// Model for Device Placement", ICLR 2018, add such noise in the first steps of training.
   double noise = 0;
-  /// Policies that place one group per step: the order of visits.
+  /// Policies that place one group per step: the order of visits ...
   Traversal traversal = Traversal::topological;
-  /// ... and where episodes start, per problem a list; sample i of a problem starts from entry
+  /// ... and a list of starting placements per problem. Sample i of a problem starts from entry
   /// i mod size. Empty = drawn uniformly for every episode.
   std::vector<std::vector<GroupPlacement>> initial;
 };
 
-/// Sampled decisions with their measurements. Reused from call to call: nothing is allocated once
-/// warm. Filled by a policy, read by whoever computes rewards.
+/// Sampled decisions with their measurements. A policy fills it; whoever computes rewards reads it.
+/// When it is used again, its memory is reused. [thread-compatible]
 class BERTH_EXPORT Rollout {
  public:
   struct Episode {
     std::size_t problem = 0;  ///< index into the evaluators of the call
-    /// Measured decisions. A policy that decides a whole placement at once has one; its
-    /// probability is that of all that was drawn for it.
+    /// Number of measured decisions. A policy that decides a whole placement at once has one, with
+    /// the probability of everything drawn for it.
     std::int32_t steps = 0;
-    std::int32_t measured = 0;  ///< placements that were measured for this episode alone
-    /// [0, steps]: before the first, and after each. Where nothing is placed before the first: of
-    /// the best single device, or of the zero placement where none holds everything.
+    std::int32_t measured = 0;  ///< placements that were measured for this episode only
+    /// [0, steps]: before the first decision, and after each. If nothing is placed before the first
+    /// decision, the first entry is that of the best single device, or of the zero placement if no
+    /// device holds everything.
     std::vector<Evaluation> evaluations;
-    /// [steps] of what was chosen, by the policy itself: without epsilon and noise.
+    /// [0, steps): of the choices under the policy itself, without epsilon and noise.
     std::vector<double> log_probability;
-    std::vector<double> entropy;  ///< [steps] of the policy's distribution
-    Placement best;               ///< by objective among feasible ones, else by excess
+    std::vector<double> entropy;  ///< [0, steps): of the policy's distribution, in nats
+    Placement best;               ///< smallest objective if any is feasible, else smallest excess
     Evaluation best_evaluation;
     Placement last;
   };
 
   std::vector<Episode> episodes;
-  /// What the policy needs to learn from this rollout.
+  /// What the policy needs to learn from this rollout. Opaque to all others.
   std::shared_ptr<void> tape;
 };
 
 struct UpdateOptions {
   double learning_rate = 1e-3;
-  double entropy_weight = 0;  ///< beta of A2.3
-  double max_norm = 1.25;     ///< the global L2 norm of the gradient is clipped to it; 0 = not
+  double entropy_weight = 0;  ///< weight of the entropy bonus
+  double max_norm = 1.25;     ///< the gradient's global L2 norm is clipped to this; 0 = no clipping
 };
 
 struct UpdateReport {
@@ -75,29 +78,32 @@ struct UpdateReport {
   double gradient_norm = 0;  ///< before clipping
 };
 
-/// A policy that learns. [thread-compatible; uses several threads inside]
+/// A policy that learns. [thread-compatible: uses several threads inside]
 class BERTH_EXPORT LearnedPolicy : public Policy {
  public:
   ~LearnedPolicy() override;
 
-  /// Samples `options.samples` episodes for each problem, all together. Same weights, problems and
-  /// options: same rollout, on any number of threads. Throws Error(unsupported) for a problem this
-  /// policy cannot serve (another number of devices than its weights are for, ...).
+  /// Samples `options.samples` episodes for each problem, all together. The same weights, problems
+  /// and options give the same rollout, on any number of threads. Throws Error(unsupported) for a
+  /// problem that the policy cannot handle, for example one with another number of devices than its
+  /// weights are for.
   virtual void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                        Rollout& out) = 0;
 
-  /// One step of Adam along sum over decisions of `advantage * log pi + entropy_weight * H`, with
-  /// gradients summed, not averaged (A2.3, F-11). `advantages`: every decision of every episode, in
-  /// order. Throws Error(invalid_argument) where their number is wrong or one is not finite; then
-  /// nothing has changed.
+  /// One step of Adam to increase the sum over decisions of
+  /// `advantage * log(probability) + entropy_weight * entropy`. Gradients are summed, not averaged,
+  /// as in the code released with Placeto. `advantages` has one entry for every decision of every
+  /// episode, in order. Throws Error(invalid_argument) if their number is wrong or one is not
+  /// finite; nothing has then changed.
   virtual UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
                               const UpdateOptions& options) = 0;
 
-  /// Everything learned, the optimiser's state and `note` (the caller's own state, any text):
-  /// training resumed from it continues bit for bit. The file is written whole or not at all.
+  /// Saves the weights, the optimizer's state and `note` (any text; the caller's own state).
+  /// Training that resumes from the file continues bit for bit. The file is written completely or
+  /// not at all.
   virtual void save(const std::filesystem::path& file, const std::string& note) const = 0;
   /// Returns the note. Throws Error naming the file and what is wrong with it (truncated, of
-  /// another policy or version, of other options); then nothing has changed.
+  /// another policy or version, saved with other options); nothing has then changed.
   virtual std::string load(const std::filesystem::path& file) = 0;
 
   /// Number of trained values.

@@ -1,17 +1,18 @@
-// The contract between the engine and its plugins.
-//
-// A plugin is a shared library with one exported symbol, `berth_plugin`: a PluginDescriptor that
-// is initialised data, so that the engine can read and check it before any function of the plugin
-// runs. C++ types cross this boundary, so the ABI must match exactly: the fingerprint holds
-// compiler, standard library and language mode, and abi_version the layout of these headers.
-// Libraries stay loaded until the process ends. The file is named <kind>_<name>.so.
-//
-//   class Mine : public berth::Policy { ... };
-//   static constexpr berth::OptionSpec kOptions[] = {
-//       {"rounds", berth::OptionType::integer, "8", "passes over the graph, >= 1"}};
-//   BERTH_POLICY_PLUGIN(Mine, "mine", "1.0", "one line for `berth plugins`", kOptions)
-//
-// Mine is constructed from `const berth::Options&`, with every option checked and defaulted.
+/// @file
+/// The contract between the engine and its plugins.
+///
+/// A plugin is a shared library named `<kind>_<name>.so`. It exports one symbol, `berth_plugin`: a
+/// PluginDescriptor that is initialised data. The engine reads and checks it before any function of
+/// the plugin runs. C++ types cross this boundary, so the ABI must match exactly: the fingerprint
+/// holds the compiler, the standard library and the language mode; the ABI version holds the layout
+/// of these headers. Libraries stay loaded until the process ends.
+///
+///     class Mine : public berth::Policy { ... };
+///     static constexpr berth::OptionSpec kOptions[] = {
+///         {"rounds", berth::OptionType::integer, "8", "passes over the graph, >= 1"}};
+///     BERTH_POLICY_PLUGIN(Mine, "mine", "1.0", "one line for `berth plugins`", kOptions)
+///
+/// Mine is constructed from a `const berth::Options&` that holds a checked value of every option.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@
 #define BERTH_DETAIL_STDLIB "unknown"
 #endif
 
-/// What must be equal on both sides for C++ types to cross.
+/// What must be equal on both sides for C++ types to cross the boundary.
 #define BERTH_BUILD_FINGERPRINT \
   BERTH_DETAIL_COMPILER ";" BERTH_DETAIL_STDLIB ";c++" BERTH_DETAIL_STRING(__cplusplus)
 
@@ -54,22 +55,22 @@ inline constexpr const char* kPluginSymbol = "berth_plugin";
 enum class PluginKind : std::uint32_t { frontend = 1, policy = 2, backend = 3 };
 [[nodiscard]] BERTH_EXPORT const char* plugin_kind_name(PluginKind kind) noexcept;
 
-/// Plain data with a layout of its own: the first four fields never move, so that a mismatch of
-/// anything after them can be told. Strings and arrays are static in the plugin.
+/// Plain data with a fixed start: the first four fields never move, so that a mismatch of anything
+/// after them can be detected. Strings and arrays are static data of the plugin.
 struct PluginDescriptor {
   std::uint32_t magic;        ///< kPluginMagic
-  std::uint32_t abi_version;  ///< BERTH_ABI_VERSION the plugin was built with
-  std::uint32_t size;         ///< sizeof(PluginDescriptor) there
+  std::uint32_t abi_version;  ///< BERTH_ABI_VERSION that the plugin was built with
+  std::uint32_t size;         ///< sizeof(PluginDescriptor) in the plugin's build
   PluginKind kind;
-  const char* fingerprint;    ///< BERTH_BUILD_FINGERPRINT there
-  const char* berth_version;  ///< BERTH_VERSION_STRING there, for messages
-  const char* name;           ///< unique within its kind: lower case, digits, '-', '_'
+  const char* fingerprint;    ///< BERTH_BUILD_FINGERPRINT of the plugin's build
+  const char* berth_version;  ///< BERTH_VERSION_STRING of the plugin's build, for messages
+  const char* name;           ///< unique within its kind: lower-case letters, digits, '-', '_'
   const char* version;
   const char* description;  ///< one line
   const OptionSpec* options;
   std::size_t option_count;
-  /// Exactly the one of `kind` is set. Returns a new object, owned by the caller and deleted
-  /// through its virtual destructor; throws berth::Error.
+  /// The factory of `kind` is set; the other two are null. It returns a new object, which the
+  /// caller owns and deletes through its virtual destructor. It may throw berth::Error.
   Frontend* (*create_frontend)(const Options& options);
   Policy* (*create_policy)(const Options& options);
   Backend* (*create_backend)(const Options& options);
@@ -95,28 +96,29 @@ struct PluginDescriptor {
                                                              POLICY,                            \
                                                              BACKEND};
 
-/// At namespace scope, once per library. OPTIONS is an array of OptionSpec.
+/// Defines a policy plugin. Use at namespace scope, once per library. OPTIONS is an array of
+/// OptionSpec.
 #define BERTH_POLICY_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
   static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {        \
     return new CLASS(options);                                                          \
   }                                                                                     \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, OPTIONS, \
                       std::size(OPTIONS), nullptr, &berth_create_policy, nullptr)
-/// The same for a policy without options.
+/// Defines a policy plugin without options.
 #define BERTH_POLICY_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
   static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {           \
     return new CLASS(options);                                                             \
   }                                                                                        \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, nullptr, 0, \
                       nullptr, &berth_create_policy, nullptr)
-/// The same for a frontend without options.
+/// Defines a frontend plugin without options.
 #define BERTH_FRONTEND_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
   static ::berth::Frontend* berth_create_frontend(const ::berth::Options& options) {         \
     return new CLASS(options);                                                               \
   }                                                                                          \
   BERTH_DETAIL_PLUGIN(::berth::PluginKind::frontend, NAME, VERSION, DESCRIPTION, nullptr, 0, \
                       &berth_create_frontend, nullptr, nullptr)
-/// The same for a backend.
+/// Defines a backend plugin.
 #define BERTH_BACKEND_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
   static ::berth::Backend* berth_create_backend(const ::berth::Options& options) {       \
     return new CLASS(options);                                                           \

@@ -1,4 +1,5 @@
-// What is to be solved: a graph, a machine, costs, and what counts as good.
+/// @file
+/// What is to be solved: a graph, a machine, costs, and what counts as good.
 #pragma once
 
 #include <memory>
@@ -17,12 +18,12 @@
 
 namespace berth {
 
-/// A device for every op of one graph, by op id.
+/// A device for every op of a graph, by op id.
 using Placement = std::vector<DeviceId>;
 
 enum class Objective {
   latency,     ///< runtime of one step
-  throughput,  ///< the largest load of any device when steps are pipelined
+  throughput,  ///< the largest load of any device when steps run as a pipeline
 };
 
 /// The rules of a simulated step; see simulator.h.
@@ -38,19 +39,20 @@ enum class Semantics { dataflow, placeto };
 struct ProblemOptions {
   Objective objective = Objective::latency;
   Semantics semantics = Semantics::dataflow;
-  /// `placeto` semantics only: the pause of a device after an op and of a bus after a transfer
-  /// (defaults: the published simulator's, PAPERS A6.2).
+  /// `placeto` semantics only: the pause of a device after an op, and of a bus after a transfer;
+  /// both >= 0. The defaults are those of the simulator released with Placeto (Addanki et al.,
+  /// NeurIPS 2019), which its authors tuned to an AWS p2.8xlarge.
   double device_gap_us = 5.7;
   double transfer_gap_us = 25;
 };
 
-/// Immutable. [thread-safe]
+/// A placement problem. [thread-safe: immutable]
 class BERTH_EXPORT Problem {
  public:
-  /// `groups` null = the finest (finest_groups). Under `constraints` (null = none) they are made to
-  /// obey them (regroup). Throws Error(invalid_argument) where the parts do not belong together or
-  /// a co-location class of the graph is split between groups, Error(infeasible) naming an op or
-  /// group that no device kind of the cluster can run.
+  /// `groups` null = the finest (finest_groups). Under `constraints` (null = none) the groups are
+  /// changed to obey them (regroup). Throws Error(invalid_argument) if the parts do not belong
+  /// together or the groups split a co-location class of the graph. Throws Error(infeasible) naming
+  /// an op or group that no device kind of the cluster can run.
   Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
           std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups = nullptr,
           ProblemOptions options = {}, std::shared_ptr<const Constraints> constraints = nullptr);
@@ -73,70 +75,70 @@ class BERTH_EXPORT Problem {
     return constraints_;
   }
 
-  /// Whether the constraints let `op` be on `device`; what its kind can run is another question.
+  /// Whether the constraints allow `op` on `device`. Whether its kind can run it is not considered.
   [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept {
     return constraints_ == nullptr || constraints_->allowed(op, device);
   }
-  /// What a placement may use of the device's memory: all but the margin that constraints keep
-  /// free; kNoLimit where there is no limit.
+  /// The memory that a placement may use on the device: all but the margin that constraints keep
+  /// free; kNoLimit if there is no limit.
   [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept {
     return constraints_ == nullptr ? cluster_->device(device).memory_bytes
                                    : constraints_->memory_bytes(device);
   }
-  /// The finest groups a placement may use: co-location of the graph and of the constraints.
+  /// The finest groups a placement may use: co-location by the graph and by the constraints.
   [[nodiscard]] std::shared_ptr<const Groups> finest_groups() const;
 
-  /// Compute time of `op` on `device`, without the per-op overhead; kCannotRun if it cannot or is
-  /// not allowed to.
+  /// Compute time of `op` on `device`, without the per-op overhead; kCannotRun if the kind cannot
+  /// run it or the constraints do not allow it.
   [[nodiscard]] double cost_us(OpId op, DeviceId device) const noexcept {
     return allowed(op, device) ? costs_->op_us(op, cluster_->kind_of(device)) : kCannotRun;
   }
-  /// Sum of cost_us over a group's members.
+  /// Sum of cost_us over the members of a group.
   [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept {
     return group_us_[static_cast<std::size_t>(device_class(device)) *
                          static_cast<std::size_t>(groups_->count()) +
                      static_cast<std::size_t>(group)];
   }
-  /// Devices of one class have the same kind and run the same groups; without constraints a class
-  /// is a kind. Dense, from 0. Memory and links may differ.
+  /// Devices of one class have the same kind and can run the same groups; their memory and links
+  /// may differ. Without constraints a class is a kind. Dense, from 0.
   [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept {
     return device_class_[static_cast<std::size_t>(device)];
   }
   [[nodiscard]] std::int32_t device_class_count() const noexcept { return device_class_count_; }
-  /// Whether the group may be on the device, as to kinds and constraints.
+  /// Whether the group may be on the device by its kind and by the constraints. Separations are not
+  /// considered: they depend on where other groups are.
   [[nodiscard]] bool can_run(GroupId group, DeviceId device) const noexcept {
     return group_cost_us(group, device) < kCannotRun;
   }
-  /// Sum of Graph::param_bytes over a group's members.
+  /// Sum of Graph::param_bytes over the members of a group.
   [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept {
     return group_param_bytes_[static_cast<std::size_t>(group)];
   }
 
-  /// Groups of different parts share no device.
+  /// Groups of different parts must not share a device.
   struct Separation {
-    std::size_t rule;  ///< of the constraints
+    std::size_t rule;  ///< index into Constraints::rules
     std::vector<std::vector<GroupId>> parts;
   };
-  /// What the constraints keep apart, by group; empty where there is nothing. can_run does not know
-  /// of it, for it depends on where others are: see separation.h.
+  /// What the constraints keep apart, by group; empty if nothing. See separation.h.
   [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
 
-  /// Throws Error naming the op and the fix unless `placement` has one valid device per op, that
-  /// device can run the op and the constraints allow it there, every co-location class (of the
-  /// graph and of the constraints) is on one device, and what is to be apart is. Ops of a coarser
-  /// group may be apart: groups are a policy's working grain, not a constraint.
-  /// Memory is not checked here: that is an evaluation's `feasible`.
+  /// Checks that `placement` has one valid device per op, that each device can run its ops and the
+  /// constraints allow them there, that every co-location class (of the graph and of the
+  /// constraints) is on one device, and that separated ops are apart. Throws Error naming the op
+  /// and the fix. Ops of a coarser group may be on different devices: groups are the unit that a
+  /// policy works in, not a constraint. Memory is not checked here; see Evaluation::feasible.
   void validate(const Placement& placement) const;
-  /// The same but for separations: what an evaluator takes. A search may pass through placements
-  /// that do not keep them; their evaluation is not feasible.
+  /// The same without the check of separations. Evaluators use it: a search may pass through
+  /// placements that violate them, whose evaluation is then not feasible.
   void validate_but_separations(const Placement& placement) const;
-  /// The first device that holds ops which are to be apart; kNoDevice where there is none.
+  /// The first device that holds ops which must be apart; kNoDevice if there is none.
   [[nodiscard]] DeviceId crowded_device(std::span<const DeviceId> placement) const;
 
  private:
   void check_parts();
   void validate_colocation(const Placement& placement) const;
-  /// Two ops that share a device and are to be apart, and what demands it.
+  /// Two ops that share a device and must be apart, and the rule that says so.
   struct Crowd {
     OpId first;
     OpId second;
@@ -146,7 +148,7 @@ class BERTH_EXPORT Problem {
   void classify_devices();
   void separate_groups();
   void sum_groups();
-  /// An op whose group does not hold all of its co-location class; kNoOp where there is none.
+  /// An op whose group does not hold all of its co-location class; kNoOp if there is none.
   [[nodiscard]] OpId split_from_its_class() const;
 
   std::shared_ptr<const Graph> graph_;

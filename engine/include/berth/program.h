@@ -1,5 +1,6 @@
-// What executing a graph needs beside the graph: attributes in full, bodies of control flow, and
-// the contents of tensors. A Graph keeps what placing asks for; a Program the rest.
+/// @file
+/// What executing a graph needs besides the graph: all attributes, bodies of control flow, and the
+/// contents of tensors. A Graph holds what placing needs; a Program holds the rest.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@
 
 namespace berth {
 
-/// The content of a tensor: dense, row-major, little-endian; elements narrower than a byte packed,
-/// the first in the low bits. Copying it copies no content.
+/// The content of a tensor: dense, row-major, little-endian. Elements narrower than a byte are
+/// packed, the first in the low bits. Copies share the content.
 struct TensorContent {
   DType dtype = DType::unknown;
   std::vector<std::int64_t> shape;
@@ -30,8 +31,8 @@ struct TensorContent {
   std::shared_ptr<const void> owner;  ///< keeps `bytes` alive: a mapped file, a buffer
 };
 
-/// A value while a program runs. Ids below Graph::tensor_count() are the graph's tensors; larger
-/// ones belong to bodies of control flow, each to one body.
+/// A value in a running program. Ids below Graph::tensor_count() are the graph's tensors. Each
+/// larger id belongs to one body of control flow.
 using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an omitted optional input or an unwanted output
 
@@ -42,20 +43,20 @@ using AttributeContent =
                  std::vector<std::string>, DType, std::vector<DType>, TensorContent,
                  std::shared_ptr<const Body>>;
 
-/// One op as it is computed.
+/// One op, as it is executed.
 struct Instruction {
-  std::string name;          ///< for messages: the op's name, in bodies behind that of their op
+  std::string name;          ///< for messages; inside a body, after the name of the body's op
   std::string type;          ///< as Graph::op_type: "Conv", "com.microsoft.Attention", "MatMul"
-  std::int64_t version = 0;  ///< of the type's op set; 0 = it has none
+  std::int64_t version = 0;  ///< version of the type's op set; 0 = it has none
   std::vector<std::pair<std::string, AttributeContent>> attributes;
   std::vector<ValueId> inputs;   ///< in the op's own positions
   std::vector<ValueId> outputs;  ///< in the op's own positions
-  /// What its bodies read of the enclosing values, beside `inputs`; distinct.
+  /// Values of the enclosing scope that the op's bodies read, besides `inputs`; distinct.
   std::vector<ValueId> captured;
-  /// Why it cannot be executed although it can be placed; empty = it can, where a kernel exists.
+  /// Why the op cannot be executed although it can be placed. Empty = it can, if there is a kernel.
   std::string obstacle;
 
-  /// Null where there is none, or one of another type.
+  /// The attribute's content; null if there is none or it has another type.
   template <class T>
   [[nodiscard]] const T* attribute(std::string_view key) const noexcept {
     for (const auto& [name_, content] : attributes) {
@@ -65,7 +66,7 @@ struct Instruction {
   }
 };
 
-/// The body of an If, a Loop, a Scan.
+/// The body of an If, a Loop or a Scan.
 struct Body {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
@@ -73,18 +74,18 @@ struct Body {
   std::vector<Instruction> instructions;  ///< producers first
 };
 
-/// A graph that can be executed. [thread-safe: immutable once made]
+/// A graph that can be executed. [thread-safe: immutable once built]
 struct Program {
   std::shared_ptr<const Graph> graph;
-  /// By op. Inputs and outputs hold the ids of the graph's tensors; Graph::inputs(op) is `inputs`
-  /// followed by `captured`, Graph::outputs(op) is `outputs` without kNoValue.
+  /// By op. Inputs and outputs are ids of the graph's tensors. Graph::inputs(op) is `inputs`
+  /// followed by `captured`; Graph::outputs(op) is `outputs` without kNoValue.
   std::vector<Instruction> instructions;
-  /// By tensor: the content of a parameter that the file carries. Empty for all others.
+  /// By tensor: the content of a parameter, if the file holds it. Empty for all others.
   std::vector<std::optional<TensorContent>> parameters;
-  std::vector<OpId> inputs;               ///< ops without inputs whose output the caller feeds
-  std::vector<TensorId> outputs;          ///< what the model returns, in its order
-  std::vector<std::string> input_names;   ///< as the file calls them, by position in `inputs`
-  std::vector<std::string> output_names;  ///< by position in `outputs`
+  std::vector<OpId> inputs;               ///< ops without inputs, whose outputs the caller feeds
+  std::vector<TensorId> outputs;          ///< what the model returns, in the model's order
+  std::vector<std::string> input_names;   ///< their names in the file, by position in `inputs`
+  std::vector<std::string> output_names;  ///< their names in the file, by position in `outputs`
 };
 
 }  // namespace berth

@@ -1,12 +1,14 @@
+/// @file
+/// A seeded generator of random numbers.
 #pragma once
 
 #include <cstdint>
 
 namespace berth {
 
-/// A small seeded generator (SplitMix64; Steele, Lea, Flood, OOPSLA 2014) whose stream is the same
-/// on every platform, which the distributions of <random> do not promise. Not for cryptography.
-/// [thread-compatible: one per thread]
+/// A small seeded generator: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Its stream is the
+/// same on every platform; the standard library's distributions do not promise that. Not for
+/// cryptography. [thread-compatible]
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -19,7 +21,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
+  /// Uniform in [0, bound), with bound > 0. The bias is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
@@ -28,7 +30,7 @@ class Random {
   /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  /// A generator for an independent stream, e.g. one per sample of a batch.
+  /// A generator for an independent stream, for example one per sample of a batch.
   Random split() { return Random(next()); }
 
  private:

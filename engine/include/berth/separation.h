@@ -1,4 +1,5 @@
-// Keeping apart what constraints separate, group by group.
+/// @file
+/// Keeps groups apart that the constraints separate.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@
 
 namespace berth {
 
-/// Where the separated groups of a problem are, kept up move by move, so that a search can ask of
-/// each move whether it keeps them apart. Costs next to nothing for problems without separations.
+/// Follows where the separated groups of a problem are, so that a search can ask of each move
+/// whether it keeps them apart. Costs almost nothing for problems without separations.
 /// [thread-compatible]
 class BERTH_EXPORT SeparationTracker {
  public:
-  /// `device_of_group` may break separations, and may hold kNoDevice for groups not yet placed.
-  /// The problem must outlive this.
+  /// `device_of_group` may violate separations and may hold kNoDevice for groups not yet placed.
+  /// The problem must outlive the tracker.
   SeparationTracker(const Problem& problem, std::span<const DeviceId> device_of_group);
 
-  /// Whether the group is apart from others that are on `device` now.
+  /// Whether the group would be apart from the separated groups that are on `device` now.
   [[nodiscard]] bool may_be_on(GroupId group, DeviceId device) const;
-  /// `from` or `to` kNoDevice = was, or will be, nowhere.
+  /// Records a move. kNoDevice as `from` or `to` = the group was, or will be, on no device.
   void move(GroupId group, DeviceId from, DeviceId to);
-  /// Groups that a separation names, ascending.
+  /// The groups that a separation names, ascending.
   [[nodiscard]] const std::vector<GroupId>& separated_groups() const noexcept { return groups_; }
 
  private:
@@ -45,10 +46,10 @@ class BERTH_EXPORT SeparationTracker {
   std::unordered_map<std::size_t, std::vector<Presence>> present_;  // by separation and device
 };
 
-/// Devices for all groups that a separation names, such that they are apart and can run there;
-/// memory is not asked. Stays with `device_of_group` where a search finds that soon. Empty where
-/// there are no separations. Throws Error(infeasible) where there are no such devices, or none are
-/// found within a bounded search.
+/// A device for every group that a separation names, such that all of them are apart and can run
+/// there. Memory is not considered. Keeps the devices of `device_of_group` if a short search finds
+/// that possible. Empty for a problem without separations. Throws Error(infeasible) if there is no
+/// such assignment, or a bounded search finds none.
 [[nodiscard]] BERTH_EXPORT std::vector<std::pair<GroupId, DeviceId>> separated_devices(
     const Problem& problem, std::span<const DeviceId> device_of_group);
 

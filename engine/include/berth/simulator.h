@@ -1,21 +1,30 @@
-// Runs one step of a placed graph in simulated time.
-//
-// The rules of both semantics are in DESIGN terms:
-//  placeto   the published simulator of Placeto (PAPERS A6, rules as settled there): one compute
-//            stream and one outgoing bus per device, a pause after every op and every transfer, one
-//            broadcast per output. Where links differ, a broadcast moves at its slowest receiver's
-//            bandwidth; latencies and per-op overheads do not exist there.
-//  dataflow  an asynchronous executor: a compute queue per device served by (longest path to a
-//            sink, ready time), a transfer per receiving device that occupies the sender's outgoing
-//            engine, the receiver's incoming engine and every shared channel on its way. An op
-//            holds its device for its cost plus the device's per-op overhead (none if it costs 0).
-//            A control edge across devices costs the route's latency and occupies nothing.
-// The order of events at one instant, and who goes first where transfers contend, are stated in
-// engine/simulator/{placeto,dataflow,contention}.h; what counts as memory in memory.h there.
-//
-// The objective `throughput` asks for no step: a device's load is the time of its ops (as above),
-// of every distinct tensor it receives, and of every output it sends, once, over the slowest of its
-// receivers' routes. A host device pays no transfers, and control edges cost nothing.
+/// @file
+/// Runs one step of a placed graph in simulated time.
+///
+/// There are two sets of rules (Semantics).
+///
+/// **placeto** follows the simulator released with Placeto (Addanki et al., NeurIPS 2019). Each
+/// device has one compute stream and one outgoing bus. It pauses after every op, and the bus after
+/// every transfer. Each output is sent once, as a broadcast to all receivers. If the links to the
+/// receivers differ, the broadcast moves at the lowest bandwidth. Latencies and per-op overheads do
+/// not exist.
+///
+/// **dataflow** models an asynchronous executor.
+///  - Each device has a compute queue. The op with the longest path to a sink runs first; among
+///    equals, the one that became ready first. An op holds its device for its cost plus the
+///    device's per-op overhead (none if the cost is 0).
+///  - A tensor is sent once per receiving device. The transfer occupies the sender's outgoing
+///    engine, the receiver's incoming engine, and every shared channel on its way.
+///  - A control edge across devices takes the route's latency and occupies nothing.
+///
+/// The order of simultaneous events and of competing transfers is stated in the simulator's own
+/// headers (placeto.h, dataflow.h and contention.h in engine/simulator), and what counts as memory
+/// in memory.h there.
+///
+/// **Throughput.** The objective `throughput` simulates no step. The load of a device is the time
+/// of its ops (as above), of every distinct tensor it receives, and of every output it sends. An
+/// output counts once, over the slowest of its receivers' routes. A host device pays for no
+/// transfers, and control edges cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -29,33 +38,34 @@
 
 namespace berth {
 
-/// The scheduling policy of a device's compute queue in `dataflow` semantics, which an executor can
-/// follow too: among the ready ops the one with the largest value runs first; among equals the one
-/// that was ready first. The value is the longest path from the op to a sink, both included: each
-/// op at its cost on the fastest kind, per-op overhead included, transfers left out. By op.
+/// Priorities of the ops in a device's compute queue under `dataflow` semantics, by op. Executors
+/// can use them too. Among the ready ops, the one with the largest value runs first; among equals,
+/// the one that became ready first. The value is the length of the longest path from the op to a
+/// sink, both included. Each op counts with its cost on its fastest kind and the per-op overhead;
+/// transfers do not count.
 [[nodiscard]] BERTH_EXPORT std::vector<double> priorities_us(const Problem& problem);
 
-/// What one evaluation of a placement gives.
+/// The result of evaluating one placement.
 struct Evaluation {
   /// What the problem asks to minimise: runtime_us (latency) or max_load_us (throughput).
   double objective_us = 0;
-  double runtime_us = 0;   ///< of one step; 0 where the objective is throughput
-  double max_load_us = 0;  ///< the largest load of a device; 0 where the objective is latency
-  /// Every device's peak is within its memory (Problem::memory_bytes), and no two ops that are to
-  /// be apart share a device.
+  double runtime_us = 0;   ///< of one step; 0 for the objective throughput
+  double max_load_us = 0;  ///< the largest load of a device; 0 for the objective latency
+  /// True if the peak of every device is within its memory (Problem::memory_bytes) and no two ops
+  /// that must be apart share a device.
   bool feasible = true;
-  /// The device that exceeds its memory by most, and by how much; kNoDevice and 0 where feasible.
-  /// With an excess of 0: a device shared by ops that are to be apart.
+  /// The device that exceeds its memory by most, and by how much; kNoDevice and 0 if feasible. With
+  /// an excess of 0, it is a device shared by ops that must be apart.
   DeviceId worst_device = kNoDevice;
   std::int64_t excess_bytes = 0;
-  /// Peak memory per device. For throughput: its parameter bytes.
+  /// Peak memory per device; for the objective throughput, its parameter bytes.
   std::vector<std::int64_t> peak_bytes;
-  /// Compute time per device (for throughput: its whole load, transfers included).
+  /// Compute time per device; for the objective throughput, its whole load, transfers included.
   std::vector<double> busy_us;
 };
 
-/// One tensor on its way. In `placeto` semantics dst is kNoDevice: a broadcast to all receivers.
-/// A control edge across devices appears with tensor kNoTensor (dataflow only).
+/// One tensor in transit. In `placeto` semantics dst is kNoDevice: a broadcast to all receivers. In
+/// `dataflow` semantics a control edge across devices is a transfer with tensor kNoTensor.
 struct Transfer {
   TensorId tensor;
   OpId producer;
@@ -64,31 +74,31 @@ struct Transfer {
   std::int64_t bytes;
   double queued_us;
   double start_us;
-  double end_us;  ///< arrival at the receiver; without the bus's pause
+  double end_us;  ///< arrival at the receiver, without the pause of the bus
 };
 
-/// One link of the chain the step waited for, in time order.
+/// One element of the chain that the step waited for, in order of time.
 struct CriticalStep {
-  OpId op;                ///< kNoOp: this is a transfer
-  std::int32_t transfer;  ///< index into StepTrace::transfers; -1: this is an op
+  OpId op;                ///< kNoOp: the element is a transfer
+  std::int32_t transfer;  ///< index into StepTrace::transfers; -1: the element is an op
   double start_us;
   double end_us;
   /// Why it started when it did.
   enum class Reason {
     start,        ///< nothing before it
-    input,        ///< its last input (or the tensor to send) was ready just then
-    device_busy,  ///< the device was running the previous step of this path
-    link_busy,    ///< an engine, a bus or a channel was carrying the previous step of this path
+    input,        ///< its last input (or the tensor to send) became ready just then
+    device_busy,  ///< the device was busy with the previous element
+    link_busy,    ///< an engine, a bus or a channel was busy with the previous element
   } reason;
 };
 
 struct DeviceUsage {
-  double busy_us = 0;  ///< running ops, per-op overhead included, pauses excluded
+  double busy_us = 0;  ///< time running ops, with per-op overhead, without pauses
   double idle_us = 0;  ///< runtime - busy
   std::int64_t peak_bytes = 0;
-  std::int64_t param_bytes = 0;  ///< resident parameters, part of the peak (0 in placeto semantics)
+  std::int64_t param_bytes = 0;  ///< resident parameters, part of the peak; 0 in placeto semantics
   double peak_us = 0;            ///< when the peak is first reached
-  OpId peak_op = kNoOp;          ///< the op whose start (or whose input's arrival) made the peak
+  OpId peak_op = kNoOp;          ///< the op whose start, or the arrival of whose input, made it
 };
 
 struct LinkUsage {
@@ -99,40 +109,41 @@ struct LinkUsage {
   double busy_us = 0;
 };
 
-/// What a device holds from `us` on, until the device's next sample.
+/// What a device holds from the time `us` until its next sample.
 struct MemorySample {
   DeviceId device;
   double us;
   std::int64_t bytes;
 };
 
-/// Everything about one simulated step.
+/// Everything that happened in one simulated step.
 struct StepTrace {
   double runtime_us = 0;
   std::vector<double> op_start_us;  ///< by op
   std::vector<double> op_end_us;    ///< by op
   std::vector<Transfer> transfers;  ///< by start time, then src
   std::vector<DeviceUsage> devices;
-  std::vector<LinkUsage> links;      ///< only those used; by (src, dst)
+  std::vector<LinkUsage> links;      ///< only those that were used; by (src, dst)
   std::vector<MemorySample> memory;  ///< every change, by time
   std::vector<CriticalStep> critical_path;
 };
 
-/// A simulator compiled for one problem. [thread-safe: const; one Workspace per thread]
+/// A simulator compiled for one problem. [thread-safe: const members, with one Workspace per
+/// thread]
 ///
-/// A step takes time in proportion to ops and edges, and allocates nothing once its workspace is
-/// warm.
+/// A step takes time in proportion to ops and edges. With a workspace that has been used for the
+/// problem before, nothing is allocated.
 class BERTH_EXPORT Simulator {
  public:
-  /// Throws Error(unsupported) for an op with more than 2^20 - 1 inputs, Error(invalid_graph) where
-  /// the sizes of all tensors and parameters together overflow.
+  /// Throws Error(unsupported) for an op with more than 2^20 - 1 inputs, and Error(invalid_graph)
+  /// if the total size of all tensors and parameters overflows.
   explicit Simulator(std::shared_ptr<const Problem> problem);
   ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  /// Scratch memory of one thread; after the first use with a problem nothing is allocated. May be
-  /// used with any simulator in turn.
+  /// Scratch memory of one thread. It may be used with different simulators in turn.
+  /// [thread-compatible]
   class BERTH_EXPORT Workspace {
    public:
     Workspace();
@@ -148,18 +159,18 @@ class BERTH_EXPORT Simulator {
 
   [[nodiscard]] const Problem& problem() const noexcept;
 
-  /// The three below take a device per op and do not validate it (Problem::validate does): an
-  /// invalid one is undefined behaviour.
+  /// The next three functions take a device per op and do not validate it; an invalid placement is
+  /// undefined behaviour (see Problem::validate).
   ///
-  /// Runtime of one step alone, the fastest call.
+  /// The runtime of one step only. The fastest call.
   [[nodiscard]] double runtime_us(std::span<const DeviceId> placement, Workspace& workspace) const;
-  /// Runtime or load, memory and feasibility; `out`'s vectors are reused.
+  /// Runtime or load, memory and feasibility. The vectors of `out` are reused.
   void evaluate(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out) const;
-  /// The same, and when each op starts: `op_start_us` has room for every op (all 0 where the
-  /// objective is throughput, which runs no step).
+  /// The same, and when each op starts. `op_start_us` has one entry per op; all are 0 for the
+  /// objective throughput, which simulates no step.
   void evaluate(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,
                 std::span<double> op_start_us) const;
-  /// The whole story of one step, by the same rules (latency semantics whatever the objective).
+  /// Everything about one step by the same rules, whatever the objective.
   [[nodiscard]] StepTrace trace(std::span<const DeviceId> placement) const;
 
  private:

@@ -1,4 +1,5 @@
-// The one place the version is written; CMake and the plugin ABI read it from here.
+/// @file
+/// The version, written in this one place. CMake and the plugin ABI read it from here.
 #pragma once
 
 #define BERTH_VERSION_MAJOR 0
