@@ -9,8 +9,9 @@
 //              what the driver reports as total (nvidia-smi; not the marketed size) less 512 MiB,
 //              an estimate of what a CUDA context with its libraries holds.
 //  * op_overhead_us
-//              pause of the compute stream between two kernels. Measured for k80 (PAPERS A6.2); for
-//              the younger machines estimates below that, as hosts and drivers became faster.
+//              pause of the compute stream between two kernels. For k80 it is the constant of the
+//              simulator released with Placeto (Addanki et al., NeurIPS 2019). For the younger
+//              machines it is an estimate below that, since hosts and drivers became faster.
 //  * links     data-sheet rate of one direction times what copies reach of it: NVLink 0.9 (Dell
 //              measured 0.91 on P100 and 0.96 on V100 with p2pBandwidthLatencyTest, "Ready
 //              Solutions for AI, Deep Learning with NVIDIA", table 3), PCIe 0.8, an estimate for
@@ -157,8 +158,9 @@ Machine k80(std::string name, int gpus) {
   gpu.flops = 2.8 * kTera;
   gpu.flops_64 = 0.935 * kTera;  // 1.87 per board at the base clock
   gpu.memory_bandwidth = 240 * kGiga;
-  gpu.op_overhead_us = 5.7;  // Placeto, measured on this machine (PAPERS A6.2)
-  // 7.6 GB/s and 25 us between every pair: Placeto, measured on this machine (PAPERS A6.2).
+  // 5.7 us between kernels, and 7.6 GB/s and 25 us between every pair of devices: the constants of
+  // Placeto's released simulator, which its authors tuned to this machine.
+  gpu.op_overhead_us = 5.7;
   return {{std::move(name),
            "Amazon EC2 p2.8xlarge, " + std::to_string(gpus) +
                " GPUs of its Tesla K80 boards (Placeto's machine)",

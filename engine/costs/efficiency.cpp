@@ -18,10 +18,13 @@
 //                 Estimates.
 // CPU.
 //  The same ops reach less: the clock under wide vectors is below nominal, an op is split over all
-//  cores with a barrier at its end, and memory is far for half of them on two sockets. Measured
-//  step times say by how much: Inception-V3 takes 5.7 times (M17), 8.0 times (N19) and 4.1 times
-//  (H18) as long on the CPU as on one GPU (PAPERS B7, A10.2, C1). With 0.25 for convolutions and
-//  0.50 of the bandwidth the k80x4 preset gives 4.8 for convolutions and 4.7 for streaming ops.
+//  cores with a barrier at its end, and memory is far for half of them on two sockets. The share
+//  is set by the step times in the tables of three papers. Inception-V3 takes 5.7 times as long on
+//  the CPU as on one GPU in Mirhoseini et al., ICML 2017 (table 2), 8.0 times in Addanki et al.,
+//  NeurIPS 2019 (table 1), and 4.1 times in Mirhoseini et al., ICLR 2018 (table 1). With 0.25 for
+//  convolutions and 0.50 of the bandwidth, the k80x4 preset gives 4.8 for convolutions and 4.7 for
+//  streaming ops. Comparisons of a CPU with a GPU against those tables are therefore no test of
+//  this model.
 #include "costs/efficiency.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The Lua host: runs scripts and configs on top of the engine (DESIGN §7).
+// The Lua host: runs scripts and configs on top of the engine.
 //
 // What scripts see is documented in scripts/berth/meta.lua, the types that editors read; a test
 // holds it equal to what is bound here.

@@ -1,4 +1,5 @@
-// One step by the rules of the published Placeto simulator (PAPERS A6), to the last tie.
+// One step by the rules of the simulator released with Placeto (Addanki et al., NeurIPS 2019), to
+// the last tie.
 //
 // There, events are ordered by (time, kind, name): first the releases of consumers (by producer,
 // then consumer), then buses that look for work, then devices that do. Here only two kinds of event
@@ -18,7 +19,7 @@
 // releases and the device's name for the others. What an instant adds to itself (only the latter
 // two do) is seen by the next choice, as it is there.
 //
-// Decided where the published rules are silent or are settled otherwise (PAPERS F-19, F-20):
+// Decisions where the released simulator is silent, or where its rule is a defect:
 // - an op that reads two outputs of another gets both;
 // - the control edges of an op that leave its device are one message of 0 bytes, after its tensors
 //   where both go to the same op; it takes no time, and the bus pauses after it as after any other;

@@ -1,6 +1,7 @@
-// What the papers' human experts did, chosen by what the graph is (PAPERS A9, B6): every LSTM layer
-// on a device of its own with attention and softmax beside the last; parallel branches of a
-// convolutional network on different devices; else contiguous parts with equally many layers.
+// The placements of the human experts in Mirhoseini et al., ICML 2017, and Addanki et al., NeurIPS
+// 2019 (baselines), chosen by the kind of graph. Recurrent networks: every LSTM layer on a device
+// of its own, with attention and softmax beside the last. Convolutional networks with parallel
+// branches: the branches on different devices. Others: contiguous parts with equally many layers.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -7,7 +7,7 @@
 namespace berth::hdp {
 namespace {
 
-/// Width of the embedding of types (C1).
+/// Width of the embedding of types, as in the paper.
 constexpr std::int64_t kTypeWidth = 20;
 /// Powers of the adjacency matrix in place_features.
 constexpr int kPowers = 8;

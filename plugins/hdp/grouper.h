@@ -1,5 +1,5 @@
 // The grouper of Mirhoseini et al., "A Hierarchical Model for Device Placement", ICLR 2018: a
-// feed-forward network with a softmax over groups, for every unit by itself (PAPERS C1).
+// feed-forward network with a softmax over groups, applied to every unit by itself.
 #pragma once
 
 #include "learning/grouper.h"

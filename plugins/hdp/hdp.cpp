@@ -1,7 +1,7 @@
 // The hierarchical policy of Mirhoseini et al., "A Hierarchical Model for Device Placement", ICLR
-// 2018 (PAPERS part C): it draws a group for every unit (the problem's groups: co-location classes
-// where nobody made others), then a device for every group that has units, and learns both by the
-// one placement that is measured.
+// 2018. It draws a group for every unit, then a device for every group that has units, and learns
+// both from the one placement that is measured. The units are the problem's groups: co-location
+// classes unless others were made.
 #include <string>
 
 #include "berth/error.h"

@@ -1,4 +1,5 @@
-// What sequence policies see of groups of ops (PAPERS B2 and C1).
+// What sequence policies see of groups of ops, after the op and group embeddings of Mirhoseini et
+// al., ICML 2017 and ICLR 2018.
 #pragma once
 
 #include <torch/types.h>

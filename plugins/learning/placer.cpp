@@ -10,7 +10,7 @@
 namespace berth::learning {
 namespace {
 
-/// Widths of the embeddings of types (C1) and of neighbours.
+/// Widths of the embeddings of types (that of Mirhoseini et al., ICLR 2018) and of neighbours.
 constexpr std::int64_t kTypeWidth = 20;
 constexpr std::int64_t kNeighbourWidth = 32;
 /// A logit so low that the device has no probability, while its product with it is still 0.

@@ -1,7 +1,7 @@
 // The placer of Mirhoseini et al., "Device Placement Optimization with Reinforcement Learning",
-// ICML 2017, which their hierarchical successor (ICLR 2018) shares: groups are read by a
-// bidirectional LSTM and placed one after the other by an LSTM with attention, which is told where
-// the group before went (PAPERS B2, C1, C2, choices of part F).
+// ICML 2017, which their hierarchical successor (ICLR 2018) shares. A bidirectional LSTM reads the
+// groups. An LSTM with attention places them one after the other; its input is the device of the
+// group before. What the papers leave out follows TensorFlow's hierarchical_controller.py.
 //
 //   types, shapes, neighbours -> embedding -> encoder -> keys --------+
 //                                               |                     v

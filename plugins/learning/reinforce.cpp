@@ -10,7 +10,7 @@
 namespace berth::learning {
 namespace {
 
-/// Rollouts that the baseline looks back on (A2.4: 10 in the published sample).
+/// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
 constexpr std::size_t kBaselineRollouts = 10;
 /// Less than 1 spares a decision the noise of those long after it.
 constexpr double kDiscount = 0.98;
@@ -57,8 +57,9 @@ struct Best {
   }
 };
 
-/// Discounted returns of every decision less the mean, at the same step, of the other samples and
-/// of the rollouts before (F-10: without the sample itself), over their root mean square.
+/// Discounted returns of every decision, less the mean at the same step over the other samples and
+/// the rollouts before, divided by their root mean square. The sample itself is left out of its
+/// baseline, so that the estimate stays unbiased; Placeto's released code includes it.
 class Advantages {
  public:
   const std::vector<double>& of(const Rollout& rollout) {

@@ -19,9 +19,10 @@ struct RefineOptions {
 /// that fit in memory. Greedy passes start from the best single device (where none holds
 /// everything, from one device after another) and go on from the best so far; with updates they are
 /// made again at the end. should_stop is asked at least once per pass. The reward of a decision is
-/// by how much it lowers the logarithm of the cost (A2.1 with F-12), its baseline the mean at the
-/// same step over the other samples and the updates before (A2.4); advantages are discounted and
-/// normalised, which is not published.
+/// the decrease of the logarithm of the cost. Its baseline is the mean at the same step over the
+/// other samples and the updates before. Both follow Placeto (Addanki et al., NeurIPS 2019, section
+/// on training), whose released code can take the logarithm. Discounted and normalised advantages
+/// are not part of the published method.
 [[nodiscard]] Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& context,
                                const RefineOptions& options);
 

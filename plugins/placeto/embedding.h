@@ -1,11 +1,13 @@
 // The network's body: from the features of all groups to an embedding of the state around the group
-// that is to be placed (Placeto; PAPERS A4.1, A4.2), and the gradient of its parameters.
+// that is to be placed, and the gradient of its parameters. It follows the graph embedding of
+// Placeto (Addanki et al., NeurIPS 2019, section on the policy network) and its released code.
 //
 //   features [groups, d]
 //     h = self(features)                                    both directions share it
-//     x <- s + [N(v) not empty] relu(g(sum over N(v) of relu(f(x))))   rounds, top-down and
-//     bottom-up X = [x top-down ; x bottom-up]                        [groups, 2d] per set
-//     (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
+//     x <- s + [N(v) not empty] relu(g(sum over N(v) of relu(f(x))))
+//                                                           rounds, top-down and bottom-up
+//   X = [x top-down ; x bottom-up]                          [groups, 2d]
+//   per set (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
 //   state = [sets.. ; X of the current group]               [(sets + 1) * 2d]
 //   per device (optional): the same pooling over the groups that are on it now   [devices, 2d]
 // With `mean` every sum is divided by the number of its terms (where it has any).
@@ -21,19 +23,21 @@
 
 namespace berth::placeto {
 
-/// The term that a round adds its message to (F-3): h, what the round before gave, or nothing.
+/// The term that a round adds its message to: h (as in the released code), the result of the round
+/// before, or nothing (as in the workshop paper of 2018).
 enum class SelfTerm { transform, previous, none };
-/// Which sets are pooled (A4.4): three; one of all other groups ("simple aggregator"); none.
+/// Which sets are pooled: three; one of all other groups (the paper's ablation "simple
+/// aggregator"); none.
 enum class Pooling { three, one, none };
 
 struct EmbeddingShape {
   std::size_t features = 0;  ///< d
   std::size_t rounds = 8;    ///< k; 0 = no message passing
-  bool sweep = false;        ///< one pass in topological order instead of parallel rounds (F-4)
+  bool sweep = false;        ///< one pass in topological order instead of parallel rounds
   SelfTerm self_term = SelfTerm::transform;
-  std::size_t layers = 1;  ///< of f, g, l, h; self has one more (A4.3: 1 small, 2 default)
+  std::size_t layers = 1;  ///< of f, g, l, h; self has one more. Paper 1, code by default 2
   Pooling pooling = Pooling::three;
-  bool mean = false;  ///< messages and pools are means, not sums ("normalize-aggs", A4.2)
+  bool mean = false;  ///< messages and pools are means, not sums (the code's "normalize-aggs")
   bool by_device = false;
 
   [[nodiscard]] std::size_t sets() const {

@@ -22,7 +22,7 @@ inline constexpr std::size_t kRelations = 3;
 /// Immutable.
 struct GraphView {
   /// Of the groups that are parallel to one, those but the `peers` nearest in topological order are
-  /// far_parallel (A4.2: the published code's n_peers); 0 = none is.
+  /// far_parallel (n_peers in the released code); 0 = none is.
   explicit GraphView(const Groups& groups, std::size_t peers = 0);
 
   [[nodiscard]] Relation relation(std::size_t current, std::size_t other) const {

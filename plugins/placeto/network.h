@@ -22,8 +22,8 @@ struct NetworkShape {
   std::size_t candidate_features = 0;  ///< form by device: per (group, device); 0 = one-hot form
   /// What fresh weights add to a device's logit per unit of each of its features; empty = nothing.
   std::vector<float> prior;
-  std::size_t hidden_layers = 1;  ///< of the classifier (A4.3: 1 small, 2 default)
-  double logit_bound = 0;         ///< C of C * tanh(logits); 0 = unbounded (A2.6)
+  std::size_t hidden_layers = 1;  ///< of the classifier; in the paper 1, in its code by default 2
+  double logit_bound = 0;         ///< C of C * tanh(logits); 0 = unbounded, as published
 };
 
 /// A state in which a device is to be chosen.
@@ -36,7 +36,7 @@ struct Decision {
 /// [thread-compatible: several threads inside; log_policy is const]
 class Network {
  public:
-  /// Weights uniform as of Glorot and Bengio (AISTATS 2010), biases 0 (A4).
+  /// Weights uniform as of Glorot and Bengio (AISTATS 2010), biases 0, as in the released code.
   Network(const NetworkShape& shape, std::uint64_t seed);
   ~Network();
   Network(const Network&) = delete;
@@ -49,7 +49,7 @@ class Network {
   void log_policy(const Decision& decision, float* out) const;
 
   /// Adds to the gradient that of sum over decisions of -advantage * log pi(action) -
-  /// entropy_weight * H, with H = -sum p ln(p + 1e-3) as published (A2.3). Returns that sum.
+  /// entropy_weight * H, with H = -sum p ln(p + 1e-3) as in the released code. Returns that sum.
   /// Neither depends on the number of threads.
   double accumulate(std::span<const Decision> decisions, std::span<const std::int32_t> actions,
                     std::span<const double> advantages, double entropy_weight);

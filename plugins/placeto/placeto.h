@@ -1,5 +1,5 @@
 // Placeto as a policy: Addanki et al., "Learning Generalizable Device Placement Algorithms for
-// Distributed Machine Learning", NeurIPS 2019 (PAPERS part A, choices of part F).
+// Distributed Machine Learning", NeurIPS 2019.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the network sees of a state (Placeto; PAPERS A3), in two forms.
+// What the network sees of a state, in two forms.
 //
 //   one_hot     the published one, per group: [cost, output bytes, done, current, (start),
 //               (parameter bytes), one-hot device]
@@ -9,7 +9,8 @@
 // The form by device may look ahead, which is not published: the step is simulated with the current
 // group on every device, and by how much longer it gets is a feature of the device.
 //
-// Costs, bytes and starts are divided by the largest magnitude among the groups of the state (F-8).
+// Costs, bytes and starts are divided by the largest magnitude among the groups of the state. (The
+// released code divides by the largest value, which can be 0 or tiny for relative start times.)
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace berth::placeto {
 
 struct FeatureShape {
   bool one_hot = false;
-  bool start = true;        ///< the simulated start, which W18 does not list (F-7)
+  bool start = true;        ///< the simulated start: in the released code, not in the 2018 paper
   bool parameters = false;  ///< one-hot form: the published `mem` attribute
   bool lookahead = false;   ///< form by device: what the step would be with the group there
   std::size_t devices = 0;  ///< one-hot form

@@ -1,5 +1,5 @@
 // A uniformly random device for every group: the starting point of learned policies, and the
-// baseline "random" of Placeto's figures (PAPERS A9).
+// baseline "random" in the figures of Addanki et al., NeurIPS 2019.
 #include "berth/random.h"
 
 #include <string>

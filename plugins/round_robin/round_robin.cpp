@@ -1,5 +1,5 @@
-// Group i on device i mod n, groups in topological order: the layer-by-layer placement of public
-// translation models (PAPERS B6).
+// Group i on device i mod n, groups in topological order: how the code of public translation models
+// (GNMT) places its layers.
 #include "berth/plugin.h"
 #include "common/repair.h"
 

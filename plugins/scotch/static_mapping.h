@@ -17,10 +17,11 @@ inline constexpr OptionSpec kScotchOptions[] = {
      "by how much a load may pass its share, relative, in (0, 10]"},
     kRepairOption};
 
-/// Maps the graph of groups onto the graph of devices with Scotch, as M17 and Placeto did for their
-/// baselines (PAPERS B6, A9): a group weighs its compute time, an edge its bytes in both
-/// directions; a device weighs its speed, and two are as far apart as a tensor of the graph's mean
-/// size takes from one to the other. A group that a single device can run is fixed there.
+/// Maps the graph of groups onto the graph of devices with Scotch, as Mirhoseini et al., ICML 2017,
+/// and Addanki et al., NeurIPS 2019, did for their baselines. The weight of a group is its compute
+/// time, that of an edge its bytes in both directions, that of a device its speed. The distance of
+/// two devices is the time that a tensor of the graph's mean size takes from one to the other. A
+/// group that only one device can run is fixed there.
 class BERTH_EXPORT ScotchPolicy : public Policy {
  public:
   /// `hosts`: host devices take part; otherwise they get only what nothing else can run.

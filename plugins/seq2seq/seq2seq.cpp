@@ -1,6 +1,6 @@
 // The sequence-to-sequence policy of Mirhoseini et al., "Device Placement Optimization with
-// Reinforcement Learning", ICML 2017 (PAPERS part B): it reads the problem's groups in their order
-// and draws a device for each. The network is learning/placer.h.
+// Reinforcement Learning", ICML 2017. It reads the problem's groups in their order and draws a
+// device for each. The network is in learning/placer.h.
 #include "berth/plugin.h"
 #include "learning/sequence_policy.h"
 

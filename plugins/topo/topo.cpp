@@ -1,5 +1,5 @@
-// Contiguous parts of the graph in topological order, one per device, with the compute balanced
-// (the "contiguous parts" of PAPERS B6).
+// Contiguous parts of the graph in topological order, one per device, with the compute balanced.
+// The experts of Mirhoseini et al., ICML 2017, placed Inception-V3 in contiguous parts too.
 #include "berth/plugin.h"
 #include "common/repair.h"
 #include "topo/contiguous.h"

@@ -7,11 +7,11 @@
 
 local baselines = {}
 
--- The mean return at the same step of the last rollouts (Placeto, A2.4).
+-- The mean return at the same step of the last rollouts, as in Placeto (Addanki et al., NeurIPS 2019).
 --   ARGS    options  table, all optional:
 --             rollouts  how many rollouts it looks back on, default 10
---             others    also count the other episodes of this rollout (F-10: without the episode
---                       itself, so that the estimate stays unbiased), default true
+--             others    also count the other episodes of this rollout, but not the episode itself, so
+--                       that the estimate stays unbiased; default true
 function baselines.per_step(options)
   options = options or {}
   local rollouts = options.rollouts or 10
@@ -49,8 +49,8 @@ end
 
 -- The advantages of another baseline, divided by their root mean square over the rollout: learning
 -- rate and entropy weight then mean the same whatever the graph and however far training is. Not
--- published (A2.3: no normalisation); without it the entropy weight that keeps one graph exploring
--- drowns the advantages of the next.
+-- part of the published method; without it the entropy weight that keeps one graph exploring drowns
+-- the advantages of the next.
 --   ARGS    inner  a baseline; default baselines.per_step()
 function baselines.normalised(inner)
   inner = inner or baselines.per_step()
@@ -75,7 +75,8 @@ function baselines.normalised(inner)
   return baseline
 end
 
--- An exponential moving average of the mean return, one number for all steps (ICML 2017, B1).
+-- An exponential moving average of the mean return, one number for all steps, as in
+-- Mirhoseini et al., ICML 2017.
 --   ARGS    options  table, all optional:
 --             decay  default 0.9
 --             start  its value before anything was seen; nil = the first mean

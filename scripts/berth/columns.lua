@@ -12,9 +12,13 @@ local berth = require "berth"
 
 local columns = {}
 
--- What was published (PAPERS B7 and A10): seconds per step, "OOM", nil where a table has no such
---    column. M17: Mirhoseini et al., ICML 2017, table 2. N19: Addanki et al., NeurIPS 2019, table 1.
---    W18: the workshop paper of 2018, table 1. M17 had another CPU than the presets' machine.
+-- What was published: seconds per step, "OOM", nil where a table has no such column.
+--   M17: Mirhoseini et al., "Device Placement Optimization with Reinforcement Learning", ICML 2017,
+--        table 2. Its machine had another CPU than the presets.
+--   N19: Addanki et al., "Learning Generalizable Device Placement Algorithms for Distributed Machine
+--        Learning" (Placeto), NeurIPS 2019, table 1.
+--   W18: Addanki et al., "Placeto: Efficient Progressive Device Placement Optimization", Workshop on
+--        ML for Systems at NeurIPS 2018, table 1.
 columns.OOM = "OOM"
 local OOM = columns.OOM
 columns.published = {

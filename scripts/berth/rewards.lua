@@ -3,12 +3,13 @@
 -- An evaluation is what `evaluator:evaluate` and `evaluator:evaluate_into` give. Its objective is
 -- taken in seconds, made worse where memory is short, and turned into a reward:
 --
---   rewards.improvement   r = T before - T after                   Placeto (A2.1, F-1)
---   rewards.terminal      r = -T of the last placement, else 0     Placeto (A2.1)
---   rewards.sqrt          r = -sqrt(T) of the last, else 0         M17, HDP (B1, F-29)
+--   rewards.improvement   r = T before - T after                   Placeto
+--   rewards.terminal      r = -T of the last placement, else 0     Placeto, as an alternative
+--   rewards.sqrt          r = -sqrt(T) of the last, else 0         M17, HDP
 --
--- (Placeto: Addanki et al., 2018 and 2019; M17: Mirhoseini et al., ICML 2017; HDP: Mirhoseini et al.,
--- ICLR 2018. The letters are sections of the project's notes on these papers.)
+-- Placeto is Addanki et al., NeurIPS 2019, and their workshop paper of 2018, which prints the
+-- difference with the other sign. M17 is Mirhoseini et al., ICML 2017. HDP is Mirhoseini et al., ICLR
+-- 2018.
 --
 -- Each constructor takes a table of options and returns `reward(before, after, last)`:
 --   ARGS    before   evaluation before the step (rewards.improvement alone looks at it)
@@ -54,8 +55,8 @@ end
 local COST_DEFAULTS = {
   memory_penalty = 0,         -- seconds per GB (1e9 bytes) over the limit; published sample: 2
   memory_limit_bytes = huge,  -- of every device; huge: each device's own. Published sample: 8e9
-  clamp_s = 10,               -- no placement costs more than this (A2.2, F-14)
-  log = false,                -- the natural logarithm of the clamped cost (F-13: penalty first)
+  clamp_s = 10,               -- no placement costs more than this, as in Placeto's released code
+  log = false,                -- the natural logarithm of the cost, after penalty and clamp
 }
 
 local function cost_function(o)

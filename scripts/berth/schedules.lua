@@ -9,7 +9,8 @@ function schedules.constant(value)
   return function() return value end
 end
 
--- From `first` to `last` in equal steps over `updates` updates, then `last` (Placeto, A2.5, A2.6).
+-- From `first` to `last` in equal steps over `updates` updates, then `last`. Placeto decays its
+-- learning rate in this way.
 --   ARGS    first, last  values
 --           updates      number of updates, >= 1
 --           after        updates at `first` before the fall begins, default 0
@@ -22,7 +23,8 @@ function schedules.linear(first, last, updates, after)
   end
 end
 
--- `first` times `factor` for every `every` updates, not below `least` (A2.5: 0.95 per 100).
+-- `first` times `factor` for every `every` updates, not below `least`. Placeto's released code offers
+-- 0.95 per 100 updates.
 --   ARGS    first   value
 --           factor  per `every` updates, default 0.95
 --           every   default 100

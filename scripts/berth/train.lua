@@ -1,5 +1,5 @@
--- Training of learned policies: REINFORCE with everything that a researcher would replace given as
--- a Lua function (Placeto, A2; PAPERS letters are sections of the project's notes on the papers).
+-- Training of learned policies: REINFORCE, with everything that a researcher would replace given as a
+-- Lua function. The method is that of Placeto (Addanki et al., NeurIPS 2019, section on training).
 --
 --   local train, rewards = require "berth.train", require "berth.rewards"
 --   local result = train.episodes {
@@ -24,20 +24,23 @@ local DEFAULTS = {
   problems = true,  -- array; every update samples from all of them, or from `batch` of them
   count = true,     -- updates
   evaluators = false, -- array by problem: who measures, such as a berth.evaluator with a session, which
-                    -- drops warm-up steps and takes the mean of the rest (A7); default: simulation
+                    -- drops warm-up steps and takes the mean of the rest; default: simulation
   -- What affects learning. The defaults are what learned fastest and most reliably; the published
   -- value follows where it is another.
   reward = false,         -- reward(before, after, last); default rewards.improvement { log = true }
-  discount = 0.98,        -- gamma (A2.2: 1). Less than 1 spares a decision the noise of late ones
+  discount = 0.98,        -- gamma (published: 1). Less than 1 spares a decision the noise of late ones
   baseline = false,       -- constructor of a baseline, one per problem; default
-                          -- baselines.normalised over per_step (A2.4: baselines.per_step)
-  learning_rate = false,  -- number or schedule; default 3e-3 -> 3e-4 linearly (A2.6: 1e-3 -> 1e-4)
+                          -- baselines.normalised over per_step (published: baselines.per_step)
+  learning_rate = false,  -- number or schedule; default 3e-3 -> 3e-4 linearly (released sample
+                          -- settings: 1e-3 -> 1e-4)
   entropy_weight = false, -- number or schedule; default 0.02 -> 0 linearly
-  max_norm = 1.25,        -- of the gradient (A2.6)
+  max_norm = 1.25,        -- of the gradient, as in the released code
   epsilon = 0,            -- number or schedule
-  noise = 0,              -- number or schedule: on the logits, where the policy has it (C1: 0.5)
-  valid_only_after = math.huge, -- updates, after which placements that do not fit teach nothing (B1)
-  samples = 16,           -- episodes per problem and update (A2.7: 8 workers)
+  noise = 0,              -- number or schedule: on the logits, where the policy has it (TensorFlow's
+                          -- code of Mirhoseini et al., ICLR 2018: 0.5)
+  valid_only_after = math.huge, -- updates, after which placements that do not fit teach nothing
+                          -- (Mirhoseini et al., ICML 2017: 5,000)
+  samples = 16,           -- episodes per problem and update (published: 8 workers with one each)
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
   initial = "single",     -- "single" (the best device for all), "zero", "contiguous" (one run of groups

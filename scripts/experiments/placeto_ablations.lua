@@ -6,8 +6,8 @@
 -- Each variant is trained on the same graphs of a family and places the same held-out ones without a
 -- further step: medians of the runtime as a share of the best single device's. The first is the
 -- default, which looks ahead; "not trained" samples as many episodes and learns nothing from them. The
--- architectures after them are the ablations of Addanki et al., NeurIPS 2019 (PAPERS A4.4), then come the
--- published form of features and sums, and the orders of visits.
+-- architectures after them are the ablations of Addanki et al., NeurIPS 2019 (ablation study). Then
+-- come the published form of features and sums, and the orders of visits.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"

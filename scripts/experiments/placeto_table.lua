@@ -9,8 +9,9 @@
 --   best other              the best of all policies that do not learn, at these groups
 --   zero-shot               Placeto without a step of training on this graph
 --   trained                 fresh weights trained on this graph: the best placement it measured
---   sampled                 episodes of that training (the papers' "placements sampled")
--- Published seconds per step follow a slash: N19, as far as it is remembered (PAPERS A10.2).
+--   sampled                 episodes of that training; each measures one placement per group. The papers'
+--                           "placements sampled" are most likely episodes too
+-- Published seconds per step follow a slash: Addanki et al., NeurIPS 2019, table 1, quoted from memory.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"

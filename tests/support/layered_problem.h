@@ -1,5 +1,5 @@
-// The synthetic problem that speed is measured on: a layered graph of the size that DESIGN §10
-// names, on a cluster of equal devices.
+// The synthetic problem that speed is measured on: a layered graph, by default of 30,000 ops and
+// about 54,000 edges, on a cluster of equal devices.
 #pragma once
 
 #include <algorithm>

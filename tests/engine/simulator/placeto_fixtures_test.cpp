@@ -1,5 +1,5 @@
-// Everything the published Placeto simulator is known to say: the fixture files and the golden
-// cases of PAPERS A6.7.
+// The results of the simulator released with Placeto (Addanki et al., NeurIPS 2019): the fixture
+// files, and small cases that were run through it unchanged.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -110,11 +110,11 @@ std::shared_ptr<const Graph> golden_graph(const GoldenCase& golden) {
   return builder.build();
 }
 
-TEST_CASE("placeto semantics match the golden cases of PAPERS A6.7") {
-  // T8 and T11 differ on purpose. T8 (F-20): the published simulator ships output 0 over a control
-  // edge (45.0 us, b starts at 20); here the edge carries 0 bytes, so b starts at 10, and the bus
-  // still pauses 25 us after it. T11 (F-19): there only the last output that b reads is shipped
-  // (36.0 us, b starts at 11); here both are, one after the other: [10, 20], then [45, 46].
+TEST_CASE("placeto semantics match small cases run through the released simulator") {
+  // T8 and T11 differ on purpose. T8: the released simulator ships output 0 over a control edge
+  // (45.0 us, b starts at 20). Here the edge carries 0 bytes, so b starts at 10; the bus still
+  // pauses 25 us after it. T11: there only the last output that b reads is shipped (36.0 us, b
+  // starts at 11). Here both are, one after the other: [10, 20], then [45, 46].
   const std::vector<GoldenOp> chain = {
       {"a", 10, {7600}, {}}, {"b", 20, {15200}, {{0, 0}}}, {"c", 30, {100}, {{1, 0}}}};
   const std::vector<GoldenOp> diamond = {{"a", 10, {1000}, {}},

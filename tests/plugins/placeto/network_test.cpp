@@ -1,5 +1,5 @@
-// The network against the published formulas written out in LibTorch (PAPERS A4), values and
-// gradients, for every shape it can have.
+// The network against the published formulas written out in LibTorch: values and gradients, for
+// every shape it can have.
 #include "placeto/network.h"
 
 #include <torch/torch.h>
@@ -317,7 +317,7 @@ TEST_CASE("the policy and the gradient are those of the published formulas") {
 }
 
 TEST_CASE("parameter counts are the published ones") {
-  // PAPERS A4.3, without the `mem` attribute: d = 5 + m.
+  // Counts of the released code without its `mem` attribute: d = 5 + m.
   const auto count = [](std::size_t devices, std::size_t layers) {
     NetworkShape shape;
     shape.embedding = {.features = 5 + devices, .layers = layers};
