@@ -195,51 +195,53 @@ local reasons = {
     covers = function(check)
       return check.paper == "M17" and (check.better == "gpu" or check.better == "cpu")
     end,
-    text = "M17's steps on several GPUs take 2.3 to 8.6 times as long as on one, contiguous parts of "
-      .. "Inception-V3 included, which exchange 0.1 GB: no bandwidth explains that, and N19 measured "
-      .. "1.56 s for twice the images for which M17's one GPU took 4.60 s. Whatever crossing devices "
-      .. "cost there, the simulated executor has nothing like it: it sends while it computes, at "
-      .. "7.6 GB/s and 25 us a tensor. So on RNNLM the expert's two layers overlap step by step; "
-      .. "MinCut on two GPUs comes out 4 % ahead of one, 39 % of its step being transfers; on "
-      .. "Inception-V3 the parts work one after the other and lose nothing by it; and no mapping is as "
-      .. "slow as a CPU that computes 4 to 5 times slower than one GPU.",
+    text = "M17's steps on several GPUs take 2.3 to 8.6 times as long as on one. The preset's machine has "
+      .. "nothing that costs as much: it sends while it computes, at 7.6 GB/s and 25 us per tensor. "
+      .. "TensorFlow of 2016 copied through pageable host memory, one copy after the other. The presets "
+      .. "do not model that machine; slower copies that share one channel make more of these orderings "
+      .. "hold. N19 is another machine still: it measured 1.56 s for twice the images for which M17's one "
+      .. "GPU took 4.60 s. On the preset, the expert's two layers of RNNLM overlap step by step. MinCut on "
+      .. "two GPUs is 4 % ahead of one, with 39 % of its step spent on transfers. The parts of "
+      .. "Inception-V3 work one after the other and lose nothing by it. No mapping is as slow as a CPU "
+      .. "that computes 4 to 5 times slower than one GPU.",
   },
   {
     covers = function(check) return check.paper == "M17" and check.graph == "inception_v3_b32" end,
-    text = "The expert's parts work one after the other (on two GPUs 0.73 and 0.37 s of the critical "
-      .. "path), and MinCut's mapping is not much more parallel, but somewhat. Where crossing devices is "
-      .. "dear (see above), the few crossings of contiguous parts decide. Scotch, unlike MinCut, puts "
-      .. "0.25 s of the path on the CPU.",
+    text = "The expert's parts work one after the other: on two GPUs, 0.73 and 0.37 s of the critical path. "
+      .. "MinCut's mapping is a little more parallel. Where crossing devices is expensive (see above), the "
+      .. "few crossings of contiguous parts decide. Scotch, unlike MinCut, puts 0.25 s of the path on the "
+      .. "CPU.",
   },
   {
     covers = function(check) return check.better == "scotch" and check.worse == "mincut" end,
-    text = "Published 5 % apart. Both are cuts that ignore when a tensor is needed: in simulation the "
-      .. "step stands in a queue before a busy link for most of the time it waits.",
+    text = "Published 5 % apart. Both are cuts that ignore when a tensor is needed. In simulation, most of "
+      .. "the waiting is in the queue of a busy link.",
   },
   {
     covers = function(check) return check.graph == "inception_v3_b64" end,
-    text = "Published 1 % apart. In simulation all that Scotch gives the CPU, 1.2 s, is on the critical "
-      .. "path: a balanced load is not a short path. Without the CPU (MinCut) two GPUs do beat one: if "
-      .. "N19's Scotch mapped onto the GPUs alone, the ordering holds.",
+    text = "Published 1 % apart. In simulation everything that Scotch gives the CPU, 1.2 s, is on the "
+      .. "critical path: a balanced load is not a short path. Without the CPU (MinCut), two GPUs do beat "
+      .. "one. If N19's Scotch mapped onto the GPUs alone, the ordering holds.",
   },
   {
     covers = function(check) return check.graph == "nasnet_b64" end,
-    text = "By 1 % in simulation. Five sums on four GPUs send every cell's two inputs to three other "
-      .. "GPUs, 2.4 GB, and a third of the expert's step is waiting in a queue for the sender's links; "
-      .. "on two GPUs it beats Scotch.",
+    text = "By 1 % in simulation. Five sums on four GPUs send both inputs of every cell to three other "
+      .. "GPUs, 2.4 GB. A third of the expert's step is waiting in the queue of the sender's links. On two "
+      .. "GPUs it beats Scotch.",
   },
   {
     covers = function(check) return check.graph == "nmt_b256" and check.better == "scotch"
       or check.worse == "scotch" end,
-    text = "The simulated peaks leave little: 9.3 of 11.5 GB under Scotch, 11.0 under MinCut on two GPUs. "
-      .. "A step holds here what is alive and nothing else; a real allocator also loses memory to "
-      .. "fragments and to the libraries' workspaces.",
+    text = "The simulated peaks leave little room: 9.3 of 11.5 GB under Scotch, 11.0 under MinCut on two "
+      .. "GPUs. A simulated step holds only what is alive. A real allocator also loses memory to fragments "
+      .. "and to the libraries' workspaces.",
   },
   {
     covers = function(check) return check.paper == "W18" end,
-    text = "The papers disagree: N19 has this cell as OOM, as here. The device of the last layer holds 40 "
-      .. "gradients of the softmax weights, 205 MB each with our 50,000 words (the papers do not say how "
-      .. "many), until one AddN sums them: 8.2 of its 14.3 GB.",
+    text = "The papers disagree: in N19 this cell is OOM, as here. The device of the last layer holds 40 "
+      .. "gradients of the softmax weights until one AddN sums them: 8.2 of its 14.3 GB. Each takes 205 MB "
+      .. "with our 50,000 words; the papers do not give a number of words. A graph that sums them as they "
+      .. "come would need far less.",
   },
 }
 

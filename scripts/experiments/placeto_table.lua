@@ -9,8 +9,8 @@
 --   best other              the best of all policies that do not learn, at these groups
 --   zero-shot               Placeto without a step of training on this graph
 --   trained                 fresh weights trained on this graph: the best placement it measured
---   sampled                 episodes of that training; each measures one placement per group. The papers'
---                           "placements sampled" are most likely episodes too
+--   episodes                of that training; each measures one placement per group. After a slash the
+--                           papers' "placements sampled", which are most likely episodes too
 -- Published seconds per step follow a slash: Addanki et al., NeurIPS 2019, table 1, quoted from memory.
 
 local arguments = require "berth.arguments"
@@ -142,7 +142,7 @@ io.write(tables[options.format](rows, {
   { key = "zero", title = "Placeto zero-shot", format = time_text },
   { key = "placeto", title = "trained", format = beside "placeto" },
   { key = "ratio", title = "to best other", format = "%.3f" },
-  { key = "sampled", format = function(value, row)
+  { key = "sampled", title = "episodes", format = function(value, row)
       return row.published.sampled and ("%d / %.1f K"):format(value, row.published.sampled)
         or ("%d"):format(value)
     end },
