@@ -35,7 +35,7 @@
 
 #include "berth/cluster.h"
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "berth/version.h"
 #include "console.h"
 #include "subcommands.h"
-#include "support/text.h"
 
 namespace berth::command {
 namespace {

@@ -10,6 +10,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "console.h"
 #include "explanation.h"
 #include "model_options.h"
@@ -18,7 +19,6 @@
 #include "scripts.h"
 #include "search.h"
 #include "subcommands.h"
-#include "support/text.h"
 
 namespace berth::command {
 namespace {

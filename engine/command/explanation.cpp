@@ -4,7 +4,7 @@
 
 #include "berth/constraints.h"
 #include "berth/graph.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth::command {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "berth/engine.h"
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "console.h"
 #include "outcome.h"
 #include "subcommands.h"
-#include "support/text.h"
 #include "text_table.h"
 
 namespace berth::command {

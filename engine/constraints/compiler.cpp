@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "constraints/rule_text.h"
 #include "constraints/selection.h"
 #include "constraints/separation_search.h"
-#include "support/text.h"
 #include "support/units.h"
 
 namespace berth {

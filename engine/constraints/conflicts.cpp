@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "constraints/compiler.h"
 #include "constraints/rule_text.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

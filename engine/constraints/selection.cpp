@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "support/pattern.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

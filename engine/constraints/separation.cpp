@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "constraints/separation_search.h"
-#include "support/text.h"
 
 namespace berth {
 

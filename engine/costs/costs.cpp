@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "costs/efficiency.h"
 #include "costs/work_rules.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

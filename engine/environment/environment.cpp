@@ -9,8 +9,8 @@
 
 #include "berth/error.h"
 #include "berth/simulator.h"
+#include "berth/support/text.h"
 #include "evaluate/simulation_evaluator.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

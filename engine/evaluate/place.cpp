@@ -8,7 +8,7 @@
 
 #include "berth/error.h"
 #include "berth/policy.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

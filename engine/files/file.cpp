@@ -7,7 +7,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

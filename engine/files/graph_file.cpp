@@ -1,7 +1,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "files/json_reader.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

@@ -1,8 +1,8 @@
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "berth/version.h"
 #include "files/json_reader.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

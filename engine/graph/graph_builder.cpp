@@ -3,8 +3,9 @@
 #include <queue>
 
 #include "berth/error.h"
+#include "berth/support/sums.h"
+#include "berth/support/text.h"
 #include "graph/graph_data.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

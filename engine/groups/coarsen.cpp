@@ -15,10 +15,10 @@
 #include "berth/constraints.h"
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/support/text.h"
 #include "groups/contraction.h"
 #include "groups/costs_check.h"
 #include "groups/merge_rules.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

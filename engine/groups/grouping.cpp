@@ -4,8 +4,8 @@
 
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/support/text.h"
 #include "groups/costs_check.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

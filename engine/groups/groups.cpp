@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

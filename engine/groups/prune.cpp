@@ -4,7 +4,7 @@
 
 #include "berth/error.h"
 #include "berth/groups.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

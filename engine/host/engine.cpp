@@ -10,9 +10,9 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/support/text.h"
 #include "host/descriptor.h"
 #include "host/plugin_folder.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

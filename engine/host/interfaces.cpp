@@ -4,7 +4,7 @@
 #include "berth/evaluator.h"
 #include "berth/frontend.h"
 #include "berth/policy.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "host/library_file.h"
-#include "support/text.h"
 
 namespace berth {
 

@@ -1,9 +1,9 @@
 // berth.program, berth.backend and sessions: models on the devices of this machine.
 #include "berth/backend.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -1,10 +1,10 @@
 // berth.cluster: presets, files, and clusters made in Lua.
 #include "berth/cluster.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -1,10 +1,10 @@
 // berth.costs: how long each op takes on each kind of device.
 #include "berth/costs.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -1,9 +1,9 @@
 // berth.evaluator: many evaluations of one problem.
 #include "berth/evaluator.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -2,10 +2,10 @@
 #include "berth/costs.h"
 #include "berth/engine.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -1,9 +1,9 @@
 // berth.graph_builder: graphs made in Lua.
 #include <cmath>
 
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

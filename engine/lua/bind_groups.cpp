@@ -1,9 +1,9 @@
 // berth.groups, berth.make_groups, berth.colocation, berth.coarsen: ops that are placed together.
 #include "berth/groups.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

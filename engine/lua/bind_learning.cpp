@@ -1,7 +1,7 @@
 // policy:rollout, policy:update, policy:save, policy:load, and the rollout they share.
+#include "berth/support/text.h"
 #include "call.h"
 #include "learning.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -1,11 +1,11 @@
 // berth.policy, berth.register_policy, and what a Lua policy is told while it places.
 #include "berth/policy.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "learning.h"
 #include "lua_policy.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

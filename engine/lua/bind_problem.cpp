@@ -1,11 +1,11 @@
 // berth.problem: what is to be solved, and what is known of any placement of it.
 #include "berth/files.h"
 #include "berth/problem.h"
+#include "berth/support/text.h"
 #include "call.h"
 #include "constraint_values.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

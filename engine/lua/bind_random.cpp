@@ -1,7 +1,7 @@
 // berth.random: a seeded generator.
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

@@ -3,8 +3,8 @@
 #include <exception>
 #include <new>
 
+#include "berth/support/text.h"
 #include "state.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

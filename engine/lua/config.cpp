@@ -1,9 +1,9 @@
 // `--config FILE.lua`: a chunk that returns a table of settings.
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "constraint_values.h"
 #include "host.h"
 #include "state.h"
-#include "support/text.h"
 #include "value.h"
 #include "values.h"
 

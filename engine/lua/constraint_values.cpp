@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "state.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
-#include "support/text.h"
 #include "values.h"
 
 namespace berth::lua {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <new>
 
+#include "berth/support/text.h"
 #include "call.h"
 #include "state.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

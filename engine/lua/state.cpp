@@ -4,9 +4,9 @@
 #include <new>
 
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "bindings.h"
 #include "lua_policy.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

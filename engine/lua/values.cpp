@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
+#include "berth/support/text.h"
 #include "call.h"
 #include "state.h"
-#include "support/text.h"
 
 namespace berth::lua {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "measure/statistics.h"
-#include "support/text.h"
 
 namespace berth {
 

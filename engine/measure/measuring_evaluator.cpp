@@ -3,7 +3,7 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "measure/statistics.h"
-#include "support/text.h"
 
 namespace berth {
 namespace {

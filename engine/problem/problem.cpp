@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/sums.h"
+#include "berth/support/text.h"
 #include "constraints/rule_text.h"
 #include "support/enum_name.h"
-#include "support/text.h"
 
 namespace berth {
 Objective objective_from_name(std::string_view name) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "berth/files.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {

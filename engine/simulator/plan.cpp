@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/sums.h"
+#include "berth/support/text.h"
 
 namespace berth::simulator {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth {
 namespace {
