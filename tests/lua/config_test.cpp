@@ -1,3 +1,6 @@
+#include <set>
+
+#include "support/format_page.h"
 #include "support/host_fixture.h"
 
 namespace berth {
@@ -34,6 +37,21 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
   CHECK(config.load.shapes ==
         std::map<std::string, std::vector<std::int64_t>>{{"image", {1, 3, 8, 8}}});
   CHECK(config.load.fetches == std::vector<std::string>{"loss:0", "train"});
+}
+
+TEST_CASE_FIXTURE(HostFixture, "the page of the settings holds what a config may give") {
+  const test::FormatPage page("settings.md");
+  const std::string example = page.block("lua");
+  const lua::Config config = host.read_config(write("example.lua", example));
+  CHECK(config.settings.at("cluster") == OptionValue("k80x4"));
+  CHECK(config.constraints.size() == 6);
+  const auto path = write("unknown.lua", "return { no_such_key = 1 }");
+  try {
+    (void)host.read_config(path);
+    FAIL_CHECK("an unknown key is accepted");
+  } catch (const Error& error) {
+    CHECK(page.keys() == test::names_after(error.what(), "Known: "));
+  }
 }
 
 TEST_CASE_FIXTURE(HostFixture, "a config may give nothing") {

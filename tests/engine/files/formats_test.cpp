@@ -1,0 +1,63 @@
+// The pages of the file formats against the readers: every example is read, and every key that a
+// reader knows has a row.
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "support/format_page.h"
+
+namespace berth {
+namespace {
+
+using nlohmann::json;
+using test::FormatPage;
+
+/// Reads a document that has one key too many, and returns the keys that the error lists.
+std::set<std::string> known_keys(json document, const std::string& object,
+                                 const std::function<void(const std::string&)>& read) {
+  document[json::json_pointer(object)]["no such key"] = 0;
+  try {
+    read(document.dump());
+  } catch (const Error& error) {
+    return test::names_after(error.what(), "Known: ");
+  }
+  FAIL_CHECK("an unknown key is accepted in '", object, "'");
+  return {};
+}
+
+/// The reader takes the page's example, and its keys are the rows of the page.
+void check_page(const FormatPage& page, const std::vector<std::string>& objects,
+                const std::function<void(const std::string&)>& read) {
+  const std::string example = page.block("json");
+  read(example);
+  std::set<std::string> known;
+  for (const std::string& object : objects) {
+    known.merge(known_keys(json::parse(example), object, read));
+  }
+  CHECK(page.keys() == known);
+}
+
+TEST_CASE("the pages of the formats hold what the readers accept") {
+  const FormatPage graph_page("graph.md"), cluster_page("cluster.md");
+  const auto graph = parse_graph(graph_page.block("json"), "graph.md");
+  const auto cluster = parse_cluster(cluster_page.block("json"), "cluster.md");
+  check_page(graph_page, {"", "/ops/0", "/edges/0"},
+             [](const std::string& text) { (void)parse_graph(text, "graph.md"); });
+  check_page(cluster_page, {"", "/devices/0", "/links/0"},
+             [](const std::string& text) { (void)parse_cluster(text, "cluster.md"); });
+  check_page(FormatPage("costs.md"), {""}, [&](const std::string& text) {
+    (void)parse_costs(text, "costs.md", *graph, *cluster);
+  });
+  check_page(FormatPage("placement.md"), {""}, [&](const std::string& text) {
+    (void)parse_placement(text, "placement.md", *graph, *cluster);
+  });
+}
+
+}  // namespace
+}  // namespace berth
