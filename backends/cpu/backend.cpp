@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::int64_t kMostDevices = 64;
 constexpr std::int64_t kMostThreads = 1024;
-// Nominal, until a profile says better: a core's share of memory bandwidth, a copy between threads.
+// Nominal figures, until a profile measures better ones: a core's share of memory bandwidth, a copy
+// between threads.
 constexpr double kCoreBandwidth = 10e9;
 constexpr double kCopyBandwidth = 5e9;
 constexpr double kCopyLatency_us = 20;

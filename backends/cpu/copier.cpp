@@ -47,7 +47,7 @@ void Copier::copy(const runtime::CopyRequest& request, runtime::MemoryMeter& rec
 }
 
 void Copier::work() {
-  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // sleeps end when they should
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // sleeps end on time
   const c10::InferenceMode no_gradients;
   while (true) {
     Job job;

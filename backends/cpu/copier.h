@@ -10,7 +10,7 @@
 
 namespace berth::cpu {
 
-/// What a link is made to look like; 0 bandwidth = as fast as memory copies.
+/// The speed that a link is slowed down to; a bandwidth of 0 = as fast as memory copies.
 struct EmulatedLink {
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
@@ -23,7 +23,8 @@ class Copier {
   Copier(const Copier&) = delete;
   Copier& operator=(const Copier&) = delete;
 
-  /// Copies into memory that counts on `receiver`. Another one may begin once the sink is told.
+  /// Copies into memory that counts on `receiver`. The next copy may begin once the sink is
+  /// notified.
   void copy(const runtime::CopyRequest& request, runtime::MemoryMeter& receiver,
             runtime::CopySink& sink);
 

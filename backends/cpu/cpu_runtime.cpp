@@ -10,7 +10,7 @@
 
 #include "runtime/values.h"
 
-// OpenBLAS has threads of its own, as many in all of the process. Absent with another BLAS.
+// OpenBLAS has its own threads, as many for the whole process. Absent with another BLAS.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace berth::cpu {
@@ -51,11 +51,12 @@ void CpuRuntime::enter(DeviceId device) {
     const auto place = static_cast<std::size_t>(device * threads_ + t) % cores_.size();
     CPU_SET(cores_[place], &own);
   }
-  // Where the system refuses, the device runs all the same, less steadily. The OpenMP threads that
-  // this one starts later inherit its cores.
+  // If the system refuses, the device still runs, less steadily. OpenMP threads that this thread
+  // starts later inherit its cores.
   static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof own, &own));
-  // at::set_num_threads would change the number for threads yet to come too; OpenMP's own setting
-  // is this thread's alone. ATen overwrites it at its first use in a thread: that comes before.
+  // at::set_num_threads would also change the number for future threads. OpenMP's own setting is
+  // for this thread only. ATen overwrites it at its first use in a thread, which therefore comes
+  // first.
   static_cast<void>(at::get_num_threads());
   omp_set_num_threads(threads_);
 }
@@ -73,7 +74,7 @@ void CpuRuntime::copy(const runtime::CopyRequest& request, runtime::CopySink& si
 
 Value CpuRuntime::upload(DeviceId device, const Value& host) {
   if (!host.tensor.defined()) return host;
-  // Nobody writes values, so that devices may share bytes that came from outside; each is charged.
+  // Values are never written, so devices may share bytes that came from outside; each is charged.
   MemoryMeter& charged = meter(device);
   const at::Tensor& tensor = host.tensor;
   const auto bytes = static_cast<std::int64_t>(tensor.nbytes());

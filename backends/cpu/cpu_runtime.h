@@ -12,8 +12,8 @@ namespace berth::cpu {
 
 class CpuRuntime final : public runtime::DeviceRuntime {
  public:
-  /// `cores` are shared out: device d gets `threads` of them from d * threads on, from the first
-  /// one again where there are fewer.
+  /// Device d gets `threads` of the `cores`, starting at d * threads and wrapping around if there
+  /// are too few.
   CpuRuntime(const Cluster& cluster, std::vector<int> cores, int threads, const EmulatedLink& link);
   ~CpuRuntime() override;
 

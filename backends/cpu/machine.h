@@ -14,7 +14,7 @@ struct Machine {
   std::int64_t memory_bytes = 0;
 };
 
-/// What the system says of itself; nominal figures where it says nothing.
+/// What the system reports about itself; nominal figures for what it does not report.
 [[nodiscard]] Machine this_machine();
 
 }  // namespace berth::cpu

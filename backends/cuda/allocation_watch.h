@@ -9,7 +9,7 @@
 
 namespace berth::cuda {
 
-/// The argument of LibTorch's memory reports that has changed its type between versions.
+/// The argument of LibTorch's memory reports; its type differs between versions.
 template <typename Member>
 struct ReportedTotal;
 template <typename Type>
@@ -18,7 +18,7 @@ struct ReportedTotal<void (c10::MemoryReportingInfoBase::*)(void*, std::int64_t,
   using type = Type;
 };
 
-/// LibTorch's allocator for GPUs reports to it what the thread takes and gives.
+/// LibTorch's GPU allocator reports to it what the thread allocates and frees.
 class AllocationWatch final : public c10::MemoryReportingInfoBase {
  public:
   using Total = ReportedTotal<decltype(&c10::MemoryReportingInfoBase::reportMemoryUsage)>::type;
@@ -31,7 +31,7 @@ class AllocationWatch final : public c10::MemoryReportingInfoBase {
   bool memoryProfilingEnabled() const override { return true; }
 
   void reset() noexcept { held_bytes_ = peak_bytes_ = 0; }
-  /// The most that was held at once since then, beyond what was held then.
+  /// The most that was held at once since then, beyond what was held at that time.
   [[nodiscard]] std::int64_t peak_bytes() const noexcept { return peak_bytes_; }
 
  private:

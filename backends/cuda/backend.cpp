@@ -75,7 +75,7 @@ struct CudaBackend::Setup {
     Device device;
     device.name = "cuda:" + std::to_string(number);
     device.kind = kind(gpu);
-    // The rest is for what LibTorch's libraries take beside tensors.
+    // The rest is for what LibTorch's libraries allocate besides tensors.
     device.memory_bytes = memory_bytes == 0 ? below.free_bytes / 10 * 9 / sharers : memory_bytes;
     if (device.memory_bytes > below.memory_bytes / sharers) {
       refuse("memory_bytes is " + std::to_string(memory_bytes) + " for each of the " +

@@ -1,5 +1,5 @@
-// What this backend asks of CUDA: the calls that it makes of the CUDA Runtime, and the few things
-// that ATen must do on the same streams. A test has a substitute that checks their order.
+// The calls that this backend makes to the CUDA Runtime, and the few things that ATen must do on
+// the same streams. A test has a substitute that checks their order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@ namespace berth::cuda {
 using Stream = struct StreamTag*;
 using Event = struct EventTag*;
 
-/// Where a GPU's number is asked for: the host's memory.
+/// As the number of a GPU: the host's memory.
 inline constexpr int kHost = -1;
 
 struct Gpu {
@@ -26,16 +26,16 @@ struct Gpu {
   double memory_bandwidth = 0;  ///< bytes per second
 };
 
-/// GPUs are numbered from 0. What fails throws Error(execution) with CUDA's reason. Except where it
-/// is said, calls return before the GPU has done what they ask for, and nothing waits for it.
+/// GPUs are numbered from 0. A failing call throws Error(execution) with CUDA's reason. Unless
+/// stated otherwise, calls return before the GPU has done its work, and nothing waits for it.
 /// [thread-safe]
 class Calls {
  public:
   virtual ~Calls() = default;
 
-  /// Throws Error(not_found) where there is none, no driver, or a LibTorch without CUDA.
+  /// Throws Error(not_found) without a GPU, without a driver, or with a LibTorch without CUDA.
   [[nodiscard]] virtual std::vector<Gpu> gpus() = 0;
-  /// Versions of what lies below, in one line.
+  /// Versions of the libraries and the driver, in one line.
   [[nodiscard]] virtual std::string versions() = 0;
   /// Lets `gpu` read the memory of `peer` directly; false: copies between them go through the host.
   virtual bool connect(int gpu, int peer) = 0;
@@ -46,20 +46,20 @@ class Calls {
   virtual void destroy(Event event) noexcept = 0;
 
   virtual void record(Event event, Stream stream) = 0;
-  /// What `stream` is given from now on begins after `event`, as recorded last.
+  /// What `stream` is given from now on starts after `event`, as last recorded.
   virtual void wait(Stream stream, Event event) = 0;
-  /// Whether it has happened; throws where it never will.
+  /// Whether the event has happened. Throws if it never will.
   [[nodiscard]] virtual bool done(Event event) = 0;
-  /// The host waits for everything that `stream` was given.
+  /// Makes the host wait for everything that `stream` was given.
   virtual void synchronize(Stream stream) = 0;
-  /// Between two events of one GPU that have happened.
+  /// Time between two events of one GPU, both of which have happened.
   [[nodiscard]] virtual double elapsed_us(Event from, Event to) = 0;
 
-  /// `to_gpu` and `from_gpu` may be kHost; memory there is pinned, or the host waits.
+  /// `to_gpu` and `from_gpu` may be kHost. If host memory is not pinned, the host waits.
   virtual void copy(Stream stream, void* to, int to_gpu, const void* from, int from_gpu,
                     std::size_t bytes) = 0;
-  /// Calls `function` on a thread of CUDA's when `stream` has done what it was given so far; never
-  /// where the GPU fails. It may not make calls itself.
+  /// Calls `function` on one of CUDA's threads when `stream` has done what it was given so far;
+  /// never if the GPU fails. The function must not make calls itself.
   virtual void call_after(Stream stream, void (*function)(void*), void* argument) = 0;
 
   /// Null where there is none.
@@ -70,8 +70,8 @@ class Calls {
   [[nodiscard]] virtual c10::Stream torch_stream(int gpu, Stream stream) const = 0;
   /// From now on ATen works on this stream where the calling thread uses it.
   virtual void make_current(int gpu, Stream stream) = 0;
-  /// ATen gives memory back to the stream on which it was allocated: this block only after what
-  /// `stream` will have been given when the block is freed.
+  /// ATen returns freed memory to the stream on which it was allocated. This makes it return the
+  /// block only after everything that `stream` will have been given when the block is freed.
   virtual void keep_for(const c10::DataPtr& block, int gpu, Stream stream) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Device tensors that count on a meter for as long as their memory is held.
+// Counts device tensors on a meter as long as their memory is held.
 #pragma once
 
 #include "cuda/calls.h"
@@ -11,12 +11,12 @@ struct Charge {
   c10::DataPtr block;  ///< as its allocator made it
   runtime::MemoryMeter* meter;
   std::int64_t bytes;
-  /// Ops that read it must be made to wait for this; null = no longer.
+  /// Ops that read the block must wait for this event; null = no longer.
   Event arrival;
 };
 
-/// Counts the tensor's memory on `meter` until it is freed, and does nothing where that already is
-/// so (a view, an op that passes its input on). Throws Error(out_of_memory). The meter must outlive
+/// Counts the tensor's memory on `meter` until it is freed. Does nothing if it is already counted
+/// (a view, an op that passes its input on). Throws Error(out_of_memory). The meter must outlive
 /// the memory.
 void charge(const at::Tensor& tensor, runtime::MemoryMeter& meter, Event arrival = nullptr);
 

@@ -21,7 +21,7 @@ cudaEvent_t native(Event event) {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  // The call's own error must not be taken for that of the next one.
+  // The error of this call must not be taken for that of the next one.
   static_cast<void>(cudaGetLastError());
   throw Error(ErrorCode::execution, std::string("CUDA's ") + call +
                                         " failed: " + cudaGetErrorString(status) + " (" +
@@ -43,8 +43,8 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return value;
 }
 
-/// LibTorch may bring a CUDA Runtime of its own. Both must see the same device as current: the
-/// thread's context belongs to the driver.
+/// LibTorch may bring its own CUDA Runtime. Both must see the same current device; the thread's
+/// context belongs to the driver.
 class OnGpu {
  public:
   explicit OnGpu(at::Device device) : guard_(device) {
@@ -73,8 +73,8 @@ class CudaCalls final : public Calls {
                   "this LibTorch has no CUDA (" TORCH_VERSION
                   "); build Berth with one that has, named in CMAKE_PREFIX_PATH");
     }
-    // Else convolutions in f32 are computed in TF32, three digits, and no longer agree with the
-    // host's.
+    // Otherwise f32 convolutions are computed in TF32, with three digits, and no longer agree with
+    // the host's.
     at::globalContext().setAllowTF32CuDNN(false);
     std::vector<Gpu> found;
     for (int gpu = 0; gpu < count; ++gpu) found.push_back(describe(gpu));
@@ -169,8 +169,8 @@ class CudaCalls final : public Calls {
   at::Device torch_device(int gpu) const override {
     return {at::kCUDA, static_cast<c10::DeviceIndex>(gpu)};
   }
-  /// LibTorch's id of a stream that it did not make is the stream's own address
-  /// (c10/cuda/CUDAStream.cpp, since 1.11). Written out so that its CUDA headers are not needed.
+  /// For a stream that LibTorch did not make, its id is the stream's address
+  /// (c10/cuda/CUDAStream.cpp, since 1.11). Written out here to avoid its CUDA headers.
   c10::Stream torch_stream(int gpu, Stream stream) const override {
     return c10::Stream(c10::Stream::UNSAFE, torch_device(gpu),
                        reinterpret_cast<c10::StreamId>(stream));
@@ -187,7 +187,7 @@ class CudaCalls final : public Calls {
 
  private:
   Gpu describe(int gpu) {
-    // The first tensor makes LibTorch ready, its allocator too.
+    // The first tensor initialises LibTorch and its allocator.
     static_cast<void>(at::empty({1}, at::TensorOptions(torch_device(gpu))));
     const OnGpu here(torch_device(gpu));
     cudaDeviceProp properties{};

@@ -6,7 +6,7 @@
 
 namespace berth::cuda {
 
-/// The CUDA Runtime and LibTorch's CUDA. Touches neither before it is asked something.
+/// The CUDA Runtime and LibTorch's CUDA. Uses neither before the first call.
 [[nodiscard]] std::shared_ptr<Calls> make_cuda_calls();
 
 }  // namespace berth::cuda

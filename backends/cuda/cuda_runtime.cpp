@@ -62,8 +62,8 @@ struct CudaRuntime::Unit {
     }
     return op_events[ops_issued];
   }
-  /// On the executor's clock, and never later than it was: the GPU recorded `begun` after the host
-  /// had read its clock.
+  /// A time on the executor's clock, never too late: the GPU recorded `begun` after the host had
+  /// read its clock.
   double clock_us(Event event) { return begun_us + calls.elapsed_us(begun, event); }
 
   const std::string name;
@@ -78,9 +78,9 @@ struct CudaRuntime::Unit {
   double begun_us = 0;
   std::vector<EventPair> op_events;  // in the order of issue; the worker's own
   std::size_t ops_issued = 0;
-  std::atomic<Event> last_op = nullptr;  // what was issued last; read by whoever copies
-  // Of copies from here, which come one by one. An event that is recorded again leaves those who
-  // wait for it already as they are.
+  std::atomic<Event> last_op = nullptr;  // the op issued last; read by the threads that copy
+  // Events of copies from here, which come one by one. Recording an event again does not affect
+  // those who already wait for it.
   Event last_sent = nullptr;  // to a GPU, in this step
   Event made_dense = nullptr;
   std::shared_ptr<AllocationWatch> watch = std::make_shared<AllocationWatch>();
@@ -91,7 +91,7 @@ struct CudaRuntime::Unit {
 
 namespace {
 
-/// The value with every tensor of it replaced.
+/// The value with each of its tensors replaced.
 template <typename Function>
 Value transformed(const Value& value, const Function& function) {
   Value result;
@@ -111,7 +111,7 @@ void for_each_tensor(const Value& value, const Function& function) {
   for (const Value& part : value.structure->sequence) for_each_tensor(part, function);
 }
 
-/// ATen's own word for a full GPU, as ours.
+/// Turns ATen's error for a full GPU into ours.
 template <typename Function>
 auto with_room(const std::string& device, const Function& function) {
   try {
@@ -184,7 +184,7 @@ void CudaRuntime::run(DeviceId device, const runtime::Kernel& kernel,
   calls_->record(end, here.compute);
   ++here.ops_issued;
   here.last_op = end;
-  // The op has had its memory; where that was more than the share, it is known now.
+  // The op already has its memory; if that exceeds the share, this is where it becomes known.
   here.meter.take(here.watch->peak_bytes());
   here.meter.give(here.watch->peak_bytes());
   for (const Value& output : outputs) {
@@ -217,7 +217,7 @@ void CudaRuntime::end_step(DeviceId device, std::span<OpTimes> times) {
     kept_count_ -= here.kept.size();
     here.kept.clear();
   }
-  // An op that threw has no events, and its step no times.
+  // An op that threw has no events, so its step has no times.
   for (std::size_t i = 0; i < std::min(times.size(), here.ops_issued); ++i) {
     OpTimes& op = times[i];
     op.start_us = std::max(op.start_us, here.clock_us(here.op_events[i].begin));
@@ -250,7 +250,7 @@ void CudaRuntime::between_gpus(const CopyRequest& request, CopySink& sink) {
   if (from.last_sent != nullptr) calls_->wait(to.in, from.last_sent);
   calls_->record(events.begin, to.in);
   Value copy = transformed(source, [&](const at::Tensor& tensor) {
-    // What kernels keep on the host is there for every device.
+    // Every device can read what kernels keep on the host.
     if (!on_gpu(from, tensor)) return tensor;
     at::Tensor made = allocate(to, to.in, tensor);
     charge(made, to.meter, events.end);
@@ -264,15 +264,15 @@ void CudaRuntime::between_gpus(const CopyRequest& request, CopySink& sink) {
   sink.copied(request.number, std::move(copy));
 }
 
-/// What is sent is neither freed nor, where it is a variable, written before the copy has read it:
-/// the sink is told that it no longer needs its source, and the GPU does.
+/// The source must be neither freed nor, if it is a variable, written before the copy has read it.
+/// The sink is told that it no longer needs the source, but the GPU still does.
 void CudaRuntime::keep(Unit& receiver, Event end, std::array<Value, 2> source) {
   const std::lock_guard lock(mutex_);
   receiver.kept.push_back({end, std::move(source)});
   ++kept_count_;
 }
 
-/// Copies to one receiver end in the order in which they were asked for.
+/// Copies to one receiver end in the order in which they were requested.
 void CudaRuntime::free_kept() {
   if (kept_count_ == 0) return;
   const std::lock_guard lock(mutex_);
@@ -306,7 +306,7 @@ void CudaRuntime::to_host(const CopyRequest& request, CopySink& sink) {
                   {request.number, &sink, std::move(copy), std::move(source), events.end});
 }
 
-/// On the bridge's thread: copying into pinned memory is the host's work, and the worker has ops.
+/// Runs on the bridge's thread: the host copies into pinned memory, and the worker has ops to run.
 void CudaRuntime::from_host(const CopyRequest& request, CopySink& sink) {
   Value copy;
   try {
@@ -383,8 +383,8 @@ at::Tensor CudaRuntime::allocate(Unit& here, Stream stream, const at::Tensor& li
   });
 }
 
-/// The tensor without holes, so that it can be copied in one piece: itself, or a copy that is
-/// issued on `out`.
+/// The tensor without holes, so that it can be copied in one piece: the tensor itself, or a copy
+/// that is issued on `out`.
 at::Tensor CudaRuntime::dense(Unit& here, const at::Tensor& tensor) {
   if (!on_gpu(here, tensor) || tensor.is_non_overlapping_and_dense()) return tensor;
   calls_->wait(here.out, here.last_op);

@@ -1,14 +1,16 @@
-// Logical CUDA devices, each with streams and a share of a GPU's memory of its own, and the host.
+// Logical CUDA devices, each with its own streams and its share of a GPU's memory, and the host.
 //
-// Per logical device: a compute stream, which its ops run on in the order in which they were
-// issued, and two streams for copies, `in` for what arrives from GPUs and from the host, `out` for
-// what leaves to the host. Between them stand events alone:
-//   op            waits for the arrival of what it reads, where that was copied in this step;
-//   copy          waits for the last op that its sender had issued when it was asked for, and, GPU
-//                 to GPU, for the sender's copy before (one outgoing engine; `in` is the other).
-// So an op is issued as soon as what it reads has been, and the host runs ahead of the GPUs. It
-// waits where an op must see a value to go on (ATen does, on the op's own stream), and when a step
-// ends. What goes to the host is told when it is there: the host's ops have no stream to wait on.
+// A logical device has a compute stream, on which its ops run in the order in which they were
+// issued, and two streams for copies: `in` for what arrives from GPUs and from the host, `out` for
+// what leaves to the host. Only events order these streams:
+//   op            waits for the arrival of its inputs, if they were copied in this step;
+//   copy          waits for the last op that its sender had issued when it was requested, and, from
+//                 GPU to GPU, for the sender's previous copy (one outgoing engine; `in` is the
+//                 other).
+// So an op is issued as soon as its producers have been, and the host runs ahead of the GPUs. The
+// host waits if an op must see a value to go on (ATen does this, on the op's own stream), and when
+// a step ends. A copy to the host is reported when it has arrived, because the host's ops have no
+// stream to wait on.
 #pragma once
 
 #include <array>
@@ -64,8 +66,8 @@ class CudaRuntime final : public runtime::DeviceRuntime {
   std::shared_ptr<Calls> calls_;
   std::shared_ptr<PinnedPool> pinned_;
   std::vector<std::unique_ptr<Unit>> units_;
-  std::mutex mutex_;              // guards the next one, and what units say that it guards
-  std::vector<Unit*> copied_by_;  // by message number: whose events say when
+  std::mutex mutex_;              // guards the next member, and what units say that it guards
+  std::vector<Unit*> copied_by_;  // by message number: the unit whose events say when
   std::atomic<std::size_t> kept_count_ = 0;  // of all units
   std::unique_ptr<HostBridge> bridge_;
 };

@@ -9,7 +9,7 @@
 namespace berth::cuda {
 namespace {
 
-/// CUDA calls nobody back once a GPU has failed, so that someone must look from time to time.
+/// CUDA calls back nobody once a GPU has failed, so the thread must check from time to time.
 constexpr auto kLookAgain = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -40,7 +40,7 @@ void HostBridge::expect(DeviceId src, Stream stream, Arrival arrival) {
   try {
     calls_->call_after(stream, &HostBridge::arrived, &seat);
   } catch (...) {
-    // Unless the thread has seen the failure first and told the sink.
+    // Unless the thread has seen the failure first and notified the sink.
     if (taken(seat, /*only_there=*/false)) throw;
   }
 }
@@ -68,7 +68,7 @@ void HostBridge::arrived(void* argument) {
   seat.bridge->changed_.notify_one();
 }
 
-/// Whoever takes an arrival tells its sink, and nobody else does.
+/// Whoever takes an arrival notifies its sink, and nobody else does.
 std::optional<HostBridge::Arrival> HostBridge::taken(Seat& seat, bool only_there) {
   const std::lock_guard lock(mutex_);
   if (only_there && !seat.there) return std::nullopt;

@@ -1,4 +1,4 @@
-// The host's side of copies to and from GPUs, on a thread of its own: workers go on meanwhile.
+// The host's side of copies to and from GPUs, on its own thread, so that workers can go on.
 #pragma once
 
 #include <condition_variable>

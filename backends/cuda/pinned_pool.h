@@ -1,4 +1,4 @@
-// Host memory that GPUs copy to and from while the host goes on.
+// Host memory that GPUs copy to and from without blocking the host.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,7 @@
 
 namespace berth::cuda {
 
-/// Pinning is slow and may halt every GPU, so that blocks are kept and handed out again.
-/// [thread-safe]
+/// Pinning is slow and may stop every GPU, so blocks are kept and reused. [thread-safe]
 class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
  public:
   explicit PinnedPool(std::shared_ptr<Calls> calls) : calls_(std::move(calls)) {}
@@ -19,8 +18,8 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  /// A dense tensor on the CPU, of the type, shape and strides of `like`. It counts on `meter`,
-  /// where there is one; the meter must outlive it. Throws Error(out_of_memory).
+  /// A dense tensor on the CPU with the type, shape and strides of `like`. It counts on `meter`
+  /// unless that is null; the meter must outlive it. Throws Error(out_of_memory).
   [[nodiscard]] at::Tensor make(const at::Tensor& like, runtime::MemoryMeter* meter);
 
  private:

@@ -14,7 +14,7 @@ namespace berth::runtime {
 [[nodiscard]] const KernelRegistry& kernels_of(const Program& program);
 
 struct Compiled {
-  std::vector<Kernel> kernels;      ///< by op; empty for the program's inputs and where it failed
+  std::vector<Kernel> kernels;      ///< by op; empty for the program's inputs and for failures
   std::vector<Obstacle> obstacles;  ///< by op id
 };
 [[nodiscard]] Compiled compile(const Program& program, const KernelRegistry& registry);

@@ -11,8 +11,8 @@
 
 namespace berth::runtime {
 
-/// Two ops on two devices and a tensor of one size between them: what a transfer takes within a
-/// step, waking the receiver included.
+/// Two ops on two devices, and a tensor of a given size between them. Measures what a transfer
+/// takes within a step, including waking the receiver.
 class LinkProbe {
  public:
   LinkProbe(DeviceId src, DeviceId dst, std::int64_t bytes, DeviceId device_count)

@@ -1,4 +1,4 @@
-// What every backend does alike once it has a DeviceRuntime.
+// What all backends share, given a DeviceRuntime.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the executor asks of the devices it drives: the side that differs between CPU cores, GPUs
-// and a test's stand-ins.
+// The interface of the executor to the devices it drives. This is the part that differs between CPU
+// cores, GPUs and a test's stand-ins.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,21 +14,21 @@
 
 namespace berth::runtime {
 
-/// One tensor to bring from one device to another.
+/// One tensor to copy from one device to another.
 struct CopyRequest {
-  std::uint32_t number;  ///< what CopySink is told again
+  std::uint32_t number;  ///< passed on to CopySink
   DeviceId src;
   DeviceId dst;
-  const Value* source;  ///< stays as it is until the sink was told
+  const Value* source;  ///< unchanged until the sink is notified
 };
 
-/// Hears of finished copies. [thread-safe]
+/// Is notified of finished copies. [thread-safe]
 class CopySink {
  public:
   /// Ops of the receiving device that are issued from now on may use `copy`, and `source` is no
   /// longer needed.
   virtual void copied(std::uint32_t number, Value copy) noexcept = 0;
-  /// It could not be done. `error` is what was thrown.
+  /// The copy failed. `error` is what was thrown.
   virtual void copy_failed(std::uint32_t number, std::exception_ptr error) noexcept = 0;
 
  protected:
@@ -41,10 +41,10 @@ struct OpTimes {
   double end_us = 0;
 };
 
-/// The devices of one backend, by DeviceId. A device has one worker thread; what is marked [worker]
-/// is called by that alone. A device may be asynchronous: then `run` returns once the op is issued,
-/// ops issued later on the same device see its outputs (a stream), and copies wait for it by
-/// themselves (an event).
+/// The devices of one backend, by DeviceId. Each device has one worker thread; only that thread
+/// calls what is marked [worker]. A device may be asynchronous. Then `run` returns once the op is
+/// issued, ops issued later on the same device see its outputs (a stream), and copies wait for the
+/// op by themselves (an event).
 class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
@@ -60,26 +60,27 @@ class DeviceRuntime {
   /// Runs or issues one op. Throws what the kernel throws. [worker]
   virtual void run(DeviceId device, const Kernel& kernel, KernelContext& context,
                    std::span<const Value> inputs, std::span<Value> outputs) = 0;
-  /// After the last op of a step: returns when all of them have ended. `times` holds, by the order
-  /// of `run`, when each call was made and returned; an asynchronous device puts there when the ops
-  /// ran. Throws what only shows now. [worker]
+  /// After the last op of a step: returns when all of them have ended. `times` holds, in the order
+  /// of `run`, when each call was made and returned; an asynchronous device replaces them with when
+  /// the ops ran. Throws errors that only show now. [worker]
   virtual void end_step(DeviceId device, std::span<OpTimes> times) = 0;
 
-  /// Begins a copy and returns; the sink may be told from any thread, also before it returns. At
-  /// most one per sending device at a time, and one per receiving device. [any thread]
+  /// Starts a copy and returns. The sink may be notified from any thread, also before this returns.
+  /// There is at most one copy per sending device and one per receiving device at a time. [any
+  /// thread]
   virtual void copy(const CopyRequest& request, CopySink& sink) = 0;
-  /// After a step that did not fail: when the copy of that number ran, where that was not from the
-  /// call until the sink was told.
+  /// After a step without failure: when the copy of that number ran, unless that was from the call
+  /// until the sink was notified.
   [[nodiscard]] virtual std::optional<OpTimes> copy_times(std::uint32_t) { return std::nullopt; }
 
-  /// A value of the host on the device, where it counts as held: a parameter, an input. Throws
+  /// Brings a host value (a parameter, an input) to the device, where it counts as held. Throws
   /// Error(out_of_memory). [any thread]
   [[nodiscard]] virtual Value upload(DeviceId device, const Value& host) = 0;
-  /// A value of the device on the host. Called between steps. [any thread]
+  /// Brings a value of the device to the host. Called between steps. [any thread]
   [[nodiscard]] virtual Value download(DeviceId device, const Value& value) = 0;
 };
 
-/// The executor's clock: monotonic, from an unspecified beginning.
+/// The executor's clock: monotonic, with an unspecified origin.
 [[nodiscard]] double now_us() noexcept;
 
 }  // namespace berth::runtime

@@ -14,7 +14,7 @@
 namespace berth::runtime {
 namespace {
 
-/// How long a worker looks for work before it sleeps: about what waking it takes.
+/// How long a worker looks for work before it sleeps: about as long as waking it takes.
 constexpr double kSpin_us = 30;
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
@@ -24,7 +24,7 @@ void relax() noexcept {
 #endif
 }
 
-/// True as soon as `holds` is; false after the time for spinning.
+/// True as soon as `holds` is; false if the time for spinning passes first.
 template <typename Condition>
 bool spin(const Condition& holds) {
   constexpr int kBetweenClocks = 32;
@@ -234,8 +234,8 @@ void Executor::Impl::run(Step& step, const StepInputs& inputs) {
   ++generation_;
   generation_.notify_all();
   wait_for_workers();
-  // A worker ends when its ops are done, which is after all it receives; only the tails of
-  // callbacks, and after a failure copies under way, may be left.
+  // A worker ends when its ops are done, which is after everything it receives. Only the ends of
+  // callbacks, and after a failure running copies, may be left.
   while (!transfers_.idle() || callbacks_ != 0) std::this_thread::yield();
   for (std::size_t d = 0; d < contexts_.size(); ++d) {
     step.peak_bytes_[d] = runtime_.meter(static_cast<DeviceId>(d)).peak_bytes();
@@ -303,7 +303,7 @@ void Executor::Impl::work(DeviceId device) {
 
 void Executor::Impl::run_device(DeviceId device) {
   Step::Lane& lane = step_->lanes_[static_cast<std::size_t>(device)];
-  // All begin together, so that how long threads take to wake is no part of the step.
+  // All workers start together, so that the time to wake threads is not part of the step.
   ++arrived_;
   const auto all_here = [this] { return arrived_.load() == workers_.size(); };
   while (!spin(all_here)) std::this_thread::yield();

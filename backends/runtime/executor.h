@@ -1,14 +1,15 @@
-// Executes placed programs: asynchronous dataflow by the simulator's scheduling policy.
+// Executes placed programs: asynchronous dataflow, with the simulator's scheduling policy.
 //
-// Each device has a worker thread. Among the device's ready ops the worker runs the one with the
-// largest priority, among equals the one that was ready first (berth::priorities_us). What an op's
-// end means on its own device, its worker does at once, with nobody else involved: counts of
-// waiting ops and the ready queue are its own. What it means elsewhere goes through two things:
-//   messages  tensors, by way of TransferQueue and DeviceRuntime::copy, and control signals; they
-//             arrive in the receiver's inbox, which takes no lock and has room for all of a step;
-//   holders   a count per slot of those that still read or send it; who takes it to 0 drops the
+// Each device has a worker thread. Among the device's ready ops, the worker runs the one with the
+// largest priority; among equals, the one that became ready first (berth::priorities_us). On its
+// own device, the worker handles the end of an op at once and alone: the counts of waiting ops and
+// the ready queue belong to it. For other devices there are two mechanisms:
+//   messages  are tensors, sent through TransferQueue and DeviceRuntime::copy, or control signals.
+//             They arrive in the receiver's inbox, which takes no lock and has room for a step.
+//   holders   is a count per slot of those that still read or send it. Who takes it to 0 drops the
 //             tensor.
-// Once a plan has run, a step allocates nothing for an op or a message but what the ops allocate.
+// When a plan has run once, a step allocates nothing for an op or a message besides what ops
+// allocate.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@
 
 namespace berth::runtime {
 
-/// What a step needs beside its plan. All must outlive the step.
+/// What a step needs besides its plan. Everything must outlive the step.
 struct StepInputs {
   const Program& program;
   std::span<const Kernel> kernels;  ///< by op
@@ -50,7 +51,7 @@ struct MessageTimes {
   std::int64_t bytes = 0;
 };
 
-/// A plan with the memory of its steps.
+/// A plan, with the memory that its steps use.
 class Step {
  public:
   Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs);
@@ -139,9 +140,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Runs one step; what happened is in `step` afterwards. Throws Error(cancelled),
-  /// Error(out_of_memory) and Error(execution) naming op, device and the shapes of its inputs; then
-  /// every device is idle again and no tensor of the step is left.
+  /// Runs one step and leaves what happened in `step`. Throws Error(cancelled),
+  /// Error(out_of_memory) and Error(execution), naming op, device and the shapes of its inputs.
+  /// Every device is then idle again, and no tensor of the step is left.
   void run(Step& step, const StepInputs& inputs);
 
  private:

@@ -1,5 +1,5 @@
 // Runs instructions one after the other on one device. Kernels of control flow run their bodies
-// with it, and what an executor computes can be compared with it.
+// with it, and tests compare executors with it.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace berth::runtime {
 
-/// The kernel of an instruction. Throws Error(unsupported) naming the op and its type where there
-/// is none, where the instruction has an obstacle, or where the kernel cannot do what its
-/// attributes ask for.
+/// The kernel of an instruction. Throws Error(unsupported) naming the op and its type if there is
+/// none, if the instruction has an obstacle, or if the kernel cannot do what its attributes ask
+/// for.
 [[nodiscard]] Kernel make_kernel(const Program& program, const Instruction& instruction,
                                  const KernelRegistry& registry);
 
-/// Instructions in the order they run, with a slot for each value. Values are dropped after their
-/// last reader. [thread-safe: immutable once built; each run has its own values]
+/// Instructions in the order in which they run, with a slot for each value. Values are dropped
+/// after their last reader. [thread-safe: immutable once built; each run has its own values]
 class Sequence {
  public:
   /// The body of an op's control flow: it reads the body's inputs, its constants and what it
@@ -29,12 +29,12 @@ class Sequence {
   /// A whole program. Throws as make_kernel.
   Sequence(const Program& program, const KernelRegistry& registry);
 
-  /// `inputs`: of the body, or of the program by position in Program::inputs. `outer`: for a body,
-  /// what its owner's kernel was given; for a program, its parameters by tensor id. The outputs by
-  /// position in Body::outputs or Program::outputs; moved to nobody's device but the context's.
+  /// `inputs` are those of the body, or of the program by position in Program::inputs. `outer` is,
+  /// for a body, what its owner's kernel was given; for a program, its parameters by tensor id.
+  /// Returns the outputs by position in Body::outputs or Program::outputs, on the context's device.
   ///
-  /// Throws what a kernel throws, with the op and the shapes of its inputs in front;
-  /// Error(cancelled) where the context says stop.
+  /// Throws what a kernel throws, with the op and the shapes of its inputs in front. Throws
+  /// Error(cancelled) if the context says stop.
   [[nodiscard]] std::vector<Value> run(KernelContext& context, std::span<const Value> inputs,
                                        std::span<const Value> outer) const;
 

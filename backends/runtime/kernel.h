@@ -1,8 +1,8 @@
-// What an op is to the executor: a function from values to values.
+// An op as the executor sees it: a function from values to values.
 //
-// A kernel is made once per instruction, when a program is loaded (attributes are read, constants
-// converted, shapes checked as far as they are known), and then called once per step. Everything a
-// kernel computes with ATen happens on the device its inputs lie on.
+// A kernel is made once per instruction when a program is loaded: attributes are read, constants
+// are converted, and shapes are checked as far as they are known. It is then called once per step.
+// All its ATen computation happens on the device of its inputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,12 +21,12 @@
 
 namespace berth::runtime {
 
-/// What a tensor cannot hold: sequences, absent optionals, text.
+/// Values that are not one tensor: sequences, absent optionals, text.
 struct Structure;
 
-/// What flows along an edge: a tensor or a structure; neither = absent. Copies share the content.
-/// A value is never written after it was made, except through a TensorFlow reference, which only
-/// the kernels of its own variable do.
+/// The value on an edge: a tensor or a structure; neither = absent. Copies share the content. A
+/// value is never written after it was made, except through a TensorFlow reference; only the
+/// kernels of its own variable do that.
 struct Value {
   at::Tensor tensor;
   std::shared_ptr<const Structure> structure;
@@ -41,8 +41,8 @@ struct Structure {
   std::vector<std::int64_t> dims;  ///< of `texts`
 };
 
-/// What ops keep from step to step: variables, by the name of the op that owns them. One per device
-/// and loaded program; only that device's ops touch it, one at a time.
+/// What ops keep from step to step: variables, by the name of the op that owns them. There is one
+/// per device and loaded program. Only that device's ops use it, one at a time.
 struct DeviceState {
   std::map<std::string, Value, std::less<>> variables;
 };
@@ -50,30 +50,31 @@ struct DeviceState {
 /// What a kernel may ask for while it runs.
 struct KernelContext {
   at::Device device = at::kCPU;
-  /// Of this op and step alone: the same on every device and number of threads.
+  /// A seed for this op and step only: the same on every device and number of threads.
   std::uint64_t seed = 0;
   DeviceState* state = nullptr;  ///< never null while a step runs
   /// Asked by kernels that loop; true = give up, by throwing Error(cancelled).
   std::function<bool()> should_stop;
 };
 
-/// `inputs` by position, as Instruction::inputs, then those of Instruction::captured; absent for
-/// omitted ones. `outputs` by position, as Instruction::outputs; one that is not wanted may be left
-/// absent. Throws whatever ATen throws, or Error; the executor adds op, device and shapes.
-/// [thread-safe: several steps and devices may call one kernel at once, where it keeps no state]
+/// `inputs` are by position, as in Instruction::inputs, followed by those of Instruction::captured;
+/// omitted ones are absent. `outputs` are by position, as in Instruction::outputs; an unwanted one
+/// may be left absent. Throws whatever ATen throws, or Error; the executor adds op, device and
+/// shapes. [thread-safe: several steps and devices may call one kernel at once if it keeps no
+/// state]
 using Kernel = std::function<void(KernelContext& context, std::span<const Value> inputs,
                                   std::span<Value> outputs)>;
 
 class KernelRegistry;
 
-/// What making a kernel may look at.
+/// What a kernel's maker may look at.
 struct KernelRequest {
   const Program& program;
   const Instruction& instruction;
   const KernelRegistry& registry;  ///< for the instructions of its bodies
 };
 
-/// Throws Error(unsupported) where the attributes ask for what it cannot do, saying which.
+/// Throws Error(unsupported) if the attributes ask for something that it cannot do, saying what.
 using KernelMaker = Kernel (*)(const KernelRequest& request);
 
 /// The kernels of one dialect. [thread-safe: immutable once built]

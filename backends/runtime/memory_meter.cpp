@@ -38,7 +38,7 @@ std::pair<std::size_t, std::size_t> size_class(std::size_t bytes) {
 
 }  // namespace
 
-/// Blocks by size class. Those of a class that nobody holds wait for the next one who asks.
+/// Free blocks by size class; they wait for the next allocation of the class.
 class HostPool {
  public:
   ~HostPool() {
@@ -47,7 +47,7 @@ class HostPool {
     }
   }
 
-  /// Null where the system has none.
+  /// Null if the system has no memory left.
   void* take(std::size_t bytes) {
     const auto [index, size] = size_class(bytes);
     if (index >= kClasses) return nullptr;
@@ -102,7 +102,7 @@ namespace {
 
 thread_local MemoryMeter* current_meter = nullptr;
 
-/// Lies before each allocation and says to whom it belongs.
+/// Precedes each allocation and says to whom it belongs.
 struct alignas(kAlignment) Header {
   MemoryMeter* meter;
   std::size_t bytes;
@@ -122,8 +122,8 @@ void free_block(void* data) {
   meter->give(static_cast<std::int64_t>(bytes));
 }
 
-/// ATen's allocator for the CPU in this process: threads without a meter get what they would get
-/// from the default one.
+/// ATen's CPU allocator in this process. Threads without a meter get what the default allocator
+/// would give them.
 class MeteringAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) const override {
@@ -151,7 +151,7 @@ class MeteringAllocator final : public c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 };
 
-/// ATen keeps the pointer for ever.
+/// ATen keeps the pointer for good.
 void install_allocator() {
   static const bool installed = [] {
     constexpr std::uint8_t kOverTheDefault = 1;
@@ -165,7 +165,7 @@ void install_allocator() {
 
 MemoryMeter::MemoryMeter(std::string device, std::int64_t limit_bytes)
     : device_(std::move(device)), limit_(limit_bytes), pool_(std::make_shared<HostPool>()) {
-  // Here and not at the first allocation: ATen's setter is not for threads that compute already.
+  // Here and not at the first allocation: ATen's setter must not be called while threads compute.
   install_allocator();
 }
 

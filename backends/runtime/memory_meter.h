@@ -12,7 +12,7 @@ namespace berth::runtime {
 
 class HostPool;
 
-/// What one device holds, and the most it held. [thread-safe]
+/// What one device holds, and the most that it held. [thread-safe]
 class MemoryMeter {
  public:
   /// `device` names it in messages; `limit_bytes` kNoLimit = none.
@@ -21,20 +21,21 @@ class MemoryMeter {
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
 
-  /// Throws Error(out_of_memory) saying what is held and what is asked for, and takes nothing then.
+  /// Throws Error(out_of_memory) stating what is held and what was requested; nothing is then
+  /// taken.
   void take(std::int64_t bytes);
   void give(std::int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   [[nodiscard]] std::int64_t held_bytes() const noexcept {
     return held_.load(std::memory_order_relaxed);
   }
-  /// The most since the last call of reset_peak; `op` one has a life of its own.
+  /// The peak since the last reset_peak. The peak of `op` is reset by itself.
   [[nodiscard]] std::int64_t peak_bytes() const noexcept { return peak_; }
   [[nodiscard]] std::int64_t op_peak_bytes() const noexcept { return op_peak_; }
   void reset_peak() noexcept { peak_ = held_bytes(); }
   void reset_op_peak() noexcept { op_peak_ = held_bytes(); }
 
-  /// Blocks of host memory that were given back and are handed out again.
+  /// Blocks of host memory that were freed and can be used again.
   [[nodiscard]] const std::shared_ptr<HostPool>& pool() const noexcept { return pool_; }
 
  private:
@@ -46,9 +47,9 @@ class MemoryMeter {
   std::shared_ptr<HostPool> pool_;
 };
 
-/// While one lives, what ATen allocates on the CPU by this thread counts on `meter`, until it is
-/// freed, by whichever thread. Null = on none. Each has its pool, so that a step that ran before
-/// asks the system for nothing. The meter must outlive the tensors.
+/// During its life, what this thread allocates with ATen on the CPU counts on `meter` until any
+/// thread frees it. Null = on none. Each meter has its pool, so a step that ran before allocates
+/// nothing from the system. The meter must outlive the tensors.
 class MeterScope {
  public:
   explicit MeterScope(MemoryMeter* meter) noexcept;

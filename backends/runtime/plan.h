@@ -25,11 +25,11 @@ struct Rows {
 
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
-/// Ops, slots and messages have dense indices of their own, those of one device in a row, so that
-/// two devices' workers write to no cache line in turn.
+/// Ops, slots and messages have their own dense indices. Those of one device are adjacent, so that
+/// the workers of two devices do not write to the same cache lines.
 ///
-/// A slot holds a tensor on one device: at home, where it is made, or a copy on a device that
-/// received it. What an op reads or writes is a slot or a parameter of the program.
+/// A slot holds a tensor on one device: at home, where it is made, or as a copy on a device that
+/// received it. An op reads and writes slots, and reads parameters of the program.
 struct Plan {
   /// What an op reads at one input position.
   struct Source {

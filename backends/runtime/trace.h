@@ -9,9 +9,9 @@ namespace berth::runtime {
 /// Runtime, peaks and busy times of the step that ran last.
 void summarize(const Step& step, StepResult& result);
 
-/// Its whole story, as StepResult says, with what it waited for: an op for the later of its last
-/// input and the op before it on its device, a transfer for its producer or the last transfer that
-/// held one of its engines.
+/// The whole step, as StepResult describes, with what each part waited for: an op for its last
+/// input or the previous op on its device, whichever was later; a transfer for its producer, or for
+/// the last transfer that held one of its engines.
 void add_trace(const Step& step, const Cluster& cluster, StepResult& result);
 
 }  // namespace berth::runtime

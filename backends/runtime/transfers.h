@@ -1,9 +1,9 @@
-// Who transfers next: the order of engine/simulator/contention.h, on real engines.
+// Which transfer goes next: the order of engine/simulator/contention.h, on real engines.
 //
-// A transfer takes its sender's outgoing engine, its receiver's incoming engine and every channel
-// of the route in one go when it starts, and gives all of them back when it ends. A sender's
-// transfers leave in the order in which they were queued; of the heads of these queues the oldest
-// is served first, and one that must wait keeps the younger ones from what it waits for.
+// When a transfer starts, it takes its sender's outgoing engine, its receiver's incoming engine and
+// every channel of the route at once. When it ends, it gives all of them back. A sender's transfers
+// leave in the order in which they were queued. Of the heads of these queues, the oldest is served
+// first; one that must wait keeps younger ones from what it waits for.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class TransferQueue {
   };
 
   void reset();
-  /// Each appends to `started` what may begin now; the caller begins it.
+  /// Both append to `started` the transfers that may start now; the caller starts them.
   void enqueue(std::span<const Entry> entries, std::vector<Entry>& started);
   void finish(const Entry& entry, std::vector<Entry>& started);
-  /// Nothing starts any more.
+  /// From now on, nothing starts.
   void stop();
   /// Transfers that have started and not finished.
   [[nodiscard]] bool idle() const;

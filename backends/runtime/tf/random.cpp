@@ -1,5 +1,5 @@
-// Random tensors. They are drawn on the host from the seed of op and step, so that they are the
-// same on every device; TensorFlow's own numbers are others.
+// Random tensors. They are drawn on the host from the seed of op and step, so they are the same on
+// every device. TensorFlow draws other numbers.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/erfinv.h>

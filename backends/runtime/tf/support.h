@@ -1,8 +1,9 @@
-// What the kernels of TensorFlow have in common: reading attributes and inputs, windows, and making
-// the plain kinds of kernels from functions on tensors.
+// What the kernels of TensorFlow share: reading attributes and inputs, windows, and making simple
+// kernels from functions on tensors.
 //
-// Integer constants, shapes and what follows from them stay in the host's memory, as in TensorFlow:
-// what reads them there waits for no device, and what computes with them moves them (on_device).
+// Integer constants, shapes and values computed from them stay in host memory, as in TensorFlow.
+// Kernels that read them there wait for no device; kernels that compute with them move them
+// (on_device).
 #pragma once
 
 #include <ATen/TensorOperators.h>
@@ -61,21 +62,21 @@ struct KernelRow {
 
 // --- inputs --------------------------------------------------------------------------------------
 
-/// The tensor at `i`. Throws Error(invalid_argument) where there is none.
+/// The tensor at `i`. Throws Error(invalid_argument) if there is none.
 [[nodiscard]] const Tensor& tensor_at(Inputs inputs, std::size_t i);
 /// The content of an input that is a constant or a weight of the file; empty for any other.
 [[nodiscard]] std::optional<Tensor> constant_at(const KernelRequest& request, std::size_t i);
-/// Its elements on the host; waits for the device where they lie on one.
+/// Its elements on the host. Waits for the device if they are on one.
 [[nodiscard]] Ints ints_of(const Tensor& tensor);
 /// `tensor` on the device the op runs on.
 [[nodiscard]] Tensor on_device(const KernelContext& context, const Tensor& tensor);
 
-/// An input of integers: read while loading where the file has it, while running otherwise.
+/// An input of integers: read when loading if the file has it, otherwise when running.
 class IntsInput {
  public:
   IntsInput(const KernelRequest& request, std::size_t i);
   [[nodiscard]] Ints get(Inputs inputs) const;
-  /// The first element. Throws Error(invalid_argument) where there is none.
+  /// The first element. Throws Error(invalid_argument) if there is none.
   [[nodiscard]] std::int64_t one(Inputs inputs) const;
 
  private:
@@ -83,7 +84,7 @@ class IntsInput {
   std::size_t input_;
 };
 
-/// `axis` counted from the front. Throws Error(invalid_argument) where it is out of range.
+/// `axis` counted from the front. Throws Error(invalid_argument) if it is out of range.
 [[nodiscard]] std::int64_t normal_axis(std::int64_t axis, std::int64_t rank);
 /// Distinct and ascending.
 [[nodiscard]] Ints normal_axes(const Ints& axes, std::int64_t rank);
@@ -95,7 +96,7 @@ template <auto function>
   return [](KernelContext&, Inputs in, Outputs out) { out[0].tensor = function(tensor_at(in, 0)); };
 }
 
-/// Both operands where they can be computed with: scalars may stay on the host.
+/// Both operands, ready to be computed with; scalars may stay on the host.
 struct Operands {
   Operands(const KernelContext& context, const Tensor& a, const Tensor& b);
   Tensor left;
@@ -112,8 +113,8 @@ template <auto function>
 
 // --- images --------------------------------------------------------------------------------------
 
-/// How a window slides over images. Kernels see them as [batch, channels, height, width], which for
-/// NHWC is a view of what TensorFlow has.
+/// How a window slides over images. Kernels see images as [batch, channels, height, width]; for
+/// NHWC that is a view of TensorFlow's layout.
 struct Sliding {
   bool channels_last = true;
   std::int64_t stride[2] = {1, 1};
@@ -125,8 +126,8 @@ struct Sliding {
   /// Error(unsupported) for windows that slide over batches or channels.
   explicit Sliding(const Instruction& op);
 
-  /// Height and width among four numbers that follow the data format. Throws Error(unsupported)
-  /// where the others are not 1.
+  /// Height and width among four numbers in the order of the data format. Throws Error(unsupported)
+  /// if the other two are not 1.
   void read_spatial(const Ints& four, std::string_view what, std::int64_t (&out)[2]) const;
 
   [[nodiscard]] Tensor to_planes(const Tensor& images) const;    ///< to [N, C, H, W]
@@ -135,14 +136,14 @@ struct Sliding {
   [[nodiscard]] Ints plane_shape(const Ints& shape) const;
 };
 
-/// Elements added before and after height and width, and what of it ATen can add itself.
+/// Elements added before and after height and width, and the part of them that ATen can add itself.
 struct Margins {
   /// For images of this height and width under a window of that size.
   Margins(const Sliding& sliding, std::int64_t height, std::int64_t width,
           std::int64_t window_height, std::int64_t window_width);
 
   [[nodiscard]] bool symmetric() const noexcept;
-  /// What ATen adds on both sides: all where it is symmetric, nothing otherwise.
+  /// What ATen adds on both sides: everything if it is symmetric, otherwise nothing.
   [[nodiscard]] Ints both_sides() const;
   /// The rest added by copying. [N, C, H, W]
   [[nodiscard]] Tensor pad(const Tensor& planes, double value) const;

@@ -21,7 +21,7 @@ const Tensor& writable(Inputs in, std::size_t i) {
 
 namespace {
 
-/// How a variable begins; drawn numbers are the same on every device.
+/// The first value of a variable; drawn numbers are the same on every device.
 struct Beginning {
   explicit Beginning(const Instruction& op) : shape(integers(op, "shape")) {
     element = type(op, "dtype", at::kFloat);
@@ -43,7 +43,7 @@ struct Beginning {
   }
 
   [[nodiscard]] Tensor make(at::Device device, std::uint64_t seed) const {
-    // The variable's memory is its own: it will be written.
+    // The variable needs memory of its own, because it will be written.
     if (content.defined() && (content.dim() > 0 || shape.empty())) {
       return content.to(at::kCPU, element, false, true).reshape(shape).to(device);
     }
@@ -63,7 +63,7 @@ struct Beginning {
   at::ScalarType element;
   Tensor content;
   bool uniform = false;
-  // Without an initializer: small, so that sums over thousands of them stay finite.
+  // Without an initializer the values are small, so that sums over thousands of them stay finite.
   double first = 0, second = 0.02;
 };
 
@@ -92,7 +92,7 @@ bool gives_reference(std::string_view type) {
          type == "RefIdentity";
 }
 
-/// Of what is no reference the value is the same tensor, and costs nothing.
+/// For an input that is no reference, the value is the same tensor and costs nothing.
 Kernel make_identity(const KernelRequest& request) {
   const Graph& graph = *request.program.graph;
   const OpId producer = graph.producer(request.instruction.inputs.at(0));
@@ -153,12 +153,12 @@ void scatter_subtract(const Tensor& variable, const Tensor& indices, const Tenso
   variable.index_add_(0, indices, rows, -1);
 }
 
-/// It waits and says nothing.
+/// Waits for its inputs and prints nothing.
 Kernel make_nothing(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs, Outputs) {};
 }
 
-/// Variables begin when they are first read.
+/// Variables get their first value when they are first read.
 Kernel make_is_initialized(const KernelRequest& /*request*/) {
   return [](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::full({}, in[0].present(), at::kBool);

@@ -1,10 +1,10 @@
-// Variables: a tensor per variable in the device's state, under the name of the variable's op.
+// Variables: one tensor per variable in the device's state, under the name of the variable's op.
 //
-// A reference, and a handle of a resource, is the variable's tensor itself: what changes the
-// variable changes it in place, and so for all who hold the reference. What reads the value
-// (Identity, ReadVariableOp) gives another tensor on the same memory; while one of those is alive,
-// a change moves the variable to memory of its own first (writable), so that a value once read
-// stays what it was.
+// A reference, and a handle of a resource, is the variable's tensor itself. Ops that change the
+// variable change it in place, and so for all holders of the reference. Ops that read the value
+// (Identity, ReadVariableOp) return another tensor on the same memory. While one of those is alive,
+// a change first moves the variable to memory of its own (writable), so that a value that was read
+// never changes.
 #pragma once
 
 #include "runtime/tf/support.h"
