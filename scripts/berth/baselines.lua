@@ -1,9 +1,9 @@
 -- Baselines of REINFORCE: what a return is compared with.
 --
 -- A baseline is a table with
---   advantages(returns, out)  `returns[e][t]`, one row per episode of one problem; fills the same
---                             shape in `out` with returns less the baseline, and remembers them
---   state(), restore(state)   plain tables, so that a checkpoint can hold them
+--   advantages(returns, out)  fills `out` with the returns less the baseline, and remembers the returns;
+--                             both are indexed [episode][step], for the episodes of one problem
+--   state(), restore(state)   plain tables, which a checkpoint can hold
 
 local baselines = {}
 

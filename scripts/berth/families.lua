@@ -1,15 +1,15 @@
--- Families of graphs, for learning what carries over from one graph to another.
+-- Families of graphs, for learning that carries over from one graph to another.
 --
 -- Each family draws architectures by a seed and builds their training graphs (forward pass, gradients,
--- optimizer) with real shapes, for roofline costs; they stand for the families on which Placeto's
--- generalization was measured (Addanki et al., 2019), of which measured costs are public, not models:
+-- optimizer) with real shapes, for roofline costs. They stand for the families on which Addanki et al.,
+-- NeurIPS 2019, measured generalization. Of those, measured costs are public, but not the models.
 --
 --   families.cifar10  image classifiers of ENAS's convolution cells     128 groups
 --   families.ptb      language models of ENAS's recurrent cells         128 groups
 --   families.nmt      translation, varied in length and batch           160 groups
 --
--- The files in families/ tell each design's source and what it leaves out. Groups are what Placeto's
--- authors are remembered to have used, for `berth.problem`.
+-- The files in families/ state each design's source and what it leaves out. The numbers of groups, for
+-- `berth.problem`, are those that Placeto's authors are remembered to have used.
 --
 --   local train, test = families.split(families.ptb { seed = 1 })
 

@@ -1,7 +1,7 @@
--- Plain Lua tables as text and back: what a checkpoint remembers beside the weights.
+-- Plain Lua tables as text and back: what a checkpoint holds besides the weights.
 --
--- Numbers, booleans, texts and tables of them; numbers come back to the last bit. The text is a Lua
--- table constructor, read without access to anything.
+-- Tables may hold numbers, booleans, texts and tables. Numbers are restored to the last bit. The text is
+-- a Lua table constructor, and is read without access to anything else.
 
 local notes = {}
 

@@ -1,7 +1,7 @@
 -- Rewards of placement episodes: pure functions of evaluations.
 --
--- An evaluation is what `evaluator:evaluate` and `evaluator:evaluate_into` give. Its objective is
--- taken in seconds, made worse where memory is short, and turned into a reward:
+-- An evaluation is what `evaluator:evaluate` and `evaluator:evaluate_into` return. Its objective in
+-- seconds, plus a penalty if memory is short, is the cost T. The reward is one of
 --
 --   rewards.improvement   r = T before - T after                   Placeto
 --   rewards.terminal      r = -T of the last placement, else 0     Placeto, as an alternative
@@ -12,12 +12,12 @@
 -- 2018.
 --
 -- Each constructor takes a table of options and returns `reward(before, after, last)`:
---   ARGS    before   evaluation before the step (rewards.improvement alone looks at it)
+--   ARGS    before   evaluation before the step (used by rewards.improvement only)
 --           after    evaluation after the step
 --           last     true at the episode's last step
 --   RETURN  the reward, a number; larger is better
--- A reward holds no state, so that one may serve many episodes. It is called once per step: without
--- tables and closures of its own, LuaJIT compiles it (tests/lua/scripts/rewards_test.lua).
+-- A reward holds no state, so one reward can serve many episodes. It is called once per step. LuaJIT
+-- compiles it because it makes no tables or closures (tests/lua/scripts/rewards_test.lua).
 
 local max, min, log, sqrt, huge = math.max, math.min, math.log, math.sqrt, math.huge
 

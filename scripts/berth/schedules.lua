@@ -1,5 +1,5 @@
--- Schedules: functions of the update's number (1..) for learning rates, entropy weights and the
--- like. Each constructor returns `schedule(update)`.
+-- Schedules for learning rates, entropy weights and the like: functions of the number of the update,
+-- from 1. Each constructor returns `schedule(update)`.
 
 local schedules = {}
 

@@ -3,12 +3,12 @@
 --   berth run scripts/experiments/baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER]
 --       [--seed N] [--grouping NAME] [--format text|markdown]
 --
--- Without MODEL: the benchmark graphs of the papers, then which published orderings hold, and what
--- the simulated step says where one does not. With MODEL: the simulated columns alone.
+-- Without MODEL: the benchmark graphs of the papers; then which published orderings hold, and for those
+-- that do not, what the simulated step shows. With MODEL: only the simulated columns.
 --
--- Columns: everything on the CPU; everything on one GPU (but what only the CPU can run); Scotch's
--- mapping onto CPU and GPUs; MinCut, the same without the CPU; the human expert. Policies are not
--- allowed to repair what does not fit: "OOM" names the fullest device and what it lacks.
+-- Columns: everything on the CPU; everything on one GPU, except what only the CPU can run; Scotch's
+-- mapping onto CPU and GPUs; MinCut, the same without the CPU; the human expert. Policies may not repair
+-- a placement that does not fit. "OOM" names the fullest device and how much it lacks.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"

@@ -1,17 +1,17 @@
--- How well does the simulator predict what executing a placement takes?
+-- How well does the simulator predict the runtime of an executed placement?
 --
 --   berth run scripts/experiments/fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu]
 --       [--devices N] [--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N]
 --       [--warm-up N] [--repeats N] [--seed N] [--svg FILE] [--format text|markdown]
 --
--- Per model: profiles its ops and the links, then simulates with these costs and executes the same
--- varied placements (default 50), in rounds over all of them, so that a machine that is slow for some
--- seconds is so for all. A placement's measured runtime is the lower quartile of its steps (default 24,
--- two a round): what else the machine does adds time and never takes it away.
+-- For each model, the script profiles its ops and the links. It then simulates and executes the same
+-- placements (default 50). Execution goes in rounds over all of them, so that a slow phase of the
+-- machine affects all alike. A placement's measured runtime is the lower quartile of its steps (default
+-- 24, two per round): other work of the machine only adds time.
 --
--- One row per model: the mean of |simulated - measured| / measured, Spearman's rank correlation, both
--- also between the odd and the even rounds (a prediction cannot agree better than the measurement does
--- with itself), and how far measured runtimes spread, for scale.
+-- One row per model: the mean of |simulated - measured| / measured, and Spearman's rank correlation.
+-- Both are also given between the odd and the even rounds, because a prediction cannot agree better than
+-- the measurement does with itself. The range of the measured runtimes shows the scale.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"

@@ -1,22 +1,23 @@
--- The table of Mirhoseini et al., ICML 2017, in simulation, with the published cells beside it, and
--- what goes with it: the learned policies `seq2seq` and `hdp` trained on each graph.
+-- The table of Mirhoseini et al., ICML 2017, in simulation, beside the published cells, with the learned
+-- policies `seq2seq` and `hdp` trained on each graph.
 --
 --   berth run scripts/experiments/icml17_table.lua [PART..] [--graphs a,b] [--gpus 2,4]
 --       [--updates 300] [--samples 32] [--hidden 128] [--budget 10] [--models FOLDER] [--seed N]
 --       [--format text|markdown]
 --
--- Parts; all of them where none is named:
---   table       CPU, GPU, Scotch, MinCut, expert, RL (seq2seq on the groups of icml2017), hdp (no
---               groups but co-location), and auto for --budget seconds, from nothing and from RL's best
---   large       the same for the batch at which one layer no longer fits a device
+-- Parts, by default all:
+--   table       CPU, GPU, Scotch, MinCut, expert, RL (seq2seq on the groups of icml2017), hdp (only
+--               co-location groups), and auto for --budget seconds, by itself and from RL's best
+--   large       the same for NMT at a batch of 256, which no GPU holds
 --   load        where the expert and RL compute (forward, backward) and copy, by device
 --   efficiency  the best placement by number of placements measured, against Placeto
 --   grouping    hdp against seq2seq on fixed groups
 --
--- Every training: risk-seeking REINFORCE of sqrt(runtime) on the best of each update's samples, Adam,
--- clipping; 10 for a placement that does not fit, and after half of the updates such a placement teaches
--- nothing. Either policy is trained twice, with two settings of which neither is good on every graph,
--- and the better training is shown.
+-- RL here is not the method of the paper. Training is risk-seeking REINFORCE (Petersen et al., ICLR 2021)
+-- of sqrt(runtime): it learns from the best of each update's samples, against a quantile, with
+-- normalised advantages, Adam and clipping. The paper has sqrt(runtime) too, but a moving average as the
+-- baseline. A placement that does not fit costs 10; after half of the updates it teaches nothing. Both
+-- policies are trained with two settings, neither of which is good on every graph; the better is shown.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"

@@ -1,11 +1,11 @@
--- What each part of Placeto's network is worth, and in which order to visit the groups.
+-- What is each part of Placeto's network worth, and in which order should it visit the groups?
 --
 --   berth run scripts/experiments/placeto_ablations.lua [--family cifar10] [--cluster k80x4]
 --       [--groups 64] [--train 6] [--test 4] [--updates 60] [--seed N] [--format text|markdown]
 --
--- Each variant is trained on the same graphs of a family and places the same held-out ones without a
--- further step: medians of the runtime as a share of the best single device's. The first is the
--- default, which looks ahead; "not trained" samples as many episodes and learns nothing from them. The
+-- Each variant is trained on the same graphs of a family and places the same held-out ones without
+-- further training. Results are medians of the runtime as a share of the best single device's. The first
+-- is the default, which looks ahead; "not trained" samples as many episodes and learns nothing. The
 -- architectures after them are the ablations of Addanki et al., NeurIPS 2019 (ablation study). Then
 -- come the published form of features and sums, and the orders of visits.
 

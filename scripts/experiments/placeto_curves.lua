@@ -1,14 +1,14 @@
--- Learning curves of Placeto on one graph: intermediate against terminal rewards (Addanki et al.,
--- 2018, section 3), and from weights trained on another graph against fresh ones (table 1 there).
+-- Learning curves of Placeto on one graph: intermediate against terminal rewards, and weights trained on
+-- another graph against fresh ones, as in section 3 and table 1 of Addanki et al., 2018 (workshop).
 --
 --   berth run scripts/experiments/placeto_curves.lua [MODEL] [--cluster k80x2] [--groups 64]
 --       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--svg FILE] [--csv FILE]
 --       [--format text|markdown]
 --
--- These trainings do not look ahead, as the published policy does not; one that does is beside them. A
--- curve is the mean runtime of an update's episodes over the episodes so far. "reached" is the number
--- of episodes after which the best placement was within 2 % of the best that any curve found. With
--- --from the policy is first trained on that graph, with the same number of updates.
+-- Like the published policy, these trainings do not look ahead; one that does is shown beside them. A
+-- curve is the mean runtime of an update's episodes over the number of episodes. "reached" is the number
+-- of episodes after which the best placement was within 2 % of the best of all curves. With --from, the
+-- policy is first trained on that graph, with the same number of updates.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"

@@ -1,17 +1,20 @@
--- Does a policy trained on some graphs of a family place others? Zero-shot distributions, as in the
--- generalization figures of Addanki et al., NeurIPS 2019, and a policy trained on all families at
--- once, which they name as future work.
+-- Does a policy trained on some graphs of a family place others well? Zero-shot distributions, as in the
+-- generalization figures of Addanki et al., NeurIPS 2019, and a policy trained on all families at once.
 --
 --   berth run scripts/experiments/placeto_families.lua [--families cifar10,ptb,nmt] [--cluster k80x4]
 --       [--groups 64] [--train 12] [--test 8] [--updates 150] [--own 40]
 --       [--mixed shipped|trained|no]
 --       [--budget SECONDS] [--seed N] [--svg FOLDER] [--save FILE] [--format text|markdown]
 --
--- Per family: a policy is trained on `train` graphs and places `test` others without a further step
--- (zero-shot); beside it a policy trained on each of these graphs alone with `own` updates, one of all
--- families (mixed: the weights that come with Berth, or trained here), a random placement, Scotch, the
--- best of all policies that do not learn at these groups, and `auto`, which also splits groups; searches
--- have `budget` seconds (default 5). Runtimes are shares of the best single device's.
+-- For each family, a policy is trained on `train` graphs and places `test` others without further
+-- training (zero-shot). It is compared with
+--   own      a policy trained on each of the test graphs alone, with `own` updates
+--   mixed    a policy for all families: the weights that come with Berth, or trained here
+--   random   a random placement
+--   scotch   Scotch's mapping
+--   classic  the best of several policies that do not learn, on the same groups
+--   auto     `auto`, which also splits groups
+-- Searches have `budget` seconds (default 5). Runtimes are shares of the best single device's.
 -- --save writes the weights of the mixed policy.
 
 local arguments = require "berth.arguments"

@@ -4,11 +4,11 @@
 --       [--updates 80] [--samples 16] [--seed N] [--format text|markdown]
 --
 -- Without MODEL: the benchmark graphs of Addanki et al., NeurIPS 2019, table 1, and the language model
--- of ICML 2017. Every policy places the same groups, so that what differs is the policy. Columns:
---   1 GPU, expert, Scotch   as in baselines.lua, at these groups
---   best other              the best of all policies that do not learn, at these groups
---   zero-shot               Placeto without a step of training on this graph
---   trained                 fresh weights trained on this graph: the best placement it measured
+-- of ICML 2017. All policies place the same groups, so only the policy differs. Columns:
+--   1 GPU, expert, Scotch   as in baselines.lua, with these groups
+--   best other              the best of all policies that do not learn, with these groups
+--   zero-shot               Placeto without training on this graph, with the weights of Berth
+--   trained                 fresh weights trained on this graph: the best placement that was measured
 --   episodes                of that training; each measures one placement per group. After a slash the
 --                           papers' "placements sampled", which are most likely episodes too
 -- Published seconds per step follow a slash: Addanki et al., NeurIPS 2019, table 1, quoted from memory.

@@ -4,8 +4,8 @@
 --   berth run scripts/experiments/placeto_weights.lua FILE [--clusters a,b] [--groups 64] [--train 8]
 --       [--updates 240] [--seed N] [--checkpoint FILE]
 --
--- FILE is written at the end; with --checkpoint a stopped run goes on where it was. No benchmark graph
--- and no held-out graph of placeto_families.lua (seed 1) is trained on.
+-- FILE is written at the end. With --checkpoint, a stopped run continues where it was. Training uses no
+-- benchmark graph and no held-out graph of placeto_families.lua (seed 1).
 
 local arguments = require "berth.arguments"
 local berth = require "berth"

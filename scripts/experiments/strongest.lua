@@ -1,4 +1,4 @@
--- Is `auto` the strongest policy, and how far is it from what is proven?
+-- Is `auto` the strongest policy, and how far is it from the proven bound?
 --
 --   berth run scripts/experiments/strongest.lua [MODEL..] [--clusters a,b] [--policies a,b]
 --       [--budget SECONDS] [--seed N] [--format text|markdown]
