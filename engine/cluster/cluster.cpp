@@ -101,7 +101,7 @@ Route Cluster::route_of(const LinkSpec& link) {
 
 void Cluster::resolve_routes() {
   const std::size_t count = devices_.size();
-  // The devices an end of a link stands for, as [first, last).
+  // The devices that an end of a link stands for, as [first, last).
   const auto range = [&](const std::string& end) -> std::pair<std::size_t, std::size_t> {
     if (end == kAny) return {0, count};
     const auto device = find_device(end);
@@ -112,7 +112,7 @@ void Cluster::resolve_routes() {
     return {*device, *device + 1};
   };
   routes_.assign(count * count, Route{0, 0, {}});
-  // Links with more stars first, so that the more specific and the later ones overwrite.
+  // Links with more stars come first, so that more specific and later ones overwrite them.
   for (int stars = 2; stars >= 0; --stars) {
     for (const LinkSpec& link : links_) {
       if ((link.src == kAny) + (link.dst == kAny) != stars) continue;

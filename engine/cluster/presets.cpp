@@ -1,28 +1,28 @@
-// Described machines: the ones the published systems used, and present ones.
+// Built-in machines: those of the published systems, and present ones.
 //
 // What the figures are:
 //  * flops     peak of the vector units in f32. TF32 is another number format and is not counted.
 //  * flops_16, flops_8, flops_64
-//              peak of the fastest unit that computes in that type, dense: tensor cores where there
-//              are some. The roofline model (costs.h) uses it for matrix products only.
+//              peak of the fastest unit that computes in that type, dense: tensor cores if there
+//              are any. The roofline model (costs.h) uses it for matrix products only.
 //  * memory_bytes
-//              what the driver reports as total (nvidia-smi; not the marketed size) less 512 MiB,
+//              the total that the driver reports (nvidia-smi; not the marketed size) less 512 MiB,
 //              an estimate of what a CUDA context with its libraries holds.
 //  * op_overhead_us
 //              pause of the compute stream between two kernels. For k80 it is the constant of the
 //              simulator released with Placeto (Addanki et al., NeurIPS 2019). For the younger
 //              machines it is an estimate below that, since hosts and drivers became faster.
-//  * links     data-sheet rate of one direction times what copies reach of it: NVLink 0.9 (Dell
+//  * links     data-sheet rate of one direction times the share that copies reach: NVLink 0.9 (Dell
 //              measured 0.91 on P100 and 0.96 on V100 with p2pBandwidthLatencyTest, "Ready
 //              Solutions for AI, Deep Learning with NVIDIA", table 3), PCIe 0.8, an estimate for
 //              packet headers and flow control. The latency of a copy is an estimate between the
-//              bare link (about 1 us) and Placeto's measured 25 us, except for the K80 machines,
-//              where it is that.
+//              bare link (about 1 us) and the 25 us of Placeto's simulator, which the K80 machines
+//              have.
 //
-// Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. GPUs hang in pairs below
-// a PCIe switch (on a K80: the board), whose one uplink they share in each direction. A pair of
-// GPUs without NVLink uses PCIe: alone below one switch, else both switches' uplinks and, between
-// sockets, the socket interconnect.
+// Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. Pairs of GPUs are below a
+// PCIe switch (on a K80: the board) and share its one uplink in each direction. Two GPUs without
+// NVLink use PCIe: alone if they are below one switch, otherwise both switches' uplinks and,
+// between sockets, the socket interconnect.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -145,16 +145,16 @@ Device host_device(std::int64_t memory_bytes, double flops, double memory_bandwi
 }
 
 // Amazon EC2 p2.8xlarge: 16 cores of a Xeon E5-2686 v4 (Broadwell, 2.3 GHz), 488 GiB, Tesla K80
-// boards of two GPUs each. Intel publishes no sheet for that part; its sibling of 18 cores at
-// 2.3 GHz, E5-2697 v4, has four channels of DDR4-2400: 76.8 GB/s.
+// boards of two GPUs each. Intel publishes no data sheet for that part. Its sibling with 18 cores
+// at 2.3 GHz, E5-2697 v4, has four channels of DDR4-2400: 76.8 GB/s.
 Machine k80(std::string name, int gpus) {
   Device gpu;
   gpu.kind = "k80";
   gpu.memory_bytes = 11441 * kMiB - kContextBytes;  // 12 GiB less ECC (nvidia-smi)
   // Tesla K80 board specification BD-07317: 2496 cores at 560 MHz per GPU, 240 GB/s. The boost
-  // clock of 875 MHz does not hold under load within the board's 300 W: TensorFlow's published
-  // training rates (costs/efficiency.cpp) are the same share of peak on K80 and P100 with the base
-  // clock, and half of it with the boost clock.
+  // clock of 875 MHz does not hold under load within the board's 300 W. With the base clock,
+  // TensorFlow's published training rates (costs/efficiency.cpp) are the same share of peak on K80
+  // and P100; with the boost clock, half of it on K80.
   gpu.flops = 2.8 * kTera;
   gpu.flops_64 = 0.935 * kTera;  // 1.87 per board at the base clock
   gpu.memory_bandwidth = 240 * kGiga;

@@ -13,8 +13,8 @@
 namespace berth {
 namespace {
 
-/// Peak FLOP/s in `dtype`. Vector units compute narrow types no faster than f32 in practice (most
-/// kernels convert), so that only matrix products get the narrow types' peaks.
+/// Peak FLOP/s in `dtype`. Only matrix products get the peaks of narrow types. In practice, vector
+/// units compute narrow types no faster than f32, because most kernels convert.
 double peak_flops(const Device& device, DType dtype, bool matrix) {
   switch (dtype) {
     case DType::f64:
@@ -34,8 +34,7 @@ double peak_flops(const Device& device, DType dtype, bool matrix) {
   }
 }
 
-/// Whether an accelerator can hold every tensor the op touches: text and sequences live on the
-/// host.
+/// Whether an accelerator can hold every tensor of the op: text and sequences reside on the host.
 bool host_only(const Graph& graph, OpId op) {
   const auto on_host = [&](TensorId tensor) {
     if (tensor == kNoTensor) return false;
@@ -49,11 +48,11 @@ bool host_only(const Graph& graph, OpId op) {
 
 double op_cost_us(const Work& work, const Device& device) {
   if (work.launches <= 0) return 0;
-  // The simulator pays one overhead per op that costs anything; a body's other launches are here.
+  // The simulator pays one overhead per op with a cost. The other launches of a body are paid here.
   return roofline_us(work, device) + std::max(0.0, work.launches - 1) * device.op_overhead_us;
 }
 
-/// The cost stated for `kind`: its own entry, else the one for any kind; the later of equals.
+/// The cost stated for `kind`: its own entry, otherwise the one for any kind; the later of equals.
 double stated_us(std::span<const Graph::StatedCost> stated, const std::string& kind) {
   double any = kCannotRun, own = kCannotRun;
   bool has_own = false;

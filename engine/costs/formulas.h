@@ -1,5 +1,5 @@
-// Counts of floating-point operations that do not depend on a dialect. A fused multiply-add is two;
-// NaN in, NaN out (see op_view.h).
+// Counts of floating-point operations that do not depend on a dialect. A fused multiply-add counts
+// as two. NaN as an argument gives NaN (see op_view.h).
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,9 @@
 
 namespace berth::costs {
 
-/// One exp, log, tanh or the like: range reduction and a polynomial. It is what a vector unit
-/// without a special instruction spends, rounded; on every preset such ops stay bandwidth-bound.
+/// The cost of one exp, log, tanh or the like: range reduction and a polynomial, rounded. A vector
+/// unit without a special instruction spends this much. On every preset such ops stay
+/// bandwidth-bound.
 inline constexpr double kTranscendentalFlops = 10;
 
 /// `output_elements` includes the batch; `taps` = weights per output element: input channels of a
@@ -18,7 +19,7 @@ inline constexpr double kTranscendentalFlops = 10;
 /// `output_elements` includes all batch dimensions.
 [[nodiscard]] double matmul_flops(double output_elements, double inner, bool bias);
 
-/// softmax(Q K^T) V over whole score matrices; a causal mask saves nothing, as in kernels that
+/// softmax(Q K^T) V over whole score matrices. A causal mask saves nothing, as in kernels that
 /// compute masked scores too.
 struct AttentionShape {
   double batch;
@@ -49,7 +50,7 @@ struct RecurrentShape {
 
 /// An Einstein sum "ab,bc->ac"; `dims[i]` are the dimensions of operand i. With n operands it
 /// counts n operations per point of the whole index space (one operand: one), which is exact for
-/// two. NaN where the equation does not fit the operands.
+/// two. NaN if the equation does not fit the operands.
 struct EinsumWork {
   double flops;
   bool contracts;  ///< it sums over an index that two operands share: a matrix product

@@ -1,8 +1,9 @@
 // The table of ONNX op types: the default domain, the com.microsoft ops that exported and optimised
-// transformers hold, and the few of other domains that real files show.
+// transformers hold, and the few ops of other domains that occur in real files. Training ops
+// (gradients, optimizers) are included.
 //
-// Flops per element are what the arithmetic needs, an exp or the like as kTranscendentalFlops; they
-// matter little, as such ops wait for memory. Training ops (gradients, optimizers) are in it too.
+// FLOPs per element are what the arithmetic needs, with kTranscendentalFlops for an exp or the
+// like. They matter little, because such ops wait for memory.
 #include <initializer_list>
 #include <string>
 #include <string_view>

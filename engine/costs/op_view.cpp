@@ -56,8 +56,8 @@ double OpView::bytes_read() const {
   const auto tensors = graph_->inputs(op_);
   double sum = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    // Repeats are rare and lists short, except for Concat and its like, where a set would cost
-    // more than the counting is worth: repeats there count again, as they are read again.
+    // Repeats are rare and lists are short. The exception is Concat and the like, where a set would
+    // cost more than the count is worth: repeats there count again, as they are read again.
     constexpr std::size_t kLong = 16;
     const auto seen = tensors.begin() + static_cast<std::ptrdiff_t>(i);
     if (tensors.size() <= kLong && std::find(tensors.begin(), seen, tensors[i]) != seen) continue;

@@ -1,6 +1,6 @@
-// What a work rule sees of an op: its tensors and attributes, where anything may be missing.
+// What a work rule sees of an op: its tensors and attributes, any of which may be missing.
 //
-// Counts are doubles and NaN means "not known", so that a formula over unknown dimensions is itself
+// Counts are doubles, and NaN means "not known". So a formula over unknown dimensions is itself
 // unknown without a check at every step, and a product of huge dimensions cannot overflow. Missing
 // tensors (omitted, out of range) answer every question with "not known".
 #pragma once
@@ -25,14 +25,14 @@ class TensorView {
   [[nodiscard]] bool present() const { return id_ != kNoTensor; }
   /// -1 where not known.
   [[nodiscard]] int rank() const;
-  /// `axis` counts from the end where negative; NaN out of range or not known.
+  /// A negative `axis` counts from the end. NaN if out of range or not known.
   [[nodiscard]] double dim(int axis) const;
   [[nodiscard]] double elements() const;
-  /// Product of the dimensions [first, last); both count from the end where negative, and
-  /// `last` = kEnd is the rank.
+  /// Product of the dimensions [first, last). Negative numbers count from the end, and `last` =
+  /// kEnd is the rank.
   static constexpr int kEnd = std::numeric_limits<int>::max();
   [[nodiscard]] double elements(int first, int last) const;
-  /// 0 where not known: the roofline model counts the bytes it knows.
+  /// 0 if not known: the roofline model counts the bytes that it knows.
   [[nodiscard]] double bytes() const;
   [[nodiscard]] DType dtype() const;
 
@@ -49,14 +49,14 @@ class OpView {
   [[nodiscard]] TensorView input(std::size_t i) const;
   [[nodiscard]] TensorView output(std::size_t i) const;
 
-  /// Of every distinct tensor read, and of every tensor written.
+  /// Total size of the distinct tensors read, and of the tensors written.
   [[nodiscard]] double bytes_read() const;
   [[nodiscard]] double bytes_written() const;
-  /// The type the arithmetic runs in: that of the first input whose type is known, else of the
-  /// first output, else f32.
+  /// The type that the arithmetic runs in: that of the first input with a known type, otherwise of
+  /// the first output, otherwise f32.
   [[nodiscard]] DType dtype() const;
 
-  /// Attributes; the fallback where absent or of another type.
+  /// Attributes. The fallback is returned if one is absent or of another type.
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t fallback) const;
   [[nodiscard]] std::span<const std::int64_t> integers(std::string_view name) const;
   [[nodiscard]] std::string_view text(std::string_view name) const;

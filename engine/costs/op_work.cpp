@@ -8,7 +8,7 @@ namespace berth {
 namespace costs {
 namespace {
 
-/// Far above any real op, and far enough below infinity that a cost made of it stays finite:
+/// Far above any real op, and far enough below infinity that a cost made of it stays finite;
 /// infinity is kCannotRun.
 constexpr double kMostWork = 1e30;
 
@@ -25,12 +25,12 @@ const WorkRule* find_rule(std::string_view dialect, const std::string& type) {
 
 namespace {
 
-/// By the rule of the op's type; empty where there is none or the shapes do not say.
+/// The work by the rule of the op's type; empty if there is no rule or the shapes are not known.
 std::optional<Estimate> by_rule(const Graph& graph, OpId op) {
   const WorkRule* rule = find_rule(graph.dialect(), graph.op_type(op));
   if (rule == nullptr) return std::nullopt;
   const Estimate estimate = rule->estimate(OpView(graph, op), *rule);
-  // Neither unknown (NaN) nor the product of a broken attribute (negative).
+  // Neither unknown (NaN) nor the product of a damaged attribute (negative).
   if (!(estimate.work.flops >= 0 && estimate.work.bytes >= 0)) return std::nullopt;
   return estimate;
 }

@@ -101,8 +101,8 @@ bool is_index(const TensorView& tensor) {
   return (tensor.dtype() == DType::i32 || tensor.dtype() == DType::i64) && tensor.rank() == 1;
 }
 
-/// References to variables and handles have no bytes of their own: what is touched is counted from
-/// the elements of the gradient.
+/// References to variables and handles have no bytes of their own. The bytes touched are counted
+/// from the elements of the gradient.
 Estimate update_of(const OpView& op, const WorkRule& rule, const TensorView& gradient, int slots) {
   const double elements = gradient.elements();
   const double touched = 1 + 2.0 * (1 + slots);

@@ -1,8 +1,8 @@
-// The table of TensorFlow's op types: what training and inference graphs hold, gradients and
-// optimizers included.
+// The table of TensorFlow's op types: those of training and inference graphs, with gradients and
+// optimizers.
 //
-// Flops per element are what the arithmetic needs, an exp or the like as kTranscendentalFlops; they
-// matter little, as such ops wait for memory.
+// FLOPs per element are what the arithmetic needs, with kTranscendentalFlops for an exp or the
+// like. They matter little, because such ops wait for memory.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ void add(RuleTable& table, const WorkRule& rule, Types types) {
 }
 
 void add_free_ops(RuleTable& table) {
-  // Names, handles, views of what is there, and the ends of frames and branches.
+  // Names, handles, views of existing tensors, and the ends of frames and branches.
   add(table, {no_work, OpClass::none},
       {"_Arg",
        "_Retval",
@@ -160,7 +160,7 @@ void add_products(RuleTable& table) {
   add(table, {tf::block, recurrent, 1}, {"BlockLSTM", "BlockLSTMV2"});
   add(table, {tf::fused_sequence, recurrent, 1}, {"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"});
   // Gradients multiply once for the inputs and once for the weights. Those of an LSTM cell leave
-  // both products to ops of their own.
+  // both products to other ops.
   add(table, {per_input, recurrent, 30}, {"LSTMBlockCellGrad"});
   add(table, {tf::gru_cell, recurrent, 1}, {"GRUBlockCellGrad"});
   add(table, {tf::block, recurrent, 2}, {"BlockLSTMGrad", "BlockLSTMGradV2"});

@@ -19,8 +19,8 @@ CostTable empty_table(const Graph& graph, const Cluster& cluster) {
                    std::vector<double>(static_cast<std::size_t>(graph.op_count()), kCannotRun));
 }
 
-/// The kinds the file speaks of; every kind of the cluster must be among them, so that a kind
-/// missing from an op means that the kind cannot run it, and a misspelt kind means an error.
+/// The kinds that the file covers. Every kind of the cluster must be among them. So a kind missing
+/// from an op means that the kind cannot run it, and a misspelt kind is an error.
 std::vector<std::string> read_kinds(const JsonReader& json, const Cluster& cluster) {
   std::vector<std::string> kinds;
   for (std::size_t i = 0; i < json.size(); ++i) kinds.push_back(json.at(i).text());

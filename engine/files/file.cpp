@@ -17,7 +17,7 @@ namespace {
   throw Error(code, cat(path.string(), ": ", action, ": ", std::generic_category().message(error)));
 }
 
-/// Closes on every way out.
+/// Closes the file however the scope is left.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -51,7 +51,7 @@ int write_all(int fd, std::string_view content) {
   return 0;
 }
 
-/// A new file beside `target` under a name of its own; -1 with errno set where that fails.
+/// Creates a file beside `target` under a unique name; -1 with errno set on failure.
 int create_beside(const std::filesystem::path& target, std::string& temporary) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary = cat(target.string(), ".", ::getpid(), ".", attempt, ".tmp");
@@ -84,7 +84,7 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
-  // A device such as /dev/stdout is no file to replace: written in place.
+  // A device such as /dev/stdout cannot be replaced by a file: it is written in place.
   std::error_code status_error;
   const auto status = std::filesystem::status(path, status_error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
@@ -94,7 +94,7 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
     if (error != 0) fail(path, "cannot be written", error);
     return;
   }
-  // A link keeps pointing where it points: the file behind it is replaced.
+  // A link keeps its target: the file behind it is replaced.
   const std::filesystem::path target =
       std::filesystem::is_regular_file(status) ? std::filesystem::canonical(path) : path;
   std::string temporary;

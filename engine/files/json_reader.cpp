@@ -91,7 +91,7 @@ std::int64_t JsonReader::integer(std::int64_t low, std::int64_t high) const {
   } else if (value_->is_number_integer()) {
     value = value_->get<std::int64_t>();
   } else if (value_->is_number_float()) {
-    // 1.6e10 is how people and other languages' writers put large whole numbers.
+    // People, and writers in other languages, write large whole numbers as 1.6e10.
     const double number = value_->get<double>();
     if (std::nearbyint(number) != number || std::abs(number) > 0x1p62) {
       fail("expected a whole number");
@@ -143,7 +143,7 @@ Json parse_json(std::string_view text, const std::string& origin) {
     }
     return json;
   } catch (const Json::parse_error& error) {
-    // The byte is counted from 1; the library's own text names no file.
+    // The byte is counted from 1. The library's own text names no file.
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     throw Error(
         ErrorCode::invalid_file,

@@ -11,7 +11,7 @@ namespace berth {
 
 using Json = nlohmann::json;
 
-/// A value inside a file, with the way to it. Cheap to copy; refers to the Json it was made from.
+/// A value in a file, with its path. Cheap to copy; refers to the Json that it was made from.
 class JsonReader {
  public:
   /// Root of `origin`. `value` must outlive the reader.
@@ -20,14 +20,14 @@ class JsonReader {
   /// Throws Error(invalid_file): "<origin>: at <place>: <what>".
   [[noreturn]] void fail(const std::string& what) const;
 
-  /// Checks that this is an object whose keys are all in `known`, and that "format" is `format`
-  /// where one is given.
+  /// Checks that this is an object whose keys are all in `known`, and that "format" equals `format`
+  /// unless that is empty.
   void expect_object(std::initializer_list<std::string_view> known,
                      std::string_view format = {}) const;
   [[nodiscard]] bool has(std::string_view key) const;
-  /// Throws where the key is missing.
+  /// Throws if the key is missing.
   [[nodiscard]] JsonReader at(std::string_view key) const;
-  /// Elements of an array; throws where this is none.
+  /// Number of elements of an array; throws if this is none.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] JsonReader at(std::size_t index) const;
 
@@ -51,13 +51,13 @@ class JsonReader {
 
   const Json* value_;
   const std::string* origin_;
-  // The way here, followed only for messages; a parent outlives the readers made from it.
+  // The path to here, followed only for messages. A parent outlives the readers made from it.
   const JsonReader* parent_ = nullptr;
   std::string_view key_;
   std::size_t index_ = 0;
 };
 
-/// Parses JSON; an error names line and column. Duplicate keys are refused, nesting is bounded.
+/// Parses JSON. Errors name line and column. Duplicate keys are refused, and nesting is bounded.
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& origin);
 
 }  // namespace berth

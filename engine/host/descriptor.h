@@ -1,4 +1,4 @@
-// Checking a plugin's descriptor before anything of the plugin runs.
+// Checks a plugin's descriptor before anything of the plugin runs.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace berth {
 
-/// Throws Error(incompatible) where `descriptor` was built for another engine, with both versions
-/// named, and Error(invalid_argument) where it is incomplete. `origin` names it in messages.
+/// Throws Error(incompatible) if `descriptor` was built for another engine, naming both versions,
+/// and Error(invalid_argument) if it is incomplete. `origin` names it in messages.
 void check_descriptor(const PluginDescriptor& descriptor, const std::string& origin);
 
-/// A copy of what a checked descriptor says.
+/// A copy of what a checked descriptor holds.
 [[nodiscard]] PluginInfo describe(const PluginDescriptor& descriptor,
                                   const std::filesystem::path& file);
 

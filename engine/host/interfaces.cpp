@@ -1,4 +1,4 @@
-// Key functions of the plugin interfaces: their type information lives in the engine alone.
+// Key functions of the plugin interfaces: their type information exists only in the engine.
 #include "berth/backend.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"

@@ -45,8 +45,8 @@ std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& fol
 
 namespace {
 
-/// Libraries stay loaded until the process ends: objects, exceptions and functions that came from
-/// a plugin may outlive every owner that could be tracked. So this is never destroyed.
+/// Libraries stay loaded until the process ends, so this is never destroyed: objects, exceptions
+/// and functions that came from a plugin may outlive every owner that could be tracked.
 std::vector<boost::dll::shared_library>& loaded_libraries() {
   static auto* libraries = new std::vector<boost::dll::shared_library>();
   return *libraries;

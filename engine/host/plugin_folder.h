@@ -11,11 +11,11 @@ namespace berth {
 /// `lib/berth` beside the engine's own library, then the folders of BERTH_PLUGIN_PATH.
 [[nodiscard]] std::vector<std::filesystem::path> default_plugin_folders();
 
-/// Files of `folder` named <kind>_<name>.so, sorted. Empty where there is no such folder.
+/// Files of `folder` named <kind>_<name>.so, sorted. Empty if there is no such folder.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& folder);
 
-/// Loads a library for the rest of the process and returns its descriptor, unchecked.
-/// Throws Error(incompatible) where it cannot be loaded or exports no descriptor.
+/// Loads a library for the rest of the process and returns its descriptor, unchecked. Throws
+/// Error(incompatible) if it cannot be loaded or exports no descriptor.
 [[nodiscard]] const PluginDescriptor& load_plugin(const std::filesystem::path& file);
 
 }  // namespace berth

@@ -35,7 +35,7 @@ class MeasuringEvaluator final : public Evaluator {
 
  private:
   void evaluate_one(const Placement& placement, Evaluation& out) {
-    // The simulator says what memory and constraints say of it; runtimes are then measured.
+    // The simulator judges memory and constraints; runtimes are then measured.
     simulator_.evaluate(placement, workspace_, out);
     try {
       Measurement measured = measure(*session_, placement, options_);
@@ -49,7 +49,7 @@ class MeasuringEvaluator final : public Evaluator {
     }
   }
 
-  /// As the simulator judges, by the peaks that were measured.
+  /// Judges as the simulator does, but by the measured peaks.
   void judge_memory(const Placement& placement, Evaluation& out) const {
     out.worst_device = kNoDevice;
     out.excess_bytes = 0;
@@ -64,7 +64,7 @@ class MeasuringEvaluator final : public Evaluator {
     out.feasible = out.worst_device == kNoDevice;
   }
 
-  /// The backend ran out of memory where the simulator saw room: the fullest device it is.
+  /// The backend ran out of memory though the simulator saw room: it is the fullest device.
   void say_full(Evaluation& out) const {
     double fullest = -1;
     for (DeviceId d = 0; d < problem_->cluster().device_count(); ++d) {

@@ -15,15 +15,15 @@ constexpr int kLinkSamples = 25;
 constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
                                        1 << 18, 1 << 20, 1 << 22, 1 << 24};
 
-/// What steps on one device say of its kind.
+/// What steps on one device show about its kind.
 struct KindProfile {
   std::vector<double> op_us;
   std::vector<std::int64_t> workspace_bytes;
   double overhead_us = 0;
 };
 
-/// Runs `steps`, and as many more as it takes a core to reach its clock rate: a small model's steps
-/// are over before that.
+/// Runs `steps`, and as many more as a core needs to reach its clock rate: the steps of a small
+/// model are over before that.
 void warm_up(Session& session, const Placement& placement, const StepOptions& step, int steps) {
   constexpr auto kAtLeast = std::chrono::milliseconds(50);
   const auto begin = std::chrono::steady_clock::now();
@@ -59,7 +59,7 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
     sum_us += found.op_us.back();
     if (found.op_us.back() > 0) ++costly;
   }
-  // What the step took beyond its ops, so that a step on this device alone is simulated as
+  // What the step took beyond its ops. So a step on this device alone is simulated as it was
   // measured.
   if (costly > 0) {
     found.overhead_us = std::max(0.0, (robust_median(std::move(runtimes_us)) - sum_us) / costly);

@@ -84,7 +84,7 @@ std::string shape_text(const TensorContent& content) {
   return text + "]";
 }
 
-/// Compares `got` with `expected` into `output`; what is wrong, empty where nothing is.
+/// Compares `got` with `expected` into `output`. Returns what is wrong; empty if nothing.
 std::string compare(const TensorContent& expected, const TensorContent& got,
                     const VerifyOptions& options, Verification::Output& output) {
   output.elements = element_count(expected.shape);

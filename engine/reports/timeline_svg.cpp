@@ -1,7 +1,7 @@
 // A picture of one simulated step: a row per device and per used link, the critical path on top.
 //
-//   row_of_*    which row something is drawn in
-//   bars        intervals of one row, those too short to be seen apart drawn as one
+//   row_of_*    the row in which something is drawn
+//   bars        intervals of one row; those too close to tell apart are drawn as one
 //   write       title, axis, rows, critical path, legend
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr double kLink = 18;    // height of a link's row
 constexpr double kGap = 12;     // between devices and links
 constexpr double kMargin = 3;   // above and below a bar in its row
 constexpr std::size_t kMaxLinks = 24;
-/// Neighbours nearer than this are one bar, so that a picture of any graph stays small.
+/// Neighbours closer than this become one bar, so that a picture of any graph stays small.
 constexpr double kMergePixels = 0.4;
 
 constexpr std::string_view kOp = "op";
@@ -43,7 +43,7 @@ std::string number(double value) {
   return format_fixed(value, 2);
 }
 
-/// Text that any XML reader takes, whatever bytes a name has.
+/// Text that every XML reader accepts, whatever bytes a name has.
 std::string xml_text(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -67,7 +67,7 @@ std::string xml_text(std::string_view text) {
   return safe;
 }
 
-/// At most `length` letters; the middle of a longer name is left out.
+/// At most `length` letters; a longer name loses its middle.
 std::string shortened(const std::string& name, std::size_t length) {
   if (name.size() <= length) return name;
   const std::size_t tail = (length - 2) / 2;
@@ -146,7 +146,7 @@ class TimelineWriter {
     bottom_ += kGap;
   }
 
-  /// The busiest links where there are too many to show.
+  /// The busiest links, if there are too many to show.
   void add_link_rows() {
     std::vector<LinkUsage> links = trace_.links;
     std::stable_sort(links.begin(), links.end(),
@@ -224,7 +224,7 @@ class TimelineWriter {
       const double start_us = intervals[i].start_us;
       double end_us = intervals[i].end_us;
       std::size_t next = i + 1;
-      // Only bars that are too thin to be told apart are merged.
+      // Only bars that are too thin to tell apart are merged.
       const auto thin = [merge_us](const Interval& bar) {
         return bar.end_us - bar.start_us < merge_us;
       };
@@ -241,7 +241,7 @@ class TimelineWriter {
     }
   }
 
-  /// Joins the critical path's steps, so that the eye can follow it from row to row.
+  /// Connects the steps of the critical path, so that the eye can follow it from row to row.
   void write_path() {
     std::string line;
     const Row* current = nullptr;

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Devices and links are two processes of the trace, each device and link a thread of its own.
+/// Devices and links are two processes of the trace; each device and each link is a thread of it.
 constexpr int kDevices = 1;
 constexpr int kLinks = 2;
 
@@ -102,7 +102,7 @@ class TraceWriter {
     const std::string& producer = graph_.op_name(transfer.producer);
     const int row = row_of_.at(ends_of(transfer));
     if (transfer.tensor == kNoTensor && transfer.dst != kNoDevice) {
-      // Signals hold no link and may overlap, which spans of one row must not.
+      // Signals hold no link and may overlap; spans of one row must not.
       events_.push_back({{"ph", "i"},
                          {"name", cat("signal of ", producer)},
                          {"cat", "signal"},
@@ -126,7 +126,7 @@ class TraceWriter {
                          {"bytes", transfer.bytes},
                          {"queued_us", transfer.queued_us},
                          {"critical", static_cast<bool>(critical_transfer_[i])}}}});
-    // An arrow from the producer, out of the middle of its span so that it surely starts inside.
+    // An arrow from the producer. It starts in the middle of the span, to be surely inside.
     const auto p = static_cast<std::size_t>(transfer.producer);
     const double middle_us = (trace_.op_start_us[p] + trace_.op_end_us[p]) / 2;
     flow("s", i, kDevices, placement_[p], middle_us);
