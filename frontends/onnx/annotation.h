@@ -19,7 +19,7 @@ namespace berth::onnx_frontend {
 /// Readers of older IR versions skip them. Everything else is copied byte by byte, weights without
 /// being held. `output` may be `model`; it is replaced as a whole or not at all.
 ///
-/// Throws Error(invalid_argument) where `graph` is not of this model, Error(io).
+/// Throws Error(invalid_argument) if `graph` is not of this model, and Error(io).
 void write_annotated(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                      const Placement& placement, const std::filesystem::path& output);
 

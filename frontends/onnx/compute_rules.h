@@ -8,7 +8,7 @@ namespace berth::onnx_frontend {
 /// All inputs broadcast against each other; the element type of input `from`.
 void broadcast_inputs(OpContext& op, const std::vector<std::size_t>& inputs, std::size_t from);
 
-/// Shape of a matrix product by numpy.matmul's rules; false where the shapes do not fit.
+/// Shape of a matrix product by numpy.matmul's rules; false if the shapes do not fit.
 /// `transpose_a/b` swap the last two dimensions first.
 bool matmul_shape(const Dims& a, const Dims& b, bool transpose_a, bool transpose_b, Dims& result);
 

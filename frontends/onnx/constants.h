@@ -8,7 +8,7 @@ namespace berth::onnx_frontend {
 
 /// The value a Constant node makes.
 struct Constant {
-  Type type;  ///< nothing known where the node states no value
+  Type type;  ///< unknown if the node states no value
   DataPtr data;
   const onnx::TensorProto* tensor = nullptr;  ///< where it is given as one
 };

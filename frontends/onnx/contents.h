@@ -1,4 +1,4 @@
-// The contents of tensors, which the skeleton of a model leaves out, found again in its file.
+// Finds the contents of tensors, which the skeleton of a model leaves out, in its file.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -18,16 +18,16 @@ class MappedFile;
 
 namespace berth::onnx_frontend {
 
-/// Reads contents from the model's file and from the files of external data beside it. What lies
-/// there as it is needed is not copied. Throws Error(invalid_file) naming the file, the tensor and
-/// the fix: data that does not fit the shape, external data outside its file.
+/// Reads contents from the model's file and from the files of external data beside it. Content that
+/// can be used as it lies there is not copied. Throws Error(invalid_file) naming the file, the
+/// tensor and the fix, for data that does not fit the shape and for external data outside its file.
 class Contents {
  public:
-  /// `file` is what `model` was read from; `owner` keeps it alive, and is kept by what is read.
+  /// `file` is what `model` was read from. `owner` keeps it alive, and the contents keep `owner`.
   Contents(Model& model, std::string_view file, std::shared_ptr<const void> owner);
   ~Contents();
 
-  /// Empty where the file has no data for it, or the file with its external data is not there.
+  /// Empty if the file has no data for it, or the file with its external data is missing.
   [[nodiscard]] std::optional<TensorContent> tensor(const onnx::TensorProto& tensor,
                                                     std::string_view name);
   /// As the dense tensor it stands for.
@@ -36,7 +36,7 @@ class Contents {
   /// Of a Constant node.
   [[nodiscard]] std::optional<TensorContent> constant(const onnx::NodeProto& node,
                                                       std::string_view name);
-  /// With the long texts and lists that the skeleton left out; its tensors are not filled in.
+  /// With the long texts and lists that the skeleton left out, but without its tensors' data.
   [[nodiscard]] onnx::AttributeProto attribute(const onnx::AttributeProto& skeleton);
 
  private:

@@ -1,4 +1,4 @@
-// Dynamic dimensions of a model get their values.
+// Gives the dynamic dimensions of a model their values.
 #pragma once
 
 #include "berth/frontend.h"
@@ -7,8 +7,8 @@
 namespace berth::onnx_frontend {
 
 /// Replaces named dimensions throughout the model by their values, and shapes of graph inputs by
-/// those given. A dimension of an input that nobody binds becomes 1, and a note says so. Names that
-/// are sums or products of others ("past + 1") follow from them.
+/// the given ones. An input's dimension that nobody binds becomes 1, with a note. Names that are
+/// sums or products of others ("past + 1") follow from them.
 ///
 /// Throws Error(invalid_argument) for names of dimensions or inputs that the model does not have
 /// (listing those it has), and for values that contradict the model or are out of range.

@@ -9,11 +9,11 @@
 
 namespace berth::onnx_frontend {
 
-/// Loads a model whose file's content is in memory; external data is looked for beside `path`.
+/// Loads a model whose content is in memory; external data is looked for beside `path`.
 [[nodiscard]] LoadedModel load_model(std::string_view bytes, const std::filesystem::path& path,
                                      const LoadOptions& options);
 
-/// The same with what executing it needs. `owner` keeps `bytes` alive: contents refer to them.
+/// The same, with what executing it needs. `owner` keeps `bytes` alive: contents refer to them.
 [[nodiscard]] LoadedProgram load_program(std::string_view bytes, std::shared_ptr<const void> owner,
                                          const std::filesystem::path& path,
                                          const LoadOptions& options);

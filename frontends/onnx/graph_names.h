@@ -7,9 +7,10 @@
 
 namespace berth::onnx_frontend {
 
-/// Unique op names of a program's main body, the same for the same file: a node keeps its name; a
-/// repeated one gets "_2", "_3", ... in file order; then graph inputs and Constants that the
-/// graph returns are named after themselves; then nodes without a name after their first output.
+/// Unique op names of a program's main body, always the same for the same file. A node keeps its
+/// name; a repeated name gets "_2", "_3", ... in file order. Then graph inputs, and Constants that
+/// the graph returns, get their own names. Nodes without a name are then named after their first
+/// output.
 struct GraphNames {
   std::vector<std::string> nodes;      ///< by index in Body::nodes
   std::vector<std::string> inputs;     ///< by index in Body::inputs

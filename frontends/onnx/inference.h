@@ -10,9 +10,9 @@
 namespace berth::onnx_frontend {
 
 struct InferenceReport {
-  /// Operators that neither a rule nor libonnx knows, "domain.Type", with how often.
+  /// Operators that neither a rule nor libonnx knows, as "domain.Type", with their number.
   std::map<std::string, std::int64_t> unknown_operators;
-  /// Nodes that libonnx refuses: how many, and the first with the reason.
+  /// Nodes that libonnx refuses: their number, and the first one with the reason.
   std::int64_t refused = 0;
   std::string first_refusal;
   /// Values whose declared type contradicts what follows from the inputs.
@@ -21,12 +21,12 @@ struct InferenceReport {
   std::vector<std::string> loops_of_unknown_length;
 };
 
-/// Runs over the bodies in topological order, going on past what cannot be inferred. The types of
-/// graph inputs must be set. Control flow is entered: If takes the larger of two branch results,
-/// Loop and Scan what stays the same from one iteration to the next.
+/// Goes over the bodies in topological order and skips what cannot be inferred. The types of graph
+/// inputs must be set. Control flow is entered: If takes the larger of two branch results, Loop and
+/// Scan take what stays the same from one iteration to the next.
 [[nodiscard]] InferenceReport infer(Program& program);
 
-/// How often `op`'s body runs: the trip count of a Loop or Scan where it is known, else 1.
+/// How often `op`'s body runs: the trip count of a Loop or Scan if it is known, else 1.
 [[nodiscard]] double trip_count(const Program& program, const Node& op);
 
 }  // namespace berth::onnx_frontend

@@ -10,9 +10,9 @@
 
 namespace berth::onnx_frontend {
 
-/// What executing `program` needs beside its graph. `graph` is the translation's, or what pruning
-/// left of it for `fetches`; the outputs are then what they name. What a user should know is
-/// appended to `notes`.
+/// What executing `program` needs besides its graph. `graph` is the translation's, or what pruning
+/// left of it for `fetches`; the outputs are then what they name. Notes for users are appended to
+/// `notes`.
 [[nodiscard]] berth::Program make_executable(const Program& program, const Translation& translation,
                                              std::shared_ptr<const Graph> graph,
                                              const std::vector<std::string>& fetches,

@@ -1,4 +1,4 @@
-// A model file, parsed and checked as far as that goes without looking at shapes.
+// A model file, parsed and checked as far as is possible without looking at shapes.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -35,17 +35,17 @@ struct Model {
 
   // What the tensor checks found, for notes.
   std::int64_t tensors_without_data = 0;
-  std::vector<std::string> missing_files;             ///< external data files that are not there
+  std::vector<std::string> missing_files;             ///< external data files that do not exist
   std::unordered_set<std::string> checked_locations;  ///< of external data
 };
 
-/// Reads the structure of the model in `bytes`, the content of the file at `path`; tensor data is
+/// Reads the structure of the model in `bytes`, the content of the file at `path`. Tensor data is
 /// neither read nor kept. Throws Error naming the file, the tensor or the byte, and the fix.
 [[nodiscard]] std::unique_ptr<Model> read_model(std::string_view bytes,
                                                 const std::filesystem::path& path);
 
-/// Checks a tensor of the model: rank, dimensions, size, that its data fits its shape, and that
-/// external data stays within the model's folder. Throws Error(invalid_file).
+/// Checks a tensor of the model: its rank, dimensions and size; that its data fits its shape; and
+/// that external data stays within the model's folder. Throws Error(invalid_file).
 void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_view name);
 
 [[nodiscard]] std::string function_key(std::string_view domain, std::string_view name,
@@ -62,7 +62,8 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
 /// Bytes of an attribute that the skeleton left out.
 [[nodiscard]] std::int64_t dropped_bytes(const onnx::AttributeProto& attribute);
 
-/// Where a message of the skeleton lies whole in the file; size 0 = this is no such message.
+/// Where the whole message of a skeleton's message is in the file; size 0 = there is no such
+/// message.
 struct Place {
   std::size_t offset = 0;
   std::size_t bytes = 0;

@@ -1,5 +1,6 @@
-// The model's graph with names resolved: functions inlined, every value one id, bodies of control
-// flow beside their node, nodes of each body in an order that can be computed.
+// The model's graph with names resolved: functions are inlined, every value has one id, bodies of
+// control flow are beside their node, and the nodes of each body are in an order that can be
+// computed.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -18,7 +19,7 @@ namespace berth::onnx_frontend {
 using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an omitted optional input or output
 
-/// Something a node can read. Ids are unique over all bodies of a program.
+/// Something that a node can read. Ids are unique over all bodies of a program.
 struct Value {
   enum class Origin : std::uint8_t {
     input,        ///< of the body it belongs to
@@ -32,8 +33,8 @@ struct Value {
   std::int32_t producer = -1;       ///< index into that body's nodes, where origin is node
   std::int32_t constant_node = -1;  ///< top-level index of the Constant node, -1 in functions
   Type type;                        ///< what is known so far
-  Type declared;                    ///< what the file says of it
-  DataPtr data;                     ///< its content where small and known
+  Type declared;                    ///< what the file says
+  DataPtr data;                     ///< its content if small and known
   /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
   std::int64_t stored_bytes = kUnknownBytes;
   // Where its content is stated, by origin.
@@ -47,7 +48,7 @@ struct Body;
 /// An op. Its attributes are resolved: none refers to an attribute of a function.
 struct Node {
   const onnx::NodeProto* proto = nullptr;
-  std::string name;  ///< as in the file, behind the names of the calls it is inlined from
+  std::string name;  ///< as in the file, after the names of the calls that it is inlined from
   std::string_view domain;
   std::int64_t opset = 0;  ///< version imported for its domain; 0 = none
   std::vector<ValueId> inputs;

@@ -38,13 +38,13 @@ struct Skeleton {
   bool has_training_info = false;
 };
 
-/// Copies a serialized ModelProto without what placing needs not: tensor data (all but small
-/// integer tensors and a few floating-point numbers, which shape inference reads), long strings
-/// and lists of attributes, documentation, metadata other than the device of a node, quantization
+/// Copies a serialized ModelProto without what placement does not need: tensor data (except small
+/// integer tensors and a few floating-point numbers, which shape inference reads), long strings and
+/// lists of attributes, documentation, metadata other than the device of a node, quantization
 /// annotations, training information. Pages of `model` that hold only tensor data are not touched.
 ///
-/// Throws Error(invalid_file) naming the byte where a known field has a wrong wire type, where a
-/// message is cut short, or where graphs nest deeper than 32.
+/// Throws Error(invalid_file) naming the byte if a known field has a wrong wire type, a message is
+/// cut short, or graphs nest deeper than 32.
 [[nodiscard]] Skeleton make_skeleton(std::string_view model, const std::string& file);
 
 /// The value of a `kDeviceKey` entry if this StringStringEntryProto is one, else empty.

@@ -6,19 +6,19 @@
 
 namespace berth::frontend {
 
-/// A file mapped read-only: pages are read when touched and can be dropped by the system, so that
-/// a file of many GB costs memory only where it is looked at. [thread-safe: immutable]
+/// A file mapped read-only. Pages are read when touched, and the system can drop them. So a file of
+/// many GB costs memory only where it is read. [thread-safe: immutable]
 class MappedFile {
  public:
-  /// Throws Error(not_found) where nothing is there, Error(io) where the system refuses, and
-  /// Error(invalid_file) for what is not a regular file or is empty.
+  /// Throws Error(not_found) if there is no such file, Error(io) if the system refuses, and
+  /// Error(invalid_file) if it is not a regular file or is empty.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  /// Valid as long as this object. Another process that cuts the file short meanwhile makes reading
-  /// past its new end fatal, as for every mapping.
+  /// Valid as long as this object. If another process shortens the file meanwhile, reading past its
+  /// new end is fatal, as for every mapping.
   [[nodiscard]] std::string_view bytes() const noexcept { return {data_, size_}; }
 
  private:

@@ -1,4 +1,4 @@
-// Text of messages, and names that come from a file of unknown quality.
+// Text for messages, and names that come from files of unknown quality.
 #pragma once
 
 #include <sstream>
@@ -16,8 +16,8 @@ template <class... Parts>
   return out.str();
 }
 
-/// `name` where it is valid UTF-8; otherwise with every offending byte as "\xNN", so that it can
-/// be printed and written as JSON. Longer than 4096 bytes: cut, with "..." at the end.
+/// `name` if it is valid UTF-8. Otherwise every offending byte becomes "\xNN", so that the name can
+/// be printed and written as JSON. A name longer than 4096 bytes is cut and ends in "...".
 [[nodiscard]] std::string readable(std::string_view name);
 
 /// "'a', 'b' and 3 more": at most `shown` of `names`.

@@ -9,15 +9,15 @@ namespace berth::frontend {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-/// Walks the fields of one message. Views point into the bytes given.
+/// Walks the fields of one message. Views point into the given bytes.
 class WireReader {
  public:
-  /// `offset`: where `bytes` begins in `file`, for messages.
+  /// `offset` is where `bytes` begins in `file`, for messages.
   WireReader(std::string_view bytes, std::size_t offset, const std::string& file)
       : bytes_(bytes), offset_(offset), file_(file) {}
 
   /// Moves to the next field; false at the end of the message. Throws Error(invalid_file) naming
-  /// the byte where the message is cut short or is no Protobuf.
+  /// the byte at which the message is cut short or is not Protobuf.
   bool next();
 
   [[nodiscard]] std::uint32_t field() const noexcept { return field_; }
@@ -34,7 +34,7 @@ class WireReader {
   [[nodiscard]] std::string_view whole() const noexcept {
     return bytes_.substr(begin_, position_ - begin_);
   }
-  /// Where the field, and where its payload, begins in the file.
+  /// Offsets in the file of the field and of its payload.
   [[nodiscard]] std::size_t offset() const noexcept { return offset_ + begin_; }
   [[nodiscard]] std::size_t payload_offset() const noexcept {
     return offset_ + position_ - payload_.size();
@@ -56,7 +56,7 @@ class WireReader {
   std::string_view payload_;
 };
 
-/// Reads a varint at the front of `bytes` and removes it; false where there is none.
+/// Reads a varint at the front of `bytes` and removes it; false if there is none.
 bool take_varint(std::string_view& bytes, std::uint64_t& value) noexcept;
 
 void append_varint(std::string& out, std::uint64_t value);

@@ -36,15 +36,15 @@ struct Attr {
       bytes;  ///< of text and placeholder; the message of shape, tensor, function, list
 };
 
-/// Attributes by name. In a function's body, one may stand for an attribute of the call.
-/// A missing attribute, or one of another kind, gives the fallback: files leave out defaults.
+/// Attributes by name. In a function's body, one may stand for an attribute of the call. A missing
+/// attribute, or one of another kind, gives the fallback, because files leave out defaults.
 class Attributes {
  public:
   Attributes() = default;
   /// `call` may be null; it and `entries` must outlive this.
   Attributes(std::span<const AttrEntry> entries, const Attributes* call, const WireSource& source)
       : entries_(entries), call_(call), source_(&source) {}
-  /// Those of a call with the function's own defaults behind them.
+  /// The attributes of a call, followed by the function's own defaults.
   Attributes(std::span<const AttrEntry> entries, std::span<const AttrEntry> defaults,
              const Attributes* call, const WireSource& source)
       : entries_(entries), defaults_(defaults), call_(call), source_(&source) {}
@@ -60,11 +60,11 @@ class Attributes {
   [[nodiscard]] std::vector<double> reals(std::string_view key) const;
   [[nodiscard]] std::vector<std::string_view> texts(std::string_view key) const;
   [[nodiscard]] std::vector<int> types(std::string_view key) const;
-  /// False where there is none.
+  /// False if there is none.
   bool shape(std::string_view key, Value& value) const;
   [[nodiscard]] std::vector<Value> shapes(std::string_view key) const;
 
-  /// A function by name, with the attributes it is called with.
+  /// A function by name, with the attributes that it is called with.
   struct Function {
     std::string_view name;
     std::vector<AttrEntry> attrs;
@@ -84,14 +84,13 @@ class Attributes {
   const WireSource* source_ = nullptr;
 };
 
-/// A TensorShapeProto. A negative or absurd dimension is not known; of a constant, named by `node`,
-/// it is an Error(invalid_file).
+/// A TensorShapeProto. A negative or absurd dimension counts as not known; for a constant, named by
+/// `node`, it is an Error(invalid_file).
 [[nodiscard]] Value read_shape(std::string_view bytes, const WireSource& source,
                                std::string_view node = {});
 
-/// A TensorProto: its type and shape, and its content where that is small and of integers.
-/// Throws Error(invalid_file) naming `node` for a shape that no tensor has and for content that
-/// does not fit it.
+/// A TensorProto: its type and shape, and its content if that is small and of integers. Throws
+/// Error(invalid_file) naming `node` for an impossible shape and for content that does not fit it.
 [[nodiscard]] Value read_tensor(std::string_view bytes, const WireSource& source,
                                 std::string_view node);
 

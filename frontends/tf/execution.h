@@ -1,4 +1,4 @@
-// From an inferred program and its graph to what executing them needs.
+// What executing an inferred program needs besides its graph.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace berth::tf_frontend {
 
 struct ExecutionSource {
-  std::shared_ptr<const ModelFile> file;  ///< kept alive by the contents that lie in it
+  std::shared_ptr<const ModelFile> file;  ///< kept alive by the contents that refer to it
   const Library& library;
   const Program& program;
   const Loops& loops;

@@ -1,4 +1,4 @@
-// What of a file is the step: the train op, or what else it computes.
+// Which part of a file is the step: the train op, or what else it computes.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct Selection {
   std::vector<std::string> notes;
 };
 
-/// The nodes that `fetches` ("name", "name:port") need. Without any, in this order: the collection
-/// train_op; the ops behind which all updates of an optimizer lie; the outputs of the model's
-/// signatures; all ops without consumers but those that only save, restore, initialise, check or
-/// summarise.
+/// The nodes that `fetches` ("name", "name:port") need. Without fetches, the first of these that
+/// exists: the collection train_op; the ops behind which all updates of an optimizer are; the
+/// outputs of the model's signatures; all ops without consumers, except those that only save,
+/// restore, initialise, check or summarise.
 ///
-/// Throws Error(not_found) for a fetch that is not there, Error(invalid_graph) for an empty graph,
-/// for inputs that are not there and for names given twice.
+/// Throws Error(not_found) for an unknown fetch, and Error(invalid_graph) for an empty graph, for
+/// missing inputs and for names given twice.
 [[nodiscard]] Selection select(const Library& library, const MetaInfo& meta,
                                const std::vector<std::string>& fetches);
 

@@ -1,4 +1,4 @@
-// A file of TensorFlow's: one Protobuf message, binary or text, perhaps compressed.
+// A file of TensorFlow: one Protobuf message, binary or text, perhaps compressed.
 #pragma once
 
 #include <filesystem>
@@ -11,27 +11,27 @@
 
 namespace berth::tf_frontend {
 
-/// As much of a file's front as tells what is in it.
+/// As many bytes at the front of a file as tell what it holds.
 inline constexpr std::size_t kFrontBytes = 4096;
 
 struct FileBytes {
-  std::filesystem::path path;  ///< of the file itself, also where a SavedModel's folder was named
+  std::filesystem::path path;  ///< of the file itself, even if a SavedModel's folder was named
   WireSource source;
   std::unique_ptr<frontend::MappedFile> mapped;
   std::string text;   ///< of a text file, decompressed
-  std::string owned;  ///< the bytes, where they are not the mapped file's
+  std::string owned;  ///< the bytes, unless they are those of the mapped file
   std::string_view bytes;
   bool is_text = false;
   bool is_compressed = false;
 };
 
-/// Reads and decompresses a file into `file`; of a text file only `text` is set yet. Throws Error
+/// Reads and decompresses a file into `file`. For a text file, only `text` is set. Throws Error
 /// naming the file.
 void read_bytes(const std::filesystem::path& path, FileBytes& file);
 /// Sets the binary form of a text file.
 void set_binary(FileBytes& file, std::string binary);
 
-/// The first bytes of a file, decompressed; empty where it cannot be read. Never throws.
+/// The first bytes of a file, decompressed; empty if it cannot be read. Never throws.
 [[nodiscard]] std::string front_of(const std::filesystem::path& path);
 
 }  // namespace berth::tf_frontend

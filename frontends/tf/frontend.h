@@ -6,28 +6,28 @@
 namespace berth::tf_frontend {
 
 /// TensorFlow's graphs: GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) and SavedModel (a folder or
-/// its file), binary or text, also compressed (.gz).
+/// its file); binary or text, also compressed (.gz).
 class TensorFlowFrontend final : public Frontend {
  public:
   explicit TensorFlowFrontend(const Options& options);
 
   [[nodiscard]] bool claims(const std::filesystem::path& model) const override;
 
-  /// What is loaded is what the fetches need; without any, the step (see fetches.h). Open
-  /// dimensions and loops of unknown rounds are bound by name (see Bindings in inference.h).
+  /// Loads what the fetches need; without fetches, the step (see fetches.h). Open dimensions and
+  /// loops with an unknown number of iterations are bound by name (see Bindings in inference.h).
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,
                                  const LoadOptions& options) override;
 
-  /// Every variable says in its attributes what it is before the first step, where the file shows
-  /// it (see find_initial_values in initial_values.h). A fetch without outputs, as a train op is
-  /// one, stands for the variables that the ops it needs have changed. Loops and branches are not
-  /// executed.
+  /// If the file shows the value of a variable before the first step, the variable's attributes
+  /// hold it (see find_initial_values in initial_values.h). A fetch without outputs, such as a
+  /// train op, stands for the variables that the ops it needs have changed. Loops and branches are
+  /// not executed.
   [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
                                            const LoadOptions& options) override;
 
-  /// Sets NodeDef.device of every node that is placed, and changes no other byte. The form is that
-  /// of the input; compressed where `output` ends in ".gz". Of a SavedModel the file is written,
-  /// not the folder.
+  /// Sets NodeDef.device of every placed node and changes no other byte. The form is that of the
+  /// input, compressed if `output` ends in ".gz". For a SavedModel the file is written, not the
+  /// folder.
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
 

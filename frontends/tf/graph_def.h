@@ -1,5 +1,5 @@
-// A GraphDef read in place: names, inputs and attributes are views of the file's bytes, so that a
-// graph costs little more than its file and constants are never copied.
+// A GraphDef read in place. Names, inputs and attributes are views of the file's bytes, so a graph
+// needs little more memory than its file, and constants are never copied.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct NodeDef {
   std::string_view bytes;  ///< the message, for its place in the file
 };
 
-/// Lists that stay where they are, one behind the other, without growing by copies.
+/// Lists that never move, one after the other, so that growing copies nothing.
 template <typename Item>
 class ListStore {
  public:
@@ -82,7 +82,7 @@ struct ArgDef {
   std::string_view type_list_attr;
 };
 
-/// What an op or a function takes and gives.
+/// The arguments and results of an op or a function.
 struct OpDef {
   std::string_view name;
   std::vector<ArgDef> inputs;
@@ -107,14 +107,14 @@ struct GraphDef {
   NodeList list;
   std::vector<FunctionDef> functions;
   std::unordered_map<std::string_view, const FunctionDef*> function_by_name;
-  std::int64_t producer = 0;  ///< version of the TensorFlow that made it; 0 = not said
+  std::int64_t producer = 0;  ///< version of the TensorFlow that made it; 0 = not stated
 
   [[nodiscard]] const std::vector<NodeDef>& nodes() const noexcept { return list.nodes(); }
   [[nodiscard]] const FunctionDef* function(std::string_view name) const noexcept;
 };
 
 /// `bytes` is a GraphDef. Throws Error(invalid_file) naming the byte, for damage and for two
-/// functions of one name.
+/// functions of the same name.
 void read_graph_def(std::string_view bytes, const WireSource& source, GraphDef& graph);
 
 /// `bytes` is an OpDef.

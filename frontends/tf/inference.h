@@ -1,4 +1,4 @@
-// Types, shapes and small contents of everything a program computes.
+// Types, shapes and small contents of all values of a program.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace berth::tf_frontend {
 
-/// What a user says of open dimensions and of loops, and what of it was used.
+/// What a user states about open dimensions and loops, and which of it was used.
 ///
 /// Open dimensions of placeholders and iterators are named "tensor/axis" ("tokens/1",
-/// "IteratorGetNext:2/0"); "batch" names every open first one at once. A loop whose rounds the
-/// graph does not tell is named by its frame, or by its While node.
+/// "IteratorGetNext:2/0"); "batch" names every open first dimension at once. A loop whose number of
+/// iterations the graph does not show is named by its frame, or by its While node.
 class Bindings {
  public:
   explicit Bindings(const LoadOptions& options, const std::string& file);
 
-  /// Replaces or completes the shape of input tensor `name` by what the user says.
+  /// Replaces or completes the shape of input tensor `name` as the user states.
   void apply(const std::string& name, Value& value);
-  /// Rounds of a loop as the user gives them; 1, noted, where nothing is known.
+  /// Iterations of a loop as the user states them; 1, with a note, if nothing is known.
   [[nodiscard]] std::int64_t trips_or_one(const std::string& loop);
 
-  /// Throws Error(invalid_argument) for names the model does not have, listing those it has.
+  /// Throws Error(invalid_argument) for names that the model does not have, listing those it has.
   void finish(std::vector<std::string>& notes) const;
 
  private:
@@ -41,10 +41,10 @@ class Bindings {
   std::set<std::string> unknown_loops_;
 };
 
-/// What inference finds beside the values in the nodes.
+/// What inference finds besides the values in the nodes.
 struct Inferred {
   Loops loops;
-  /// Work of nodes that stand for bodies: functional loops and branches.
+  /// Work of nodes with bodies: functional loops and branches.
   std::unordered_map<NodeId, Work> works;
 };
 
@@ -57,8 +57,8 @@ struct InferenceContext {
   int depth = 0;                          ///< of nested bodies
 };
 
-/// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output its
-/// producer does not have, for cycles, and for functions that are not there.
+/// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output
+/// which its producer does not have, for cycles, and for missing functions.
 [[nodiscard]] Inferred infer(InferenceContext& context, Program& program,
                              const std::vector<Value>& arguments = {});
 

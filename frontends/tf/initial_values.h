@@ -1,4 +1,4 @@
-// What variables are before the first step.
+// The values of variables before the first step.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace berth::tf_frontend {
 
-/// One attribute more of a variable's op: "initial_value", a tensor of the variable's shape or one
-/// element that stands for all; "initial_uniform", two numbers that values are drawn between; or
-/// "initial_normal", mean and standard deviation.
+/// An additional attribute of a variable's op. "initial_value" is a tensor of the variable's shape,
+/// or one element for all. "initial_uniform" is two numbers between which values are drawn.
+/// "initial_normal" is the mean and the standard deviation.
 using InitialValue = std::pair<std::string, AttributeContent>;
 
-/// By the name of the variable's op, for the variables in `wanted` whose initializer the file has
-/// and whose value follows from constants and random numbers by multiplying and adding. The
-/// graph's own initialization is no part of a step, and so it is not among a program's ops.
-/// Truncated normal numbers count as normal ones. Contents are kept alive by `owner`.
+/// By the name of the variable's op: for the variables in `wanted` whose initializer is in the file
+/// and whose value follows from constants and random numbers by multiplication and addition. The
+/// graph's own initialization is not part of a step, so it is not among a program's ops. Truncated
+/// normal numbers count as normal ones. `owner` keeps the contents alive.
 [[nodiscard]] std::map<std::string_view, InitialValue> find_initial_values(
     const Library& library, const std::vector<std::string_view>& wanted,
     const std::shared_ptr<const void>& owner);

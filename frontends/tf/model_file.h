@@ -1,4 +1,4 @@
-// A file that holds a TensorFlow graph in one of its forms.
+// A file with a TensorFlow graph in one of its forms.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace berth::tf_frontend {
 
 enum class MessageKind : std::uint8_t { graph, meta_graph, saved_model };
 
-/// What a MetaGraphDef says beside its graph.
+/// What a MetaGraphDef holds besides its graph.
 struct MetaInfo {
   std::vector<std::string_view> tags;
   std::vector<std::string_view> train_ops;  ///< the collection of that name
@@ -33,9 +33,9 @@ struct ModelFile : FileBytes {
   std::vector<std::string> notes;
 };
 
-/// Reads a file or a SavedModel's folder. Of several graphs in a SavedModel the one tagged "train"
-/// is taken, else the first. Throws Error naming the file, the byte (or line and column of a text
-/// file), and the fix.
+/// Reads a file or a SavedModel's folder. If a SavedModel has several graphs, the one tagged
+/// "train" is taken, otherwise the first. Throws Error naming the file, the byte (or line and
+/// column of a text file), and the fix.
 [[nodiscard]] std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path);
 
 /// Whether `path` looks like a TensorFlow graph, by its name and its first bytes. Never throws for

@@ -10,9 +10,9 @@
 namespace berth::tf_frontend {
 
 /// `bytes` is a TensorProto of node `node`, checked by read_tensor. Raw content stays where it is,
-/// kept alive by `owner`; content given element by element is spelled out, the last one given
-/// standing for all that follow. Throws Error(invalid_file) naming the node where the elements are
-/// more than the shape has, and Error(unsupported) for a type that is not computed with.
+/// kept alive by `owner`. Content given element by element is decoded; the last element stands for
+/// all that follow. Throws Error(invalid_file) naming the node if there are more elements than the
+/// shape has, and Error(unsupported) for a type that cannot be computed with.
 [[nodiscard]] TensorContent read_content(std::string_view bytes, const WireSource& source,
                                          std::string_view node,
                                          const std::shared_ptr<const void>& owner);

@@ -17,15 +17,15 @@ namespace berth::tf_frontend {
 /// Whether `front`, the first bytes of a file, are text.
 [[nodiscard]] bool is_text(std::string_view front) noexcept;
 
-/// The first word of a text behind blanks and comments, and its line from 1.
+/// The first word of a text after blanks and comments, and its line, from 1.
 struct FirstWord {
-  std::string_view word;  ///< where there is none, what stands in its place
+  std::string_view word;  ///< if there is none, what stands in its place
   int line;
 };
 [[nodiscard]] FirstWord first_word(std::string_view text);
 
-/// The kind of message whose field comes first in `text`. Throws Error(invalid_file) naming that
-/// field where no kind has it.
+/// The kind of message that has the first field in `text`. Throws Error(invalid_file) naming that
+/// field if no kind has it.
 [[nodiscard]] MessageKind kind_of_text(std::string_view text, const std::string& file);
 
 /// The same message in binary; fields of no interest are left out. Throws Error(invalid_file) with
@@ -38,8 +38,8 @@ struct FirstWord {
                                          google::protobuf::Message& message,
                                          const std::string& file);
 
-/// `text` with the device of its nodes set to what `device_of` says, every other character kept;
-/// nothing said = the node stays as it is. `function` is empty for the graph's own nodes.
+/// `text` with the devices of its nodes set as `device_of` says and every other character kept. An
+/// empty device leaves a node as it is. `function` is empty for the graph's own nodes.
 using DeviceOf =
     std::function<std::optional<std::string>(std::string_view function, std::string_view node)>;
 [[nodiscard]] std::string set_devices_in_text(const std::string& text, MessageKind kind,

@@ -1,4 +1,4 @@
-// What is known of an op type: the tensors it gives, and how their shapes follow from its inputs.
+// What is known of an op type: its output tensors, and how their shapes follow from its inputs.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace berth::tf_frontend {
 
-/// One op, for the rule of its type. Questions about what is missing have harmless answers.
+/// One op, for the rule of its type. Questions about missing things have harmless answers.
 class ShapeContext {
  public:
   ShapeContext(std::string_view node, const Attributes& node_attributes,
@@ -43,9 +43,9 @@ class ShapeContext {
 
 using ShapeRule = void (*)(ShapeContext& op);
 
-/// A row of a table of op types. `outputs` lists "name:type" with blanks between: type is the name
-/// of an attribute, '=' and a type's own name, or '@' and the attribute that lists the types of as
-/// many tensors; "*attribute" behind it says how many there are.
+/// A row of a table of op types. `outputs` lists "name:type", separated by blanks. The type is the
+/// name of an attribute; '=' and the name of a type; or '@' and the attribute that lists the types
+/// of as many tensors. A following "*attribute" gives the number of tensors.
 struct OpRow {
   std::string_view type;
   std::string_view outputs;
@@ -57,7 +57,7 @@ struct OpInfo {
   ShapeRule rule = nullptr;
 };
 
-/// Null for a type that no table has. [thread-safe]
+/// Null for a type in no table. [thread-safe]
 [[nodiscard]] const OpInfo* find_op(std::string_view type);
 
 /// Tensors that one output stands for.
@@ -93,12 +93,12 @@ void shape_from_first(ShapeContext& op);  ///< the first input's content is the 
 
 // --- Helpers of rules -------------------------------------------------------------------------
 
-/// The content of a shape-like vector; unranked where not even its length is known. Elements below
-/// 0 are not known.
+/// The content of a shape-like vector; unranked if not even its length is known. Elements below 0
+/// are not known.
 [[nodiscard]] Value shape_of_content(const Value& vector);
-/// From the end where negative; -1 where it is out of range.
+/// A negative axis counts from the end. Returns -1 if it is out of range.
 [[nodiscard]] int normal_axis(std::int64_t axis, int rank) noexcept;
-/// a + b, kUnknownDim where one is not known or the sum is absurd.
+/// a + b; kUnknownDim if one is not known or the sum is absurd.
 [[nodiscard]] std::int64_t add_dims(std::int64_t a, std::int64_t b) noexcept;
 [[nodiscard]] std::int64_t multiply_dims(std::int64_t a, std::int64_t b) noexcept;
 /// A list of sizes among the attributes, each limited to 2^31 either way so that products of two
