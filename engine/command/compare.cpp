@@ -204,7 +204,7 @@ void add_compare(CLI::App& app, Action& chosen) {
              throw CLI::ValidationError("--policies", "name at least one, such as topo,scotch");
            }
          },
-         "which ones, separated by commas; default: all of `berth plugins`")
+         "the policies to run, separated by commas; default: all of `berth plugins`")
       ->type_name("A,B,C");
   options->search.add_to(*sub);
   add_evaluator(*sub, options->search);
@@ -216,7 +216,7 @@ void add_compare(CLI::App& app, Action& chosen) {
              throw CLI::ValidationError("--clusters", "name at least one, such as k80x4,v100x8");
            }
          },
-         "instead of --cluster: each of these machines, separated by commas")
+         "place on each of these machines instead of --cluster; separated by commas")
       ->type_name("A,B,C");
   sub->add_option_function<std::string>(
          "--seeds",
@@ -229,11 +229,12 @@ void add_compare(CLI::App& app, Action& chosen) {
                                         text));
            }
          },
-         "instead of --seed: each of these; the table has the best and the median over them")
+         "use each of these seeds instead of --seed; the table shows the best and the median")
       ->type_name("0..4");
-  add_file(*sub, "--config", options->config,
-           "a Lua file that returns any of these settings; the command line wins over it");
-  add_file(*sub, "--csv", options->csv, "write the table here as well");
+  add_file(
+      *sub, "--config", options->config,
+      "a Lua file that returns any of these settings; options of the command line override it");
+  add_file(*sub, "--csv", options->csv, "write the table to this file too");
   sub->add_flag("--json", options->json,
                 "print one JSON object on standard output: the best placement, and all policies");
   sub->footer(
@@ -241,8 +242,8 @@ void add_compare(CLI::App& app, Action& chosen) {
       "  berth compare model.onnx --cluster k80x4\n"
       "  berth compare model.onnx --cluster k80x4 --policies single,topo,scotch --budget 30s\n"
       "  berth compare model.onnx --clusters k80x4,v100x8 --seeds 0..4 --csv runs.csv\n"
-      "A policy that fails is a row with the reason. The budget is per policy. Ctrl-C ends the\n"
-      "policy that is running, keeps its best placement so far and shows what there is.");
+      "A policy that fails gets a row with the reason. Each policy has the whole budget.\n"
+      "Ctrl-C ends the running policy, keeps its best placement so far, and shows the results.");
   sub->callback([&chosen, options] { chosen = [options] { return run_compare(*options); }; });
 }
 

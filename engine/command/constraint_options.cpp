@@ -11,7 +11,7 @@ namespace berth::command {
 
 void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
   add_repeated(app, "--pin", "REGEX=DEVICE",
-               "keep the ops whose whole name matches on this device, or on those of this kind; "
+               "keep ops whose whole name matches on this device, or on devices of this kind; "
                "repeatable; a --config can also forbid, co-locate and separate",
                [&rules](const std::string& text) {
                  auto [regex, device] = split_assignment(text, "--pin");
@@ -30,9 +30,9 @@ void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
         rule.text = "--respect-devices";
         rules.push_back(std::move(rule));
       },
-      "keep ops that ask for a device in the model file there");
+      "keep ops on the devices that the model file asks for");
   add_repeated(app, "--memory-margin", "[DEVICE=]AMOUNT",
-               "keep this much memory free on every device, or on one device or kind: 10%, 2GiB, "
+               "keep this much memory free, on every device or on one device or kind: 10%, 2GiB, "
                "gpu:0=500MB; repeatable",
                [&rules](const std::string& text) {
                  const std::size_t equals = text.rfind('=');

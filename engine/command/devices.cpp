@@ -96,12 +96,12 @@ int run_devices(const DevicesOptions& options) {
 }  // namespace
 
 void add_devices(CLI::App& app, Action& chosen) {
-  CLI::App* sub = app.add_subcommand("devices", "list the known machines, or what is in one");
+  CLI::App* sub = app.add_subcommand("devices", "list the built-in machines, or show one machine");
   const auto options = std::make_shared<DevicesOptions>();
-  sub->add_option("--cluster", options->cluster, "show the devices and links of this one")
+  sub->add_option("--cluster", options->cluster, "show the devices and links of this machine")
       ->type_name("PRESET|FILE");
   add_backend(*sub, options->backend)
-      ->description("show the devices that this backend has here, by their nominal figures")
+      ->description("show the devices of this backend on this machine, with nominal figures")
       ->excludes("--cluster");
   sub->add_flag("--json", options->json,
                 "print one JSON object; with --cluster or --backend, a berth.cluster/1 file");

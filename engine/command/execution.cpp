@@ -26,7 +26,7 @@ std::unique_ptr<Backend> make_backend(Engine& engine, const std::string& text) {
 CLI::Option* add_backend(CLI::App& app, std::string& text) {
   return app
       .add_option("--backend", text,
-                  "the devices of this machine that execute it, such as cpu or "
+                  "the backend that executes the model, such as cpu or "
                   "cpu:devices=4,threads=1; `berth plugins NAME` lists a backend's options")
       ->type_name("NAME[:KEY=VALUE,..]");
 }
@@ -89,7 +89,7 @@ void add_evaluator(CLI::App& app, SearchChoices& search) {
 void RepeatChoices::add_to(CLI::App& app) {
   constexpr int kMost = 1'000'000;
   options.should_stop = [] { return InterruptGuard::interrupted(); };
-  app.add_option("--warm-up", options.warm_up, "steps that run first and do not count")
+  app.add_option("--warm-up", options.warm_up, "number of first steps that do not count")
       ->capture_default_str()
       ->check(CLI::Range(0, kMost))
       ->type_name("N");
@@ -98,7 +98,7 @@ void RepeatChoices::add_to(CLI::App& app) {
       ->check(CLI::Range(1, kMost))
       ->type_name("N");
   app.add_option("--seed", options.seed,
-                 "draws inputs, and parameters that the model does not carry")
+                 "seed of inputs, and of parameters that the model file does not hold")
       ->capture_default_str()
       ->type_name("N");
 }

@@ -85,27 +85,28 @@ int run_explain(ExplainOptions options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Action& chosen) {
-  CLI::App* sub =
-      app.add_subcommand("explain", "say what a placement waits for and why an op is where it is");
+  CLI::App* sub = app.add_subcommand(
+      "explain", "show what a placement waits for, and why an op is where it is");
   const auto options = std::make_shared<ExplainOptions>();
   options->model.add_to(*sub);
   options->choices.add_to(*sub, /*searches=*/true);
   add_file(*sub, "--placement", options->placement, "explain this berth.placement/1 file");
-  options->policy.add_to(*sub, "explain what this policy finds");
+  options->policy.add_to(*sub, "explain the placement that this policy finds");
   sub->add_option(
          "--op", options->op,
-         "explain this op: what holds it where it is and what each other device would cost")
+         "explain this op: what keeps it on its device, and what each other device would cost")
       ->type_name("NAME");
   options->search.add_to(*sub);
-  add_file(*sub, "--config", options->config,
-           "a Lua file that returns any of these settings; the command line wins over it");
+  add_file(
+      *sub, "--config", options->config,
+      "a Lua file that returns any of these settings; options of the command line override it");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
       "  berth explain model.onnx --cluster k80x4 --placement placement.json\n"
       "  berth explain model.onnx --cluster k80x4 --policy topo --op conv2d_1\n"
-      "Every figure is an evaluation of the placement with that op, and what is co-located with\n"
-      "it, moved. A transfer hurts where the step waits for it.");
+      "Every figure is an evaluation of the placement after moving that op and all ops co-located\n"
+      "with it. A transfer costs time if the step waits for it.");
   sub->callback([&chosen, options] { chosen = [options] { return run_explain(*options); }; });
 }
 

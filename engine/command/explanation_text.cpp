@@ -36,7 +36,7 @@ std::string stretch_text(const Outcome& outcome, const Stretch& stretch) {
   if (stretch.transfer >= 0) {
     const Transfer& transfer = outcome.trace.transfers[at(stretch.transfer)];
     std::string text = fmt::format(
-        "{} -> {}: the output of {} travels, {}", device_name(outcome, stretch.device),
+        "{} -> {}: sends the output of {}, {}", device_name(outcome, stretch.device),
         device_name(outcome, stretch.receiver), op_name(outcome, stretch.first),
         transfer.tensor == kNoTensor ? "a control signal" : format_bytes(transfer.bytes));
     if (stretch.waited_us > 0) {
@@ -93,7 +93,7 @@ std::string path_text(const Outcome& outcome, const std::vector<Stretch>& path) 
 std::string transfers_text(const Outcome& outcome, const std::vector<Stretch>& path) {
   const std::vector<Stretch> transfers = hurting_transfers(path);
   if (transfers.empty()) return "No transfer is on the critical path.\n";
-  std::string text = "Transfers the step waits for, the worst first:\n";
+  std::string text = "Transfers that the step waits for, the longest wait first:\n";
   TextTable table({{"waited", Align::right}, {""}});
   for (std::size_t i = 0; i < transfers.size() && i < kTransfers; ++i) {
     table.add_row({format_us(transfers[i].end_us - transfers[i].start_us + transfers[i].waited_us),
@@ -153,15 +153,15 @@ const char* bound_name(Bound bound) {
 const char* bound_text(Bound bound) {
   switch (bound) {
     case Bound::constraint:
-      return "constraints and device kinds: it may be nowhere else";
+      return "constraints and device kinds: no other device is possible";
     case Bound::memory:
-      return "memory: the step would be faster with it elsewhere, where there is no room";
+      return "memory: the step would be faster with it on a device that has no room for it";
     case Bound::communication:
-      return "communication: elsewhere it runs as fast, and the step waits for transfers";
+      return "communication: it would run as fast elsewhere, but the step would wait for transfers";
     case Bound::contention:
-      return "contention: elsewhere it runs as fast, and the step waits for busy devices";
+      return "contention: it would run as fast elsewhere, but the step would wait for busy devices";
     case Bound::compute:
-      return "compute: elsewhere it runs more slowly";
+      return "compute: it would run more slowly elsewhere";
     case Bound::nothing:
       break;
   }
@@ -180,7 +180,7 @@ std::string worth_text(const Outcome& outcome, const Evaluation& evaluation) {
     text += evaluation.excess_bytes > 0 ? fmt::format(", does not fit: {} lacks {}",
                                                       device_name(outcome, evaluation.worst_device),
                                                       format_bytes(evaluation.excess_bytes))
-                                        : ", not apart from what is separated from it";
+                                        : ", shares the device with an op that must be apart";
   }
   return text;
 }

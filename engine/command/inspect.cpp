@@ -213,7 +213,7 @@ void add_inspect(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<InspectOptions>();
   options->model.add_to(*sub);
   add_backend(*sub, options->backend)
-      ->description("also say which ops this backend cannot execute, such as cpu");
+      ->description("also list the ops that this backend (such as cpu) cannot execute");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

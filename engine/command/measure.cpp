@@ -148,20 +148,20 @@ void add_measure(CLI::App& app, Action& chosen) {
   options->model.add_to(*sub);
   add_backend(*sub, options->backend)->required();
   add_file(*sub, "--placement", options->placement,
-           "a berth.placement/1 file, as `place -o` writes")
+           "a berth.placement/1 file, as `berth place -o` writes it")
       ->required();
   options->choices.add_machine_to(*sub);
   options->repeats.add_to(*sub);
   add_file(*sub, "--trace", options->trace,
-           "write the step as a Chrome trace, which ui.perfetto.dev opens");
-  add_file(*sub, "--svg", options->svg, "draw the step: devices, links, critical path");
+           "write the step here as a Chrome trace, which ui.perfetto.dev opens");
+  add_file(*sub, "--svg", options->svg, "draw the step here: devices, links, critical path (SVG)");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
       "  berth measure model.onnx --backend cpu --placement placement.json\n"
       "  berth measure model.onnx --backend cpu --placement placement.json \\\n"
-      "      --costs costs.json --cluster machine.json        beside what the profile predicts\n"
-      "The trace is of the step whose runtime is nearest to the median.");
+      "      --costs costs.json --cluster machine.json        with the profile's prediction\n"
+      "The trace shows the step whose runtime is nearest to the median.");
   sub->callback([&chosen, options] { chosen = [options] { return run_measure(*options); }; });
 }
 

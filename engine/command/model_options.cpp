@@ -151,8 +151,8 @@ void ModelOptions::add_to(CLI::App& app) {
                  load.shapes[name] = parse_shape(value, "--shape");
                });
   add_repeated(app, "--fetch", "NAME",
-               "load only what computes this op or tensor, such as train_op or loss:0; repeatable; "
-               "default: the model's outputs or, where it has one, its training step",
+               "load only what this op or tensor needs, such as train_op or loss:0; repeatable; "
+               "default: the model's training step if it has one, else its outputs",
                [this](const std::string& text) {
                  if (text.empty()) {
                    throw CLI::ValidationError("--fetch", "name an op or a tensor of the model");
@@ -166,31 +166,31 @@ void ProblemChoices::add_machine_to(CLI::App& app) {
                  "the machine: a preset (see `berth devices`) or a berth.cluster/1 file")
       ->type_name("PRESET|FILE");
   app.add_option("--costs", costs,
-                 "where compute times come from: roofline, stated (in the graph file) or a file "
-                 "with them (berth.costs/1, or a profile such as TensorFlow's RunMetadata); "
-                 "default: stated where the graph has them, else roofline")
+                 "source of compute times: roofline, stated (in the graph file), or a file "
+                 "(berth.costs/1, or a profile such as TensorFlow's RunMetadata); "
+                 "default: stated if the graph has them, else roofline")
       ->type_name("SOURCE");
 }
 
 void ProblemChoices::add_to(CLI::App& app, bool searches) {
   add_machine_to(app);
   add_checked(app, "--semantics", semantics, "dataflow|placeto",
-              "rules of the simulated step; default: dataflow",
+              "rules of the simulator; default: dataflow",
               [](const std::string& text) { (void)semantics_from_name(text); });
   add_checked(app, "--objective", objective, "latency|throughput",
-              "what to minimise: the runtime of one step or, for pipelined steps, the largest load "
-              "of a device; default: latency",
+              "what to minimise: latency (the runtime of one step) or throughput (the largest load "
+              "of a device when steps run as a pipeline); default: latency",
               [](const std::string& text) { (void)objective_from_name(text); });
   add_constraints(app, constraints);
   if (!searches) return;
   add_integer(app, "--groups", groups, 1, std::numeric_limits<GroupId>::max(),
-              "place at most this many groups of ops; default: every op");
+              "merge ops into at most this many groups; default: every op by itself");
   add_checked(
       app, "--grouping", grouping, "NAME",
-      "how ops are grouped: colocation (every op, but for what must stay together), "
-      "icml2017 (LSTM steps and runs of convolutions, and what serves only one of them), "
+      "how ops are grouped: colocation (only ops that must stay together), "
+      "icml2017 (LSTM steps, runs of convolutions, and what serves only one of them), "
       "placeto (icml2017, then merged along the heaviest edges to --groups), balanced (merged "
-      "to --groups of even size); default: balanced with --groups, else colocation",
+      "to --groups of similar size); default: balanced with --groups, else colocation",
       [](const std::string& text) { (void)grouping_from_name(text); });
   add_integer(app, "--threads", threads, 1, kMaxThreads,
               "threads that evaluate placements; default: all cores");
@@ -199,9 +199,10 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
 void SearchChoices::add_to(CLI::App& app) {
   add_integer(app, "--seed", seed, 0, std::numeric_limits<std::int64_t>::max(),
               "the only source of randomness: same seed, same placement; default: 0");
-  add_checked(app, "--budget", budget, "DURATION",
-              "stop a policy's search after 30s, 500ms, 2m, ...; default: when it is done",
-              [](const std::string& text) { (void)parse_duration_s(text); });
+  add_checked(
+      app, "--budget", budget, "DURATION",
+      "stop a policy's search after this time: 30s, 500ms, 2m, ...; default: when it is done",
+      [](const std::string& text) { (void)parse_duration_s(text); });
 }
 
 double SearchChoices::budget_s() const {

@@ -133,7 +133,7 @@ std::string advice_text(const Outcome& outcome, const PathShares& shares) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }
   if (outcome.trace.links.empty()) {
-    return "Limited by one device, which does everything: sharing the ops out would help where "
+    return "Limited by one device, which does everything: spreading the ops would help if "
            "transfers are cheap.";
   }
   if (shares.transfer_us > kMajorShare * runtime_us) {

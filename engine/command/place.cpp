@@ -125,14 +125,15 @@ int run_place(PlaceOptions options) {
 }
 
 void add_files(CLI::App& sub, PlaceOptions& options) {
-  add_file(sub, "--config", options.config,
-           "a Lua file that returns any of these settings; the command line wins over it");
+  add_file(
+      sub, "--config", options.config,
+      "a Lua file that returns any of these settings; options of the command line override it");
   add_file(sub, "-o,--output", options.output, "write the placement here (berth.placement/1)");
   add_file(sub, "--annotate", options.annotate,
-           "write the model here, with its placement in its own terms");
+           "write the model here, with the placement in the model's own format");
   add_file(sub, "--trace", options.trace,
-           "write the step as a Chrome trace, which ui.perfetto.dev opens");
-  add_file(sub, "--svg", options.svg, "draw the step: devices, links, critical path");
+           "write the step here as a Chrome trace, which ui.perfetto.dev opens");
+  add_file(sub, "--svg", options.svg, "draw the step here: devices, links, critical path (SVG)");
 }
 
 }  // namespace

@@ -33,10 +33,10 @@ int run_script(const RunOptions& options) {
 void add_run(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("run", "run a Lua script");
   const auto options = std::make_shared<RunOptions>();
-  sub->add_option("SCRIPT", options->script, "a Lua file; it finds `require \"berth\"`")
+  sub->add_option("SCRIPT", options->script, "a Lua file; it can `require \"berth\"`")
       ->required()
       ->type_name("");
-  sub->add_option("ARGS", options->args, "what the script finds in `...`")->type_name("");
+  sub->add_option("ARGS", options->args, "arguments of the script: its `...`")->type_name("");
   // Everything after the script is the script's own, also what looks like an option of berth.
   sub->positionals_at_end();
   sub->footer(

@@ -55,22 +55,23 @@ int run_simulate(const SimulateOptions& options) {
 }  // namespace
 
 void add_simulate(CLI::App& app, Action& chosen) {
-  CLI::App* sub = app.add_subcommand("simulate", "run one step of a stored placement");
+  CLI::App* sub = app.add_subcommand("simulate", "simulate one step of a stored placement");
   const auto options = std::make_shared<SimulateOptions>();
   options->model.add_to(*sub);
   options->choices.add_to(*sub, /*searches=*/false);
   add_file(*sub, "--placement", options->placement,
-           "a berth.placement/1 file, as `place -o` writes")
+           "a berth.placement/1 file, as `berth place -o` writes it")
       ->required();
   add_file(*sub, "--trace", options->trace,
-           "write the step as a Chrome trace, which ui.perfetto.dev opens");
-  add_file(*sub, "--svg", options->svg, "draw the step: devices, links, critical path");
+           "write the step here as a Chrome trace, which ui.perfetto.dev opens");
+  add_file(*sub, "--svg", options->svg, "draw the step here: devices, links, critical path (SVG)");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
       "  berth simulate model.onnx --cluster k80x4 --placement placement.json\n"
       "  berth simulate model.onnx --cluster v100x8 --placement placement.json --trace step.json\n"
-      "A placement that does not fit is simulated and said not to fit; the exit status is 0.");
+      "A placement that does not fit in memory is simulated too, and reported as such; the exit\n"
+      "status is 0.");
   sub->callback([&chosen, options] { chosen = [options] { return run_simulate(*options); }; });
 }
 

@@ -90,32 +90,33 @@ int run_verify(const VerifyChoices& options) {
 
 void add_verify(CLI::App& app, Action& chosen) {
   CLI::App* sub =
-      app.add_subcommand("verify", "check that a placement computes what one device computes");
+      app.add_subcommand("verify", "check that a placement computes the same as one device");
   const auto options = std::make_shared<VerifyChoices>();
   options->options.should_stop = [] { return InterruptGuard::interrupted(); };
   options->model.add_to(*sub);
   add_backend(*sub, options->backend)->required();
   add_file(*sub, "--placement", options->placement,
-           "a berth.placement/1 file, as `place -o` writes")
+           "a berth.placement/1 file, as `berth place -o` writes it")
       ->required();
   sub->add_option("--relative-tolerance", options->options.relative_tolerance,
-                  "of an output's element")
+                  "largest relative difference of an element of an output")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
-  sub->add_option("--absolute-tolerance", options->options.absolute_tolerance, "beside it")
+  sub->add_option("--absolute-tolerance", options->options.absolute_tolerance,
+                  "largest absolute difference, allowed in addition")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
   sub->add_option("--seed", options->options.seed,
-                  "draws inputs, and parameters that the model does not carry")
+                  "seed of inputs, and of parameters that the model file does not hold")
       ->capture_default_str()
       ->type_name("N");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"
       "  berth verify model.onnx --backend cpu --placement placement.json\n"
-      "The exit status is 1 where an output differs or an op ran elsewhere.");
+      "The exit status is 1 if an output differs or an op ran on another device.");
   sub->callback([&chosen, options] { chosen = [options] { return run_verify(*options); }; });
 }
 
