@@ -1,18 +1,19 @@
 // Latency: the step of the placement kept is recorded, and a candidate's step starts from there.
 //
-// A move changes nothing before the last producer of the moved op ends, unless an earlier one has
-// to send something else than it did. So a candidate resumes the last recorded snapshot from before
-// that, where the inputs that the op waits for are counted anew, and simulates on until
-// - it is certain to reach the cutoff: a device is not free before some time and has so much work
-//   left, or an op that starts now has so long a path behind it;
-// - it has come to the very state of the recorded step after as many ops, so that the rest is the
-//   same too; or the step is over.
-// Before anything is simulated, the same is asked of the snapshot itself.
+// A move changes nothing before the last producer of the moved op ends, unless an earlier producer
+// has to send something else than before. So a candidate resumes the last recorded snapshot before
+// that time and counts the missing inputs of the op again. It simulates on until
+// - it is certain to reach the cutoff: the work left on a device, or the path after an op that
+// starts
+//   now, is too long;
+// - it has the same state as the recorded step had after as many ops, so that the rest is the same;
+// - or the step is over.
+// Before anything is simulated, the snapshot itself is tested against the cutoff.
 //
-// The plan is compiled for the placement kept and patched for a candidate (simulator/placed.h), so
-// that an event need not ask who is where: 10 to 20 % less time per event. To replay the recorded
-// order of events instead of finding it would not do: where devices have queues, three of four
-// ops that start at another time also run after another op (tests/bench/moves_bench.cpp).
+// The plan is compiled for the kept placement and patched for a candidate (simulator/placed.h), so
+// that an event need not look up devices. That saves 10 to 20 % of the time per event. Replaying
+// the recorded order does not work: if devices have queues, three of four ops that start at another
+// time also run after another op (tests/bench/moves_bench.cpp).
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -31,10 +32,11 @@ using simulator::Index;
 using simulator::Plan;
 
 constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
-/// Bounds are sums in another order than the step's: they have to pass a cutoff by more than that.
+/// Bounds are sums in another order than the step's, so they must pass a cutoff by more than their
+/// rounding.
 constexpr double kRounding = 1e-9;
 
-/// What tells the two semantics apart here.
+/// The differences between the two semantics.
 struct PlacetoRules {
   using Snapshot = simulator::PlacetoSnapshot;
   template <typename Events, typename Observer>
@@ -46,7 +48,8 @@ struct DataflowRules {
   using Step = simulator::DataflowStep<simulator::Placed, Events, Observer>;
 };
 
-/// A pause of the recorded step. Ops before `first` have ended, ops from `end` on know nothing yet.
+/// A pause of the recorded step. Ops before `first` have ended; no input of the ops from `end` on
+/// has arrived.
 template <typename Snapshot>
 struct Pause {
   std::uint32_t ended = 0;

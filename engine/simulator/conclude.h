@@ -1,4 +1,4 @@
-// What is said of a step, or of loads, once they are known.
+// Turns a finished step, or loads, into an Evaluation.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace berth::simulator {
 
-/// Feasibility: out.peak_bytes against the devices' memory, and what is to be apart.
+/// Feasibility: compares out.peak_bytes with the devices' memory, and checks separations.
 void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluation& out);
 
 /// All of `out` for a step that took `runtime_us` and left `memory.peaks`.

@@ -1,13 +1,13 @@
-// Who transfers next, where transfers contend for engines and channels (dataflow semantics).
+// Which transfer goes next, if transfers contend for engines and channels (dataflow semantics).
 //
-// A transfer needs three sorts of resource at once: its sender's outgoing engine, its receiver's
-// incoming engine, and every channel of the route. It takes all of them in one go when it starts
-// and gives all of them back when it ends, so none is held while waiting for another and nothing
-// can deadlock. A sender's transfers leave in the order in which they were queued (one copy stream
-// per device): only the first of its queue, the head, may start. Heads are served in the order in
-// which they were queued, over all senders: a head starts if all it needs is free and no older head
-// waits for any of it. So the oldest head gets each of its resources as soon as that is free, and
-// nothing starves.
+// A transfer needs three kinds of resources: its sender's outgoing engine, its receiver's incoming
+// engine, and every channel of the route. It takes all of them at once when it starts and returns
+// all of them when it ends. No resource is held while waiting for another, so nothing can deadlock.
+//
+// A sender's transfers leave in the order in which they were queued (one copy stream per device):
+// only the head of its queue may start. Over all senders, heads are served in the order in which
+// they were queued. A head starts if all it needs is free and no older head waits for any of it. So
+// the oldest head gets each of its resources as soon as that is free, and nothing starves.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Contention {
 
     bool operator==(const Head&) const = default;
   };
-  /// What lasts from one instant to the next.
+  /// The state that lasts from one instant to the next.
   struct State {
     std::vector<Head> heads;  ///< by number
     std::vector<std::uint8_t> receiver_busy, channel_busy;
@@ -94,10 +94,10 @@ class Contention {
     }
   }
 
-  /// Where it may not, all that `head` needs is claimed for the rest of this round.
+  /// If it may not start, all that `head` needs is claimed for the rest of this round.
   bool may_start(const Plan& plan, const Head& head) {
-    // Without channels the receiver is all that two heads can both want, and whatever keeps an
-    // older head from it keeps a younger one too.
+    // Without channels two heads can only compete for a receiver. Whatever keeps an older head from
+    // it keeps a younger one from it too.
     if (plan.uniform_routes) return !state_.receiver_busy[head.receiver];
     bool free = !state_.receiver_busy[head.receiver] && receiver_claimed_[head.receiver] != round_;
     const auto& route = channels(plan, head.sender, head.receiver);

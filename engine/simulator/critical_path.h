@@ -12,7 +12,7 @@ namespace berth::simulator {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-/// What happened in one step, and why then.
+/// What happened in one step, when, and why then.
 struct StepRecord {
   struct Op {
     double ready_us = 0;
@@ -36,7 +36,7 @@ struct StepRecord {
   std::vector<Sent> transfers;  ///< by number; the unused ones have no message
 };
 
-/// Walks back from the event that ended the step, at each op or transfer to what it waited for
+/// Walks back from the event that ended the step: from each op or transfer to what it waited for
 /// last. `place` maps transfer numbers to StepTrace::transfers.
 [[nodiscard]] std::vector<CriticalStep> critical_path(const Plan& plan, const StepRecord& record,
                                                       const std::vector<std::int32_t>& place,

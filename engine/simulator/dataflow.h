@@ -1,8 +1,8 @@
 // One step of an asynchronous executor. The rules, in the order in which they apply:
 //
-// Time. A step is a sequence of instants. At each, first everything that ends, ends: ops by device,
-// then transfers by sender, then control signals by the order of sending. Then transfers start
-// (contention.h), then every idle device with ready ops starts one. What was started and takes no
+// Time. A step is a sequence of instants. At each instant, ends come first: ops by device, then
+// transfers by sender, then control signals by the order of sending. Then transfers start
+// (contention.h). Then every idle device with ready ops starts one. Whatever started and takes no
 // time ends at the same instant, in a further round of ends and starts.
 //
 // Ops. A device runs one op at a time, for its cost plus the device's per-op overhead (an op that
@@ -10,15 +10,15 @@
 // equals the one that was ready first, which includes the order of releases within an instant. At
 // time 0 the ops without inputs are ready, in the graph's order.
 //
-// The end of an op releases its consumers on its own device, tensor by tensor in port order and
-// the most urgent consumer first (among equals the first in the graph), control edges last; in the
+// The end of an op releases its consumers on its own device: tensor by tensor in port order, the
+// most urgent consumer first (among equals, the first in the graph), control edges last. In the
 // same order it queues one transfer per tensor and receiving device, and sends one signal per
-// receiving device over its control edges. A transfer of 0 bytes is a transfer.
+// receiving device over its control edges. A transfer of 0 bytes is a transfer too.
 //
-// Transfers take latency + bytes / bandwidth and hold the sender's outgoing engine, the receiver's
-// incoming engine and the route's channels for all of it; their end releases the tensor's consumers
-// on the receiver, the most urgent first. A control signal arrives after the route's latency (where
-// that is 0: among the ends of the same round) and holds nothing.
+// A transfer takes latency + bytes / bandwidth. For all of this time it holds the sender's outgoing
+// engine, the receiver's incoming engine and the route's channels. Its end releases the tensor's
+// consumers on the receiver, the most urgent first. A control signal arrives after the route's
+// latency (if that is 0, among the ends of the same round) and holds nothing.
 //
 // Memory: memory.h.
 #pragma once
@@ -149,8 +149,8 @@ class DataflowStep {
     if constexpr (Observer::kWatchesReleases) observer_.released(op, now_us, cause);
   }
 
-  /// One of `op`'s inputs is there, if `here`: without a branch on that, which would be
-  /// mispredicted; whoever is not meant still waits for this input.
+  /// If `here`, one of `op`'s inputs has arrived. There is no branch on `here`, because it would be
+  /// mispredicted; an op that is not meant still waits for this input.
   void release_if(bool here, Index op, std::uint32_t d, double now_us, Cause cause) {
     const std::uint32_t word = state_[op] - (here ? kOneInput : 0);
     state_[op] = word;

@@ -1,8 +1,9 @@
-// The pending events of a simulated step: at most one per source, and the earliest is wanted.
+// The pending events of a simulated step: at most one per source; the earliest is wanted.
 //
-// A source is an op end of a device or an arrival of a bus or engine, so there are only twice as
-// many sources as devices and no heap of events is needed: few sources are scanned without a
-// branch, many sit in a tournament tree. Both name the lowest source among those of equal time.
+// A source is the end of an op on a device, or an arrival at a bus or engine. So there are only
+// twice as many sources as devices, and no heap of events is needed. Few sources are scanned
+// without a branch; many are kept in a tournament tree. Both return the lowest source among equal
+// times.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 
 namespace berth::simulator {
 
-/// The bits of a time >= 0 as an integer: ordered as the times are, and compared without the
-/// floating-point unit's longer latency.
+/// The bits of a time >= 0 as an integer. They have the order of the times, and comparing them
+/// avoids the longer latency of the floating-point unit.
 using TimeKey = std::int64_t;
 
 [[nodiscard]] inline TimeKey time_key(double us) noexcept {
@@ -64,7 +65,7 @@ class ScanEvents {
       const NextEvent a = best<kFirst, kCount / 2>();
       const NextEvent b = best<kFirst + kCount / 2, kCount / 2>();
       const bool right = b.key < a.key;
-      // Ties among the others count too: that is cheaper than to forget them.
+      // Ties among the others count too; excluding them would cost more.
       return {right ? b.key : a.key, right ? b.source : a.source,
               static_cast<bool>(a.tie | b.tie | (a.key == b.key))};
     }

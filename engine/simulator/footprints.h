@@ -1,4 +1,4 @@
-// How much memory the ops of a plan may ever take, whatever happens when.
+// The most memory that the ops of a plan can take, in whatever order things happen.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace berth::simulator {
 
-/// A device's peak is no more than the sum over its ops and what is common.
+/// The peak of a device is at most the sum over its ops plus the common part.
 struct Footprints {
   explicit Footprints(const Plan& plan);
 

@@ -1,5 +1,5 @@
-// The objective `throughput`: steps follow one another through the devices as through a pipeline,
-// and the device with the largest load sets the pace.
+// The objective `throughput`: steps pass through the devices as through a pipeline, and the device
+// with the largest load sets the pace.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace berth::simulator {
 
-/// Load per device, into `load_us`: the time its ops hold it, the time of every distinct tensor it
-/// receives, and that of every output it sends, once, over the slowest of its receivers' routes.
-/// A host device pays no transfers, and control edges cost nothing.
+/// Writes the load of each device to `load_us`: the time of its ops, of every distinct tensor it
+/// receives, and of every output it sends; an output counts once, over the slowest of its
+/// receivers' routes. A host device pays for no transfers, and control edges cost nothing.
 void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
                   std::vector<double>& load_us);
 

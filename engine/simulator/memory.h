@@ -1,17 +1,17 @@
 // Memory of one simulated step, by the rules of both semantics.
 //
-// dataflow, at every instant what ends is given back before what starts is taken:
+// dataflow; at every instant, memory is freed by what ends before it is taken by what starts:
 //   parameters   resident on the devices of the ops that read them; a shared one once per device;
 //   outputs      from the op's start until its last consumer on the device has ended and its last
-//                transfer is done; an output nobody reads until the op's end;
+//                transfer is done; an output without consumers until the op's end;
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;
 //   workspace    while the op runs.
 //
-// placeto, as published: only outputs count, on the op's own device, from its start until the
-// latest (consumer's start + consumer's cost - 1, each rounded towards zero) of all its consumers,
-// or its own start if that is later. What is taken at an instant is counted before what is given
-// back at it.
+// placeto, as in the released simulator: only outputs count, on the op's own device. They are held
+// from the op's start until the latest (consumer's start + consumer's cost - 1, each rounded
+// towards zero) of all its consumers, or until its own start if that is later. At the same instant,
+// what is taken counts before what is freed.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,8 @@ struct MemoryScratch {
 void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
                          MemoryScratch& scratch);
 
-/// Observes a dataflow step; fills scratch.peaks. `log(device, us, bytes)` is told every change.
+/// Observes a dataflow step and fills scratch.peaks. Calls `log(device, us, bytes)` at every
+/// change.
 template <typename Log>
 class DataflowMemory : public NoObserver {
  public:
@@ -105,7 +106,7 @@ class DataflowMemory : public NoObserver {
   }
 
  private:
-  /// Lets the consumers of `message` on `d` hold it as `holder`; how many they are.
+  /// Lets the consumers of `message` on `d` hold it as `holder`. Returns their number.
   std::uint32_t hold(std::uint32_t message, std::uint32_t d, std::uint32_t holder) {
     std::uint32_t count = 0;
     const Message& held = plan_.messages[message];

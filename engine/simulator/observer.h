@@ -1,5 +1,5 @@
-// What a simulated step tells those who watch it. The simulators are templates over the observer,
-// so that the fastest call and the full trace are one piece of code and agree to the last bit.
+// The events that a simulated step reports. The simulators are templates over the observer, so the
+// fastest call and the full trace are the same code and agree to the last bit.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Cause {
   std::uint32_t number = 0;  ///< the op's Index, or the transfer's number
 };
 
-/// Sees nothing and costs nothing; also the list of what there is to see.
+/// Observes nothing and costs nothing. Also the list of all events.
 struct NoObserver {
   static constexpr bool kWatchesReleases = false;
   /// Asked between events; pauses() then says whether to stop there.
@@ -24,7 +24,7 @@ struct NoObserver {
   [[nodiscard]] bool pauses() const { return false; }
   /// After the op's end has released consumers and queued transfers.
   void op_ended(Index, std::uint32_t /*device*/, double /*now_us*/) {}
-  /// The op's last input is there. Only where kWatchesReleases.
+  /// The op's last input has arrived. Only if kWatchesReleases.
   void released(Index, double /*now_us*/, Cause) {}
   /// Transfers have distinct numbers; a receiver is a device, or -1 for all of them (placeto).
   void transfer_queued(std::uint32_t /*number*/, std::uint32_t /*message*/,

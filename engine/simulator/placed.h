@@ -1,6 +1,6 @@
-// A plan compiled for one placement: who is told of what on which device need not be found out
-// event by event. Made once, it pays where steps of nearly the same placement are simulated many
-// times (moves/step_moves.cpp); a single step is over before it would have been compiled.
+// A plan compiled for one placement: an event need not look up which consumers are on which device.
+// That pays if steps of nearly the same placement are simulated many times (moves/step_moves.cpp).
+// A single step is over before it would have been compiled.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace berth::simulator {
 
-/// What one op sends in one go to one receiver (dataflow).
+/// What one op sends at once to one receiver (dataflow).
 struct Parcel {
   double duration_us;  ///< of its transfer, alone; of a control signal, the latency
   std::uint32_t message;
@@ -24,8 +24,7 @@ struct Parcel {
 ///  rows       [begin, end): the consumers on the op's own device; first_message, message_count:
 ///             what it sends, in this order: in `sends` (placeto) or `parcels` (dataflow)
 ///  messages   [begin, end): the consumers elsewhere; alone_us: the broadcast's time (placeto)
-/// An op's entries stay within the room they have in the plan, so that an op can be wired anew by
-/// itself.
+/// An op's entries stay within their room in the plan, so that a single op can be rewired.
 struct Placed {
   static constexpr bool kPlaced = true;
 

@@ -2,22 +2,22 @@
 // the last tie.
 //
 // There, events are ordered by (time, kind, name): first the releases of consumers (by producer,
-// then consumer), then buses that look for work, then devices that do. Here only two kinds of event
-// are left, for the rest follows from them at once:
-//   an op ends       its consumers on the device are released, its transfers are appended to the
-//                    device's bus, and the device's next op is known where one is waiting: queues
-//                    are first come first served, so nothing that happens later comes before it;
-//   a bus arrives    the message's consumers elsewhere are released; a device that was out of work
-//                    starts the first of them as soon as its pause is over.
-// A bus is first come first served too and its transfers are queued in the order in which ops end,
-// so the times of a transfer are known when it is queued. Each device and each bus has one pending
-// event: 2 x devices sources, no heap.
+// then consumer), then buses that look for work, then devices that look for work. Here two kinds of
+// events are enough, because the others follow from them at once:
+//   an op ends       Its consumers on the device are released. Its transfers are appended to the
+//                    device's bus. If an op is waiting, it is the device's next: queues are first
+//                    come, first served, so nothing that happens later comes before it.
+//   a bus arrives    The message's consumers elsewhere are released. A device without work starts
+//                    the first of them as soon as its pause is over.
+// A bus is first come, first served too, and its transfers are queued in the order in which ops
+// end. So the times of a transfer are known when it is queued. Each device and each bus has one
+// pending event: there are 2 x devices sources, and no heap.
 //
-// Equal times: an event is a release unless it takes no time. An op of no duration happens where
-// the published simulator lets its device run, a transfer of no duration where its bus runs, so the
-// order among events of one instant is (release < bus < device), then the producer's name for
-// releases and the device's name for the others. What an instant adds to itself (only the latter
-// two do) is seen by the next choice, as it is there.
+// Equal times. An event is a release unless it takes no time. An op without duration happens when
+// the released simulator runs its device, a transfer without duration when it runs its bus. So the
+// order of events at one instant is (release < bus < device), then the producer's name for releases
+// and the device's name for the others. Events that an instant adds to itself (only the latter two
+// kinds do) are seen by the next choice, as there.
 //
 // Decisions where the released simulator is silent, or where its rule is a defect:
 // - an op that reads two outputs of another gets both;
@@ -162,8 +162,8 @@ class PlacetoStep {
       elsewhere |= here ^ 1U;
       word -= here << kDeviceBits;
       state_[consumer] = word;
-      // Written in any case, kept if it was the last input; a consumer elsewhere still waits for
-      // this op. A branch here would be mispredicted every other time.
+      // Always written, but kept only if it was the last input; a consumer elsewhere still waits
+      // for this op. A branch here would be mispredicted every other time.
       queue_[tail] = consumer;
       const bool ready = word < kOneInput;
       tail += ready ? 1 : 0;

@@ -1,4 +1,4 @@
-// A problem compiled for simulation: what one step needs, packed in the order it is read.
+// A problem compiled for simulation: the data of a step, packed in the order in which it is read.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace berth::simulator {
 /// neighbours in memory.
 using Index = std::uint32_t;
 
-/// What one op sends in one go: a tensor, or the signal of its control edges.
+/// What one op sends at once: a tensor, or the signal of its control edges.
 /// `consumers[begin, end)` are waiting for it.
 struct Message {
   double alone_us;  ///< duration of its transfer where all routes are alike
@@ -64,8 +64,8 @@ struct Plan {
                           : route_us(cluster().route(src, dst), message_bytes[message]);
   }
   [[nodiscard]] double route_us(const Route& route, std::int64_t bytes) const noexcept {
-    // The published simulator knows no latency and divides by bytes per microsecond: another
-    // rounding would break its ties.
+    // The released simulator has no latency and divides by bytes per microsecond. Another rounding
+    // would break its ties.
     return placeto ? static_cast<double>(bytes) / (route.bandwidth_bytes_per_s / 1e6)
                    : route.transfer_us(bytes);
   }
@@ -90,7 +90,7 @@ struct Plan {
   std::uint64_t total_sends = 0;
   std::vector<Index> sources;  ///< ops without inputs, in the graph's order
 
-  // --- less often read ---------------------------------------------------------------------
+  // --- read less often ---------------------------------------------------------------------
   std::vector<Index> message_producer;
   std::vector<TensorId> message_tensor;  ///< kNoTensor: a control signal
   std::vector<std::int64_t> message_bytes;

@@ -1,4 +1,4 @@
-// One step by the problem's semantics, with the event set that suits the number of devices.
+// Simulates one step by the problem's semantics, with the event set for its number of devices.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ double run_dataflow(const Plan& plan, Workspace& workspace, Observer& observer) 
   });
 }
 
-/// Notes when each op starts, beside what another observer sees.
+/// Records when each op starts, in addition to what another observer does.
 template <typename Observer>
 struct StartsAnd : Observer {
   template <typename... Arguments>

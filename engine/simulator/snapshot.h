@@ -1,7 +1,8 @@
-// The state of a step between two events, so that a step can go on from there.
+// The state of a step between two events, so that a step can continue from there.
 //
-// The inputs that ops still wait for (Workspace::state) are left to whoever takes the snapshot:
-// most ops have run or know nothing yet, so few of them need to be kept.
+// The inputs that ops still wait for (Workspace::state) are left to the code that takes the
+// snapshot. Most ops have already run, or no input of theirs has arrived yet, so few need to be
+// kept.
 #pragma once
 
 #include <cstdint>
