@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// The ops that `selector` selects, ascending. Throws Error(invalid_argument) where there is none,
-/// with what is near; `rule` names the rule in that message.
+/// The ops that `selector` selects, ascending. Throws Error(invalid_argument) if there are none,
+/// listing similar names; `rule` names the rule in the message.
 [[nodiscard]] std::vector<OpId> select_ops(const Graph& graph, const Cluster& cluster,
                                            const OpSelector& selector, const std::string& rule);
 
@@ -22,10 +22,10 @@ namespace berth {
                                                const std::vector<std::string>& names,
                                                const std::string& rule);
 
-/// By device: whether the text in a model file names it: a device's name or kind whatever the case,
-/// or TensorFlow's form ("/job:worker/device:GPU:1"), where GPU:i is, unless there is a device of
-/// that name, the i-th device that is no host and CPU:i the i-th host, and "*" or nothing stands
-/// for every i. All false where it names none.
+/// By device: whether the text in a model file names it. The text may be a device's name or kind,
+/// in any case, or TensorFlow's form ("/job:worker/device:GPU:1"). There, unless a device has that
+/// name, GPU:i is the i-th device that is no host and CPU:i the i-th host; "*" or nothing stands
+/// for every i. All false if it names none.
 [[nodiscard]] std::vector<bool> requested_devices(const Cluster& cluster, std::string_view text);
 
 }  // namespace berth

@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// Items are groups. Depth-first search with the most restricted item first, devices that nothing
-/// tells apart tried once, and a limit on its work: the problem holds graph colouring.
+/// Items are groups. Depth-first search: the most restricted item comes first, and of devices that
+/// are alike only one is tried. The work is limited, because the problem contains graph colouring.
 class SeparationSearch {
  public:
   using Item = GroupId;
@@ -21,11 +21,11 @@ class SeparationSearch {
   SeparationSearch(DeviceId device_count, const std::vector<Parts>& separations,
                    const std::function<bool(Item, DeviceId)>& can_be_on);
 
-  /// A separation whose parts cannot all have a device of their own even alone (no matching of
-  /// parts and devices).
+  /// A separation whose parts cannot each have a device, even without other separations (there is
+  /// no matching of parts and devices).
   [[nodiscard]] std::optional<std::size_t> crowded() const;
 
-  /// Where an item would rather be; tried first.
+  /// A device that an item prefers; tried first.
   void prefer(Item item, DeviceId device);
 
   enum class Result { found, impossible, unknown };

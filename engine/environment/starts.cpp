@@ -1,4 +1,4 @@
-// Placements of groups that are known before anything is learned.
+// Placements of groups that need no learning.
 #include <algorithm>
 
 #include "berth/environment.h"

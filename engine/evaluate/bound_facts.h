@@ -10,8 +10,7 @@
 
 namespace berth::bounds {
 
-/// Everything here is a lower estimate of what the simulator charges, whichever devices of a kind
-/// are used.
+/// Every figure here is a lower estimate of the simulator's, whichever devices of a kind are used.
 class Facts {
  public:
   explicit Facts(const Problem& problem);
@@ -41,8 +40,8 @@ class Facts {
   /// another device, of the second kind; kCannotRun where there are no two such devices.
   [[nodiscard]] double transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept;
 
-  /// Whether a feasible placement must find room for the parameters: the placeto simulator knows
-  /// none (its latency evaluation counts outputs only).
+  /// Whether a feasible placement must have room for the parameters. The placeto simulator has
+  /// none: its latency evaluation counts outputs only.
   [[nodiscard]] bool counts_parameters() const noexcept;
 
  private:

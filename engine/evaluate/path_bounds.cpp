@@ -45,8 +45,8 @@ class Paths {
     for (auto op = order.rbegin(); op != order.rend(); ++op) compute_tail(*op);
   }
 
-  /// Adds up in the order in which a simulated step does, and rounding is monotone: so it never
-  /// passes the optimum, and equals it where a single path decides.
+  /// Adds in the same order as a simulated step. Rounding is monotone, so the bound never exceeds
+  /// the optimum, and equals it if a single path decides.
   [[nodiscard]] double critical_path_us() const {
     double longest = 0;
     for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
@@ -176,10 +176,10 @@ class Components {
   std::vector<GroupId> parent_;
 };
 
-/// Memory-forced transfer. Where the parameters of one connected component exceed the memory of
-/// every device, a feasible placement has the component on two devices or more, so it cuts at
-/// least one edge between different co-location classes of the component: cut_us of the cheapest
-/// such edge is a bound.
+/// Memory-forced transfer. If the parameters of one connected component exceed the memory of every
+/// device, a feasible placement has the component on two devices or more. So it cuts at least one
+/// edge between different co-location classes of the component, and cut_us of the cheapest such
+/// edge is a bound.
 double forced_cut_us(const Facts& facts, const Paths& paths) {
   const Graph& graph = facts.graph();
   const DeviceId devices = facts.problem().cluster().device_count();

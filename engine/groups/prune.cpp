@@ -77,7 +77,7 @@ TensorInfo tensor_info(const Graph& graph, TensorId tensor) {
           graph.bytes_known(tensor) ? graph.bytes(tensor) : kUnknownBytes};
 }
 
-/// Parameter bytes of `op` beside the parameter tensors it reads.
+/// Parameter bytes of `op` besides the parameter tensors that it reads.
 std::int64_t extra_param_bytes(const Graph& graph, OpId op) {
   std::int64_t bytes = graph.param_bytes(op);
   std::vector<TensorId> inputs(graph.inputs(op).begin(), graph.inputs(op).end());

@@ -18,7 +18,7 @@ struct RecurrentCells {
   std::vector<CellId> of;         ///< by op
 };
 
-/// The parameter or variable that `op` reads, directly or through views; kNoTensor where there is
+/// The parameter or variable that `op` reads, directly or through views; kNoTensor if there is
 /// none.
 [[nodiscard]] TensorId weights_of(const Graph& graph, OpId op);
 

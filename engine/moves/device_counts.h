@@ -10,7 +10,8 @@
 namespace berth::moves {
 
 /// A small table (device -> count > 0) per row. A row has room for as many devices as it can have
-/// readers, so all rows together take no more than there are edges, however many devices there are.
+/// readers. So all rows together are no larger than the number of edges, whatever the number of
+/// devices.
 class DeviceCounts {
  public:
   struct Entry {

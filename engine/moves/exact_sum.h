@@ -5,7 +5,7 @@
 
 namespace berth::moves {
 
-/// A duration as an integer number of tiny units: adding and taking away again leaves no trace.
+/// A duration as an integer number of tiny units. Adding and then subtracting it changes nothing.
 __extension__ using Ticks = __int128;
 
 /// The unit is a power of two chosen so that `largest` takes about 120 bits. A duration with its 53

@@ -1,9 +1,9 @@
 // Throughput: the loads of all devices, kept up to date move by move.
 //
-// A move changes the load of two devices by the op's durations, and what devices pay for the
-// tensors that the op makes or reads: for each of those a small table says which devices have
-// readers of it, and how many. So a move takes time in proportion to the op's tensors and the
-// devices that read them, whatever the size of the graph.
+// A move changes the load of two devices by the op's durations. It also changes what devices pay
+// for the tensors that the op makes or reads. For each of those a small table holds the devices
+// that have readers of it, and how many. So a move takes time in proportion to the op's tensors and
+// the devices that read them, whatever the size of the graph.
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Longest paths through a placed graph: what an op's start leaves to do, whatever the queues.
+// Longest paths through a placed graph: the time left after an op's start, without queues.
 #pragma once
 
 #include <span>

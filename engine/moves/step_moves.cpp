@@ -3,9 +3,8 @@
 // A move changes nothing before the last producer of the moved op ends, unless an earlier producer
 // has to send something else than before. So a candidate resumes the last recorded snapshot before
 // that time and counts the missing inputs of the op again. It simulates on until
-// - it is certain to reach the cutoff: the work left on a device, or the path after an op that
-// starts
-//   now, is too long;
+// - it is certain to reach the cutoff: the work left on a device is too long, or the path after an
+//   op that starts now;
 // - it has the same state as the recorded step had after as many ops, so that the rest is the same;
 // - or the step is over.
 // Before anything is simulated, the snapshot itself is tested against the cutoff.

@@ -1,5 +1,5 @@
-// Regular expressions of users over names of ops: matching takes time in proportion to
-// name x expression whatever either holds, and no recursion, so neither can hang or overflow.
+// Regular expressions of users over names of ops. Matching takes time in proportion to name x
+// expression, whatever they hold, and does not recurse. So no expression can hang or overflow it.
 #pragma once
 
 #include <bitset>
@@ -12,8 +12,8 @@ namespace berth {
 
 /// A compiled regular expression, in the common syntax: literals, `.`, `[a-z]`, `[^a-z]`, `\d \w
 /// \s` and their capitals, `( )`, `(?: )`, `|`, `* + ? {n} {n,} {n,m}`, `^ $`, and `\` before
-/// punctuation. No back references and no look-around, which need unbounded time. Names are bytes:
-/// `.` is any one byte.
+/// punctuation. There are no back references and no look-around, which need unbounded time. Names
+/// are bytes: `.` is any one byte.
 ///
 /// Simulates the automaton of the expression on all its states at once (Thompson, "Regular
 /// expression search algorithm", CACM 1968). [thread-safe: immutable]

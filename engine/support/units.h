@@ -1,4 +1,4 @@
-// Figures as a person reads them.
+// Figures in a form for people.
 #pragma once
 
 #include <cstdint>
