@@ -37,15 +37,15 @@ class Annealer {
     double hottest_us;   ///< first temperature
     double coldest_us;   ///< last one
     double reach;        ///< see Proposer::draw
-    /// Whether idle devices are offered what waits for others. Where there is time for hundreds of
-    /// proposals per unit, it is spent better without: these moves are greedy.
+    /// Whether idle devices are offered ops that wait for other devices. Leave it off when there is
+    /// time for hundreds of proposals per unit: these moves are greedy.
     bool fill = false;
     /// Above 0: units that start before this share of all idle time has passed stay where they are
     /// (idleness.h).
     double settled = 0;
   };
-  /// Anneals from `start`; the best placement seen, no worse than `start`. Ends early where
-  /// `stop()`, asked every millisecond or so, says so.
+  /// Anneals from `start` and returns the best placement seen, no worse than `start`. Ends early if
+  /// `stop()` says so, which is asked about every millisecond.
   Solution run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
                const std::function<bool()>& stop);
 
@@ -53,7 +53,7 @@ class Annealer {
   /// Tells the proposer what limits the objective now.
   void look(const Units& units, Proposer& proposer, bool fill);
   void hold_settled(const Units& units, Proposer& proposer, double share) const;
-  /// Whether `moves` leave apart what constraints separate.
+  /// Whether `moves` keep apart what constraints separate.
   [[nodiscard]] bool keeps_apart(std::span<const Move> moves);
   void keep_if_better(Solution& best) const;
 

@@ -15,7 +15,7 @@
 namespace berth::policies {
 namespace {
 
-/// Quick and quickly useful first: a short budget may end among them.
+/// Quick and useful ones come first: a short budget may end among them.
 constexpr const char* kContained =
     "single,heft,topo,m-etf,metis,scotch,mincut,m-topo,dp,m-sct,expert,round_robin";
 
@@ -91,7 +91,8 @@ class AutoPolicy final : public Policy {
   }
 
  private:
-  /// The search believes its simulator; the evaluator, which may measure, decides among its best.
+  /// The search uses its simulator; the evaluator, which may measure, decides among the best
+  /// results.
   static constexpr std::size_t kChecked = 3;
 
   static Placement best_of(std::vector<Placement> candidates, Evaluator& evaluator) {

@@ -1,4 +1,4 @@
-// Where the search starts: the answers of other policies, each as its own authors meant it.
+// The starts of the search: the answers of other policies, each as its authors intended it.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct Starts {
 };
 
 /// Runs the policies `names` one after the other through `make`, and measures the placements of
-/// context.initial and theirs. Those that are not installed are left out where `skip_missing`. Ends
-/// early, once anything fits, where the context says so. Where nothing fits, a placement that
-/// ignores memory is the last, for the search to mend.
+/// context.initial and theirs. Policies that are not installed are left out if `skip_missing`. Ends
+/// early, once anything fits, if the context says so. If nothing fits, the last start is a
+/// placement that ignores memory, for the search to repair.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     PlaceContext& context);

@@ -1,4 +1,4 @@
-// What the idle time of a step says about where to look for a better one. Latency only.
+// Where the idle time of a step suggests to look for a better one. Latency only.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace berth::policies {
 
-/// A time in which a device has nothing to do, the pauses that placeto semantics demands left out.
+/// A time in which a device has nothing to do, not counting the pauses of placeto semantics.
 struct Gap {
   DeviceId device;
   double begin_us;
@@ -27,8 +27,8 @@ struct Fill {
   DeviceId to;
 };
 
-/// What could have been done in the gaps: every op that has its inputs by the begin of a gap of
-/// another device and waits, where its unit has a choice. `gaps` are those of the step.
+/// What could have been done in the gaps: every waiting op that has its inputs when a gap of
+/// another device begins, if its unit has a choice of devices. `gaps` are those of the step.
 [[nodiscard]] std::vector<Fill> fills_of(const Problem& problem, const Units& units,
                                          std::span<const DeviceId> placement,
                                          const StepTrace& trace, std::span<const Gap> gaps);

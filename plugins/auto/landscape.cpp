@@ -6,9 +6,9 @@
 namespace berth::policies {
 namespace {
 
-/// Throughput: the largest load alone says nothing about all the others, so that most moves would
-/// look alike. The p-norm of the loads does, p = 2^squarings, and is close to the largest for large
-/// p.
+/// Throughput: the largest load does not depend on the others, so most moves would look alike. The
+/// p-norm of the loads, p = 2^squarings, depends on all of them and is close to the largest for
+/// large p.
 double norm(std::span<const double> loads, double largest, int squarings) {
   if (largest <= 0) return 0;
   double sum = 0;
@@ -42,8 +42,9 @@ void Landscape::reset(std::span<const DeviceId> placement) {
 double Landscape::smooth(double objective_us, std::int64_t excess_bytes) {
   if (throughput_) objective_us = norm(moves_.loads_us(), objective_us, squarings_);
   if (excess_bytes == 0) return objective_us;
-  // Every step makes an overflow four times as dear: the search may pass through at first. At the
-  // first one, as much again as a device holds costs a quarter of the objective.
+  // Every step makes an overflow four times as expensive, so the search may pass through overflows
+  // at first. At the first step, an overflow of a device's whole memory costs a quarter of the
+  // objective.
   const double price = std::ldexp(us_per_excess_byte_, 2 * (squarings_ - kBlunt) - 2);
   return 1.01 * objective_us + price * static_cast<double>(excess_bytes);
 }

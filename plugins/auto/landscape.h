@@ -1,5 +1,5 @@
-// What the search minimises: the objective, made smooth where it has plateaus, and a price for
-// memory that overflows.
+// The function that the search minimises: the objective, smoothed where it has plateaus, plus a
+// price for memory that overflows.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ class Landscape {
   [[nodiscard]] bool below(std::span<const Move> moves, double cutoff_us);
   void accept();
 
-  /// How closely the energy follows the objective, and how dear overflows are: kBlunt to kSharp.
+  /// How closely the energy follows the objective, and how expensive overflows are: kBlunt to
+  /// kSharp.
   void sharpen(int squarings);
   static constexpr int kBlunt = 4;
   static constexpr int kSharp = 8;

@@ -85,7 +85,7 @@ UnitId Proposer::draw_seed(Random& random) const {
   return pick(std::span<const UnitId>(movable_), random);
 }
 
-/// Where a neighbour is, most of the time: elsewhere a unit would need new transfers.
+/// Most of the time, the device of a neighbour: elsewhere a unit would need new transfers.
 DeviceId Proposer::draw_target(std::span<const DeviceId> placement, UnitId unit,
                                Random& random) const {
   const DeviceId here = device_of(placement, unit);

@@ -1,4 +1,4 @@
-// Proposals: what to move where, from single units to whole regions.
+// Proposals of moves, from single units to whole regions.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace berth::policies {
 
 /// Draws changes of a placement. A seed unit (often a hot one: on the critical path or the busiest
-/// device) decides where; the kind of the proposal decides what goes with it.
+/// device) decides where to change; the kind of the proposal decides what moves with it.
 /// [thread-compatible: one per thread]
 class Proposer {
  public:
@@ -36,14 +36,14 @@ class Proposer {
 
   /// What idle devices could do; empty = none known.
   void set_fills(std::vector<Fill> fills) { fills_ = std::move(fills); }
-  /// By unit, which ones stay where they are, until the next forget. None does where all would.
+  /// By unit, which ones stay where they are until the next forget. If all would, none does.
   void hold(std::vector<bool> units);
 
   /// Moves that change `placement`; empty where the draw came to nothing. Valid until the next
   /// call. `reach` in (0, 1]: how large regions may get, as a share of all units.
   [[nodiscard]] std::span<const Move> draw(std::span<const DeviceId> placement, double reach,
                                            Random& random);
-  /// Tells whether the last proposal improved the placement: kinds that do are drawn more often.
+  /// Says whether the last proposal improved the placement. Kinds that do are drawn more often.
   void learn(bool improved);
   /// Forgets what was learned, and what it was told of the placement.
   void forget();

@@ -10,19 +10,19 @@ namespace berth::policies {
 namespace {
 
 constexpr std::size_t kPool = 6;
-/// Proposals per unit of a chain that need not care where it started.
+/// Proposals per unit of a chain that is long enough to forget where it started.
 constexpr std::int64_t kLatencyLength = 1000;
 constexpr std::int64_t kThroughputLength = 500;
-/// Where nobody said how long to search: proposals per unit, proposals at least, and ops to
-/// simulate for them at most.
+/// Without a given length of the search: proposals per unit, the least number of proposals, and the
+/// largest number of ops to simulate for them.
 constexpr std::int64_t kDefaultMoves = 200;
 constexpr std::int64_t kDefaultLeast = 20'000;
 constexpr std::int64_t kDefaultOps = 50'000'000;
-/// The temperature that a chain of full length starts from, as a share of a unit's mean cost. Loads
-/// change smoothly, steps do not.
+/// The first temperature of a chain of full length, as a share of a unit's mean cost. Loads change
+/// smoothly; runtimes of steps do not.
 constexpr double kLatencyTemperature = 0.4;
 constexpr double kThroughputTemperature = 0.06;
-/// And multiples of it that are tried too, with how often they count as having won.
+/// Multiples of it that are tried too, with the number of wins that they start with.
 struct Factor {
   double factor;
   int won;
@@ -31,22 +31,25 @@ constexpr std::array<Factor, 5> kFactors = {{{1, 8}, {3, 2}, {0.3, 5}, {10, 1}, 
 constexpr int kFactorsTried = 10;
 /// The last temperature, as a share of the first.
 constexpr double kCooling = 0.02;
-/// A chain with fewer proposals per unit begins with coarser units, which are fewer: with the first
-/// grain for which it has plenty per unit. Each coarser grain gets so much of the proposals left.
+/// A chain with fewer proposals per unit than this begins with coarser units, which are fewer.
 constexpr std::int64_t kEnough = 150;
+/// It begins with the first grain for which it has this many proposals per unit.
 constexpr std::int64_t kPlenty = 300;
+/// The share of the remaining proposals that each coarser grain gets.
 constexpr double kCoarseShare = 0.4;
-/// After brief chains, sweeps over what runs late: every move of an early unit changes when all
-/// that follows runs, so that the early part of a step is settled long before the late one. How
-/// many, which share of the proposals they get together where nothing is settled yet (more where
-/// much is) and which of the heat, and the share of the idle time before which everything stays.
-/// Sweeps with twice the share that hold five times as much end half a percent worse (on
-/// layered_2500_d4 of placeto_sim, twelve seeds of 300,000 proposals).
+// Brief chains are followed by sweeps over what runs late. Every move of an early unit changes when
+// everything after it runs, so the early part of a step settles long before the late one. Sweeps
+// with twice the share of the proposals that hold five times as much end half a percent worse (on
+// layered_2500_d4 of placeto_sim, twelve seeds of 300,000 proposals).
+/// The number of sweeps.
 constexpr int kSweeps = 3;
+/// Their share of the proposals if nothing is settled yet; it grows with what is settled.
 constexpr double kSweepsShare = 0.25;
+/// Their first temperature, as a share of the chains'.
 constexpr double kSweepHeat = 0.5;
+/// Units that start before this share of the idle time has passed stay where they are.
 constexpr double kSettled = 0.02;
-/// How large a region may get, as a share of all units.
+/// The largest size of a region, as a share of all units.
 constexpr double kReach = 0.1;
 /// Of the budget: measuring the speed, and quenching the starts.
 constexpr double kWarmUp = 0.01;

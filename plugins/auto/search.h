@@ -1,13 +1,13 @@
 // The plan of a search: which solutions are annealed from which temperature for how long.
 //
-// One proposal at a time improves little; what counts is annealing slowly enough. A chain that is
-// given some hundred proposals per unit finds nearly as good placements from any start, a shorter
-// one has to keep to the neighbourhood of a good start. So the search
-//   1. quenches the best starts, a small part of the budget;
-//   2. anneals in rounds of equally long chains, as long as the rule above asks for. Which
-//      temperatures and which of the best solutions so far to start from is learned from what has
-//      led to something. Where the budget is short there is one round, whose chains begin with
-//      coarser units, which are fewer; for latency, sweeps over what runs late follow it.
+// A single proposal improves little; what counts is slow annealing. A chain with some hundred
+// proposals per unit finds nearly as good placements from any start. A shorter chain must stay near
+// a good start. So the search
+//   1. quenches the best starts, with a small part of the budget;
+//   2. anneals in rounds of chains of equal length, as long as the rule above asks for. From its
+//      successes it learns which temperatures, and which of the best solutions, to start from. A
+//      short budget has one round, whose chains begin with coarser units, which are fewer. For
+//      latency, sweeps over what runs late follow it.
 // All chains of a round end before the next begins, so that the result depends on the seed and the
 // number of proposals only.
 #pragma once

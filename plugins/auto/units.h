@@ -1,5 +1,5 @@
-// What the search moves: co-location classes, the finest grain a placement may have, or the
-// clusters of a coarser grain, and what a proposal needs to know of them.
+// The units that the search moves, and what a proposal needs to know of them. Units are co-location
+// classes, the finest grain that a placement may have, or the clusters of a coarser grain.
 #pragma once
 
 #include <cstdint>

@@ -72,8 +72,9 @@ DeviceId cheapest_device(const Problem& problem, const GroupPlacement& placement
   return best;
 }
 
-/// Moves separated groups, and no others, to where they can run and are apart: only those in the
-/// way of the rest, to where each adds least; where that leads nowhere, as a search has it.
+/// Moves separated groups, and no others, to devices where they can run and are apart. Only groups
+/// in the way of others move, each to where it adds least. If that fails, they take the devices
+/// that a search finds.
 void keep_apart(const Problem& problem, GroupPlacement& placement) {
   if (problem.separations().empty()) return;
   SeparationTracker separations(problem, GroupPlacement(placement.size(), kNoDevice));

@@ -15,8 +15,8 @@ inline constexpr OptionSpec kRepairOption = {
     "repair", OptionType::boolean, "true",
     "move groups from devices whose memory they exceed; false leaves them there"};
 
-/// Devices that a baseline spreads a graph over, in the cluster's order: all of them, or without
-/// the hosts (where there is nothing but hosts: all of them). Never empty.
+/// Devices that a baseline spreads a graph over, in the cluster's order: all, or all but the hosts.
+/// A cluster of hosts only gives all of them. Never empty.
 [[nodiscard]] std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts);
 
 /// Whether to return the best so far now.
@@ -24,22 +24,22 @@ inline constexpr OptionSpec kRepairOption = {
   return context.should_stop && context.should_stop();
 }
 
-/// Moves every group that its device cannot run, or that constraints keep from it, to the able
-/// device where it adds least: compute time plus the transfers from and to its neighbours; and
-/// groups that are to be apart away from each other. Throws Error(infeasible) where those find no
-/// devices.
+/// Moves every group that its device cannot run, or that constraints keep off it, to the possible
+/// device where it adds least: compute time plus the transfers from and to its neighbours. Also
+/// moves groups apart that must be apart; throws Error(infeasible) if there are no devices for
+/// them.
 void keep_to_kinds(const Problem& problem, GroupPlacement& placement);
 
-/// keep_to_kinds, and also moves groups from devices whose memory their parameters exceed. A
-/// placement that needs neither is left as it is. Groups are considered from the most restricted
-/// and the largest on, so that large ones stay and small ones move (first fit decreasing).
-/// Throws Error(infeasible) naming the group that finds no room.
+/// keep_to_kinds; also moves groups off devices whose memory their parameters exceed. Repair never
+/// changes a valid answer. The most restricted and largest groups are considered first, so that
+/// large ones stay and small ones move (first fit decreasing). Throws Error(infeasible) naming a
+/// group for which there is no room.
 void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 
 /// The placement per op. With `fit_memory`: keep_to_parameters, then up to twelve rounds of
-/// evaluating the placement and moving groups away from devices that still overflow (outputs,
-/// workspace) by as much as they do; throws Error(infeasible) where that does not help. Without:
-/// keep_to_kinds alone.
+/// evaluating the placement and moving groups off devices that still overflow (outputs, workspace),
+/// as many as they exceed; throws Error(infeasible) if that does not help. Without: only
+/// keep_to_kinds.
 [[nodiscard]] Placement finish(const Problem& problem, Evaluator& evaluator,
                                GroupPlacement placement, bool fit_memory);
 

@@ -1,4 +1,4 @@
-// Downward-closed sets of nodes: what contiguous splits cut between.
+// Downward-closed sets of nodes, between which contiguous splits cut.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace berth::policies {
 
 /// Sets of nodes, each with every node that one of its nodes needs, as bits of 64-bit words.
 ///
-/// There can be exponentially many, so they may be limited to those within `window` positions of
-/// the graph's numbering: no node of the set lies more than that many places after the first node
-/// that it lacks. Window 0 leaves the prefixes of the numbering alone, a window of the whole graph
-/// leaves nothing out, and every window keeps what a narrower one has.
+/// There can be exponentially many, so they can be limited to those within `window` positions of
+/// the graph's numbering: no node of the set is more than that many places after the first node
+/// that it lacks. Window 0 keeps only the prefixes of the numbering; a window of the whole graph
+/// keeps all; every window keeps what a narrower one keeps.
 class Ideals {
  public:
   struct Limits {

@@ -28,18 +28,18 @@ struct Split {
 /// the difference of two ideals. A load is compute, every distinct tensor received, and every
 /// distinct tensor sent once; hosts pay no transfers; a part's parameters fit its device.
 ///
-/// What is added here is a limit T on the load, known beforehand. Each node has a weight, the least
-/// over the classes of (the class's speed x its time), so that a part within T weighs no more than
-/// speed x T. Then a split of ideal I that uses devices u can be completed only where the rest of
-/// the graph weighs no more than the rest of the devices times T: few ideals pass for each u, and
-/// few pairs of ideals need looking at. Ideals are sorted by weight so that those are found by
-/// bisection. The result is exact for every T.
+/// The addition here is a known limit T on the load. Each node has a weight: the least over the
+/// classes of (the class's speed x its time). So a part within T weighs at most speed x T. A split
+/// of ideal I that uses devices u can then be completed only if the rest of the graph weighs at
+/// most the rest of the devices times T. Few ideals pass for each u, and few pairs of ideals must
+/// be examined. Ideals are sorted by weight, so that bisection finds those. The result is exact for
+/// every T.
 class SplitSearch {
  public:
   /// Keeps references to both.
   SplitSearch(const SplitGraph& graph, const Ideals& ideals);
 
-  /// A load that no split between any ideals goes below.
+  /// A lower bound of the load of every split between any ideals.
   [[nodiscard]] double bound_us() const noexcept { return bound_us_; }
 
   struct Limits {

@@ -8,7 +8,7 @@
 
 namespace berth::policies {
 
-/// Three arguments, each of which holds for every completion:
+/// Three arguments, each valid for every completion:
 ///
 /// fixed loads   what fixed groups compute, receive and send; a tensor that cannot have all its
 ///               readers with it is sent, over the fastest route left. A group leaves a device

@@ -1,4 +1,4 @@
-// A good placement to start the search from: the better it is, the more the bounds cut off.
+// Finds a good placement to start the search from: the better it is, the more the bounds cut off.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace berth::policies {
 
-/// Moves single groups while that helps: from the context's initial placements (a group whose ops
-/// are apart there goes where its first op is), from contiguous parts of an order along paths for
-/// each number of devices, and then from random changes to the best so far, until `evaluations`
-/// placements were tried or the context says stop. No placement where none of those was feasible.
+/// Moves single groups while that helps. It starts from the context's initial placements (a group
+/// whose ops are apart there goes where its first op is), then from contiguous parts of an order
+/// along paths for each number of devices, then from random changes of the best so far. It ends
+/// when `evaluations` placements were tried or the context says stop. Returns no placement if none
+/// of them was feasible.
 [[nodiscard]] Incumbent local_search(const ExactModel& model, Evaluator& evaluator,
                                      std::int64_t evaluations, const PlaceContext& context);
 

@@ -1,4 +1,4 @@
-// A problem as the exact search sees it: what each op and tensor costs on each device, and which
+// A problem as the exact search sees it: the cost of each op and tensor on each device, and which
 // devices are alike.
 #pragma once
 

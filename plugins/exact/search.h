@@ -18,10 +18,10 @@ struct Incumbent {
   double us = std::numeric_limits<double>::infinity();
 };
 
-/// Depth first, the child with the smallest bound first. Of devices that are alike and that every
-/// group may get alike, only one is tried for a group: the others give the same placements, devices
-/// exchanged. Because the order of events at one instant goes by device, those may differ in
-/// runtime all the same: where a leaf is reached, all exchanges of it are evaluated.
+/// Depth first, with the smallest bound first. Of devices that are alike for all groups, only one
+/// is tried for a group: the others give the same placements with devices exchanged. Those may
+/// still differ in runtime, because the order of events at one instant depends on the device. So at
+/// a leaf all exchanges are evaluated.
 class Search {
  public:
   struct Limits {

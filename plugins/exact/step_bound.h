@@ -20,9 +20,9 @@ struct MachineJob {
 /// sorted by head afterwards.
 [[nodiscard]] double one_machine_us(std::vector<MachineJob>& jobs);
 
-/// Every argument below relaxes what both semantics have in common, and none assumes an order of
-/// the ops that the simulator leaves to its queues: there are scheduling anomalies, so nothing is
-/// deduced from simulating a part of the graph.
+/// Every argument below relaxes what both semantics have in common. None assumes an order of ops
+/// that the simulator leaves to its queues. Because of scheduling anomalies, nothing is deduced
+/// from simulating a part of the graph.
 ///
 /// paths     head(v, d), no op v on device d starts before it: for every arc u -> v the end of u on
 ///           the device left to it that is best, then the device's pause (same device) or the

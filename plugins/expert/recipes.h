@@ -1,4 +1,4 @@
-// What a person who knows the network would do: a part of the machine for every layer.
+// The choices of a person who knows the network: a part of the machine for every layer.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,10 @@ struct Recipe {
 [[nodiscard]] std::optional<Recipe> recurrent_layer_per_part(const Graph& graph,
                                                              const Layers& layers, int parts);
 
-/// Parallel branches apart: the longest of a block stays on part 0 with all that is in no block,
-/// the others follow on parts 1, 2, ... and around. Blocks go by scopes ("branch_2", "combine_0",
-/// "tower_1", "comb_iter_3") and, where no names tell, by the concatenations that end them. Empty
-/// where no block has two branches with layers.
+/// Parallel branches on different parts. The longest branch of a block stays on part 0, with
+/// everything outside blocks; the others follow on parts 1, 2, ... and around. Blocks are found by
+/// scopes ("branch_2", "combine_0", "tower_1", "comb_iter_3"), or if names do not tell, by the
+/// concatenations that end them. Empty if no block has two branches with layers.
 [[nodiscard]] std::optional<Recipe> branch_per_part(const Graph& graph, const Layers& layers,
                                                     int parts);
 

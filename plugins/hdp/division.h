@@ -1,4 +1,4 @@
-// Where the grouper begins: a division of a graph's units that nobody made by hand.
+// The initial groups of the grouper: a division of a graph's units without manual rules.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,14 @@ namespace berth::hdp {
 
 /// A group below `count` (>= 2) for every unit, the groups of `problem`.
 ///
-/// A weight that many units read is that of a layer which has been unrolled. Where a graph has such
-/// weights, the units that read one (which each share a group with their gradients, where the graph
-/// co-locates them) are a layer, and every other unit belongs to the layer to which it has the most
-/// traffic. Each layer is cut into stretches of about equal compute time by depth, so that a
-/// stretch is a few steps; its groups are numbered in that order, and layers follow one another by
-/// the depth at which they begin. A graph without such weights is divided by `coarsen`.
+/// A weight that many units read belongs to a layer that has been unrolled. If a graph has such
+/// weights, the units that read one form a layer (with their gradients, if the graph co-locates
+/// them), and every other unit belongs to the layer with which it has the most traffic. Each layer
+/// is cut by depth into stretches of about equal compute time, so that a stretch is a few steps.
+/// Groups are numbered in that order, and layers by the depth at which they begin. A graph without
+/// such weights is divided by `coarsen`.
 ///
-/// Units of one group can run on the same devices. Names, op types and hand-made rules play no
-/// part.
+/// Units of one group can run on the same devices. Names, op types and manual rules are not used.
 [[nodiscard]] std::vector<std::int32_t> divide(const Problem& problem, std::int32_t count);
 
 }  // namespace berth::hdp

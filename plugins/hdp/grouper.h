@@ -21,8 +21,8 @@ inline constexpr std::int64_t kPlaceFeatures = 64;
 /// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior *
 /// start).
 ///
-/// `prior` is not published: there a unit's group is nearly uniform at first, and no placement of
-/// such groups is a good one. With a prior, what begins to be learned is a division into parts that
+/// `prior` is not published. Without it, a unit's group is nearly uniform at first, and no
+/// placement of such groups is good. With it, learning begins with a division into parts that
 /// belong together, and the network moves units between them.
 class FeedForwardGrouper final : public learning::Grouper {
  public:

@@ -1,5 +1,5 @@
-// Additive attention. The sums of every query with every key would be the largest tensor by far,
-// so they are made anew in the backward pass.
+// Additive attention. The sums of every query with every key would be the largest tensor by far, so
+// the backward pass computes them again.
 //
 // With a = exp(2q) and b = exp(2k), which are made once per query and key,
 //   tanh(q + k) = 1 - 2 / (1 + a b),

@@ -15,7 +15,7 @@
 
 namespace berth::learning {
 
-/// The op types that have an embedding of their own. Immutable.
+/// The op types with their own embedding. Immutable.
 class Vocabulary {
  public:
   /// The `most` types with most ops in the problems, by number, ties by name.

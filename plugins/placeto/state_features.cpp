@@ -157,8 +157,8 @@ void FeatureEncoder::encode_by_device(const Environment::Episode& episode, float
   if (shape_.lookahead) encode_alternatives(episode, candidates);
 }
 
-/// By how much longer the step is with the current group on a device than on the best one: in
-/// shares of the mean group, and so that small differences count.
+/// How much longer the step is with the current group on a device than on the best one, in units of
+/// the mean group's share, scaled so that small differences count.
 void FeatureEncoder::encode_alternatives(const Environment::Episode& episode,
                                          float* candidates) const {
   double least_us = kCannotRun;
@@ -224,8 +224,8 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
   const GroupId current = episode.current();
   const double step_us = std::max(episode.evaluation.objective_us, 1e-9);
   const auto average = loads.total_us / static_cast<double>(loads.us.size());
-  // The rest of the placement is still to be decided, so that it says little about where the
-  // current group should go; the visited groups alone say more.
+  // The rest of the placement is still undecided, so it says little about where the current group
+  // should go. The visited groups say more.
   PartialSchedule visited(problem_);
   for (std::size_t i = 0; i < episode.step; ++i) {
     visited.put(episode.order[i], episode.placement[at(episode.order[i])]);

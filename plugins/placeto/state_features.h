@@ -6,8 +6,8 @@
 //               means (its speed for the group, what it shares with neighbours), and every device
 //               the current group could go to has features of its own
 //
-// The form by device may look ahead, which is not published: the step is simulated with the current
-// group on every device, and by how much longer it gets is a feature of the device.
+// The form by device can look ahead, which is not published: the step is simulated with the current
+// group on every device, and the increase of its runtime is a feature of the device.
 //
 // Costs, bytes and starts are divided by the largest magnitude among the groups of the state. (The
 // released code divides by the largest value, which can be 0 or tiny for relative start times.)
@@ -33,10 +33,10 @@ struct FeatureShape {
   [[nodiscard]] std::size_t width() const;
   /// Per device the current group could go to; 0 in the one-hot form.
   [[nodiscard]] std::size_t candidate_width() const;
-  /// By feature of a device: a fresh policy prefers devices with which the step is short, where it
-  /// looks ahead; that is local search. Elsewhere those on which the group ends early, were the
-  /// visited groups all there is: list scheduling in the order of visits. Learning starts there
-  /// instead of at random.
+  /// By feature of a device: what a fresh policy prefers, so that learning does not start at
+  /// random. If it looks ahead, it prefers devices with which the step is short, like local search.
+  /// Otherwise it prefers devices on which the group ends early given the visited groups, like list
+  /// scheduling in the order of visits.
   [[nodiscard]] std::vector<float> prior() const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace berth::policies {
 
-/// Processors and how far apart they are.
+/// Processors and their distances.
 struct MappingTarget {
   std::vector<double> speeds;  ///< > 0
   /// Time to move a unit of data between two processors, symmetric, row-major, > 0 off the
@@ -22,9 +22,9 @@ enum class MappingStrategy { standard, quality, speed, balance };
 /// Static mapping by dual recursive bipartitioning (Pellegrini and Roman, "Scotch: a software
 /// package for static mapping by dual recursive bipartitioning of process and architecture graphs",
 /// HPCN 1996): processor of each vertex, so that loads follow speeds within `imbalance` and the sum
-/// of edge weight times distance is small. One thread, so that the answer depends on the seed
-/// alone. At least one vertex and one processor. Throws Error(unsupported) with Scotch's own words
-/// where it fails. [thread-safe: calls wait for each other]
+/// of edge weight times distance is small. It uses one thread, so the answer depends on the seed
+/// only. Requires at least one vertex and one processor. Throws Error(unsupported) with Scotch's
+/// message if it fails. [thread-safe: calls wait for each other]
 [[nodiscard]] std::vector<std::int32_t> map_statically(const WeightedGraph& graph,
                                                        const MappingTarget& target,
                                                        MappingStrategy strategy, double imbalance,

@@ -15,11 +15,11 @@ struct ContiguousRules {
 };
 
 /// Groups in their numbering's order, cut into contiguous segments on distinct devices of `devices`
-/// so that the largest compute time of a segment is least over all cuts and all orders of the
-/// devices (up to 1e-12 relative). A group that none of the devices can run weighs nothing
-/// anywhere. Empty where no cut obeys the rules. Devices of one kind and memory are exchangeable,
-/// and used in the cluster's order; where there are so many different ones that their orders
-/// cannot be searched (more than 4,096 combinations), the cluster's order alone is tried.
+/// so that the largest compute time of a segment is the least over all cuts and all orders of the
+/// devices (up to 1e-12 relative). A group that none of the devices can run counts as 0 everywhere.
+/// Empty if no cut obeys the rules. Devices of one kind and memory are interchangeable and are used
+/// in the cluster's order. If there are too many different ones to search their orders (more than
+/// 4,096 combinations), only the cluster's order is tried.
 [[nodiscard]] std::optional<GroupPlacement> cut_contiguously(const Problem& problem,
                                                              const std::vector<DeviceId>& devices,
                                                              ContiguousRules rules);
