@@ -10,7 +10,7 @@
 
 namespace berth::command {
 
-/// A part of the critical path: ops that one device runs one after the other, or one transfer.
+/// A part of the critical path: ops that one device runs in sequence, or one transfer.
 struct Stretch {
   DeviceId device = kNoDevice;    ///< of the ops; the sender of a transfer
   DeviceId receiver = kNoDevice;  ///< of a transfer; kNoDevice: ops, or a broadcast
@@ -25,13 +25,13 @@ struct Stretch {
 
 /// In time order.
 [[nodiscard]] std::vector<Stretch> stretches(const Outcome& outcome);
-/// The transfers among them, those first that the step waited for longest (waiting included).
+/// The transfers among them; those that the step waited for longest (waiting included) come first.
 [[nodiscard]] std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path);
 
-/// What the step would be with an op, and all that must share its device, on another device.
+/// The step with an op, and all ops that must share its device, on another device.
 struct Alternative {
   DeviceId device = kNoDevice;
-  std::string refused;  ///< why it may not be there; empty: it may
+  std::string refused;  ///< why it may not be there; empty = it may
   Evaluation evaluation;
   /// The same with all of the op's group there; only where the group is larger and may be there.
   bool has_group = false;

@@ -19,7 +19,7 @@ struct GraphSummary {
     double bytes = 0;
     std::int64_t without_rule = 0;  ///< ops costed by their bytes, for want of anything better
   };
-  /// A tensor that comes from outside: the output of an op that stands for a model's input.
+  /// A tensor from outside: the output of an op that stands for a model's input.
   struct Input {
     std::string name;
     DType dtype = DType::unknown;

@@ -25,7 +25,7 @@ struct ModelOptions {
   void add_to(CLI::App& app);
 };
 
-/// What the problem is made of beside the model. Empty = not given; the defaults are those of
+/// What a problem needs besides the model. Empty = not given; the defaults are those of
 /// `make_problem`.
 struct ProblemChoices {
   std::optional<std::string> cluster;

@@ -57,7 +57,7 @@ void push(State& state, lua_State* L, std::shared_ptr<T> object) {
   push_object(state, L, type_of<Object>(), std::const_pointer_cast<Object>(std::move(object)));
 }
 
-/// The object at `index`, null inside where it was released; nullptr where it is not of `type`.
+/// The object at `index`, null inside if it was released; nullptr if it is not of `type`.
 const std::shared_ptr<void>* object_at(lua_State* L, int index, const Type& type);
 
 /// The type of a value as messages give it: "graph" for a bound one, else Lua's own name.

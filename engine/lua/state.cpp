@@ -45,8 +45,8 @@ int open_libraries(lua_State* L) {
   return 0;
 }
 
-/// Lua's search path without its entries in the working directory: what a script means by a name
-/// must not depend on where it was started.
+/// Lua's search path without its entries in the working directory: the meaning of a name in a
+/// script must not depend on where the script was started.
 std::string without_working_directory(const std::string& path) {
   std::string result;
   std::size_t begin = 0;

@@ -77,8 +77,8 @@ class Reference {
   int key_;
 };
 
-/// Collects garbage where C++ objects have become many since the last time. Lua's collector sees a
-/// few bytes of each, and would let the memory behind them grow without end.
+/// Collects garbage if there are many more C++ objects than the last time. Lua's collector sees
+/// only a few bytes of each, and would let the memory behind them grow without limit.
 void collect_when_due(State& state, lua_State* L);
 
 /// Whether an error's text gets the stack it came from.
@@ -92,7 +92,7 @@ void call_protected(State& state, lua_State* L, int arguments, int results, Trac
 /// Throws Error(not_found, io) for the file, Error(invalid_file) for its syntax.
 void load_source(lua_State* L, const std::filesystem::path& file);
 
-/// Makes room for `slots` values on the stack. Throws Error where Lua's limit is reached.
+/// Makes room for `slots` values on the stack. Throws Error if Lua's limit is reached.
 void reserve_stack(lua_State* L, int slots);
 
 /// Runs the script; see Host::run_script.

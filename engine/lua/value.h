@@ -56,7 +56,7 @@ class Value {
   void require_table() const;
   void require_function() const;
 
-  /// Throws where it is not such an object or was released.
+  /// Throws if it is not such an object, or was released.
   template <typename T>
   [[nodiscard]] std::shared_ptr<T> object() const {
     return std::static_pointer_cast<T>(object_of(type_of<std::remove_const_t<T>>()));
@@ -83,7 +83,7 @@ class Fields {
   explicit Fields(lua_State* L, const Value& table);
 
   [[nodiscard]] Value get(const char* key);
-  /// Throws where get was not asked for some key of the table, listing those it was asked for.
+  /// Throws if the table has a key that get was not asked for, listing those it was asked for.
   void finish() const;
 
  private:

@@ -104,7 +104,7 @@ class EarliestTaskFirst {
     return schedule_.device_of(group) == device || schedule_.has_room(group, device);
   }
 
-  /// Whether the device is full for `op`. The last device to be asked takes it all the same.
+  /// Whether the device is too full for `op`. The last device asked takes it anyway.
   bool turns_away(OpId op, DeviceId device) {
     if (offers_[at(op)] <= 1 || has_room(op, device)) return false;
     --offers_[at(op)];

@@ -18,8 +18,8 @@ namespace berth::policies {
 /// nowhere earlier than there, is awake for it. Until that start it takes only urgent ops: those
 /// whose inputs would be there wherever they come from.
 ///
-/// Each device keeps a heap of waiting and one of ready ops, and looks at the top alone: a start
-/// once found only moves back. Stopped early it leaves ops unplaced.
+/// Each device keeps a heap of waiting and one of ready ops and looks only at their tops, because a
+/// start that was found once can only move back. If stopped early, it leaves ops unplaced.
 [[nodiscard]] Schedule schedule_earliest_task_first(const Problem& problem,
                                                     const std::vector<DeviceId>& devices,
                                                     ScheduleRules rules,

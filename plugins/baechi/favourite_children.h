@@ -9,8 +9,8 @@
 namespace berth::policies {
 
 /// The consumer that each op should share a device with, by op; kNoOp = none. Every op has at most
-/// one favourite child and is the favourite child of at most one op, but within a node of the
-/// program, see below, where they follow each other.
+/// one favourite child and is the favourite child of at most one op. The exception is within a node
+/// of the program (see below), where they follow each other.
 ///
 /// The program (Hanen and Munier, "An approximation algorithm for scheduling dependent tasks on m
 /// processors with small communication delays", ETFA 1995; Jeon et al., SoCC 2020, section 3.3):
@@ -19,9 +19,9 @@ namespace berth::policies {
 /// i, and of those to any j, add up to at least their number less one. x below 0.5 is taken as 0.
 /// k and c are mean times. It is solved by Clp's dual simplex.
 ///
-/// Its nodes are the problem's groups, or `coarsen(graph, costs, max_nodes)` where there are more.
-/// Edges against the order of the groups, which co-location can force, are left out. Stopped early,
-/// or where the solver fails, no op has a favourite outside its node.
+/// Its nodes are the problem's groups, or `coarsen(graph, costs, max_nodes)` if there are more.
+/// Edges against the order of the groups, which co-location can force, are left out. If stopped
+/// early, or if the solver fails, no op has a favourite outside its node.
 [[nodiscard]] std::vector<OpId> favourite_children(const Problem& problem, const MeanTimes& means,
                                                    GroupId max_nodes, const PlaceContext& context);
 

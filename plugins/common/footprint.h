@@ -1,4 +1,4 @@
-// The bytes that groups take on devices while a placement is being made, before any step is run.
+// Estimates the bytes that groups take on devices while a placement is being made.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace berth::policies {
 /// its outputs. A parameter shared by several groups counts once per device. [thread-compatible]
 class Footprint {
  public:
-  /// `output_share` in [0, 1]: 0 counts parameters alone; 1 counts every output as if it were held
+  /// `output_share` in [0, 1]: 0 counts only parameters; 1 counts every output as if it were held
   /// for the whole step, which is more than a step holds at once.
   Footprint(const Problem& problem, double output_share);
 

@@ -1,4 +1,4 @@
-// What list schedulers share beside the schedule itself: ranks, and the search for one that fits.
+// What list schedulers share besides the schedule itself: ranks, and the search for one that fits.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class MeanTimes {
   /// Averages over `devices` (not empty), and over the ordered pairs of distinct ones.
   MeanTimes(const Problem& problem, const std::vector<DeviceId>& devices);
 
-  /// Over the devices that can run `op`, overheads included (where none of `devices` can: over all
-  /// that do).
+  /// Over the devices that can run `op`, with overheads. If none of `devices` can, over all that
+  /// can.
   [[nodiscard]] double op_us(OpId op) const;
   /// What an edge with so many bytes takes between devices.
   [[nodiscard]] double transfer_us(std::int64_t bytes) const {
@@ -46,11 +46,11 @@ class MeanTimes {
 /// Ops by falling rank, each after its producers (among equals the order of the graph).
 [[nodiscard]] std::vector<OpId> by_rank(const Graph& graph, const std::vector<double>& ranks_us);
 
-/// Places with more and more of the outputs counted against memory until the evaluator says that
-/// the step fits: schedulers that count every output as held for the whole step, as Baechi does,
-/// would spread ops for memory that a step gives back long before its end. `schedule` gives a
-/// placement for a share of the outputs in [0, 1]. The answer goes through `finish`; where none
-/// fits, the one that overflows least does. Without `repair`, the first is taken.
+/// Places with a growing share of the outputs counted against memory until the evaluator says that
+/// the step fits. Schedulers that count every output as held for the whole step, like Baechi, would
+/// spread ops for memory that a step frees long before its end. `schedule` gives a placement for a
+/// share of the outputs in [0, 1]. The answer goes through `finish`; if none fits, that is the one
+/// that overflows least. Without `repair`, the first placement is taken.
 [[nodiscard]] Placement place_within_memory(
     const Problem& problem, Evaluator& evaluator, const PlaceContext& context, bool repair,
     const std::function<GroupPlacement(double output_share)>& schedule);

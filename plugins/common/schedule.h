@@ -1,4 +1,4 @@
-// A schedule of one step that grows op by op: what list schedulers share.
+// A schedule of one step that grows op by op, for list schedulers.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace berth::policies {
 
 struct ScheduleRules {
-  /// A transfer queues up for the sender's outgoing engine (`placeto`: its bus alone), the
-  /// receiver's incoming one and the route's channels, behind what was scheduled before it:
-  /// executors keep queues, so gaps before it are lost, unlike a device's. Otherwise each takes its
-  /// route's time alone, as the classic papers have it.
+  /// True: a transfer waits for the sender's outgoing engine (`placeto`: only its bus), the
+  /// receiver's incoming engine and the route's channels, after what was scheduled before it.
+  /// Executors keep queues, so gaps before it are lost, unlike those of a device. False: each
+  /// transfer takes only its route's time, as in the classic papers.
   bool contention = true;
   /// How much of the outputs, and of their copies on other devices, counts against a device's
   /// memory; see Footprint. With 1, groups of one op and no workspaces, what has room fits.
   double output_share = 0;
 };
 
-/// Ops with their starts, the transfers between them, and the memory their groups take. The first
-/// op of a group to be placed fixes the device of all of them. An estimate: an executor orders
-/// ops and transfers by rules of its own. [thread-compatible]
+/// Ops with their starts, the transfers between them, and the memory of their groups. The first
+/// placed op of a group fixes the device of all. It is an estimate: an executor orders ops and
+/// transfers by its own rules. [thread-compatible]
 class Schedule {
  public:
   Schedule(const Problem& problem, ScheduleRules rules);
@@ -54,8 +54,8 @@ class Schedule {
   [[nodiscard]] bool has_room(GroupId group, DeviceId device) const;
   /// Whether all that was placed has room.
   [[nodiscard]] bool fits() const;
-  /// The devices of `among` that can run the group and have room for it; where none has, the one
-  /// that then overflows least; where none of `among` can run it, the same of all devices.
+  /// The devices of `among` that can run the group and have room for it. If none has room, the one
+  /// that overflows least. If none of `among` can run it, the same for all devices.
   void candidates(GroupId group, const std::vector<DeviceId>& among,
                   std::vector<DeviceId>& out) const;
   /// Device by group; what was not placed goes to the first device that can run it.

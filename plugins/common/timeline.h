@@ -1,4 +1,4 @@
-// When one device is taken, kept as the gaps in between.
+// The times at which one device is busy, kept as the gaps in between.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace berth::policies {
 
-/// Stays on a device that serves one op at a time, and the search for the first gap that
-/// is long enough. Gaps lie by start in blocks of a bounded size, each block knowing its longest:
-/// a search looks into two blocks and passes the others by one comparison each, so that it reads
-/// little memory, and in order. [thread-compatible]
+/// The busy times of a device that serves one op at a time, and the search for the first gap that
+/// is long enough. Gaps are kept by start, in blocks of a bounded size, each with its longest gap.
+/// A search looks into two blocks and skips the others with one comparison each. So it reads little
+/// memory, and in order. [thread-compatible]
 class Timeline {
  public:
   Timeline();

@@ -30,9 +30,9 @@ struct WeightedGraph {
 [[nodiscard]] std::vector<double> relative_speeds(const Problem& problem,
                                                   const std::vector<DeviceId>& devices);
 
-/// The problem's groups: a vertex weighs its compute time at speed 1, an edge its bytes in both
-/// directions. `speeds` are relative_speeds of `devices`, which `fixed` indexes. A group that none
-/// of the devices can run weighs nothing.
+/// The problem's groups. The weight of a vertex is its compute time at speed 1, that of an edge its
+/// bytes in both directions. `speeds` are relative_speeds of `devices`, which `fixed` indexes. A
+/// group that none of the devices can run has weight 0.
 [[nodiscard]] WeightedGraph weighted_graph(const Problem& problem,
                                            const std::vector<DeviceId>& devices,
                                            const std::vector<double>& speeds);
@@ -76,8 +76,8 @@ struct CompressedGraph {
     }
   }
 
-  /// Scaled so that the vertex weights, and the edge weights, add up to about `largest_sum`. Where
-  /// nothing costs anything, vertices count alike. Edges weigh at least 1.
+  /// Scaled so that the vertex weights, and the edge weights, add up to about `largest_sum`. If
+  /// nothing has a cost, all vertices count alike. Edges weigh at least 1.
   CompressedGraph(const WeightedGraph& graph, double largest_sum)
       : CompressedGraph(scaled_vertices(graph, largest_sum), scaled_edges(graph, largest_sum)) {}
 
