@@ -26,7 +26,7 @@ void check(cudaError_t status, const char* call) {
   throw Error(ErrorCode::execution, std::string("CUDA's ") + call +
                                         " failed: " + cudaGetErrorString(status) + " (" +
                                         cudaGetErrorName(status) +
-                                        "); where the GPU no longer answers, start again and look "
+                                        "); if the GPU no longer answers, start again and look "
                                         "at nvidia-smi");
 }
 

@@ -142,7 +142,7 @@ void DeviceSession::check(const Placement& placement) const {
     if (placement[at(first)] != device) {
       throw Error(ErrorCode::invalid_argument,
                   "ops '" + graph.op_name(first) + "' and '" + graph.op_name(op) +
-                      "' are on different devices and belong together (co-location '" +
+                      "' are on different devices but must be together (co-location '" +
                       graph.colocation(op) + "'); place them on one");
     }
   }

@@ -121,9 +121,10 @@ ConstraintRule memory_margin_rule(std::string_view amount, std::vector<std::stri
       return rule;
     }
   }
-  throw Error(ErrorCode::invalid_argument,
-              cat("'", amount, "' is no memory margin; write a share below 100 %, such as 10%, or ",
-                  "a size, such as 2GiB or 500MB"));
+  throw Error(
+      ErrorCode::invalid_argument,
+      cat("'", amount, "' is not a memory margin; write a share below 100 %, such as 10%, or ",
+          "a size, such as 2GiB or 500MB"));
 }
 
 }  // namespace berth

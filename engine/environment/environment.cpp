@@ -48,7 +48,7 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
         seen[static_cast<std::size_t>(group)]) {
       throw Error(ErrorCode::invalid_argument,
                   cat("group ", group,
-                      " is no group of the problem or comes twice in an order of "
+                      " is not a group of the problem, or occurs twice in an order of "
                       "visits; visit each once"));
     }
     seen[static_cast<std::size_t>(group)] = true;

@@ -366,7 +366,7 @@ void GraphBuilder::State::make_params() {
   }
   if (!fits) {
     fail(ErrorCode::invalid_graph,
-         "the parameters are larger than 2^63 bytes together; correct their sizes");
+         "the parameters are larger than 2^63 bytes in total; correct their sizes");
   }
 }
 
@@ -381,7 +381,7 @@ void GraphBuilder::State::sum_outputs() {
     if (!add_bytes(total, bytes)) {
       fail(ErrorCode::invalid_graph,
            cat("the outputs up to ", op_label(producer),
-               " are larger than 2^63 bytes together; correct their sizes"));
+               " are larger than 2^63 bytes in total; correct their sizes"));
     }
     data->output_bytes[static_cast<std::size_t>(producer)] += bytes;
   }

@@ -49,7 +49,7 @@ void check_library_file(const std::filesystem::path& file) {
       whole = whole && within(program.p_offset, program.p_filesz, size);
     }
   }
-  if (!whole) refuse(file, "it ends before what its headers promise, so a part is missing");
+  if (!whole) refuse(file, "it ends before its headers say, so a part is missing");
 }
 
 }  // namespace berth

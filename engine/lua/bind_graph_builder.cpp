@@ -22,7 +22,7 @@ TensorInfo tensor_info(const Call& call, int argument) {
   TensorInfo info;
   if (const Value dtype = fields.get("dtype"); dtype.present()) {
     const auto known = dtype_from_name(dtype.text());
-    if (!known) dtype.refuse(cat("'", dtype.text(), "' is no element type; f32, i64, ..."));
+    if (!known) dtype.refuse(cat("'", dtype.text(), "' is not an element type; use f32, i64, ..."));
     info.dtype = *known;
   }
   if (const Value shape = fields.get("shape"); shape.present()) {
@@ -153,7 +153,7 @@ int set_work(Call& call) {
   }
   if (const Value dtype = fields.get("dtype"); dtype.present()) {
     const auto known = dtype_from_name(dtype.text());
-    if (!known) dtype.refuse(cat("'", dtype.text(), "' is no element type; f32, i64, ..."));
+    if (!known) dtype.refuse(cat("'", dtype.text(), "' is not an element type; use f32, i64, ..."));
     work.dtype = *known;
   }
   if (const Value launches = fields.get("launches"); launches.present()) {

@@ -104,7 +104,7 @@ OptionType type_of_default(const Value& type, const Value& default_value) {
     if (name == "integer") return OptionType::integer;
     if (name == "real") return OptionType::real;
     if (name == "text") return OptionType::text;
-    type.refuse(cat("'", name, "' is no type; known: boolean, integer, real, text"));
+    type.refuse(cat("'", name, "' is not a type; known: boolean, integer, real, text"));
   }
   return static_cast<OptionType>(default_value.option().index());
 }

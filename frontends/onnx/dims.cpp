@@ -185,7 +185,7 @@ void DimBinder::bind_given_shapes() {
           type->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
         }
       } else {
-        refuse(cat("input '", readable(name), "' is no tensor and takes no shape"));
+        refuse(cat("input '", readable(name), "' is not a tensor and takes no shape"));
       }
     }
   }

@@ -61,7 +61,7 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   }
   if (!report.loops_of_unknown_length.empty()) {
     notes.push_back(
-        cat("how often a loop runs is not known before it does; its body is counted "
+        cat("the number of iterations of a loop is not known before it runs; its body is counted "
             "once: ",
             list_names(report.loops_of_unknown_length)));
   }
@@ -74,7 +74,7 @@ void note_data(const Model& model, std::vector<std::string>& notes) {
                         "sizes follow from their shapes"));
   }
   if (!model.missing_files.empty()) {
-    notes.push_back(cat("files with external weights are not there, which placing does without: ",
+    notes.push_back(cat("files with external weights are missing; placement does not need them: ",
                         list_names(model.missing_files)));
   }
 }

@@ -37,7 +37,7 @@ void each_number(const WireReader& reader, const Add& add) {
     std::string_view packed = reader.payload();
     std::uint64_t value = 0;
     while (!packed.empty()) {
-      if (!frontend::take_varint(packed, value)) reader.refuse("a list of numbers is cut short");
+      if (!frontend::take_varint(packed, value)) reader.refuse("a list of numbers is incomplete");
       add(value);
     }
   }

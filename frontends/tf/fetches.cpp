@@ -154,7 +154,7 @@ class Selector {
       if (id == kNoNode) {
         throw Error(ErrorCode::not_found,
                     cat(library_.source.file, ": fetch '", readable(fetch),
-                        "' is no node of the graph; its last ones are ", last_names()));
+                        "' is not a node of the graph; its last nodes are ", last_names()));
       }
       roots.push_back(id);
       add_fetch(id, fetch);

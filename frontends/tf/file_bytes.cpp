@@ -21,7 +21,7 @@ void read_bytes(const std::filesystem::path& path, FileBytes& file) {
     file.mapped.reset();
     if (file.bytes.empty()) {
       throw Error(ErrorCode::invalid_file,
-                  frontend::cat(file.source.file, ": holds nothing; export or download it again"));
+                  frontend::cat(file.source.file, ": is empty; export or download it again"));
     }
   }
   if (is_text(file.bytes.substr(0, kFrontBytes))) {

@@ -92,8 +92,9 @@ void Bindings::finish(std::vector<std::string>& notes) const {
                         "; bind them by name, all first ones by 'batch'"));
   }
   if (!unknown_loops_.empty()) {
-    notes.push_back(cat("loops counted as one round each: ", names(unknown_loops_),
-                        "; the graph does not tell how often they run, bind their names to say"));
+    notes.push_back(
+        cat("loops counted as one round each: ", names(unknown_loops_),
+            "; the graph does not show how often they run; bind their names to state it"));
   }
 }
 

@@ -55,7 +55,7 @@ void each_producer(const Program& program, const Node& node, const Visit& visit)
   }
   if (path.size() > kShown) text += cat(" -> ... (", path.size() - kShown, " more)");
   throw Error(ErrorCode::invalid_graph,
-              cat(file, ": nodes feed each other in a circle and are no loop (",
+              cat(file, ": nodes feed each other in a circle but are not a loop (",
                   "which has NextIteration before its Merge): ", text));
 }
 

@@ -195,7 +195,7 @@ class Attachment {
       return entry.second == kNoOp && entry.first.front() != '_';
     });
     if (strangers > 0) {
-      notes.push_back(cat(strangers, " measured nodes are no ops of this graph and do not count"));
+      notes.push_back(cat(strangers, " measured nodes are not ops of this graph and do not count"));
     }
     return notes;
   }

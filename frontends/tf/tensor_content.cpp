@@ -96,7 +96,7 @@ std::vector<std::byte> read_numbers(std::string_view bytes, const WireSource& so
       continue;
     }
     for (std::uint64_t value = 0; !packed.empty() && out.size() <= most_bytes;) {
-      if (!frontend::take_varint(packed, value)) reader.refuse("a list of numbers is cut short");
+      if (!frontend::take_varint(packed, value)) reader.refuse("a list of numbers is incomplete");
       append(out, value, width);
     }
   }

@@ -93,7 +93,7 @@ TEST_CASE("constraints that cannot be are errors of one line that show the rules
       {{"--pin", "a0=gpu:9"}, 1, {"'gpu:9'", "gpu:0"}},
       {{"--pin", "a0"}, 2, {"name=value"}},
       {{"--respect-devices"}, 1, {"no op", "asks for a device"}},
-      {{"--memory-margin", "lots"}, 2, {"'lots' is no memory margin"}},
+      {{"--memory-margin", "lots"}, 2, {"'lots' is not a memory margin"}},
       {{"--memory-margin", "gpu:0=1GiB"}, 1, {"--memory-margin 'gpu:0=1GiB'", "95.4 MiB"}},
       {{"--memory-margin", "99%", "--pin", ".*=gpu"}, 1, {"lacks"}},
   };

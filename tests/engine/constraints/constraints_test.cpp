@@ -92,7 +92,7 @@ TEST_CASE("Constraints: memory margins") {
   CHECK(memory_margin_rule("123", {}).margin_bytes == 123);
   for (const char* bad : {"", "x", "-1", "100%", "1e99", "nan", "inf", "5 apples", "10 %%"}) {
     CAPTURE(bad);
-    expect_error(ErrorCode::invalid_argument, {"is no memory margin"},
+    expect_error(ErrorCode::invalid_argument, {"is not a memory margin"},
                  [&] { static_cast<void>(memory_margin_rule(bad, {})); });
   }
   const auto constraints =

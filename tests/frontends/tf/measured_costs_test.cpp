@@ -225,14 +225,14 @@ TEST_CASE("names behind calls, in loops, and of ops that were pruned") {
     CHECK(us(costs, *graph, *cluster, "lp/Identity", "cpu") == 1);
     CHECK(us(costs, *graph, *cluster, "plain", "cpu") ==
           roofline(*graph, *cluster, "plain", "cpu"));
-    CHECK(costs.notes.back() == "1 measured nodes are no ops of this graph and do not count");
+    CHECK(costs.notes.back() == "1 measured nodes are not ops of this graph and do not count");
   }
   SUBCASE("a pruned graph takes what is left of it") {
     const auto graph = prune(*chain(), std::vector<std::string>{"a"});
     const LoadedCosts costs =
         costs_from(device_stats("/cpu:0", {{"a", 0, 4}, {"b", 0, 2}, {"c", 0, 2}}), *graph);
     CHECK(us(costs, *graph, *cluster, "a", "cpu") == 4);
-    CHECK(costs.notes.back() == "2 measured nodes are no ops of this graph and do not count");
+    CHECK(costs.notes.back() == "2 measured nodes are not ops of this graph and do not count");
   }
 }
 

@@ -86,7 +86,7 @@ check.test("bad arguments of a builder are refused", function()
   check.fails("argument 1 %(op%): integer in 1%.%.%d+ expected, got 0", builder.add_output, builder, 0)
   check.fails("add_output: .", builder.add_output, builder, 2)
   check.fails("add_input: .", builder.add_input, builder, 1, 9)
-  check.fails("'dtype': 'float' is no element type", builder.add_output, builder, 1,
+  check.fails("'dtype': 'float' is not an element type", builder.add_output, builder, 1,
               { dtype = "float" })
   check.fails("unknown field 'shpe'.*shape", builder.add_output, builder, 1, { shpe = {} })
   check.fails("'shape': entry 2: integer >= %-1 expected, got 'x'", builder.add_output, builder, 1,

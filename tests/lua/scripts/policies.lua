@@ -159,7 +159,7 @@ check.test("bad registrations and requests are refused", function()
   check.fails("unknown field 'run'", berth.register_policy, { name = "x", place = nothing, run = 1 })
   check.fails("'default': boolean, number or text expected", berth.register_policy,
               { name = "x", place = nothing, options = { { name = "a", meaning = "?" } } })
-  check.fails("'int' is no type; known: boolean, integer", berth.register_policy,
+  check.fails("'int' is not a type; known: boolean, integer", berth.register_policy,
               { name = "x", place = nothing,
                 options = { { name = "a", type = "int", default = 1, meaning = "?" } } })
   check.fails("berth.register_policy: .*'a'", berth.register_policy,
