@@ -1,7 +1,7 @@
-// Berth inside a toolchain: what a placement pass of a compiler would do.
+// Berth inside a toolchain: a placement pass of a compiler.
 //
-// The "compiler" here has a small two-branch network in its own IR and its own cost estimates. It
-// hands both to Berth, asks a named policy for a placement and reads the device of every op back.
+// The "compiler" has a small two-branch network in its own IR, and its own cost estimates. It gives
+// both to Berth, asks a named policy for a placement, and reads back the device of every op.
 //
 //   usage: compiler_pass [POLICY]        (default: topo)
 

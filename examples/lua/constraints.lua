@@ -1,6 +1,7 @@
 -- A config with constraints, which every policy obeys:
 --   berth place examples/models/inception_v3.onnx --config examples/lua/constraints.lua
--- A selector is an expression that a whole name matches, or a table of which everything must hold.
+-- A selector is a regular expression that must match the whole name, or a table whose fields must all
+-- hold.
 return {
   cluster = "k80x4",
   policy = "topo",

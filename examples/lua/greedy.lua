@@ -2,10 +2,9 @@
 --
 --   berth place MODEL --cluster k80x4 --policy examples/lua/greedy.lua -o placement.json
 --
--- A list scheduler in the manner of HEFT (Topcuoglu, Hariri, Wu, 2002): groups are taken in
--- topological order, and each goes where it would finish first, given where its inputs are and what
--- every device has been given so far. Then a local search moves one group at a time for as long as
--- that helps, the objective being asked of the evaluator.
+-- A list scheduler in the manner of HEFT (Topcuoglu, Hariri, Wu, 2002). It takes groups in topological
+-- order and places each where it would finish first, given its inputs and the load of every device so
+-- far. Then a local search moves one group at a time, as long as the evaluator's objective improves.
 
 local berth = require "berth"
 
