@@ -10,7 +10,7 @@
 namespace berth::cpu {
 namespace {
 
-/// The first value of `key` in /proc/cpuinfo; empty where there is none.
+/// The first value of `key` in /proc/cpuinfo; empty if there is none.
 std::string cpuinfo(std::string_view key) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -62,7 +62,7 @@ class Calls {
   /// never if the GPU fails. The function must not make calls itself.
   virtual void call_after(Stream stream, void (*function)(void*), void* argument) = 0;
 
-  /// Null where there is none.
+  /// Null if there is none.
   [[nodiscard]] virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* block) noexcept = 0;
 

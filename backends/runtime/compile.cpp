@@ -10,7 +10,7 @@
 namespace berth::runtime {
 namespace {
 
-/// Throws where there is none.
+/// Throws if there is none.
 Kernel make_kernel(const Program& program, const Instruction& instruction,
                    const KernelRegistry& registry) {
   if (!instruction.obstacle.empty()) throw Error(ErrorCode::unsupported, instruction.obstacle);

@@ -51,7 +51,7 @@ std::string label(const Graph& graph, TensorId tensor) {
   return producer == kNoOp ? "#" + std::to_string(tensor) : "'" + graph.op_name(producer) + "'";
 }
 
-/// Throws where it is not known.
+/// Throws if it is not known.
 std::vector<std::int64_t> shape_of(const Graph& graph, TensorId tensor) {
   const auto shape = graph.shape(tensor);
   const bool known =

@@ -129,7 +129,7 @@ Json row_json(const CompareRow& row) {
     json["max_load_us"] = outcome.evaluation.max_load_us;
   }
   json["gap"] = outcome.gap();            // null where infinite
-  json["speed_up"] = outcome.speed_up();  // null where no single device holds the model
+  json["speed_up"] = outcome.speed_up();  // null if no single device holds the model
   json["devices_used"] = devices_used(outcome);
   json["evaluations"] = outcome.search->evaluations;
   json["wall_s"] = outcome.search->wall_s;

@@ -17,8 +17,8 @@ struct SweepRun {
   std::uint64_t seed = 0;
   bool fits = false;
   double objective_us = 0;         ///< where it fits
-  double bound_us = 0;             ///< of the cluster; 0 where no policy found anything
-  double single_us = 0;            ///< of the best single device; 0 where there is none
+  double bound_us = 0;             ///< of the cluster; 0 if no policy found anything
+  double single_us = 0;            ///< of the best single device; 0 if there is none
   nlohmann::ordered_json figures;  ///< row_json
 };
 [[nodiscard]] SweepRun sweep_run(const std::string& cluster, std::uint64_t seed,
@@ -33,7 +33,7 @@ struct SweepRun {
 /// A line per run: cluster, seed, and the columns of compare_csv.
 [[nodiscard]] std::string sweep_csv(const std::vector<SweepRun>& runs);
 
-/// "0..4", "7" or "0..2,9" -> seeds, ascending as given, each once. Empty where it is none of these
+/// "0..4", "7" or "0..2,9" -> seeds, ascending as given, each once. Empty if it is none of these
 /// or means more than 10,000.
 [[nodiscard]] std::vector<std::uint64_t> parse_seeds(const std::string& text);
 

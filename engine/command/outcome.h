@@ -64,7 +64,7 @@ struct Outcome {
   [[nodiscard]] double whole_us() const;
   /// Devices at work on average over the step.
   [[nodiscard]] double mean_busy_devices() const;
-  /// objective / bound - 1; infinity where there is no bound.
+  /// objective / bound - 1; infinity if there is no bound.
   [[nodiscard]] double gap() const;
   /// best single device / this; NaN where no single device holds everything.
   [[nodiscard]] double speed_up() const;

@@ -74,7 +74,7 @@ Json plugin_json(const PluginInfo& plugin) {
           {"options", std::move(options)}};
 }
 
-/// Those called `name`: at most one per kind. Throws Error(not_found) where there is none.
+/// Those called `name`: at most one per kind. Throws Error(not_found) if there is none.
 std::vector<PluginInfo> named(const std::vector<PluginInfo>& plugins, const std::string& name) {
   std::vector<PluginInfo> found;
   std::vector<std::string> known;

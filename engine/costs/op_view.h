@@ -23,7 +23,7 @@ class TensorView {
   TensorView(const Graph& graph, TensorId id) : graph_(&graph), id_(id) {}
 
   [[nodiscard]] bool present() const { return id_ != kNoTensor; }
-  /// -1 where not known.
+  /// -1 if not known.
   [[nodiscard]] int rank() const;
   /// A negative `axis` counts from the end. NaN if out of range or not known.
   [[nodiscard]] double dim(int axis) const;

@@ -22,7 +22,7 @@ class Facts {
   [[nodiscard]] const Groups& classes() const noexcept { return *classes_; }
 
   /// Time from an op's start to its end on a device of `kind`: its cost, with the per-op overhead
-  /// in dataflow semantics (an op of cost 0 pays none); kCannotRun where it cannot run or no device
+  /// in dataflow semantics (an op of cost 0 pays none); kCannotRun if it cannot run or no device
   /// of the kind is allowed.
   [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept;
   /// The pause of the device after the op (placeto semantics, ops with a cost).
@@ -37,7 +37,7 @@ class Facts {
     return device_count_[static_cast<std::size_t>(kind)];
   }
   /// Fastest transfer of `tensor` (kNoTensor: a control signal) from a device of one kind to
-  /// another device, of the second kind; kCannotRun where there are no two such devices.
+  /// another device, of the second kind; kCannotRun if there are no two such devices.
   [[nodiscard]] double transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept;
 
   /// Whether a feasible placement must have room for the parameters. The placeto simulator has

@@ -15,7 +15,7 @@ namespace berth {
 /// is cyclic, an edge against the groups' numbering counts as one along it: no order can respect
 /// both, and what is merged cannot make that worse for the rest.
 ///
-/// Contracting u -> v keeps the graph acyclic exactly where there is no other path from u to v. The
+/// Contracting u -> v keeps the graph acyclic exactly if there is no other path from u to v. The
 /// path is searched, and the order repaired, between the positions of u and v alone, as in
 /// Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", ACM JEA
 /// 2006, with a limit on the search: where it is reached, the edge is left uncontracted.

@@ -14,7 +14,7 @@ inline constexpr CellId kNoCell = -1;
 
 struct RecurrentCells {
   std::vector<OpId> gates;        ///< by cell: the Split; in topological order
-  std::vector<TensorId> weights;  ///< by cell; kNoTensor where none is seen
+  std::vector<TensorId> weights;  ///< by cell; kNoTensor if none is seen
   std::vector<CellId> of;         ///< by op
 };
 

@@ -125,7 +125,7 @@ int problem(Call& call) {
   return call.id(static_cast<std::int32_t>(episode_of(call, *call.self<RolloutObject>()).problem));
 }
 
-/// Returns `given`, in the table `result` where there is one.
+/// Returns `given`, in the table `result` if there is one.
 int return_evaluation(Call& call, const Evaluation& given, const Value& result) {
   if (!result.present()) {
     push_evaluation(call.L, given);

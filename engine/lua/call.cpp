@@ -34,7 +34,7 @@ void keep(State& state, const Binding& binding, ErrorCode code, const char* mess
   }
 }
 
-/// Runs the body; -1 where it threw and `state.raised` says what.
+/// Runs the body; -1 if it threw and `state.raised` says what.
 int run_body(lua_State* L, State& state, const Binding& binding) noexcept(false) {
   try {
     RunningThread running(state, L);

@@ -47,7 +47,7 @@ struct SessionObject {
 /// An evaluator of Lua's own, or one that a policy was lent for one call.
 struct EvaluatorObject {
   std::shared_ptr<ProblemObject> problem;
-  std::shared_ptr<SessionObject> session;  ///< what executes; null where it simulates
+  std::shared_ptr<SessionObject> session;  ///< what executes; null if it simulates
   std::unique_ptr<Evaluator> owned;
   Evaluator* evaluator = nullptr;  ///< null: the call it was lent for has ended
   // Reused from call to call, so that an evaluation allocates nothing.

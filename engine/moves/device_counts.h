@@ -44,7 +44,7 @@ class DeviceCounts {
     begin[row.size++] = {device, 1};
     return true;
   }
-  /// The device must be in the row. True where it is gone from it.
+  /// The device must be in the row. True if it is gone from it.
   bool remove(std::uint32_t number, std::uint32_t device) noexcept {
     Row& row = rows_[number];
     Entry* entry = entries_.data() + row.begin;

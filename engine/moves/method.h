@@ -22,7 +22,7 @@ class Method {
   virtual void reset(std::span<const DeviceId> placement) = 0;
   virtual MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) = 0;
   virtual void accept() = 0;
-  /// By device, of the last candidate; empty where there are none.
+  /// By device, of the last candidate; empty if there are none.
   virtual std::span<const double> loads_us() { return {}; }
 
   [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }

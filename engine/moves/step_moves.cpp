@@ -162,7 +162,7 @@ class StepMoves final : public Method {
   std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
   std::vector<std::int64_t> at_most_bytes_;  ///< by device
   std::vector<Changed> changed_;
-  Index last_changed_ = 0;  ///< of them, where there are any
+  Index last_changed_ = 0;  ///< of them, if there are any
   simulator::Placed placed_;
   std::vector<Rewired> rewired_;           ///< what placed_ has of the candidate; empty: nothing
   std::vector<std::uint32_t> rewired_in_;  ///< by Index: the last round

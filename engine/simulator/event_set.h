@@ -38,7 +38,7 @@ inline constexpr TimeKey kLastTime =
 struct NextEvent {
   TimeKey key;
   std::uint32_t source;
-  /// Another source may have the same time. Never false where one has.
+  /// Another source may have the same time. Never false if one has.
   bool tie;
 };
 

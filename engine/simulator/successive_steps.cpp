@@ -180,7 +180,7 @@ SuccessiveSteps::Worth SuccessiveSteps::try_move(std::span<const DeviceId> place
   return {runtime_us, tried.excess_bytes};
 }
 
-/// The runtime, from a pause (null: the start) on; kCannotRun where it is no less than the limit.
+/// The runtime, from a pause (null: the start) on; kCannotRun if it is no less than the limit.
 template <typename Observer>
 double SuccessiveSteps::finish(const Pause* from, Observer& limited,
                                simulator::Workspace& workspace) const {

@@ -30,7 +30,7 @@ bool parse_number(std::string_view text, Number& number) {
   return error == std::errc() && position == end && !text.empty();
 }
 
-/// `value` as the declared type; false where it is not one.
+/// `value` as the declared type; false if it is not one.
 bool convert(const OptionValue& value, OptionValue& target) {
   if (value.index() == target.index()) {
     target = value;

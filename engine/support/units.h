@@ -9,7 +9,7 @@ namespace berth {
 
 /// `value` with `decimals` digits after the point, whatever the locale.
 [[nodiscard]] std::string format_fixed(double value, int decimals);
-/// Four significant digits in the unit that fits: "850.0 us", "12.34 ms", "1.203 s"; "-" where it
+/// Four significant digits in the unit that fits: "850.0 us", "12.34 ms", "1.203 s"; "-" if it
 /// is not finite.
 [[nodiscard]] std::string format_us(double us);
 /// Binary units: "512 B", "1.50 MiB"; "no limit" for kNoLimit.
@@ -18,9 +18,9 @@ namespace berth {
 [[nodiscard]] std::string format_rate(double per_second, std::string_view unit);
 /// "1,203,442".
 [[nodiscard]] std::string format_count(std::int64_t count);
-/// 0.1234 -> "12.3 %"; "-" where it is not finite.
+/// 0.1234 -> "12.3 %"; "-" if it is not finite.
 [[nodiscard]] std::string format_percent(double fraction);
-/// 1.234 -> "1.23x"; "-" where it is not finite.
+/// 1.234 -> "1.23x"; "-" if it is not finite.
 [[nodiscard]] std::string format_factor(double factor);
 
 }  // namespace berth

@@ -18,7 +18,7 @@ inline constexpr FrameId kNoFrame = -1;
 struct Frame {
   std::string name;  ///< unique in the program: the file's own, behind the call it is inlined from
   FrameId parent = kNoFrame;
-  FrameId outermost = kNoFrame;  ///< the loop around all others, itself where there is none
+  FrameId outermost = kNoFrame;  ///< the loop around all others, itself if there is none
   int depth = 1;
   std::int64_t trips = kUnknownDim;  ///< times the body runs; kUnknownDim until it is found
 };
@@ -55,7 +55,7 @@ struct Loops {
 [[nodiscard]] Loops find_loops(const Program& program, const std::string& file);
 
 /// How often the loop around `condition` (its LoopCond) runs, by a counter that starts at a known
-/// number, changes by a known one, and is compared with a known one; kUnknownDim where that is not
+/// number, changes by a known one, and is compared with a known one; kUnknownDim if that is not
 /// how it is written. Where several conditions must hold, the first to fail decides. The values of
 /// the condition's nodes are inferred.
 [[nodiscard]] std::int64_t count_trips(const Program& program, NodeId condition);

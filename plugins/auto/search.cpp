@@ -223,7 +223,7 @@ void Search::anneal_round() {
   std::vector<Task> tasks;
   std::vector<Arm*> arms;
   for (std::int64_t chain = 0; chain < chains; ++chain) {
-    // Where there is time for more, the first round tries every temperature once.
+    // If there is time for more, the first round tries every temperature once.
     Arm& arm = rounds_ > 1 ? draw_arm()
                            : arms_[ample ? static_cast<std::size_t>(chain) % arms_.size() : 0];
     const Solution& start = chain % 2 == 0 ? pool_.front() : pool_[random_.below(pool_.size())];

@@ -35,7 +35,7 @@ class Units {
     return able_[static_cast<std::size_t>(able_of_[static_cast<std::size_t>(unit)])];
   }
   [[nodiscard]] bool can_run(UnitId unit, DeviceId device) const noexcept;
-  /// Ops that constraints keep apart from others, by op; empty where there are none.
+  /// Ops that constraints keep apart from others, by op; empty if there are none.
   [[nodiscard]] const std::vector<bool>& separated() const noexcept { return separated_; }
   /// Units with a choice of devices.
   [[nodiscard]] std::span<const UnitId> movable() const noexcept { return movable_; }

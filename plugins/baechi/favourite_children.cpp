@@ -48,7 +48,7 @@ class Program {
   Program(std::vector<double> node_us, std::vector<ProgramEdge> edges)
       : node_us_(std::move(node_us)), edges_(std::move(edges)) {}
 
-  /// x by edge; empty where there is no solution.
+  /// x by edge; empty if there is no solution.
   [[nodiscard]] std::vector<double> solve(const PlaceContext& context) {
     add_order();
     add_favourites(&ProgramEdge::src);

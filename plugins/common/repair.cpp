@@ -55,7 +55,7 @@ std::vector<GroupId> packing_order(const Problem& problem, const Footprint& foot
   return order;
 }
 
-/// The device among those that `suits` where the group adds least; kNoDevice where none does.
+/// The device among those that `suits` where the group adds least; kNoDevice if none does.
 template <typename Suits>
 DeviceId cheapest_device(const Problem& problem, const GroupPlacement& placement, GroupId group,
                          const Suits& suits) {

@@ -61,7 +61,7 @@ struct CompressedGraph {
       ++begin[static_cast<std::size_t>(edge.b) + 1];
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    // One spare element: partitioners want arrays even where there are no edges.
+    // One spare element: partitioners want arrays even if there are no edges.
     neighbours.reserve(2 * edges.size() + 1);
     neighbours.resize(2 * edges.size());
     edge_weights.reserve(2 * edges.size() + 1);

@@ -48,7 +48,7 @@ class SplitGraph {
     return producers_[static_cast<std::size_t>(node)];
   }
 
-  /// Compute time of a node on a device of a class; kCannotRun where it cannot run there. A node
+  /// Compute time of a node on a device of a class; kCannotRun if it cannot run there. A node
   /// that no class can run weighs nothing on all of them.
   [[nodiscard]] double us(std::size_t of_class, Node node) const noexcept {
     return us_[of_class][static_cast<std::size_t>(node)];

@@ -24,7 +24,7 @@ class Ideals {
     std::function<bool()> should_stop;  ///< may be empty
   };
 
-  /// All of them, the empty set first; nothing where there are more than `limits.count` or
+  /// All of them, the empty set first; nothing if there are more than `limits.count` or
   /// `should_stop` says so.
   [[nodiscard]] static std::optional<Ideals> enumerate(const SplitGraph& graph,
                                                        const Limits& limits);

@@ -42,7 +42,7 @@ class Search {
 
   /// Whether nothing better is left.
   [[nodiscard]] bool exhausted() const noexcept { return !stopped_; }
-  /// No feasible placement of the groups is below this; infinity where there is none at all.
+  /// No feasible placement of the groups is below this; infinity if there is none at all.
   [[nodiscard]] double bound_us() const noexcept { return bound_us_; }
   [[nodiscard]] std::int64_t nodes() const noexcept { return nodes_; }
 

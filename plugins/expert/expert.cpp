@@ -22,8 +22,8 @@ std::size_t at(std::int32_t id) {
 
 constexpr int kNoPart = -1;
 
-/// The part of each group: what most of its forward ops want, by compute time; where it has none in
-/// a layer, what its gradients want; kNoPart where nothing in it is of a layer.
+/// The part of each group: what most of its forward ops want, by compute time; if it has none in
+/// a layer, what its gradients want; kNoPart if nothing in it is of a layer.
 std::vector<int> parts_of_groups(const Problem& problem, const Layers& layers, const Recipe& recipe,
                                  int parts) {
   const Costs& costs = problem.costs();
@@ -39,7 +39,7 @@ std::vector<int> parts_of_groups(const Problem& problem, const Layers& layers, c
         for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
           us = std::min(us, costs.op_us(op, kind));
         }
-        // Ops that cost nothing have a voice where there are no others.
+        // Ops that cost nothing have a voice if there are no others.
         votes[static_cast<std::size_t>(recipe.part_of_layer[at(layer)])] += 1e-6 + us;
       }
       const auto most = std::max_element(votes.begin(), votes.end());

@@ -116,7 +116,7 @@ class JoinTree {
     int input;
   };
 
-  /// Which input of the join `dst` the edge is; -1 where it does not lead into one.
+  /// Which input of the join `dst` the edge is; -1 if it does not lead into one.
   [[nodiscard]] int input_of_join(LayerId dst, const Edge& edge) const {
     if (layers_[dst].kind != LayerKind::join || edge.dst != layers_[dst].op) return -1;
     const auto inputs = graph_.inputs(edge.dst);

@@ -99,7 +99,7 @@ std::vector<std::int32_t> depths(const Problem& problem) {
   return result;
 }
 
-/// By unit, its layer (the index of its weight); kNoLayer where no path leads to one.
+/// By unit, its layer (the index of its weight); kNoLayer if no path leads to one.
 class Layering {
  public:
   Layering(const Problem& problem, const std::vector<Weight>& weights,

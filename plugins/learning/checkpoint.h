@@ -43,7 +43,7 @@ void require_match(const std::filesystem::path& file, const Checkpoint& checkpoi
                    const std::map<std::string, std::string>& options);
 
 /// The weights that come with Berth for a policy: <name>.weights beside the plugin's library. Empty
-/// where there are none (a build without them, a policy linked into a program).
+/// if there are none (a build without them, a policy linked into a program).
 [[nodiscard]] std::filesystem::path shipped_weights(const std::string& policy);
 
 /// `tensors` without the optimiser's state: weights to start from, not a training to go on with.

@@ -36,7 +36,7 @@ class Vocabulary {
 };
 
 /// Tensors per group and dimensions per tensor among its features: the largest tensors that it
-/// hands on, zeros where there are fewer.
+/// hands on, zeros if there are fewer.
 inline constexpr std::int64_t kShapeTensors = 4;
 inline constexpr std::int64_t kShapeDims = 4;
 inline constexpr std::int64_t kShapeFeatures = kShapeTensors * kShapeDims;
@@ -46,8 +46,8 @@ struct Sequence {
   std::vector<std::int32_t> labels;  ///< [length] ascending, below the capacity
   torch::Tensor types;               ///< [length, vocabulary] shares of its ops
   torch::Tensor shapes;              ///< [length, kShapeFeatures] log(1 + dimension) / 10
-  torch::Tensor inputs;              ///< [length, capacity] 1 where it reads from that label
-  torch::Tensor outputs;             ///< [length, capacity] 1 where that label reads from it
+  torch::Tensor inputs;              ///< [length, capacity] 1 if it reads from that label
+  torch::Tensor outputs;             ///< [length, capacity] 1 if that label reads from it
   torch::Tensor barred;              ///< [length, devices] bool: the device cannot run all of it
 
   [[nodiscard]] std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }

@@ -84,7 +84,7 @@ class Placer {
   torch::Tensor device_table_;  ///< the last row stands before the first group
   torch::Tensor key_, query_, score_;
   torch::Tensor logits_hidden_, logits_context_, logits_bias_;
-  torch::Tensor persistence_;  ///< [1], undefined where there is none
+  torch::Tensor persistence_;  ///< [1], undefined if there is none
 };
 
 }  // namespace berth::learning

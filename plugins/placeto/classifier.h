@@ -64,7 +64,7 @@ class Classifier {
     std::vector<float> d_logits, d_a, d_b, d_rows;
   };
 
-  /// log pi by device; -infinity where not allowed.
+  /// log pi by device; -infinity if not allowed.
   void forward(const Input& input, Tape& tape, float* log_policy) const;
   /// Adds to `gradient` that of the weights, given that of the logits (bounded ones, where they
   /// are). The tape must hold that very forward. `d_state`: padded(state) floats; `d_by_device` as

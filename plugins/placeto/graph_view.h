@@ -12,7 +12,7 @@ namespace berth::placeto {
 struct Neighbours {
   std::vector<std::int32_t> begin;
   std::vector<std::int32_t> to;
-  std::vector<float> share;  ///< by v: 1 / the number of its neighbours; 1 where it has none
+  std::vector<float> share;  ///< by v: 1 / the number of its neighbours; 1 if it has none
 };
 
 /// How a group stands to the one that is placed. The first kRelations have a pool each.

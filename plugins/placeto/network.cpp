@@ -29,7 +29,7 @@ constexpr std::size_t kParts = 16;
 /// The values of a layer of the classifier.
 struct Dense {
   torch::Tensor weight;  ///< [out, in]
-  torch::Tensor bias;    ///< [out]; undefined where it has none
+  torch::Tensor bias;    ///< [out]; undefined if it has none
 
   [[nodiscard]] const float* bias_values() const {
     return bias.defined() ? bias.data_ptr<float>() : nullptr;

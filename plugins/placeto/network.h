@@ -45,7 +45,7 @@ class Network {
   [[nodiscard]] const NetworkShape& shape() const;
   [[nodiscard]] std::int64_t parameter_count() const;
 
-  /// log pi by device; -infinity where not allowed.
+  /// log pi by device; -infinity if not allowed.
   void log_policy(const Decision& decision, float* out) const;
 
   /// Adds to the gradient that of sum over decisions of -advantage * log pi(action) -

@@ -22,7 +22,7 @@ class RoundRobinPolicy final : public Policy {
   }
 
  private:
-  /// Its turn's device, or the next one in turn that can run the group; where none can, its turn's
+  /// Its turn's device, or the next one in turn that can run the group; if none can, its turn's
   /// all the same, which `finish` puts right.
   static DeviceId device_of(const Problem& problem, GroupId group,
                             const std::vector<DeviceId>& devices) {

@@ -92,7 +92,7 @@ class Cutter {
     }
   }
 
-  /// A state is how many devices of each class are used, in mixed radix; where there are too many
+  /// A state is how many devices of each class are used, in mixed radix; if there are too many
   /// of them, how many devices of all in the cluster's order.
   void number_states() {
     std::size_t states = 1;

@@ -44,9 +44,9 @@ struct KernelRow {
 // --- inputs --------------------------------------------------------------------------------------
 
 [[nodiscard]] bool has(Inputs inputs, std::size_t i) noexcept;
-/// Throws Error(invalid_argument) where it is omitted or no tensor.
+/// Throws Error(invalid_argument) if it is omitted or no tensor.
 [[nodiscard]] const Tensor& tensor_at(Inputs inputs, std::size_t i);
-/// Undefined where it is omitted.
+/// Undefined if it is omitted.
 [[nodiscard]] Tensor optional_at(Inputs inputs, std::size_t i);
 /// Its elements on the host, truncated: waits for the device.
 [[nodiscard]] Ints ints_of(const Tensor& tensor);
@@ -58,11 +58,11 @@ template <class T>
 class Operand {
  public:
   Operand(const KernelRequest& request, std::string_view attribute, std::size_t input);
-  /// Empty where neither is given.
+  /// Empty if neither is given.
   [[nodiscard]] std::optional<std::vector<T>> get(Inputs inputs) const;
-  /// Throws Error(invalid_argument) where neither is given.
+  /// Throws Error(invalid_argument) if neither is given.
   [[nodiscard]] std::vector<T> need(Inputs inputs) const;
-  /// The first of them. Throws as `need`, also where there is none.
+  /// The first of them. Throws as `need`, also if there is none.
   [[nodiscard]] T need_one(Inputs inputs) const;
 
  private:
@@ -72,7 +72,7 @@ class Operand {
 using IntsOperand = Operand<std::int64_t>;
 using NumbersOperand = Operand<double>;
 
-/// `axis` counted from the front. Throws Error(invalid_argument) where it is out of range.
+/// `axis` counted from the front. Throws Error(invalid_argument) if it is out of range.
 [[nodiscard]] std::int64_t normal_axis(std::int64_t axis, std::int64_t rank);
 
 // --- making kernels ------------------------------------------------------------------------------
