@@ -1,5 +1,5 @@
-// A custom policy as a plugin. It fills devices one after another in topological order of the
-// groups, each up to a share of its memory, like the "sequential" device maps of other tools.
+// A policy of one's own, as a plugin: fills devices one after another, in topological order of the
+// groups, each up to a share of its memory. What "sequential" device maps of other tools do.
 
 #include <berth/error.h>
 #include <berth/plugin.h>
@@ -23,8 +23,8 @@ class FirstFit : public berth::Policy {
     const berth::Cluster& cluster = problem.cluster();
     std::vector<double> used(cluster.device_count(), 0.0);
     std::vector<berth::DeviceId> device_of_group;
-    // Groups are numbered in topological order. A full device stays closed, so that the parts are
-    // contiguous. A group that the device cannot run does not close it.
+    // Groups are numbered in topological order. A device that is full stays closed, so that the
+    // parts are contiguous; only a group it cannot run at all passes it by.
     berth::DeviceId first = 0;
     for (berth::GroupId group = 0; group < problem.groups().count(); ++group) {
       const double bytes = static_cast<double>(problem.group_param_bytes(group));

@@ -238,7 +238,7 @@ function berth.register_policy(policy) end
 function berth.random(seed) end
 
 ---Every plugin and every policy registered by a script.
----@return { kind: "frontend" | "policy" | "backend", name: string, version: string, description: string, file: string, options: { name: string, type: string, default: string, meaning: string }[] }[] plugins
+---@return { kind: "frontend" | "policy", name: string, version: string, description: string, file: string, options: { name: string, type: string, default: string, meaning: string }[] }[] plugins
 ---@return string[] problems files that look like plugins but were refused, with the reason
 function berth.plugins() end
 
