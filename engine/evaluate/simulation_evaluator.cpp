@@ -88,9 +88,9 @@ class RegroupedEvaluator final : public Evaluator {
 std::unique_ptr<Evaluator> make_regrouped_evaluator(Evaluator& evaluator,
                                                     std::shared_ptr<const Groups> groups) {
   const Problem& given = evaluator.problem();
-  auto problem =
-      std::make_shared<const Problem>(given.shared_graph(), given.shared_cluster(),
-                                      given.shared_costs(), std::move(groups), given.options());
+  auto problem = std::make_shared<const Problem>(given.shared_graph(), given.shared_cluster(),
+                                                 given.shared_costs(), std::move(groups),
+                                                 given.options(), given.constraints());
   if (auto* const simulation = dynamic_cast<SimulationEvaluator*>(&evaluator)) {
     return std::make_unique<SimulationEvaluator>(std::move(problem), simulation->threads(),
                                                  simulation);

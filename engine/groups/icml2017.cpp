@@ -1,7 +1,9 @@
 // The three heuristics of ICML 2017; see groups.h.
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "berth/groups.h"
 #include "berth/layers.h"
@@ -38,7 +40,11 @@ class Sets {
     return group;
   }
 
-  /// False where they are one set already or have no kind in common. `into` names the union.
+  /// What the group may be on, which those that it joins have in common.
+  [[nodiscard]] MergeRules::State may(GroupId group) { return may_[at(find(group))]; }
+
+  /// False where they are one set already or may not be on the same devices. `into` names the
+  /// union.
   bool join(GroupId from, GroupId into) {
     from = find(from);
     into = find(into);
@@ -117,18 +123,17 @@ LayerGroups group_layers(const Graph& graph, const Costs& costs, const Groups& b
   const Layers layers(graph);
   const std::vector<LayerId> run_of = runs_of_layers(graph, layers);
   Sets sets(base, costs);
-  std::vector<GroupId> group_of_run(run_of.size(), kNoGroup);
+  // Ops of a layer that may be on other devices than the rest of it are a group of their own.
+  std::map<std::pair<LayerId, MergeRules::State>, GroupId> group_of_run;
   for (GroupId group = 0; group < base.count(); ++group) {
     const LayerId layer = layer_of_class(layers, base.members(group));
     if (layer == kNoLayer) continue;
-    GroupId& of_run = group_of_run[at(run_of[at(layer)])];
-    if (of_run == kNoGroup) of_run = group;
-    sets.join(group, of_run);
+    const auto of_run = group_of_run.try_emplace({run_of[at(layer)], sets.may(group)}, group).first;
+    sets.join(group, of_run->second);
   }
   LayerGroups result{std::make_shared<const Groups>(graph, sets.group_of_ops(base)), {}};
   result.holds_layer.assign(at(result.groups->count()), false);
-  for (const GroupId group : group_of_run) {
-    if (group == kNoGroup) continue;
+  for (const auto& [run, group] : group_of_run) {
     result.holds_layer[at(result.groups->of(base.members(group).front()))] = true;
   }
   return result;

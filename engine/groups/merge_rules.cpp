@@ -26,30 +26,13 @@ MergeRules::State MergeRules::of(std::span<const OpId> members) {
   return state;
 }
 
-// Merging keeps every way out: of two with one label, one can always go where the other is; one
-// with a label keeps its places, and the other has no separated op that could mind.
-bool MergeRules::allow(State a, State b) {
-  const KindSets::Id common = places_.common(a.places, b.places);
-  if (common == KindSets::kNone) return false;
-  if (a.label == b.label) return a.label == 0 || common == a.places || common == b.places;
-  if (a.label != 0 && b.label != 0) return false;
-  return common == (a.label != 0 ? a.places : b.places);
-}
-
-bool MergeRules::allow(std::span<const State> states) {
+bool MergeRules::allow(std::span<const State> states) noexcept {
   State all = states.front();
-  for (const State state : states) {
-    if (all.label != 0 && state.label != 0 && all.label != state.label) return false;
+  return std::all_of(states.begin(), states.end(), [&](State state) {
+    if (!allow(all, state)) return false;
     all = join(all, state);
-    if (all.places == KindSets::kNone) return false;
-  }
-  return all.label == 0 || std::any_of(states.begin(), states.end(), [&](State state) {
-           return state.label != 0 && state.places == all.places;
-         });
-}
-
-MergeRules::State MergeRules::join(State a, State b) {
-  return {places_.common(a.places, b.places), std::max(a.label, b.label)};
+    return true;
+  });
 }
 
 }  // namespace berth

@@ -1,6 +1,7 @@
-// What may become one group: device kinds and constraints.
+// What may become one group: ops that may be on the same devices.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -31,13 +32,17 @@ class MergeRules {
   /// Of the ops of one class (co-located by the graph and by constraints).
   [[nodiscard]] State of(std::span<const OpId> members);
 
-  /// Not where no place is left. Nor where it could make separated ops impossible to place: what
-  /// is apart from others merges with its like and with what leaves it every place it had.
-  [[nodiscard]] bool allow(State a, State b);
+  /// Only what may be on the same devices: one op that a host alone can run would keep all others
+  /// of its group there. Nor what is to be apart from different ops.
+  [[nodiscard]] static bool allow(State a, State b) noexcept {
+    return a.places == b.places && (a.label == b.label || a.label == 0 || b.label == 0);
+  }
   /// The same for many at once, whatever the order in which they would merge.
-  [[nodiscard]] bool allow(std::span<const State> states);
+  [[nodiscard]] static bool allow(std::span<const State> states) noexcept;
   /// Of both together; they are allowed to merge.
-  [[nodiscard]] State join(State a, State b);
+  [[nodiscard]] static State join(State a, State b) noexcept {
+    return {a.places, std::max(a.label, b.label)};
+  }
 
  private:
   const Costs& costs_;

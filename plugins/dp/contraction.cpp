@@ -121,13 +121,29 @@ struct MeanRoute {
 
 }  // namespace
 
-SplitGraph::SplitGraph(const Problem& problem, std::size_t max_nodes) {
+SplitGraph::SplitGraph(const Problem& problem, Restricted restricted, std::size_t max_nodes) {
   node_of_group_ = Components(problem.groups()).take();
   collect_classes(problem);
   limit_states();
-  merge_neighbours(problem, max_nodes);
-  weigh(problem);
+  std::vector<bool> left_out(at(problem.groups().count()), false);
+  if (merge_neighbours(problem, max_nodes) || restricted == Restricted::left_out) {
+    left_out = restricted_groups(problem);
+  }
+  leaves_out_ = std::find(left_out.begin(), left_out.end(), true) != left_out.end();
+  weigh(problem, left_out);
   connect(problem);
+}
+
+std::vector<bool> SplitGraph::restricted_groups(const Problem& problem) const {
+  const auto main = std::max_element(
+      classes_.begin(), classes_.end(), [](const SplitClass& a, const SplitClass& b) {
+        return std::pair(!a.host, a.devices.size()) < std::pair(!b.host, b.devices.size());
+      });
+  std::vector<bool> result;
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    result.push_back(!problem.can_run(group, main->devices.front()));
+  }
+  return result;
 }
 
 void SplitGraph::collect_classes(const Problem& problem) {
@@ -171,9 +187,9 @@ void SplitGraph::limit_states() {
   }
 }
 
-void SplitGraph::merge_neighbours(const Problem& problem, std::size_t max_nodes) {
+bool SplitGraph::merge_neighbours(const Problem& problem, std::size_t max_nodes) {
   const auto nodes = at(*std::max_element(node_of_group_.begin(), node_of_group_.end())) + 1;
-  if (nodes <= max_nodes) return;
+  if (nodes <= max_nodes) return false;
   std::vector<double> work(nodes, 0);
   for (GroupId group = 0; group < problem.groups().count(); ++group) {
     double least = kCannotRun;
@@ -201,15 +217,17 @@ void SplitGraph::merge_neighbours(const Problem& problem, std::size_t max_nodes)
     const auto found = std::lower_bound(distinct.begin(), distinct.end(), merged[at(node)]);
     node = static_cast<Node>(found - distinct.begin());
   }
+  return true;
 }
 
-void SplitGraph::weigh(const Problem& problem) {
+void SplitGraph::weigh(const Problem& problem, const std::vector<bool>& left_out) {
   const Groups& groups = problem.groups();
   const auto nodes = at(*std::max_element(node_of_group_.begin(), node_of_group_.end())) + 1;
   us_.assign(classes_.size(), std::vector<double>(nodes, 0));
   bytes_.assign(nodes, 0);
   producers_.resize(nodes);
   for (GroupId group = 0; group < groups.count(); ++group) {
+    if (left_out[at(group)]) continue;
     const std::size_t node = at(node_of_group_[at(group)]);
     if (counts_parameters(problem)) {
       bytes_[node] += static_cast<double>(problem.group_param_bytes(group));

@@ -38,7 +38,17 @@ class SplitGraph {
   /// than this.
   static constexpr std::size_t kMaxStates = 512;
 
-  explicit SplitGraph(const Problem& problem, std::size_t max_nodes = kMaxNodes);
+  /// What a host alone can run cannot be cut around: with a few such ops from the first layer to
+  /// the last, all in between would be on the host. So there is a graph in which groups that the
+  /// main devices cannot run are left out: they go wherever the node is, weigh nothing, and are for
+  /// the caller to move. Where neighbours have to be merged they always are left out.
+  enum class Restricted { kept, left_out };
+
+  explicit SplitGraph(const Problem& problem, Restricted restricted = Restricted::kept,
+                      std::size_t max_nodes = kMaxNodes);
+
+  /// Whether a group was left out.
+  [[nodiscard]] bool leaves_out() const noexcept { return leaves_out_; }
 
   [[nodiscard]] Node count() const noexcept { return static_cast<Node>(producers_.size()); }
   [[nodiscard]] const std::vector<SplitClass>& classes() const noexcept { return classes_; }
@@ -73,11 +83,15 @@ class SplitGraph {
  private:
   void collect_classes(const Problem& problem);
   void limit_states();
-  void merge_neighbours(const Problem& problem, std::size_t max_nodes);
-  void weigh(const Problem& problem);
+  /// Whether there were too many.
+  bool merge_neighbours(const Problem& problem, std::size_t max_nodes);
+  /// By group, whether the main devices (those of the largest class, hosts apart) cannot run it.
+  [[nodiscard]] std::vector<bool> restricted_groups(const Problem& problem) const;
+  void weigh(const Problem& problem, const std::vector<bool>& left_out);
   void connect(const Problem& problem);
   void cost_transfers(const Problem& problem, const std::vector<std::int64_t>& tensor_bytes);
 
+  bool leaves_out_ = false;
   std::vector<SplitClass> classes_;
   std::vector<Node> node_of_group_;
   std::vector<std::vector<Node>> producers_;

@@ -9,10 +9,13 @@
 // here           how many sets are looked at: first the prefixes of one order, then all that lie
 //                within a few positions of it, then more, until all are there or there are too many
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "berth/error.h"
 #include "berth/plugin.h"
@@ -46,25 +49,66 @@ class DpPolicy final : public Policy {
   }
 
   Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
-    const SplitGraph graph(problem);
+    const SplitGraph all(problem, SplitGraph::Restricted::left_out);
+    if (!all.leaves_out()) return split(all, problem, evaluator, context);
+    // Whether what the main devices cannot run is better split with the rest or after it, only the
+    // step can tell. Half of the time each, where there are nodes enough for both.
+    const SplitGraph kept(problem, SplitGraph::Restricted::kept);
+    if (kept.leaves_out()) return split(all, problem, evaluator, context);
+    PlaceContext first = context;
+    if (std::isfinite(context.budget_s)) {
+      first.should_stop = [&context, begin = Clock::now()] {
+        return stopped(context) ||
+               std::chrono::duration<double>(Clock::now() - begin).count() >= context.budget_s / 2;
+      };
+    }
+    return better_of([&] { return split(all, problem, evaluator, first); },
+                     [&] { return split(kept, problem, evaluator, context); }, evaluator);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Report = std::function<void(const Split& split, const std::string& text)>;
+  using Stop = std::function<bool()>;
+
+  Placement split(const SplitGraph& graph, const Problem& problem, Evaluator& evaluator,
+                  const PlaceContext& context) const {
     const Report report = [&](const Split& split, const std::string& text) {
       if (!context.progress || split.parts.empty()) return;
       GroupPlacement placement = place_parts(graph, split);
       keep_to_kinds(problem, placement);
       context.progress(evaluator.evaluate(problem.groups().expand(placement)).objective_us, text);
     };
-    const Split split = search(graph, context, report);
-    if (split.parts.empty()) {
+    const Split found = search(graph, context, report);
+    if (found.parts.empty()) {
       // Stopped at once, or no split obeys kinds and memory.
       SingleDevice single = best_single_device(evaluator);
       if (single.device != kNoDevice) return std::move(single.placement);
     }
-    return finish(problem, evaluator, place_parts(graph, split), /*fit_memory=*/true);
+    return finish(problem, evaluator, place_parts(graph, found), /*fit_memory=*/true);
   }
 
- private:
-  using Report = std::function<void(const Split& split, const std::string& text)>;
-  using Stop = std::function<bool()>;
+  /// The one that fits and is better; throws what the second throws where neither fits.
+  template <typename First, typename Second>
+  static Placement better_of(const First& first, const Second& second, Evaluator& evaluator) {
+    std::vector<Placement> found;
+    try {
+      found.push_back(first());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible) throw;
+    }
+    try {
+      found.push_back(second());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible || found.empty()) throw;
+    }
+    if (found.size() == 1) return std::move(found.front());
+    std::vector<Evaluation> evaluations(2);
+    evaluator.evaluate(found, evaluations);
+    const bool second_wins = std::pair(evaluations[1].excess_bytes, evaluations[1].objective_us) <
+                             std::pair(evaluations[0].excess_bytes, evaluations[0].objective_us);
+    return std::move(found[second_wins ? 1 : 0]);
+  }
 
   /// Devices of each class in the cluster's order; without parts, all on one.
   static GroupPlacement place_parts(const SplitGraph& graph, const Split& split) {

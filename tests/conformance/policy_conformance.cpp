@@ -13,6 +13,7 @@
 #include "berth/evaluator.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
+#include "support/random_rules.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -146,58 +147,6 @@ std::shared_ptr<const Problem> problem_of(const Case& c, Objective objective, Se
                                          c.constraints);
 }
 
-ConstraintRule rule(ConstraintRule::Kind kind, const std::vector<std::string>& names,
-                    std::vector<std::string> devices = {}) {
-  ConstraintRule made;
-  made.kind = kind;
-  for (const std::string& name : names) made.ops.push_back({name, {}, {}, {}});
-  made.devices = std::move(devices);
-  return made;
-}
-
-/// Rules about random ops, as many as agree with each other.
-std::vector<ConstraintRule> random_rules(Random& random, const Case& c) {
-  using Kind = ConstraintRule::Kind;
-  const auto op = [&] {
-    return c.graph->op_name(
-        static_cast<OpId>(random.below(static_cast<std::uint64_t>(c.graph->op_count()))));
-  };
-  std::vector<ConstraintRule> rules;
-  for (int i = 0; i < 12; ++i) {
-    const auto kind = static_cast<Kind>(random.below(4));
-    const auto device =
-        static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(c.cluster->device_count())));
-    rules.push_back(kind == Kind::pin || kind == Kind::forbid
-                        ? rule(kind, {op(), op()}, {c.cluster->device(device).name})
-                        : rule(kind, {op(), op()}));
-    try {
-      static_cast<void>(Constraints(*c.graph, *c.cluster, *c.costs, rules));
-    } catch (const Error&) {
-      rules.pop_back();
-    }
-  }
-  return rules;
-}
-
-/// What a placement breaks of the rules, told without any help of the engine.
-std::string broken_rule(const Case& c, const std::vector<ConstraintRule>& rules,
-                        const Placement& placement) {
-  using Kind = ConstraintRule::Kind;
-  for (const ConstraintRule& each : rules) {
-    std::vector<DeviceId> on;
-    for (const OpSelector& selector : each.ops) {
-      on.push_back(placement[static_cast<std::size_t>(*c.graph->find_op(selector.name))]);
-      const bool listed =
-          !each.devices.empty() && c.cluster->device(on.back()).name == each.devices.front();
-      if (each.kind == Kind::pin && !listed) return to_text(each);
-      if (each.kind == Kind::forbid && listed) return to_text(each);
-    }
-    if (each.kind == Kind::colocate && on.front() != on.back()) return to_text(each);
-    if (each.kind == Kind::separate && on.front() == on.back()) return to_text(each);
-  }
-  return {};
-}
-
 /// The placement, or empty where the policy says that it finds none that fits.
 Placement place_or_report(const std::string& name, const std::shared_ptr<const Problem>& problem,
                           int threads, std::uint64_t seed, bool stop_at_once) {
@@ -271,19 +220,63 @@ TEST_CASE("policies: constraints are obeyed by all") {
     for (Case c : cases()) {
       CAPTURE(c.name);
       Random random(++seed);
-      const std::vector<ConstraintRule> rules = random_rules(random, c);
+      const std::vector<ConstraintRule> rules =
+          random_rules(random, *c.graph, *c.cluster, *c.costs);
       c.constraints = std::make_shared<const Constraints>(*c.graph, *c.cluster, *c.costs, rules);
       for (const GroupId groups : {0, 6}) {
         c.groups = groups;
         for (const Objective objective : {Objective::latency, Objective::throughput}) {
           const auto problem = problem_of(c, objective, Semantics::dataflow);
           const Placement placement = place_or_report(info.name, problem, 1, seed, false);
-          if (!placement.empty()) CHECK(broken_rule(c, rules, placement).empty());
+          if (!placement.empty())
+            CHECK(broken_rule(*c.graph, *c.cluster, rules, placement).empty());
           const bool plenty = c.cluster->device(0).memory_bytes == kNoLimit;
           // On more than one device perhaps: `single` moves only what it must, as any repair.
           if (plenty) CHECK_FALSE(placement.empty());
         }
       }
+    }
+  }
+}
+
+TEST_CASE("policies: ops for the host alone keep little else there") {
+  // A chain that is quick on two devices and slow on the host, which alone can run every eighth op.
+  constexpr OpId kOps = 400;
+  GraphBuilder builder("chain");
+  std::vector<std::vector<double>> us(2);
+  for (OpId op = 0; op < kOps; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    TensorInfo info;
+    info.bytes = 8;
+    const TensorId out = builder.add_output(op, info);
+    if (op + 1 < kOps) builder.add_input(op + 1, out);
+    us[0].push_back(op % 8 == 3 ? 1 : 100);
+    us[1].push_back(op % 8 == 3 ? kCannotRun : 10);
+  }
+  Device host, first, second;
+  host.name = host.kind = "host";
+  host.host = true;
+  first.name = "gpu:0";
+  second.name = "gpu:1";
+  first.kind = second.kind = "gpu";
+  const Case c{"chain", builder.build(),
+               std::make_shared<const Cluster>("machine", std::vector<Device>{host, first, second},
+                                               std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}}),
+               std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), "test")};
+  const double on_host_us =
+      make_simulation_evaluator(problem_of(c, Objective::latency, Semantics::dataflow), 1)
+          ->evaluate(Placement(kOps, 0))
+          .objective_us;
+  for (const PluginInfo& info : policies()) {
+    if (info.name == kRegistered.name) continue;  // takes the first device
+    CAPTURE(info.name);
+    for (Case grouped = c; const GroupId groups : {0, 40, 2}) {
+      CAPTURE(groups);
+      grouped.groups = groups;
+      const auto problem = problem_of(grouped, Objective::latency, Semantics::dataflow);
+      const Placement placement = place_or_report(info.name, problem, 1, 5, false);
+      CHECK(make_simulation_evaluator(problem, 1)->evaluate(placement).objective_us <
+            0.8 * on_host_us);
     }
   }
 }

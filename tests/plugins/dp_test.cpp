@@ -198,3 +198,21 @@ TEST_CASE("dp: options out of range are refused") {
   CHECK_THROWS_WITH_AS(static_cast<void>(engine.make_policy("dp", {{"pairs", std::int64_t{-1}}})),
                        "dp: pairs = -1; give a number >= 0", Error);
 }
+
+TEST_CASE("dp: ops for the host alone do not bring what is between them there") {
+  // A chain on two fast devices and a slow host, which alone can run every tenth op.
+  std::vector<SmallOp> ops;
+  std::vector<SmallEdge> edges;
+  for (OpId op = 0; op < 40; ++op) {
+    ops.push_back({{1000, op % 10 == 5 ? kCannotRun : 100}});
+    if (op % 10 == 5) ops.back().us[0] = 1;
+    if (op > 0) edges.push_back({op - 1, op, 1});
+  }
+  const auto problem = small_problem(
+      {{"cpu", "host", kNoLimit, true}, {"gpu:0", "gpu"}, {"gpu:1", "gpu"}}, ops, edges);
+  const Placement placement = placed("dp", problem);
+  for (OpId op = 0; op < 40; ++op) {
+    CHECK((placement[static_cast<std::size_t>(op)] == 0) == (op % 10 == 5));
+  }
+  CHECK(std::count(placement.begin(), placement.end(), 1) == 18);
+}

@@ -74,17 +74,17 @@ class BERTH_EXPORT Groups {
 ///
 /// Starts from `colocation_groups` (or Constraints::classes). Merges along the heaviest edge that
 /// creates no cycle; when no such edge is left, merges neighbours in topological order. The result
-/// is acyclic unless co-location forces a cycle. Ops that have no device kind in common, no allowed
-/// device in common, or that must be apart are never merged; `count` can be exceeded only for this
-/// reason. A group exceeds twice the mean (in compute time on its fastest kind, or in parameter
-/// bytes) only if nothing else is left to merge. Deterministic. Throws Error(invalid_argument) for
-/// count < 1 and for the costs of another graph.
+/// is acyclic unless co-location forces a cycle. Ops that may be on different devices (by their
+/// kinds or by `constraints`), or that must be apart, are never merged; `count` can be exceeded
+/// only for this reason. A group exceeds twice the mean (in compute time on its fastest kind, or in
+/// parameter bytes) only if nothing else is left to merge. Deterministic. Throws
+/// Error(invalid_argument) for count < 1 and for the costs of another graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(
     const Graph& graph, const Costs& costs, GroupId count,
     const Constraints* constraints = nullptr);
 
 /// `groups` changed to obey `constraints`. Groups that share a co-location class become one. A
-/// group whose ops cannot all be on one device is cut into runs of its topological order.
+/// group whose ops may be on different devices is cut into runs of its topological order.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> regroup(const Graph& graph,
                                                                  const Costs& costs,
                                                                  const Groups& groups,
@@ -102,7 +102,7 @@ class BERTH_EXPORT Groups {
 /// A co-location class whose ops belong to several layers goes with the first of them. Without
 /// gradients the groups of step 1 are acyclic. Step 3 is then done once, on the groups of step 2,
 /// and the result is acyclic too; repeated, it would turn a graph with one result into a single
-/// group. Ops without a common device kind are never merged. Deterministic. Throws
+/// group. Ops that run on different kinds are never merged. Deterministic. Throws
 /// Error(invalid_argument) for the costs of another graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> icml2017_groups(const Graph& graph,
                                                                          const Costs& costs);
@@ -111,7 +111,7 @@ class BERTH_EXPORT Groups {
 /// that creates no cycle, whatever the sizes. When no such edge is left, neighbours in topological
 /// order are merged, the cheapest pair first. The first rule is what others report of the grouping
 /// of Addanki et al., "Placeto", NeurIPS 2019; the code released with the paper leaves grouping
-/// out. Ops without a common device kind are never merged; `count` can be exceeded only for this
+/// out. Ops that run on different kinds are never merged; `count` can be exceeded only for this
 /// reason. Deterministic. Throws Error(invalid_argument) for count < 1 and for the costs of another
 /// graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> placeto_groups(const Graph& graph,

@@ -30,16 +30,19 @@ std::shared_ptr<const Graph> chain(const std::vector<std::int64_t>& bytes) {
   return builder.build();
 }
 
-bool kinds_agree(const Groups& groups, const Costs& costs) {
-  for (GroupId group = 0; group < groups.count(); ++group) {
-    bool runs_somewhere = false;
+/// Whether what was merged runs on the same kinds.
+bool kinds_agree(const Groups& groups, const Costs& costs, const Groups& finest) {
+  const auto kinds = [&](std::span<const OpId> ops) {
+    std::vector<bool> able;
     for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-      const auto members = groups.members(group);
-      runs_somewhere = runs_somewhere || std::all_of(members.begin(), members.end(), [&](OpId op) {
-                         return costs.can_run(op, kind);
-                       });
+      able.push_back(
+          std::all_of(ops.begin(), ops.end(), [&](OpId op) { return costs.can_run(op, kind); }));
     }
-    if (!runs_somewhere) return false;
+    return able;
+  };
+  for (GroupId unit = 0; unit < finest.count(); ++unit) {
+    const auto ops = finest.members(unit);
+    if (kinds(ops) != kinds(groups.members(groups.of(ops.front())))) return false;
   }
   return true;
 }
@@ -121,7 +124,23 @@ TEST_CASE("coarsen: groups that alternate between kinds are gathered kind by kin
   const auto groups = coarsen(*graph, costs, 1);
   CHECK(groups->count() == 2);
   CHECK(groups->acyclic());
-  CHECK(kinds_agree(*groups, costs));
+  CHECK(kinds_agree(*groups, costs, *colocation_groups(*graph)));
+}
+
+TEST_CASE("coarsen: what a host alone can run keeps nothing else there") {
+  // A chain of ops for a device and its host, every tenth of which the host alone can run.
+  const auto graph = chain(std::vector<std::int64_t>(99, 1));
+  std::vector<std::vector<double>> us(2, std::vector<double>(100, 1));
+  for (std::size_t op = 5; op < 100; op += 10) us[0][op] = kCannotRun;
+  const Costs costs(us, {}, "test");
+  for (const GroupId count : {1, 2, 30}) {
+    CAPTURE(count);
+    const auto groups = coarsen(*graph, costs, count);
+    CHECK(groups->acyclic());
+    CHECK(groups->count() >= 21);  // cut before and after each of the ten
+    CHECK(groups->count() <= std::max(count, 21));
+    CHECK(kinds_agree(*groups, costs, *colocation_groups(*graph)));
+  }
 }
 
 TEST_CASE("coarsen: properties on random graphs") {
@@ -146,7 +165,7 @@ TEST_CASE("coarsen: properties on random graphs") {
     CHECK(groups->count() >= std::min(count, finest->count()));
     CHECK(groups->count() <= finest->count());
     if (finest->acyclic()) CHECK(groups->acyclic());
-    CHECK(kinds_agree(*groups, *costs));
+    CHECK(kinds_agree(*groups, *costs, *finest));
     CHECK(colocation_kept(*groups, *finest));
     const auto again = coarsen(*graph, *costs, count);
     CHECK(std::equal(groups->map().begin(), groups->map().end(), again->map().begin()));
