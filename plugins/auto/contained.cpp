@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include "berth/error.h"
 #include "common/repair.h"
@@ -12,10 +14,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a time budget, what one contained policy may take: the slow ones shall not eat up the search.
-/// `dp` takes all it gets, and minimises the largest load: a start worth its time for throughput.
-constexpr double kShareOfOne = 0.05;
-constexpr double kShareOfOneForThroughput = 0.2;
+/// Of a time budget, what one contained policy may take. Most end by themselves, and are worth
+/// little when cut short: where a large graph needs their time, the search has no better use for
+/// it.
+constexpr double kShareOfOne = 0.25;
+/// What those may take that use all they get. `dp` minimises the largest load: a start worth its
+/// time for throughput.
+constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
+constexpr double kShareOfInsatiable = 0.05;
+constexpr double kShareOfInsatiableForThroughput = 0.2;
+/// After so much of it no further policy is run, once anything fits.
+constexpr double kShareOfAll = 0.6;
 
 class Collector {
  public:
@@ -35,9 +44,7 @@ class Collector {
   void run(const std::string& name, Policy& policy) {
     PlaceContext inner;
     inner.seed = context_.seed;
-    inner.budget_s = context_.budget_s * (problem_.options().objective == Objective::throughput
-                                              ? kShareOfOneForThroughput
-                                              : kShareOfOne);
+    inner.budget_s = context_.budget_s * share_of(name);
     inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
       if (stopped(context_)) return true;
       return std::isfinite(limit_s) &&
@@ -50,6 +57,14 @@ class Collector {
     } catch (const Error& error) {
       fail(name, error);
     }
+  }
+
+  [[nodiscard]] double share_of(std::string_view name) const {
+    if (std::find(std::begin(kInsatiable), std::end(kInsatiable), name) == std::end(kInsatiable)) {
+      return kShareOfOne;
+    }
+    return problem_.options().objective == Objective::throughput ? kShareOfInsatiableForThroughput
+                                                                 : kShareOfInsatiable;
   }
 
   void fail(const std::string& name, const Error& error) {
@@ -73,13 +88,17 @@ class Collector {
   }
 
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
-  [[nodiscard]] bool enough() const { return anything_fits() && stopped(context_); }
+  [[nodiscard]] bool enough() const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    return anything_fits() && (stopped(context_) || seconds >= kShareOfAll * context_.budget_s);
+  }
   [[nodiscard]] Starts take() { return std::move(starts_); }
 
  private:
   const Problem& problem_;
   Evaluator& evaluator_;
   PlaceContext& context_;
+  Clock::time_point begin_ = Clock::now();
   double best_us_ = kCannotRun;
   Starts starts_;
 };

@@ -173,6 +173,7 @@ UnitId Proposer::draw_partner(std::span<const DeviceId> placement, UnitId unit, 
 std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double reach,
                                      Random& random) {
   moves_.clear();
+  if (movable_.empty()) return moves_;
   const UnitId seed = draw_seed(random);
   const DeviceId from = device_of(placement, seed);
   const DeviceId to = draw_target(placement, seed, random);

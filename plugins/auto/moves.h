@@ -39,8 +39,8 @@ class Proposer {
   /// By unit, which ones stay where they are until the next forget. If all would, none does.
   void hold(std::vector<bool> units);
 
-  /// Moves that change `placement`; empty where the draw came to nothing. Valid until the next
-  /// call. `reach` in (0, 1]: how large regions may get, as a share of all units.
+  /// Moves that change `placement`; empty where the draw came to nothing or no unit can move. Valid
+  /// until the next call. `reach` in (0, 1]: how large regions may get, as a share of all units.
   [[nodiscard]] std::span<const Move> draw(std::span<const DeviceId> placement, double reach,
                                            Random& random);
   /// Says whether the last proposal improved the placement. Kinds that do are drawn more often.

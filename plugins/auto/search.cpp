@@ -51,6 +51,8 @@ constexpr double kSweepHeat = 0.5;
 constexpr double kSettled = 0.02;
 /// The largest size of a region, as a share of all units.
 constexpr double kReach = 0.1;
+/// Of the budget, since it began: where it has gone before, no coarser grains are made.
+constexpr double kPrepared = 0.7;
 /// Of the budget: measuring the speed, and quenching the starts.
 constexpr double kWarmUp = 0.01;
 constexpr double kQuench = 0.04;
@@ -71,11 +73,13 @@ double mean_unit_us(const Problem& problem, const Units& units) {
   return count > 0 ? sum / count : 0;
 }
 
-std::vector<Units> units_of(const Problem& problem) {
-  const auto groups = grains(problem);
+/// The finest grain, and the coarser ones in which something can move.
+std::vector<Units> units_of(const Problem& problem, const std::function<bool()>& enough) {
+  const auto groups = grains(problem, enough);
   std::vector<Units> all;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    all.emplace_back(problem, groups[i], std::span(groups).subspan(i + 1));
+    Units units(problem, groups[i], std::span(groups).subspan(i + 1));
+    if (i == 0 || !units.movable().empty()) all.push_back(std::move(units));
   }
   return all;
 }
@@ -92,7 +96,13 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
                PlaceContext& context, std::chrono::steady_clock::time_point began)
     : context_(context),
       settings_(settings),
-      grains_(units_of(*problem)),
+      grains_(units_of(*problem,
+                       [this, began] {
+                         if (settings_.moves > 0 || !std::isfinite(context_.budget_s)) return false;
+                         const std::chrono::duration<double> so_far =
+                             std::chrono::steady_clock::now() - began;
+                         return stopped(context_) || so_far.count() > kPrepared * context_.budget_s;
+                       })),
       latency_(problem->options().objective == Objective::latency),
       simulator_(std::make_shared<const Simulator>(problem)),
       team_(simulator_, grains_, settings.threads),

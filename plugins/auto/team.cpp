@@ -30,6 +30,8 @@ std::vector<Solution> Team::run(std::span<const Task> tasks,
         Random random(task.seed);
         results[i] = task.start;
         for (const Annealer::Schedule& stage : task.stages) {
+          // Even to begin takes a while for a large graph.
+          if (stop()) break;
           results[i] = annealers_[thread]->run(results[i], stage, random.next(), stop);
         }
       }

@@ -21,12 +21,13 @@ Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
   for (const auto& groups : coarser) levels_.emplace_back(*groups, *this);
 }
 
-std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem) {
+std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem,
+                                                  const std::function<bool()>& enough) {
   constexpr GroupId kFactor = 3;
   std::vector<std::shared_ptr<const Groups>> all{problem.finest_groups()};
   const GroupId coarsest = 2 * problem.cluster().device_count();
-  for (GroupId wanted = all.front()->count() / kFactor; wanted >= coarsest && wanted > 1;
-       wanted /= kFactor) {
+  for (GroupId wanted = all.front()->count() / kFactor;
+       wanted >= coarsest && wanted > 1 && !enough(); wanted /= kFactor) {
     auto groups = coarsen(problem.graph(), problem.costs(), wanted, problem.constraints().get());
     if (groups->count() >= all.back()->count()) break;
     all.push_back(std::move(groups));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -77,7 +78,8 @@ class Units {
 };
 
 /// The finest groups a placement may use and ever coarser ones, by about a third each; where the
-/// problem's own groups are none of them, they come last.
-[[nodiscard]] std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem);
+/// problem's own groups are none of them, they come last. No further one is made once `enough()`.
+[[nodiscard]] std::vector<std::shared_ptr<const Groups>> grains(
+    const Problem& problem, const std::function<bool()>& enough);
 
 }  // namespace berth::policies

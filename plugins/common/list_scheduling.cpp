@@ -80,6 +80,7 @@ Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
                               const std::function<GroupPlacement(double output_share)>& schedule) {
   if (!repair) return finish(problem, evaluator, schedule(0), false);
   GroupPlacement best;
+  double best_us = kCannotRun;
   std::int64_t least_excess_bytes = kNoLimit;
   for (const double output_share : {0.0, 0.25, 0.5, 1.0}) {
     GroupPlacement placement = schedule(output_share);
@@ -87,8 +88,15 @@ Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
     if (best.empty() || evaluation.excess_bytes < least_excess_bytes) {
       best = std::move(placement);
       least_excess_bytes = evaluation.excess_bytes;
+      best_us = evaluation.objective_us;
     }
     if (evaluation.feasible || stopped(context)) break;
+  }
+  if (stopped(context)) {
+    // A schedule that was cut short leaves what it did not reach on the first device.
+    SingleDevice single = best_single_device(evaluator);
+    const bool better = least_excess_bytes > 0 || single.evaluation.objective_us < best_us;
+    if (single.device != kNoDevice && better) return std::move(single.placement);
   }
   return finish(problem, evaluator, std::move(best), true);
 }

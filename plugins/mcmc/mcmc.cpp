@@ -63,6 +63,18 @@ GroupPlacement contiguous_parts(const Problem& problem, const std::vector<Device
   return placement;
 }
 
+/// `placement` on devices that can run it, and within memory where that is easily done: a chain
+/// takes whatever overflows less, but single moves seldom lead there from far off.
+GroupPlacement made_valid(const Problem& problem, Evaluator& evaluator, GroupPlacement placement) {
+  keep_to_kinds(problem, placement);
+  try {
+    return group_placement(problem, finish(problem, evaluator, placement, /*fit_memory=*/true));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
+    return placement;
+  }
+}
+
 GroupPlacement start_of(const Problem& problem, Evaluator& evaluator,
                         const std::vector<DeviceId>& devices, Start start, Random& random) {
   switch (start) {
@@ -111,8 +123,8 @@ class McmcPolicy final : public Policy {
     for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !stopped(context)); ++chain) {
       Random own = random.split();
       const Start start = starts_[static_cast<std::size_t>(chain) % starts_.size()];
-      GroupPlacement placement = start_of(problem, evaluator, devices, start, own);
-      keep_to_kinds(problem, placement);
+      GroupPlacement placement =
+          made_valid(problem, evaluator, start_of(problem, evaluator, devices, start, own));
       found.push_back(
           run_chain(moves, problem.groups(), devices, std::move(placement), rules_, own, context));
       if (found.back().excess_bytes > 0 || found.back().objective_us >= best_us) continue;

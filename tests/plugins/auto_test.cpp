@@ -227,7 +227,7 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto cluster = random_cluster(random, {.devices = 4, .kinds = 3, .host = true});
   const auto costs = random_costs(random, *graph, *cluster, 100, 0.5);
   const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
-  const auto groups = policies::grains(*problem);
+  const auto groups = policies::grains(*problem, [] { return false; });
   const policies::Units units(*problem, groups.front(), std::span(groups).subspan(1));
   policies::Proposer proposer(units);
   Placement placement = placed("single", problem);
@@ -253,4 +253,16 @@ TEST_CASE("auto: better than the best contiguous split on a published workload")
       graph, cluster, Costs::stated(*graph, *cluster), nullptr, options);
   // The optimal contiguous split has 17,789.9.
   CHECK(objective_us(problem, placed("auto", problem, {{"moves", std::int64_t{60000}}})) < 17720);
+}
+
+TEST_CASE("auto: a coarse group that has no choice") {
+  const std::vector<SmallDevice> machine{{"a", "x"}, {"b", "y"}};
+  const auto free = small_problem(machine, {{{1, kCannotRun}}, {{3, 2}}}, {});
+  const auto problem = std::make_shared<const Problem>(
+      free->shared_graph(), free->shared_cluster(), free->shared_costs(),
+      std::make_shared<const Groups>(free->graph(), std::vector<GroupId>{0, 0}));
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Engine engine({test::plugin_folder()});
+  const auto policy = engine.make_policy("auto");
+  CHECK(place(*policy, *evaluator, PlaceContext{}, 0.02).placement == Placement{0, 1});
 }
