@@ -23,8 +23,11 @@ std::vector<double> relative_speeds(const Problem& problem, const std::vector<De
     }
   }
   const double fastest = *std::min_element(total_us.begin(), total_us.end());
+  constexpr double kSlowest = 1e-12;  // partitioners divide by it
   std::vector<double> result;
-  for (const double us : total_us) result.push_back(fastest > 0 ? fastest / us : 1);
+  for (const double us : total_us) {
+    result.push_back(fastest > 0 ? std::max(fastest / us, kSlowest) : 1);
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <metis.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <sstream>
@@ -28,31 +29,168 @@ constexpr double kSmallestShare = 1e-4;
 /// here; the seed is set at every call.
 std::mutex metis_mutex;
 
-/// The parts of `graph`, one per share; at least 2 shares and as many vertices.
-std::vector<idx_t> partition(CompressedGraph<idx_t> graph, std::vector<real_t> shares,
-                             bool recursive, double imbalance, std::uint64_t seed) {
-  const std::lock_guard lock(metis_mutex);
-  idx_t options[METIS_NOPTIONS];
-  METIS_SetDefaultOptions(options);
-  options[METIS_OPTION_SEED] = static_cast<idx_t>((seed ^ (seed >> 32)) & 0x7fffffff);
-  options[METIS_OPTION_UFACTOR] = std::max<idx_t>(1, rounded<idx_t>(imbalance * 1000, 1, 10000));
-  auto vertices = static_cast<idx_t>(graph.vertex_weights.size());
-  auto parts = static_cast<idx_t>(shares.size());
-  idx_t constraints = 1;
-  idx_t cut = 0;
-  std::vector<idx_t> part(graph.vertex_weights.size(), 0);
-  const auto method = recursive ? METIS_PartGraphRecursive : METIS_PartGraphKway;
-  const int status =
-      method(&vertices, &constraints, graph.begin.data(), graph.neighbours.data(),
-             graph.vertex_weights.data(), /*vsize=*/nullptr, graph.edge_weights.data(), &parts,
-             shares.data(), /*ubvec=*/nullptr, options, &cut, part.data());
-  if (status != METIS_OK) {
-    throw Error(ErrorCode::unsupported,
-                status == METIS_ERROR_MEMORY
-                    ? "METIS failed for want of memory; use coarser groups"
-                    : "METIS failed and gave no reason; use another policy or coarser groups");
+/// One call of METIS: the parts of `graph`, one per share.
+class Metis {
+ public:
+  Metis(double imbalance, std::uint64_t seed) {
+    METIS_SetDefaultOptions(options_);
+    options_[METIS_OPTION_SEED] = static_cast<idx_t>((seed ^ (seed >> 32)) & 0x7fffffff);
+    options_[METIS_OPTION_UFACTOR] = rounded<idx_t>(imbalance * 1000, 1, 10000);
   }
-  return part;
+
+  std::vector<idx_t> operator()(decltype(METIS_PartGraphKway)* method, CompressedGraph<idx_t> graph,
+                                std::vector<real_t> shares) {
+    const std::lock_guard lock(metis_mutex);
+    auto vertices = static_cast<idx_t>(graph.vertex_weights.size());
+    auto parts = static_cast<idx_t>(shares.size());
+    idx_t constraints = 1;
+    idx_t cut = 0;
+    std::vector<idx_t> part(graph.vertex_weights.size(), 0);
+    const int status =
+        method(&vertices, &constraints, graph.begin.data(), graph.neighbours.data(),
+               graph.vertex_weights.data(), /*vsize=*/nullptr, graph.edge_weights.data(), &parts,
+               shares.data(), /*ubvec=*/nullptr, options_, &cut, part.data());
+    if (status != METIS_OK) {
+      throw Error(ErrorCode::unsupported,
+                  status == METIS_ERROR_MEMORY
+                      ? "METIS failed for want of memory; use coarser groups"
+                      : "METIS failed and gave no reason; use another policy or coarser groups");
+    }
+    return part;
+  }
+
+ private:
+  idx_t options_[METIS_NOPTIONS];
+};
+
+/// `shares` made to add up to 1, none below kSmallestShare.
+std::vector<real_t> normal_shares(const std::vector<double>& speeds) {
+  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  std::vector<double> shares;
+  for (const double speed : speeds) shares.push_back(std::max(speed / all, kSmallestShare));
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<real_t> result;
+  for (const double share : shares) result.push_back(static_cast<real_t>(share / sum));
+  return result;
+}
+
+/// Recursive bisection with METIS for each cut. Its own recursion prints to standard output where a
+/// half is left without vertices, and cannot be told not to; here such a half gets nothing.
+class Bisection {
+ public:
+  Bisection(const WeightedGraph& graph, const std::vector<double>& speeds, double imbalance,
+            std::uint64_t seed)
+      : graph_(graph),
+        speeds_(speeds),
+        metis_(imbalance_of_a_cut(imbalance, speeds.size()), seed),
+        part_(graph.vertex_weights.size(), 0),
+        local_(part_.size(), -1) {}
+
+  std::vector<idx_t> run() {
+    std::vector<std::int32_t> all(part_.size());
+    std::iota(all.begin(), all.end(), 0);
+    cut(all, graph_.edges, 0, speeds_.size());
+    return std::move(part_);
+  }
+
+ private:
+  /// The imbalances of the cuts on the way to a part multiply.
+  static double imbalance_of_a_cut(double imbalance, std::size_t parts) {
+    return std::pow(1 + imbalance, 1 / std::max(1.0, std::log2(static_cast<double>(parts)))) - 1;
+  }
+
+  /// Shares `vertices`, with the edges among them, out to the parts [first, last).
+  void cut(const std::vector<std::int32_t>& vertices, const std::vector<WeightedGraph::Edge>& edges,
+           std::size_t first, std::size_t last) {
+    if (vertices.size() < 2 || last - first < 2) {
+      const auto fastest = std::max_element(speeds_.begin() + static_cast<std::ptrdiff_t>(first),
+                                            speeds_.begin() + static_cast<std::ptrdiff_t>(last));
+      for (const std::int32_t vertex : vertices) {
+        part_[static_cast<std::size_t>(vertex)] = static_cast<idx_t>(fastest - speeds_.begin());
+      }
+      return;
+    }
+    const std::size_t middle = first + (last - first) / 2;
+    const std::vector<idx_t> side = halve(vertices, edges, first, middle, last);
+    Half left = half_of(side, 0, vertices, edges);
+    Half right = half_of(side, 1, vertices, edges);
+    cut(left.vertices, left.edges, first, middle);
+    cut(right.vertices, right.edges, middle, last);
+  }
+
+  struct Half {
+    std::vector<std::int32_t> vertices;
+    std::vector<WeightedGraph::Edge> edges;
+  };
+  /// While local_ holds the numbers of the cut that gave `side`.
+  [[nodiscard]] Half half_of(const std::vector<idx_t>& side, idx_t half,
+                             const std::vector<std::int32_t>& vertices,
+                             const std::vector<WeightedGraph::Edge>& edges) const {
+    Half result;
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+      if (side[i] == half) result.vertices.push_back(vertices[i]);
+    }
+    for (const WeightedGraph::Edge& edge : edges) {
+      if (side[index(edge.a)] == half && side[index(edge.b)] == half) result.edges.push_back(edge);
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::size_t index(std::int32_t vertex) const {
+    return static_cast<std::size_t>(local_[static_cast<std::size_t>(vertex)]);
+  }
+
+  std::vector<idx_t> halve(const std::vector<std::int32_t>& vertices,
+                           const std::vector<WeightedGraph::Edge>& edges, std::size_t first,
+                           std::size_t middle, std::size_t last) {
+    WeightedGraph graph;
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+      const auto vertex = static_cast<std::size_t>(vertices[i]);
+      local_[vertex] = static_cast<std::int32_t>(i);
+      graph.vertex_weights.push_back(graph_.vertex_weights[vertex]);
+    }
+    for (const WeightedGraph::Edge& edge : edges) {
+      graph.edges.push_back({local_[static_cast<std::size_t>(edge.a)],
+                             local_[static_cast<std::size_t>(edge.b)], edge.weight});
+    }
+    const auto begin = speeds_.begin();
+    const auto sum = [&](std::size_t from, std::size_t to) {
+      return std::accumulate(begin + static_cast<std::ptrdiff_t>(from),
+                             begin + static_cast<std::ptrdiff_t>(to), 0.0);
+    };
+    return metis_(METIS_PartGraphRecursive, {graph, kLargestWeightSum},
+                  normal_shares({sum(first, middle), sum(middle, last)}));
+  }
+
+  const WeightedGraph& graph_;
+  const std::vector<double>& speeds_;
+  Metis metis_;
+  std::vector<idx_t> part_;
+  std::vector<std::int32_t> local_;  // by vertex: its number in the cut at hand
+};
+
+/// Whether every part is to get several vertices. METIS bisects recursively to find its first k-way
+/// partition too, and prints where a half of that is left without any.
+bool roomy(const CompressedGraph<idx_t>& graph, const std::vector<real_t>& shares) {
+  constexpr double kVerticesPerPart = 4;
+  const auto& weights = graph.vertex_weights;
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto smallest = static_cast<double>(*std::min_element(shares.begin(), shares.end()));
+  const double most = *std::max_element(weights.begin(), weights.end());
+  return static_cast<double>(weights.size()) * smallest >= 2 * kVerticesPerPart &&
+         kVerticesPerPart * most <= smallest * sum;
+}
+
+std::vector<idx_t> partition(const WeightedGraph& graph, const std::vector<double>& speeds,
+                             bool recursive, double imbalance, std::uint64_t seed) {
+  if (!recursive) {
+    CompressedGraph<idx_t> compressed(graph, kLargestWeightSum);
+    std::vector<real_t> shares = normal_shares(speeds);
+    if (roomy(compressed, shares)) {
+      return Metis(imbalance, seed)(METIS_PartGraphKway, std::move(compressed), std::move(shares));
+    }
+  }
+  return Bisection(graph, speeds, imbalance, seed).run();
 }
 
 bool recursive_from_name(const std::string& name) {
@@ -85,9 +223,8 @@ class MetisPolicy final : public Policy {
     GroupPlacement placement(count, devices.front());
     // METIS fails on a single part.
     if (devices.size() > 1) {
-      const std::vector<idx_t> part =
-          partition({weighted_graph(problem, devices, speeds), kLargestWeightSum},
-                    shares_of(speeds), recursive_, imbalance_, context.seed);
+      const std::vector<idx_t> part = partition(weighted_graph(problem, devices, speeds), speeds,
+                                                recursive_, imbalance_, context.seed);
       std::transform(part.begin(), part.end(), placement.begin(),
                      [&](idx_t p) { return devices[static_cast<std::size_t>(p)]; });
     }
@@ -95,7 +232,7 @@ class MetisPolicy final : public Policy {
   }
 
  private:
-  /// METIS wants no more parts than vertices.
+  /// More parts than vertices would be of no use, and METIS wants no more.
   static void keep_fastest(std::vector<DeviceId>& devices, std::vector<double>& speeds,
                            std::size_t count) {
     if (devices.size() <= count) return;
@@ -112,16 +249,6 @@ class MetisPolicy final : public Policy {
     }
     devices = std::move(kept);
     speeds = std::move(kept_speeds);
-  }
-
-  static std::vector<real_t> shares_of(const std::vector<double>& speeds) {
-    const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-    std::vector<double> shares;
-    for (const double speed : speeds) shares.push_back(std::max(speed / all, kSmallestShare));
-    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-    std::vector<real_t> result;
-    for (const double share : shares) result.push_back(static_cast<real_t>(share / sum));
-    return result;
   }
 
   bool recursive_;

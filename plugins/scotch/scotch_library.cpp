@@ -140,6 +140,30 @@ void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* 
         "building the architecture");
 }
 
+/// Scotch reports success and leaves vertices without a processor where fixed ones and far
+/// processors ask too much of it: each goes to the one with the least load for its speed.
+void map_the_rest(const WeightedGraph& graph, const MappingTarget& target,
+                  std::vector<SCOTCH_Num>& part) {
+  const auto processors = static_cast<SCOTCH_Num>(target.speeds.size());
+  const auto mapped = [&](SCOTCH_Num processor) {
+    return processor >= 0 && processor < processors;
+  };
+  std::vector<double> load(target.speeds.size(), 0);
+  const auto add = [&](std::size_t vertex) {
+    const auto processor = static_cast<std::size_t>(part[vertex]);
+    load[processor] += graph.vertex_weights[vertex] / target.speeds[processor];
+  };
+  for (std::size_t vertex = 0; vertex < part.size(); ++vertex) {
+    if (mapped(part[vertex])) add(vertex);
+  }
+  for (std::size_t vertex = 0; vertex < part.size(); ++vertex) {
+    if (mapped(part[vertex])) continue;
+    part[vertex] =
+        static_cast<SCOTCH_Num>(std::min_element(load.begin(), load.end()) - load.begin());
+    add(vertex);
+  }
+}
+
 SCOTCH_Num flags_of(MappingStrategy strategy) {
   switch (strategy) {
     case MappingStrategy::standard:
@@ -185,6 +209,7 @@ std::vector<std::int32_t> map_statically(const WeightedGraph& graph, const Mappi
   check(any_fixed ? SCOTCH_graphMapFixed(bound.get(), arch.get(), how.get(), part.data())
                   : SCOTCH_graphMap(bound.get(), arch.get(), how.get(), part.data()),
         "mapping the graph");
+  map_the_rest(graph, target, part);
   return {part.begin(), part.end()};
 }
 

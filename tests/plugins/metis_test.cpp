@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "berth/random.h"
@@ -86,4 +88,27 @@ TEST_CASE("metis: bad options") {
         "no METIS method 'magic'. Known: kway, recursive");
   CHECK(complaint_of("metis", problem, ErrorCode::invalid_argument, {{"imbalance", 0.0}})
             .find("from 0.001 to 10") != std::string::npos);
+}
+
+TEST_CASE("metis: nothing is printed where parts are left without groups") {
+  // Sixteen devices, and one group with nearly all of the work.
+  std::vector<SmallDevice> machine;
+  for (int d = 0; d < 16; ++d) machine.push_back({"d" + std::to_string(d), "x"});
+  std::vector<SmallOp> ops(20, {{0.001}, 0});
+  ops.front() = {{1e6}, 0};
+  const auto problem = small_problem(machine, ops, {{0, 1, 10}, {1, 2, 10}});
+  std::fflush(stdout);
+  std::FILE* const caught = std::tmpfile();
+  REQUIRE(caught != nullptr);
+  const int out = dup(STDOUT_FILENO);
+  dup2(fileno(caught), STDOUT_FILENO);
+  for (const char* method : {"kway", "recursive"}) {
+    static_cast<void>(placed("metis", problem, {{"method", std::string(method)}}));
+  }
+  std::fflush(stdout);
+  dup2(out, STDOUT_FILENO);
+  close(out);
+  std::fseek(caught, 0, SEEK_END);
+  CHECK(std::ftell(caught) == 0);
+  std::fclose(caught);
 }

@@ -115,3 +115,17 @@ TEST_CASE("scotch: strategies and bad options") {
               .find("give a value in (0, 10]") != std::string::npos);
   }
 }
+
+TEST_CASE("scotch and mincut: what Scotch leaves without a processor gets one") {
+  // With links this far apart and a fixed op, Scotch reports success and maps only some vertices.
+  const auto free = small_problem({{"a", "ga"}, {"b", "gb"}}, {{{1, 1}}, {{1, 1}}}, {{0, 1, 10}},
+                                  {{"a", "b", 0.001, 0, {}}, {"b", "a", 1e30, 0, {}}});
+  ConstraintRule pin;
+  pin.ops.push_back({"op1", {}, {}, {}});
+  pin.devices = {"b"};
+  const auto problem = std::make_shared<const Problem>(
+      free->shared_graph(), free->shared_cluster(), free->shared_costs(), nullptr, ProblemOptions{},
+      std::make_shared<const Constraints>(free->graph(), free->cluster(), free->costs(),
+                                          std::vector<ConstraintRule>{pin}));
+  for (const char* policy : {"scotch", "mincut"}) CHECK(placed(policy, problem)[1] == 1);
+}
