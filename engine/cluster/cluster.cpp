@@ -40,7 +40,8 @@ void check_device(const std::string& cluster, const Device& device) {
 
 bool same_compute(const Device& a, const Device& b) {
   return a.flops == b.flops && a.flops_16 == b.flops_16 && a.flops_8 == b.flops_8 &&
-         a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth && a.host == b.host;
+         a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth &&
+         a.op_overhead_us == b.op_overhead_us && a.host == b.host;
 }
 
 void check_link(const std::string& cluster, const LinkSpec& link) {

@@ -12,6 +12,73 @@
 #include "support/enum_name.h"
 
 namespace berth {
+namespace {
+
+/// Sums of times stay far from where doubles, and solvers that call 1e30 infinite, lose them.
+constexpr double kLongestUs = 1e24;
+/// And what groups exchange, counted once per consumer, from where 64 bits do.
+constexpr double kMostBytes = 4e18;
+
+void check_compute(const Graph& graph, const Cluster& cluster, const Costs& costs, double gap_us) {
+  double overhead_us = gap_us;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    overhead_us = std::max(overhead_us, cluster.device(device).op_overhead_us);
+  }
+  double total_us = 0;
+  double longest_us = 0;
+  OpId longest = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    double us = 0;
+    for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
+      if (costs.can_run(op, kind)) us = std::max(us, costs.op_us(op, kind));
+    }
+    total_us += us + overhead_us;
+    if (us > longest_us) {
+      longest_us = us;
+      longest = op;
+    }
+  }
+  if (total_us <= kLongestUs) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      cat("the ops of graph '", graph.name(), "' take ", total_us, " us in all, '",
+          graph.op_name(longest), "' alone ", longest_us, " us; Berth computes with at most ",
+          kLongestUs, " us: check the costs, and the overheads of cluster '", cluster.name(), "'"));
+}
+
+void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) {
+  double bytes = 0;
+  double messages = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    for (const Edge& edge : graph.out_edges(op)) {
+      messages += 1;
+      if (edge.tensor != kNoTensor) bytes += static_cast<double>(graph.bytes(edge.tensor));
+    }
+  }
+  if (bytes > kMostBytes) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the tensors of graph '", graph.name(), "' are ", bytes,
+                    " bytes, counted once per consumer; Berth computes with at most ", kMostBytes,
+                    ": correct their sizes"));
+  }
+  for (DeviceId src = 0; src < cluster.device_count(); ++src) {
+    for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
+      if (src == dst) continue;
+      const Route& route = cluster.route(src, dst);
+      const double us =
+          bytes / route.bandwidth_bytes_per_s * 1e6 + messages * (route.latency_us + gap_us);
+      if (us <= kLongestUs) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  cat("all tensors of graph '", graph.name(), "' would take ", us,
+                      " us over the link from '", cluster.device(src).name, "' to '",
+                      cluster.device(dst).name, "'; Berth computes with at most ", kLongestUs,
+                      " us: check the link's bandwidth and latency, and the tensors' sizes"));
+    }
+  }
+}
+
+}  // namespace
+
 Objective objective_from_name(std::string_view name) {
   static constexpr Objective kAll[] = {Objective::latency, Objective::throughput};
   return value_by_name("objective", name, kAll, objective_name);
@@ -40,6 +107,8 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
       constraints_(std::move(constraints)),
       options_(options) {
   check_parts();
+  check_compute(*graph_, *cluster_, *costs_, options_.device_gap_us);
+  check_transfers(*graph_, *cluster_, options_.transfer_gap_us);
   if (constraints_ && groups_) groups_ = regroup(*graph_, *costs_, *groups_, *constraints_);
   if (!groups_) groups_ = finest_groups();
   const OpId apart = split_from_its_class();

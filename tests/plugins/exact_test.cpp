@@ -219,3 +219,12 @@ TEST_CASE("exact: options out of range are refused") {
       static_cast<void>(engine.make_policy("exact", {{"nodes", std::int64_t{-1}}})),
       "exact: nodes = -1; give a number >= 0", Error);
 }
+
+TEST_CASE("exact: the search ends by itself where no bound above 0 can be proven") {
+  // Everything takes nothing on b, where two tensors do not fit; no bound sees that.
+  std::vector<SmallEdge> edges;
+  for (OpId op = 1; op < 5; ++op) edges.push_back({op - 1, op, 10});
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "y", 15}}, std::vector<SmallOp>(5, {{1, 0}, 0}), edges);
+  CHECK(check_optimal(problem));
+}

@@ -51,8 +51,8 @@ class BERTH_EXPORT Problem {
  public:
   /// `groups` null = the finest (finest_groups). Under `constraints` (null = none) the groups are
   /// changed to obey them (regroup). Throws Error(invalid_argument) if the parts do not belong
-  /// together or the groups split a co-location class of the graph. Throws Error(infeasible) naming
-  /// an op or group that no device kind of the cluster can run.
+  /// together, the groups split a co-location class of the graph, or times or bytes add up to more
+  /// than can be computed with. Throws Error(infeasible) naming what no device kind can run.
   Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
           std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups = nullptr,
           ProblemOptions options = {}, std::shared_ptr<const Constraints> constraints = nullptr);

@@ -119,3 +119,41 @@ TEST_CASE("Problem::validate: each thing that can be wrong with a placement") {
     CHECK(message.find(bad.part) != std::string::npos);
   }
 }
+
+TEST_CASE("Problem: what cannot be added up is refused, and what is to blame is named") {
+  const Parts parts;
+  const auto problem_of = [&](const std::shared_ptr<const Costs>& costs) {
+    return [&parts, costs] { Problem(parts.graph, parts.cluster, costs); };
+  };
+  const std::string costs =
+      error_of(ErrorCode::invalid_argument,
+               problem_of(Parts::make_costs({{1, 1e308, 1e308, 4}, {5, kCannotRun, 7, 8}})));
+  CHECK(costs.find("'b' alone 1e+308 us") != std::string::npos);
+  CHECK_NOTHROW(problem_of(Parts::make_costs({{1, 1e20, 1e20, 4}, {5, kCannotRun, 7, 8}}))());
+
+  const auto with_link = [&](std::int64_t bytes, double bandwidth, double latency_us) {
+    return [bytes, bandwidth, latency_us] {
+      GraphBuilder builder("two");
+      for (const char* name : {"a", "b"}) builder.add_op(name, "Op");
+      TensorInfo info;
+      info.bytes = bytes;
+      builder.add_input(1, builder.add_output(0, info));
+      Device first, second;
+      first.name = "first";
+      second.name = "second";
+      first.kind = second.kind = "x";
+      Problem(builder.build(),
+              std::make_shared<const Cluster>(
+                  "pair", std::vector<Device>{first, second},
+                  std::vector<LinkSpec>{{"*", "*", bandwidth, latency_us, {}}}),
+              Parts::make_costs({{1, 1}}));
+    };
+  };
+  CHECK_NOTHROW(with_link(1000, 0.001, 1e6)());
+  CHECK(error_of(ErrorCode::invalid_argument, with_link(1000, 1e-30, 0))
+            .find("over the link from 'first' to 'second'") != std::string::npos);
+  CHECK(error_of(ErrorCode::invalid_argument, with_link(1000, 1e9, 1e300))
+            .find("bandwidth and latency") != std::string::npos);
+  CHECK(error_of(ErrorCode::invalid_argument, with_link(std::int64_t{1} << 62, 1e9, 0))
+            .find("correct their sizes") != std::string::npos);
+}
