@@ -39,8 +39,8 @@ void Search::refute(double low_us) {
   refuted_us_ = low_us;
   double high_us = limit_us();
   if (high_us == std::numeric_limits<double>::infinity()) return;
-  // To within what counts as equal to the best known: relative to `high_us` it would never end where
-  // no bound above 0 can be proven.
+  // To within what counts as equal to the best known: relative to `high_us` it would never end
+  // where no bound above 0 can be proven.
   const double close_us = kRounding * high_us;
   while (high_us - refuted_us_ > close_us && !stop()) {
     const double middle_us = refuted_us_ + (high_us - refuted_us_) / 2;
