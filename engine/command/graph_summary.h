@@ -37,9 +37,14 @@ struct GraphSummary {
   std::int64_t width = 0;  ///< most ops at one distance from the sources
   std::int64_t tensors_without_size = 0;
   std::int64_t ops_without_rule = 0;  ///< and without a stated cost
+  double bytes_without_rule = 0;      ///< that they move
   std::int64_t ops_with_stated_cost = 0;
 };
 
 [[nodiscard]] GraphSummary summarize(const Graph& graph);
+
+/// Which types of ops are costed by their bytes alone, and how much of the step that may be; empty
+/// where there are none.
+[[nodiscard]] std::string without_rule_text(const GraphSummary& summary);
 
 }  // namespace berth::command

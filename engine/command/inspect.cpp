@@ -100,9 +100,8 @@ std::string summary_text(const Graph& graph, const GraphSummary& summary) {
   text +=
       fmt::format("  without a size   {} of {} tensors\n",
                   format_count(summary.tensors_without_size), format_count(graph.tensor_count()));
-  text += fmt::format("  without a rule   {} of {} ops{}\n", format_count(summary.ops_without_rule),
-                      format_count(graph.op_count()),
-                      summary.ops_without_rule > 0 ? ", costed by the bytes they move" : "");
+  text += fmt::format("  without a rule   {} of {} ops\n", format_count(summary.ops_without_rule),
+                      format_count(graph.op_count()));
   if (summary.ops_with_stated_cost > 0) {
     text += fmt::format("  stated costs     {} of {} ops\n",
                         format_count(summary.ops_with_stated_cost), format_count(graph.op_count()));
@@ -144,6 +143,7 @@ Json summary_json(const std::string& model, const Graph& graph, const GraphSumma
           {"width", summary.width},
           {"tensors_without_size", summary.tensors_without_size},
           {"ops_without_rule", summary.ops_without_rule},
+          {"bytes_without_rule", summary.bytes_without_rule},
           {"ops_with_stated_cost", summary.ops_with_stated_cost},
           {"inputs", std::move(inputs)},
           {"types", std::move(types)},
@@ -191,8 +191,11 @@ LoadedModel load_inspected(const InspectOptions& options, std::optional<Executab
 
 int run_inspect(const InspectOptions& options) {
   std::optional<Executability> executability;
-  const LoadedModel model = load_inspected(options, executability);
+  LoadedModel model = load_inspected(options, executability);
   const GraphSummary summary = summarize(*model.graph);
+  if (const std::string uncounted = without_rule_text(summary); !uncounted.empty()) {
+    model.notes.push_back(uncounted);
+  }
   if (options.json) {
     Json json = summary_json(options.model.model, *model.graph, summary, model.notes);
     if (executability) json["execution"] = executability_json(*model.graph, *executability);

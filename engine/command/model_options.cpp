@@ -15,6 +15,7 @@
 #include "console.h"
 #include "constraint_options.h"
 #include "duration.h"
+#include "graph_summary.h"
 
 namespace berth::command {
 namespace {
@@ -60,7 +61,11 @@ std::shared_ptr<const Costs> make_costs(Engine& engine, const Graph& graph, cons
                                         const std::optional<std::string>& choice) {
   const std::string source = choice.value_or(carries_costs(graph) ? "stated" : "roofline");
   if (source == "stated") return Costs::stated(graph, cluster);
-  if (source == "roofline") return Costs::roofline(graph, cluster);
+  if (source == "roofline") {
+    const std::string uncounted = without_rule_text(summarize(graph));
+    if (!uncounted.empty()) log_note(uncounted);
+    return Costs::roofline(graph, cluster);
+  }
   LoadedCosts loaded = engine.load_costs(source, graph, cluster);
   for (const std::string& note : loaded.notes) log_note(note);
   return std::move(loaded.costs);

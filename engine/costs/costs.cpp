@@ -8,7 +8,7 @@
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "costs/efficiency.h"
-#include "costs/work_rules.h"
+#include "costs/op_work.h"
 
 namespace berth {
 namespace {
@@ -149,7 +149,7 @@ std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& 
   auto us = empty_table(graph, cluster);
   std::vector<std::int64_t> workspace(static_cast<std::size_t>(graph.op_count()), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    const costs::Estimate estimate = costs::estimate_work(graph, op);
+    const ops::Estimate estimate = costs::estimate_work(graph, op);
     const bool needs_host = host_only(graph, op);
     const auto index = static_cast<std::size_t>(op);
     workspace[index] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));

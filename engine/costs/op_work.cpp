@@ -1,42 +1,33 @@
+#include "costs/op_work.h"
+
 #include <algorithm>
 #include <optional>
 
 #include "berth/costs.h"
-#include "costs/work_rules.h"
+#include "ops/tables.h"
 
 namespace berth {
 namespace costs {
 namespace {
 
+using ops::Estimate;
+
 /// Far above any real op, and far enough below infinity that a cost made of it stays finite;
 /// infinity is kCannotRun.
 constexpr double kMostWork = 1e30;
 
-}  // namespace
-
-const WorkRule* find_rule(std::string_view dialect, const std::string& type) {
-  const RuleTable* rules = dialect == "onnx" ? &onnx_rules()
-                           : dialect == "tf" ? &tf_rules()
-                                             : nullptr;
-  if (rules == nullptr) return nullptr;
-  const auto found = rules->find(type);
-  return found == rules->end() ? nullptr : &found->second;
-}
-
-namespace {
-
 /// The work by the rule of the op's type; empty if there is no rule or the shapes are not known.
 std::optional<Estimate> by_rule(const Graph& graph, OpId op) {
-  const WorkRule* rule = find_rule(graph.dialect(), graph.op_type(op));
+  const ops::WorkRule* rule = ops::find_work(graph.dialect(), graph.op_type(op));
   if (rule == nullptr) return std::nullopt;
-  const Estimate estimate = rule->estimate(OpView(graph, op), *rule);
+  const Estimate estimate = rule->estimate(ops::OpView(graph, op), *rule);
   // Neither unknown (NaN) nor the product of a damaged attribute (negative).
   if (!(estimate.work.flops >= 0 && estimate.work.bytes >= 0)) return std::nullopt;
   return estimate;
 }
 
 Estimate by_bytes(const Graph& graph, OpId op) {
-  const OpView view(graph, op);
+  const ops::OpView view(graph, op);
   Estimate estimate;
   estimate.work.bytes = view.bytes_read() + view.bytes_written();
   estimate.work.dtype = view.dtype();
@@ -68,7 +59,7 @@ Work op_work(const Graph& graph, OpId op) {
 
 bool has_work_rule(const Graph& graph, OpId op) {
   return graph.stated_work(op).has_value() ||
-         costs::find_rule(graph.dialect(), graph.op_type(op)) != nullptr;
+         ops::find_work(graph.dialect(), graph.op_type(op)) != nullptr;
 }
 
 }  // namespace berth

@@ -7,25 +7,20 @@ namespace {
 
 using onnx::TensorProto;
 
-Constant of_numbers(int elem, Dims dims, Data data) {
-  Constant constant;
-  constant.type = tensor_type(elem, dims);
-  data.dims = std::move(dims);
-  if (data.size() <= Data::kMaxElements) constant.data = std::make_shared<Data>(std::move(data));
-  return constant;
+Type of_integers(Dims dims, std::vector<std::int64_t> values) {
+  Type type = tensor_type(TensorProto::INT64, std::move(dims));
+  if (values.size() <= ops::Data::kMaxElements) {
+    type.data = std::make_shared<const std::vector<std::int64_t>>(std::move(values));
+  }
+  return type;
 }
 
-Constant of_integers(Dims dims, std::vector<std::int64_t> values) {
-  Data data;
-  data.ints = std::move(values);
-  return of_numbers(TensorProto::INT64, std::move(dims), std::move(data));
-}
-
-Constant of_reals(Dims dims, std::vector<double> values) {
-  Data data;
-  data.real = true;
-  data.reals = std::move(values);
-  return of_numbers(TensorProto::FLOAT, std::move(dims), std::move(data));
+Type of_reals(Dims dims, std::vector<double> values) {
+  Type type = tensor_type(TensorProto::FLOAT, std::move(dims));
+  if (values.size() <= ops::Data::kMaxElements) {
+    type.reals = std::make_shared<const std::vector<double>>(std::move(values));
+  }
+  return type;
 }
 
 }  // namespace
@@ -53,20 +48,20 @@ Constant read_constant(const onnx::NodeProto& node) {
     if (name == "value" && a.has_t()) {
       constant.tensor = &a.t();
       constant.type = type_of_tensor(a.t());
-      constant.data = data_from_proto(a.t());
+      read_content(a.t(), constant.type);
     } else if (name == "sparse_value" && a.has_sparse_tensor()) {
       constant.type = type_of_sparse_tensor(a.sparse_tensor());
     } else if (name == "value_int") {
-      constant = of_integers({}, {a.i()});
+      constant.type = of_integers({}, {a.i()});
     } else if (name == "value_ints") {
       if (dropped_bytes(a) == 0) {
-        constant = of_integers({a.ints_size()}, {a.ints().begin(), a.ints().end()});
+        constant.type = of_integers({a.ints_size()}, {a.ints().begin(), a.ints().end()});
       }
     } else if (name == "value_float") {
-      constant = of_reals({}, {static_cast<double>(a.f())});
+      constant.type = of_reals({}, {static_cast<double>(a.f())});
     } else if (name == "value_floats") {
       if (dropped_bytes(a) == 0) {
-        constant = of_reals({a.floats_size()}, {a.floats().begin(), a.floats().end()});
+        constant.type = of_reals({a.floats_size()}, {a.floats().begin(), a.floats().end()});
       } else {
         constant.type = tensor_type(TensorProto::FLOAT, {dropped_bytes(a) / 4});
       }

@@ -8,8 +8,7 @@ namespace berth::onnx_frontend {
 
 /// The value a Constant node makes.
 struct Constant {
-  Type type;  ///< unknown if the node states no value
-  DataPtr data;
+  Type type;                                  ///< unknown if the node states no value
   const onnx::TensorProto* tensor = nullptr;  ///< where it is given as one
 };
 

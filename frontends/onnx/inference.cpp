@@ -27,15 +27,15 @@ class Inference {
 
  private:
   void visit(const Node& node, bool report);
-  void infer_op(OpContext& op, bool report);
-  void infer_if(OpContext& op, bool report);
-  void infer_loop(OpContext& op, bool report);
-  void infer_scan(OpContext& op, bool report);
+  void infer_op(NodeContext& op, bool report);
+  void infer_if(NodeContext& op, bool report);
+  void infer_loop(NodeContext& op, bool report);
+  void infer_scan(NodeContext& op, bool report);
   // Types of the body's inputs, then the body. False where the counts do not fit.
   bool enter(const Body& body, const std::vector<Type>& inputs, bool report);
   Type result(const Body& body, std::size_t i) const {
     const bool known = i < body.outputs.size() && body.outputs[i] != kNoValue;
-    return known ? program_.value(body.outputs[i]).type : Type{};
+    return known ? without_content(program_.value(body.outputs[i]).type) : Type{};
   }
   void iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                std::size_t states, std::size_t first_result, bool report);
@@ -46,22 +46,22 @@ class Inference {
 };
 
 bool bigger(const Type& a, const Type& b) {
-  return product(a.dims, 0, a.dims.size()) > product(b.dims, 0, b.dims.size());
+  return product(a.dims) > product(b.dims);
 }
 
 // What two types of a value have in common; sets `changed` where they differ.
 Type common(const Type& a, const Type& b, bool& changed) {
   if (a.other || b.other) return a.other ? a : b;
   Type out = a;
-  if (a.elem != b.elem) out.elem = 0;
-  if (a.has_shape && b.has_shape && a.dims.size() == b.dims.size()) {
+  if (a.type != b.type) out.type = 0;
+  if (a.ranked && b.ranked && a.dims.size() == b.dims.size()) {
     for (std::size_t i = 0; i < out.dims.size(); ++i) {
       if (a.dims[i] == b.dims[i]) continue;
       out.dims[i] = kUnknownDim;
       changed = true;
     }
-  } else if (a.has_shape != b.has_shape || a.dims.size() != b.dims.size()) {
-    out.has_shape = false;
+  } else if (a.ranked != b.ranked || a.dims.size() != b.dims.size()) {
+    out.ranked = false;
     out.dims.clear();
     changed = true;
   }
@@ -84,21 +84,21 @@ bool Inference::enter(const Body& body, const std::vector<Type>& inputs, bool re
   return body.inputs.size() == inputs.size();
 }
 
-void Inference::infer_if(OpContext& op, bool report) {
+void Inference::infer_if(NodeContext& op, bool report) {
   const Body* const yes = op.node.body("then_branch");
   const Body* const no = op.node.body("else_branch");
   for (const Body* const branch : {yes, no}) {
     if (branch != nullptr) enter(*branch, {}, report);
   }
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
     const Type a = yes != nullptr ? result(*yes, i) : Type{};
     const Type b = no != nullptr ? result(*no, i) : Type{};
     // A placement needs room for either: the larger where both are known.
-    if (a.complete() && b.complete()) {
-      op.out[i] = bigger(b, a) ? b : a;
+    if (complete(a) && complete(b)) {
+      op.out(i) = bigger(b, a) ? b : a;
     } else {
-      op.out[i] = a.complete() || !b.has_shape ? a : b;
-      merge_type(op.out[i], a.complete() ? b : a);
+      op.out(i) = complete(a) || !b.ranked ? a : b;
+      merge_type(op.out(i), complete(a) ? b : a);
     }
   }
 }
@@ -118,14 +118,14 @@ void Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t 
   }
 }
 
-void Inference::infer_loop(OpContext& op, bool report) {
+void Inference::infer_loop(NodeContext& op, bool report) {
   const Body& body = *op.node.bodies.front();
   const std::size_t states = op.input_count() > 2 ? op.input_count() - 2 : 0;
   std::vector<Type> inputs = {tensor_type(TensorProto::INT64, {}),
                               tensor_type(TensorProto::BOOL, {})};
   for (std::size_t i = 0; i < states; ++i) {
     const Type* const type = op.input(i + 2);
-    inputs.push_back(type != nullptr ? *type : Type{});
+    inputs.push_back(type != nullptr ? without_content(*type) : Type{});
   }
   iterate(body, inputs, 2, states, 1, report);
   std::int64_t trips = kUnknownDim;
@@ -134,23 +134,23 @@ void Inference::infer_loop(OpContext& op, bool report) {
     if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
   }
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
     Type type = result(body, i + 1);
     if (i >= states && !type.other) {  // collected over the iterations
-      if (type.has_shape) type.dims.insert(type.dims.begin(), trips);
+      if (type.ranked) type.dims.insert(type.dims.begin(), trips);
     }
-    op.set(i, std::move(type));
+    op.give(i, std::move(type));
   }
 }
 
-std::int64_t listed(const OpContext& op, std::string_view name, std::size_t i) {
-  const auto values = op.ints_attribute(name);
+std::int64_t listed(const NodeContext& op, std::string_view name, std::size_t i) {
+  const auto values = op.listed(name);
   return values && i < values->size() ? (*values)[i] : 0;
 }
 
-void Inference::infer_scan(OpContext& op, bool report) {
+void Inference::infer_scan(NodeContext& op, bool report) {
   const Body& body = *op.node.bodies.front();
-  const auto scanned = op.int_attribute("num_scan_inputs", 0);
+  const auto scanned = op.attributes.integer("num_scan_inputs", 0);
   // Scan 8 has the sequence lengths as input 0 and a batch dimension before the sequence.
   const bool old = op.node.opset < 9;
   const std::size_t skipped = old ? 1 : 0;
@@ -159,15 +159,15 @@ void Inference::infer_scan(OpContext& op, bool report) {
   std::int64_t length = kUnknownDim, batch = kUnknownDim;
   std::vector<Type> inputs;
   for (std::size_t i = skipped; i < op.input_count(); ++i) {
-    Type type = op.input(i) != nullptr ? *op.input(i) : Type{};
+    Type type = without_content(op.in(i));
     const bool is_state = i - skipped < states;
-    if (type.has_shape && old && !type.dims.empty()) {
+    if (type.ranked && old && !type.dims.empty()) {
       batch = type.dims.front();
       type.dims.erase(type.dims.begin());
     }
-    if (type.has_shape && !is_state) {
+    if (type.ranked && !is_state) {
       const std::int64_t at = old ? 0 : listed(op, "scan_input_axes", i - states);
-      const auto axis = normal_axis(at, type.dims.size());
+      const auto axis = ops::normal_axis(at, type.dims.size());
       if (!axis) return;
       length = type.dims[*axis];
       type.dims.erase(type.dims.begin() + static_cast<std::ptrdiff_t>(*axis));
@@ -175,33 +175,33 @@ void Inference::infer_scan(OpContext& op, bool report) {
     inputs.push_back(std::move(type));
   }
   iterate(body, inputs, 0, states, 0, report);
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
     Type type = result(body, i);
-    if (type.has_shape && i >= states) {
+    if (type.ranked && i >= states) {
       const std::int64_t at = old ? 0 : listed(op, "scan_output_axes", i - states);
-      const auto axis = normal_axis(at, type.dims.size() + 1);
+      const auto axis = ops::normal_axis(at, type.dims.size() + 1);
       if (!axis) continue;
       type.dims.insert(type.dims.begin() + static_cast<std::ptrdiff_t>(*axis), length);
     }
-    if (type.has_shape && old) type.dims.insert(type.dims.begin(), batch);
-    op.set(i, std::move(type));
+    if (type.ranked && old) type.dims.insert(type.dims.begin(), batch);
+    op.give(i, std::move(type));
   }
 }
 
 // --- one node ------------------------------------------------------------------------------------
 
 bool all_complete(const std::vector<Type>& types) {
-  return std::all_of(types.begin(), types.end(), [](const Type& t) { return t.complete(); });
+  return std::all_of(types.begin(), types.end(), [](const Type& t) { return complete(t); });
 }
 
-bool inputs_complete(const OpContext& op) {
+bool inputs_complete(const NodeContext& op) {
   for (std::size_t i = 0; i < op.input_count(); ++i) {
-    if (op.input(i) != nullptr && !op.input(i)->complete()) return false;
+    if (op.input(i) != nullptr && !complete(*op.input(i))) return false;
   }
   return true;
 }
 
-void Inference::infer_op(OpContext& op, bool report) {
+void Inference::infer_op(NodeContext& op, bool report) {
   const Node& node = op.node;
   if (is_control_flow(node)) {
     if (node.type() == "If") return infer_if(op, report);
@@ -209,16 +209,16 @@ void Inference::infer_op(OpContext& op, bool report) {
     if (node.type() == "Scan") return infer_scan(op, report);
   }
   for (const auto& body : node.bodies) enter(*body, {}, report);
-  const Rule rule = find_rule(node.domain, node.type());
+  const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {
     rule(op);
-    if (all_complete(op.out)) return;
+    if (all_complete(op.outputs())) return;
   }
   std::string why;
   const bool inferred = infer_by_schema(op, why);
   if (inferred || !report) return;
-  if (why.empty() && rule != nullptr && rule == find_compute_rule(node.type()) &&
-      inputs_complete(op) && !op.out.empty() && !op.out[0].has_shape) {
+  if (why.empty() && rule != nullptr && op.info->shape_from_shapes && inputs_complete(op) &&
+      op.output_count() > 0 && !op.out(0).ranked) {
     why = "the shapes of its inputs do not fit together";
   }
   if (!why.empty()) {
@@ -231,20 +231,29 @@ void Inference::infer_op(OpContext& op, bool report) {
   }
 }
 
-void Inference::visit(const Node& node, bool report) {
-  OpContext op(node, program_);
-  infer_op(op, report);
-  for (Type& type : op.out) {
-    for (std::int64_t& dim : type.dims) dim = valid_dim(dim);
-    if (type.rank() > kMaxRank) type = tensor_type(type.elem);
+/// Content belongs to a known shape of as many elements; ranks have a limit.
+void check(Type& type) {
+  for (std::int64_t& dim : type.dims) dim = ops::valid_dim(dim);
+  if (type.rank() > kMaxRank) type = tensor_type(type.type);
+  if (type.has_content() &&
+      (!type.fully_known() ||
+       product(type.dims) != static_cast<std::int64_t>(type.content_size()))) {
+    type.forget_content();
   }
-  std::vector<DataPtr> contents = fold(op);
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
+}
+
+void Inference::visit(const Node& node, bool report) {
+  NodeContext op(node, program_);
+  infer_op(op, report);
+  for (Type& type : op.outputs()) check(type);
+  if (op.info != nullptr && op.info->fold != nullptr) {
+    op.info->fold(op);
+    for (Type& type : op.outputs()) check(type);
+  }
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (node.outputs[i] == kNoValue) continue;
     Value& value = program_.value(node.outputs[i]);
-    value.data = std::move(contents[i]);
-    if (value.data) op.out[i].set_shape(value.data->dims);
-    value.type = std::move(op.out[i]);
+    value.type = std::move(op.out(i));
     if (!merge_type(value.type, value.declared) && report) ++report_.contradictions;
   }
 }
@@ -266,20 +275,19 @@ InferenceReport infer(Program& program) {
 
 double trip_count(const Program& program, const Node& op) {
   if (!is_control_flow(op)) return 1;
-  const auto known = [&](ValueId id) { return id != kNoValue && program.value(id).data; };
-  if (op.type() == "Loop" && !op.inputs.empty() && known(op.inputs[0])) {
-    const Data& data = *program.value(op.inputs[0]).data;
-    const auto trips = data.size() == 1 ? data.integer(0) : std::nullopt;
+  if (op.type() == "Loop" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
+    const Type& count = program.value(op.inputs[0]).type;
+    const auto trips = count.content_size() == 1 ? count.element(0) : std::nullopt;
     if (trips && *trips >= 0 && *trips < std::int64_t{1} << 31) return static_cast<double>(*trips);
   }
   if (op.type() == "Scan" && !op.inputs.empty() && op.inputs.back() != kNoValue) {
     // The last input is one of those that are cut into one piece per iteration.
     const Type& type = program.value(op.inputs.back()).type;
-    const OpContext context(op, program);
-    const auto scanned = static_cast<std::size_t>(context.int_attribute("num_scan_inputs", 1));
+    const NodeContext context(op, program);
+    const auto scanned = static_cast<std::size_t>(context.attributes.integer("num_scan_inputs", 1));
     const bool old = op.opset < 9;
     const std::int64_t at = old ? 1 : listed(context, "scan_input_axes", scanned - 1);
-    const auto axis = normal_axis(at, type.dims.size());
+    const auto axis = ops::normal_axis(at, type.dims.size());
     if (axis && type.dims[*axis] != kUnknownDim) return static_cast<double>(type.dims[*axis]);
   }
   return 1;

@@ -116,7 +116,7 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     Value& value = declare(tensor.name());
     check_tensor(model_, tensor, tensor.name());
     value.type = type_of_tensor(tensor);
-    value.data = data_from_proto(tensor);
+    read_content(tensor, value.type);
     value.weight = &tensor;
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -265,10 +265,11 @@ const onnx::NodeProto& Builder::resolved(const onnx::NodeProto& node, const Fram
 bool Builder::is_repeated_constant(const onnx::NodeProto& node, const Value& first) {
   if (first.origin != Value::Origin::constant || !is_constant(node)) return false;
   const Constant again = read_constant(node);
-  const bool equal = again.type.elem == first.type.elem && again.type.dims == first.type.dims &&
-                     (again.data && first.data ? again.data->ints == first.data->ints &&
-                                                     again.data->reals == first.data->reals
-                                               : !again.data && !first.data);
+  const auto equals = [](const auto& a, const auto& b) { return a && b ? *a == *b : !a && !b; };
+  const Type& a = again.type;
+  const Type& b = first.type;
+  const bool equal =
+      a.type == b.type && a.dims == b.dims && equals(a.data, b.data) && equals(a.reals, b.reals);
   ++(equal ? repeated_constants_ : contradicting_constants_);
   return true;
 }
@@ -295,7 +296,6 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
       value.constant_node = top_level;
       value.constant = &node;
       value.type = std::move(constant.type);
-      value.data = std::move(constant.data);
       return false;
     }
   }

@@ -32,9 +32,8 @@ struct Value {
   std::int32_t body = 0;            ///< Body::id it belongs to
   std::int32_t producer = -1;       ///< index into that body's nodes, where origin is node
   std::int32_t constant_node = -1;  ///< top-level index of the Constant node, -1 in functions
-  Type type;                        ///< what is known so far
+  Type type;                        ///< what is known so far, with content if that is small
   Type declared;                    ///< what the file says
-  DataPtr data;                     ///< its content if small and known
   /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
   std::int64_t stored_bytes = kUnknownBytes;
   // Where its content is stated, by origin.

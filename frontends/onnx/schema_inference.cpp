@@ -21,7 +21,7 @@ using frontend::cat;
 
 class SchemaContext final : public onnx::InferenceContext {
  public:
-  explicit SchemaContext(const OpContext& op) : op_(op), outputs_(op.out.size()) {
+  explicit SchemaContext(const NodeContext& op) : op_(op), outputs_(op.output_count()) {
     const std::size_t count = op.input_count();
     inputs_.resize(count);
     data_.resize(count);
@@ -30,7 +30,7 @@ class SchemaContext final : public onnx::InferenceContext {
       const Type* const type = op.input(i);
       if (type == nullptr) continue;
       type_to_proto(*type, inputs_[i]);
-      if (const Data* const data = op.data(i)) read_data(*data, type->elem, i);
+      if (type->has_content()) read_data(*type, i);
     }
   }
 
@@ -62,20 +62,20 @@ class SchemaContext final : public onnx::InferenceContext {
   }
 
  private:
-  void read_data(const Data& data, int elem, std::size_t i) {
+  void read_data(const Type& value, std::size_t i) {
     auto tensor = std::make_unique<onnx::TensorProto>();
-    if (data_to_proto(data, elem, *tensor)) {
+    if (content_to_proto(value, *tensor)) {
       data_[i] = std::move(tensor);
-    } else if (!data.real && data.dims.size() == 1) {
+    } else if (value.data != nullptr && value.rank() == 1) {
       symbolic_[i] = std::make_unique<onnx::TensorShapeProto>();
-      for (const std::int64_t value : data.ints) {
+      for (const std::int64_t number : *value.data) {
         auto* const dim = symbolic_[i]->add_dim();
-        if (value != Data::kUnknown) dim->set_dim_value(value);
+        if (number != ops::Data::kUnknown) dim->set_dim_value(number);
       }
     }
   }
 
-  const OpContext& op_;
+  const NodeContext& op_;
   std::vector<onnx::TypeProto> inputs_;
   std::vector<onnx::TypeProto> outputs_;
   std::vector<std::unique_ptr<onnx::TensorProto>> data_;
@@ -98,7 +98,7 @@ bool has_body(const onnx::OpSchema& schema) {
                      [](const auto& a) { return a.second.type == onnx::AttributeProto::GRAPH; });
 }
 
-bool attributes_fit(const OpContext& op, const onnx::OpSchema& schema, std::string& why) {
+bool attributes_fit(const NodeContext& op, const onnx::OpSchema& schema, std::string& why) {
   for (const auto& attribute : op.node.proto->attribute()) {
     const auto declared = schema.attributes().find(attribute.name());
     if (declared == schema.attributes().end()) continue;
@@ -119,9 +119,9 @@ bool attributes_fit(const OpContext& op, const onnx::OpSchema& schema, std::stri
   return true;
 }
 
-bool inputs_fit(const OpContext& op, const onnx::OpSchema& schema, std::string& why) {
+bool inputs_fit(const NodeContext& op, const onnx::OpSchema& schema, std::string& why) {
   const auto count = static_cast<int>(op.input_count());
-  const auto outputs = static_cast<int>(op.out.size());
+  const auto outputs = static_cast<int>(op.output_count());
   if (count < schema.min_input() || count > schema.max_input() || outputs < schema.min_output() ||
       outputs > schema.max_output()) {
     why = cat("it has ", count, " inputs and ", outputs,
@@ -133,7 +133,7 @@ bool inputs_fit(const OpContext& op, const onnx::OpSchema& schema, std::string& 
     const auto& parameter = formal[std::min(i, formal.size() - 1)];
     const Type* const type = op.input(i);
     if (type != nullptr) {
-      if (type->elem == 0 && !type->other) return false;  // nothing known of it: nothing follows
+      if (type->type == 0 && !type->other) return false;  // nothing known of it: nothing follows
     } else if (parameter.GetOption() != onnx::OpSchema::Optional) {
       why = cat("its input ", i, " is missing");
       return false;
@@ -148,7 +148,7 @@ bool is_unsafe(const Node& node) {
 }
 
 // Numbers that libonnx divides by, counts up to or indexes with.
-bool numbers_in_range(const OpContext& op) {
+bool numbers_in_range(const NodeContext& op) {
   static const std::set<std::string_view> kPositive = {"strides", "dilations",   "kernel_shape",
                                                        "group",   "blocksize",   "block_size",
                                                        "split",   "pooled_shape"};
@@ -167,8 +167,7 @@ bool numbers_in_range(const OpContext& op) {
     if (attribute.name() == "pads" && (*low < 0 || *high > kMost)) return false;
   }
   // Data that is divided by.
-  const std::string_view type = op.node.type();
-  if (type == "SplitToSequence") {
+  if (op.node.type() == "SplitToSequence") {
     const auto divisor = op.integers(1);
     if (!divisor || divisor->empty() || *std::min_element(divisor->begin(), divisor->end()) < 1) {
       return false;
@@ -179,13 +178,13 @@ bool numbers_in_range(const OpContext& op) {
 
 }  // namespace
 
-bool infer_by_schema(OpContext& op, std::string& why) {
+bool infer_by_schema(NodeContext& op, std::string& why) {
   const onnx::OpSchema* const schema = find_schema(op.node);
   if (schema == nullptr || !schema->has_type_and_shape_inference_function() || has_body(*schema)) {
     return false;
   }
   if (!attributes_fit(op, *schema, why) || !inputs_fit(op, *schema, why)) return false;
-  if (find_rule(op.node.domain, op.node.type()) != nullptr || is_unsafe(op.node) ||
+  if ((op.info != nullptr && op.info->shape != nullptr) || is_unsafe(op.node) ||
       !numbers_in_range(op)) {
     return false;
   }
@@ -196,8 +195,8 @@ bool infer_by_schema(OpContext& op, std::string& why) {
     why = refusal.what();
     return false;
   }
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
-    merge_type(op.out[i], type_from_proto(*context.getOutputType(i)));
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    merge_type(op.out(i), type_from_proto(*context.getOutputType(i)));
   }
   return true;
 }

@@ -16,58 +16,11 @@ std::int64_t checked_dim(std::int64_t dim) {
 template <class Shape>
 void read_shape(const Shape& shape, Type& type) {
   if (shape.dim_size() > kMaxRank) return;
-  type.has_shape = true;
+  type.ranked = true;
   type.dims.reserve(static_cast<std::size_t>(shape.dim_size()));
   for (const auto& dim : shape.dim()) {
     type.dims.push_back(dim.has_dim_value() ? checked_dim(dim.dim_value()) : kUnknownDim);
   }
-}
-
-DType dtype_of(int elem) {
-  switch (elem) {
-    case TensorProto::FLOAT:
-      return DType::f32;
-    case TensorProto::UINT8:
-      return DType::u8;
-    case TensorProto::INT8:
-      return DType::i8;
-    case TensorProto::UINT16:
-      return DType::u16;
-    case TensorProto::INT16:
-      return DType::i16;
-    case TensorProto::INT32:
-      return DType::i32;
-    case TensorProto::INT64:
-      return DType::i64;
-    case TensorProto::STRING:
-      return DType::string;
-    case TensorProto::BOOL:
-      return DType::boolean;
-    case TensorProto::FLOAT16:
-      return DType::f16;
-    case TensorProto::DOUBLE:
-      return DType::f64;
-    case TensorProto::UINT32:
-      return DType::u32;
-    case TensorProto::UINT64:
-      return DType::u64;
-    case TensorProto::COMPLEX64:
-      return DType::c64;
-    case TensorProto::COMPLEX128:
-      return DType::c128;
-    case TensorProto::BFLOAT16:
-      return DType::bf16;
-    case kUint4:
-      return DType::u4;
-    case kInt4:
-      return DType::i4;
-    case kFloat8E8M0:
-      return DType::f8;
-    default:
-      break;
-  }
-  if (elem >= kFloat8E4M3FN && elem <= kFloat8E5M2FNUZ) return DType::f8;
-  return elem == 0 ? DType::unknown : DType::opaque;
 }
 
 template <class T>
@@ -164,16 +117,19 @@ bool read_reals(const TensorProto& t, std::size_t count, std::vector<double>& ou
 
 }  // namespace
 
-bool Type::complete() const noexcept {
-  if (other) return true;
-  return elem != 0 && has_shape &&
-         std::none_of(dims.begin(), dims.end(), [](std::int64_t d) { return d == kUnknownDim; });
+bool complete(const Type& type) noexcept {
+  return type.other != nullptr || (type.type != ops::kUnknownType && type.fully_known());
+}
+
+Type without_content(Type type) {
+  type.forget_content();
+  return type;
 }
 
 Type type_from_proto(const onnx::TypeProto& proto) {
   Type type;
   if (proto.has_tensor_type()) {
-    type.elem = proto.tensor_type().elem_type();
+    type.type = proto.tensor_type().elem_type();
     if (proto.tensor_type().has_shape()) read_shape(proto.tensor_type().shape(), type);
   } else if (proto.value_case() != onnx::TypeProto::VALUE_NOT_SET) {
     type.other = std::make_shared<onnx::TypeProto>(proto);
@@ -183,12 +139,12 @@ Type type_from_proto(const onnx::TypeProto& proto) {
 
 void type_to_proto(const Type& type, onnx::TypeProto& proto) {
   if (type.other) {
-    proto = *type.other;
+    proto = *other_of(type);
     return;
   }
   auto* const tensor = proto.mutable_tensor_type();
-  if (type.elem != 0) tensor->set_elem_type(type.elem);
-  if (!type.has_shape) return;
+  if (type.type != 0) tensor->set_elem_type(type.type);
+  if (!type.ranked) return;
   auto* const shape = tensor->mutable_shape();
   for (const std::int64_t dim : type.dims) {
     auto* const added = shape->add_dim();
@@ -197,15 +153,15 @@ void type_to_proto(const Type& type, onnx::TypeProto& proto) {
 }
 
 bool merge_type(Type& type, const Type& other) {
-  if (type.other || (other.other && type.elem == 0 && !type.has_shape)) {
+  if (type.other || (other.other && type.type == 0 && !type.ranked)) {
     if (!type.other) type = other;
-    return other.other || (other.elem == 0 && !other.has_shape);
+    return other.other || (other.type == 0 && !other.ranked);
   }
   if (other.other) return false;
-  bool agree = type.elem == 0 || other.elem == 0 || type.elem == other.elem;
-  if (type.elem == 0) type.elem = other.elem;
-  if (!other.has_shape) return agree;
-  if (!type.has_shape) {
+  bool agree = type.type == 0 || other.type == 0 || type.type == other.type;
+  if (type.type == 0) type.type = other.type;
+  if (!other.ranked) return agree;
+  if (!type.ranked) {
     type.set_shape(other.dims);
     return agree;
   }
@@ -226,13 +182,14 @@ TensorInfo tensor_info(const Type& type) {
     info.dtype = DType::opaque;
     return info;
   }
-  info.dtype = dtype_of(type.elem);
-  info.has_shape = type.has_shape;
+  info.dtype = ops::onnx::dtype_of(type.type);
+  info.has_shape = type.ranked;
   info.shape = type.dims;
-  const std::int64_t count = type.has_shape ? element_count(info.shape) : kUnknownDim;
+  const std::int64_t count = type.ranked ? element_count(info.shape) : kUnknownDim;
   if (count == kUnknownDim) return info;
-  if (type.elem == kFloat4) info.bytes = count / 2 + count % 2;
-  if (type.elem == kUint2 || type.elem == kInt2) info.bytes = count / 4 + (count % 4 != 0);
+  if (type.type == ops::onnx::kFloat4) info.bytes = count / 2 + count % 2;
+  if (type.type == ops::onnx::kUint2 || type.type == ops::onnx::kInt2)
+    info.bytes = count / 4 + (count % 4 != 0);
   return info;
 }
 
@@ -245,53 +202,33 @@ std::int64_t bytes_of(const TensorInfo& info) noexcept {
   return (count * bits + 7) / 8;
 }
 
-std::optional<std::int64_t> Data::integer(std::size_t i) const noexcept {
-  if (!real) return ints[i] == kUnknown ? std::nullopt : std::optional(ints[i]);
-  if (!(std::abs(reals[i]) < 9e18)) return std::nullopt;
-  return static_cast<std::int64_t>(reals[i]);
-}
-
-std::optional<double> Data::number(std::size_t i) const noexcept {
-  if (real) return std::isnan(reals[i]) ? std::nullopt : std::optional(reals[i]);
-  return ints[i] == kUnknown ? std::nullopt : std::optional(static_cast<double>(ints[i]));
-}
-
-std::optional<std::vector<std::int64_t>> Data::integers() const {
-  std::vector<std::int64_t> out(size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto element = integer(i);
-    if (!element) return std::nullopt;
-    out[i] = *element;
-  }
-  return out;
-}
-
-DataPtr data_from_proto(const TensorProto& tensor) {
-  if (tensor.dims_size() > kMaxRank || tensor.data_location() == TensorProto::EXTERNAL) {
-    return nullptr;
-  }
-  auto data = std::make_shared<Data>();
-  data->dims.assign(tensor.dims().begin(), tensor.dims().end());
-  if (std::any_of(data->dims.begin(), data->dims.end(),
+void read_content(const TensorProto& tensor, Type& type) {
+  if (!type.fully_known() || type.rank() > kMaxRank ||
+      tensor.data_location() == TensorProto::EXTERNAL ||
+      std::any_of(type.dims.begin(), type.dims.end(),
                   [](std::int64_t d) { return d < 0 || d > kMaxDim; })) {
-    return nullptr;
+    return;
   }
-  const std::int64_t count = product(data->dims, 0, data->dims.size());
-  if (count > static_cast<std::int64_t>(Data::kMaxElements)) return nullptr;
-  data->real = is_float_type(tensor.data_type());
+  const std::int64_t count = product(type.dims);
+  if (count < 0 || count > static_cast<std::int64_t>(ops::Data::kMaxElements)) return;
   const auto size = static_cast<std::size_t>(count);
-  const bool read =
-      data->real ? read_reals(tensor, size, data->reals) : read_integers(tensor, size, data->ints);
-  return read ? data : nullptr;
+  if (ops::onnx::is_float_type(tensor.data_type())) {
+    std::vector<double> reals;
+    if (read_reals(tensor, size, reals)) {
+      type.reals = std::make_shared<const std::vector<double>>(std::move(reals));
+    }
+  } else if (std::vector<std::int64_t> integers; read_integers(tensor, size, integers)) {
+    type.data = std::make_shared<const std::vector<std::int64_t>>(std::move(integers));
+  }
 }
 
-bool data_to_proto(const Data& data, int elem, TensorProto& tensor) {
-  for (const std::int64_t dim : data.dims) tensor.add_dims(dim);
-  tensor.set_data_type(elem);
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto number = data.number(i);
-    const auto integer = data.integer(i);
-    switch (elem) {
+bool content_to_proto(const Type& type, TensorProto& tensor) {
+  for (const std::int64_t dim : type.dims) tensor.add_dims(dim);
+  tensor.set_data_type(type.type);
+  for (std::size_t i = 0; i < type.content_size(); ++i) {
+    const auto number = type.number(i);
+    const auto integer = type.element(i);
+    switch (type.type) {
       case TensorProto::INT64:
         if (!integer) return false;
         tensor.add_int64_data(*integer);
@@ -313,52 +250,6 @@ bool data_to_proto(const Data& data, int elem, TensorProto& tensor) {
     }
   }
   return true;
-}
-
-bool is_integer_type(int elem) noexcept {
-  return (elem >= TensorProto::UINT8 && elem <= TensorProto::INT64) || elem == TensorProto::BOOL ||
-         elem == TensorProto::UINT32 || elem == TensorProto::UINT64;
-}
-
-bool is_float_type(int elem) noexcept {
-  return elem == TensorProto::FLOAT || elem == TensorProto::DOUBLE ||
-         elem == TensorProto::FLOAT16 || elem == TensorProto::BFLOAT16;
-}
-
-bool broadcast(const Dims& a, const Dims& b, Dims& result) {
-  const std::size_t rank = std::max(a.size(), b.size());
-  result.assign(rank, 1);
-  bool fits = true;
-  for (std::size_t i = 0; i < rank; ++i) {  // from the last dimension on
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    std::int64_t& out = result[rank - 1 - i];
-    if (x == 1 || x == y) {
-      out = y;
-    } else if (y == 1) {
-      out = x;
-    } else if (x == kUnknownDim || y == kUnknownDim) {
-      // An unknown dimension beside one that is not 1 must be that one, or 1.
-      out = std::max(x, y);
-    } else {
-      fits = false;
-    }
-  }
-  return fits;
-}
-
-std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {
-  std::int64_t result = 1;
-  bool unknown = false;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (dims[i] == 0) return 0;
-    if (dims[i] == kUnknownDim) {
-      unknown = true;
-    } else if (__builtin_mul_overflow(result, dims[i], &result)) {
-      result = std::numeric_limits<std::int64_t>::max();
-    }
-  }
-  return unknown ? kUnknownDim : result;
 }
 
 }  // namespace berth::onnx_frontend

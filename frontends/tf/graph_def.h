@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "berth/ops/op.h"
 #include "tf/wire.h"
 
 namespace berth::tf_frontend {
@@ -74,13 +75,7 @@ class NodeList {
   std::vector<AttrEntry> node_attrs_;
 };
 
-struct ArgDef {
-  std::string_view name;
-  int type = 0;
-  std::string_view type_attr;
-  std::string_view number_attr;
-  std::string_view type_list_attr;
-};
+using ArgDef = ops::OutputSpec;
 
 /// The arguments and results of an op or a function.
 struct OpDef {

@@ -7,7 +7,7 @@
 #include "berth/error.h"
 #include "support/text.h"
 #include "tf/graph_maker.h"
-#include "tf/shapes/op_info.h"
+#include "tf/op_rules.h"
 
 namespace berth::tf_frontend {
 
@@ -196,7 +196,7 @@ class Inference {
 
   /// Where the attribute that counts the outputs is missing, their uses tell.
   bool may_have_more(const Node& node) const {
-    const OpInfo* info = find_op(node.op);
+    const ops::OpInfo* info = find_op(node.op);
     if (info == nullptr) return context_.library.ops.count(node.op) == 0;
     return std::any_of(info->outputs.begin(), info->outputs.end(), [&](const ArgDef& output) {
       return (!output.number_attr.empty() && !node.attributes.has(output.number_attr)) ||
@@ -205,12 +205,11 @@ class Inference {
   }
 
   void apply_rule(Node& node) {
-    const OpInfo* info = find_op(node.op);
+    const ops::OpInfo* info = find_op(node.op);
     if (info == nullptr) {
       if (node.op != kArgumentOp) context_.unknown_ops.insert(readable(node.op));
       return;
     }
-    if (info->rule == nullptr) return;
     inputs_.clear();
     static const Value kNothing;
     for (const Source& input : node.inputs) {
@@ -219,22 +218,7 @@ class Inference {
       const auto port = static_cast<std::size_t>(input.port);
       inputs_.push_back(port < outputs.size() ? &outputs[port] : &kNothing);
     }
-    ShapeContext op(node.name, node.attributes, inputs_, node.outputs);
-    info->rule(op);
-    for (Value& value : node.outputs) check(value);
-  }
-
-  /// Content belongs to a known shape of as many elements; ranks have a limit.
-  static void check(Value& value) {
-    if (value.dims.size() > kMaxRank) {
-      value.ranked = false;
-      value.dims.clear();
-    }
-    if (value.data != nullptr &&
-        (!value.fully_known() ||
-         product(value.dims) != static_cast<std::int64_t>(value.data->size()))) {
-      value.data = nullptr;
-    }
+    apply_rules(*info, node.name, node.op, node.attributes, inputs_, node.outputs);
   }
 
   void declared_shapes(Node& node) {

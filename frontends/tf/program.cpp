@@ -6,7 +6,7 @@
 
 #include "berth/error.h"
 #include "support/text.h"
-#include "tf/shapes/op_info.h"
+#include "tf/op_rules.h"
 
 namespace berth::tf_frontend {
 
@@ -172,7 +172,7 @@ class Inliner {
     const Attributes attributes(def.attrs, call, library_.source);
     std::span<const ArgDef> outputs;
     std::vector<AttrEntry> unused;
-    if (const OpInfo* info = find_op(def.op)) {
+    if (const ops::OpInfo* info = find_op(def.op)) {
       outputs = info->outputs;
     } else if (const FunctionDef* function = called_function(library_, def, attributes, unused)) {
       // An op that calls by attribute has one list of outputs.
@@ -485,7 +485,7 @@ Program make_body(Library& library, const FunctionDef& function, std::vector<Att
 std::vector<int> output_types_of(const Library& library, const Node& node,
                                  std::int32_t used_ports) {
   std::vector<int> types;
-  if (const OpInfo* info = find_op(node.op)) {
+  if (const ops::OpInfo* info = find_op(node.op)) {
     types = output_types(info->outputs, node.attributes);
   } else if (const auto op = library.ops.find(node.op); op != library.ops.end()) {
     types = output_types(op->second->outputs, node.attributes);

@@ -6,66 +6,18 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/cluster.h"
 #include "berth/costs.h"
+#include "berth/ops/op.h"
 #include "one_op.h"
 
 namespace berth {
 namespace {
 
 using test::OneOp;
-
-// At least one type of each rule.
-constexpr std::array kTypes = {
-    "Relu",
-    "Add",
-    "Sum",
-    "Dropout",
-    "Reshape",
-    "Cast",
-    "QuantizeLinear",
-    "RandomNormal",
-    "Conv",
-    "QLinearConv",
-    "ConvTranspose",
-    "DeformConv",
-    "MatMul",
-    "Gemm",
-    "QLinearMatMul",
-    "Einsum",
-    "Det",
-    "LSTM",
-    "GRU",
-    "RNN",
-    "BatchNormalization",
-    "LayerNormalization",
-    "LRN",
-    "MaxPool",
-    "GlobalAveragePool",
-    "RoiAlign",
-    "ReduceSum",
-    "Softmax",
-    "TopK",
-    "NonMaxSuppression",
-    "DFT",
-    "Concat",
-    "Gather",
-    "OneHot",
-    "Resize",
-    "GridSample",
-    "Attention",
-    "com.microsoft.Attention",
-    "com.microsoft.QAttention",
-    "com.microsoft.MultiHeadAttention",
-    "com.microsoft.GroupQueryAttention",
-    "com.microsoft.MatMulNBits",
-    "com.microsoft.MoE",
-    "com.microsoft.EmbedLayerNormalization",
-    "com.microsoft.AdamOptimizer",
-    "no.such.Type",
-};
 
 constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 
@@ -104,12 +56,14 @@ class Random {
       if (below(5) != 0) made.inputs.back() = tensor();
     }
     for (std::size_t n = below(4); n > 0; --n) made.outputs.push_back(tensor());
-    for (const char* name : {"num_heads", "q_num_heads", "hidden_size", "layout", "transA", "k",
-                             "transB", "sampling_ratio", "size"}) {
+    for (const char* name :
+         {"num_heads", "q_num_heads", "hidden_size", "layout", "transA", "k", "transB",
+          "sampling_ratio", "size", "window", "adj_x", "is_training"}) {
       if (below(2) == 0) made.attributes.emplace_back(name, pick(kNumbers));
     }
     const std::vector<std::int64_t> list = {pick(kNumbers), pick(kNumbers), pick(kNumbers)};
     if (below(2) == 0) made.attributes.emplace_back("kernel_shape", list);
+    if (below(2) == 0) made.attributes.emplace_back("ksize", list);
     if (below(2) == 0) made.attributes.emplace_back("qkv_hidden_sizes", list);
     if (below(2) == 0) made.attributes.emplace_back("direction", std::string("bidirectional"));
     if (below(8) == 0) made.attributes.emplace_back("mode", 1.5);  // of another type
@@ -126,10 +80,17 @@ class Random {
 TEST_CASE("work rules give finite counts for any shapes and attributes") {
   Random random(1);
   const auto cluster = Cluster::preset("k80x2");
-  for (const char* type : kTypes) {
+  std::vector<std::pair<std::string, std::string>> types;
+  for (const char* dialect : {"onnx", "tf"}) {
+    for (const std::string_view type : ops::known_ops(dialect)) types.emplace_back(dialect, type);
+  }
+  for (const auto& [dialect, type] : types) {
+    CAPTURE(dialect);
     CAPTURE(type);
-    for (int attempt = 0; attempt < 400; ++attempt) {
-      const auto graph = random.op(type).graph();
+    for (int attempt = 0; attempt < 60; ++attempt) {
+      OneOp one = random.op(type);
+      one.dialect = dialect;
+      const auto graph = one.graph();
       const OpId op = graph->op_count() - 1;
       const Work work = op_work(*graph, op);
       REQUIRE(std::isfinite(work.flops));

@@ -252,6 +252,32 @@ TEST_CASE("stated work overrides the rule") {
   CHECK(op_work(*graph, op).launches == 7);
 }
 
+TEST_CASE("gradients of convolutions do the same work in all their forms") {
+  const TensorInfo image = tensor({8, 16, 16, 3}), filter = tensor({3, 3, 3, 32});
+  const TensorInfo gradient = tensor({8, 16, 16, 32}), sizes = tensor({4}, DType::i32);
+  const double flops = 2.0 * 8 * 16 * 16 * 32 * (3 * 3 * 3);
+  const auto work = [&](const char* type, const TensorInfo& first, const TensorInfo& second,
+                        const TensorInfo& result) {
+    OneOp op{type, {first, second, gradient}, {result}};
+    op.dialect = "tf";
+    return op.work();
+  };
+  for (const Work& found : {work("Conv2DBackpropInput", sizes, filter, image),
+                            work("Conv2DBackpropInputV2", image, filter, image),
+                            work("Conv2DBackpropFilter", image, sizes, filter),
+                            work("Conv2DBackpropFilterV2", image, filter, filter)}) {
+    CHECK(found.flops == flops);
+    CHECK(class_of(found) == "convolution");
+  }
+  const TensorInfo film = tensor({2, 4, 8, 8, 3}), cube = tensor({2, 3, 3, 3, 32});
+  const TensorInfo slopes = tensor({2, 4, 8, 8, 32});
+  for (const char* type : {"Conv3DBackpropInput", "Conv3DBackpropInputV2"}) {
+    OneOp op{type, {film, cube, slopes}, {film}};
+    op.dialect = "tf";
+    CHECK(op.work().flops == 2.0 * 2 * 4 * 8 * 8 * 32 * (2 * 3 * 3 * 3));
+  }
+}
+
 TEST_CASE("an op without a rule is costed by its bytes") {
   const OneOp op{"my.domain.Mystery", {tensor({10}), tensor({20})}, {tensor({30})}};
   CHECK(class_of(op.work()) == "other");

@@ -1,0 +1,350 @@
+// Attention in its many forms.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/formulas.h"
+#include "ops/onnx/rules.h"
+
+namespace berth::ops::onnx {
+namespace {
+
+// Attention 23: Q, K, V, mask, past key, past value; 3-dimensional (batch, length, hidden) with
+// head counts as attributes, or 4-dimensional (batch, heads, length, head size).
+void standard_attention(OpContext& op) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  const Dims* const q = op.shape(0);
+  const Dims* const k = op.shape(1);
+  const Dims* const v = op.shape(2);
+  if (q == nullptr || k == nullptr || v == nullptr || q->size() != k->size() ||
+      v->size() != k->size() || (q->size() != 3 && q->size() != 4)) {
+    return;
+  }
+  const bool flat = q->size() == 3;
+  const std::int64_t q_heads = flat ? op.attributes.integer("q_num_heads", 0) : (*q)[1];
+  const std::int64_t kv_heads = flat ? op.attributes.integer("kv_num_heads", 0) : (*k)[1];
+  const auto head_size = [&](const Dims& dims) {
+    if (!flat || dims.back() == kUnknownDim) return dims.back();
+    return kv_heads > 0 ? dims.back() / kv_heads : kUnknownDim;
+  };
+  const std::int64_t batch = q->front();
+  const std::int64_t length = (*q)[q->size() - 2];
+  std::int64_t total = (*k)[k->size() - 2];
+  if (const Dims* const past = op.shape(4); past != nullptr && past->size() == 4) {
+    total = total == kUnknownDim || (*past)[2] == kUnknownDim ? kUnknownDim : total + (*past)[2];
+  }
+  const std::int64_t v_size = head_size(*v);
+  if (flat) {
+    std::int64_t hidden = 0;
+    if (v_size == kUnknownDim || __builtin_mul_overflow(q_heads, v_size, &hidden)) {
+      hidden = kUnknownDim;
+    }
+    op.set(0, op.type_of(0), {batch, length, valid_dim(hidden)});
+  } else {
+    op.set(0, op.type_of(0), {batch, q_heads, length, v_size});
+  }
+  op.set(1, op.type_of(1), {batch, valid_dim(kv_heads), total, head_size(*k)});
+  op.set(2, op.type_of(2), {batch, valid_dim(kv_heads), total, v_size});
+  op.set(3, op.type_of(0), {batch, valid_dim(q_heads), length, total});
+}
+
+// Attention and its quantised form: one weight (hidden, q + k + v) for the three projections.
+void packed_projection_attention(OpContext& op, int elem, std::size_t past_input) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(elem));
+  const Dims* const x = op.shape(0);
+  if (x == nullptr || x->size() < 2) return;
+  const auto sizes = op.listed("qkv_hidden_sizes");
+  std::int64_t hidden = divide_dims(dim_of(op.shape(1), 1, 2), 3);
+  if (hidden == kUnknownDim) hidden = divide_dims(dim_of(op.shape(2), 0, 1), 3);
+  if (sizes && sizes->size() == 3) hidden = valid_dim((*sizes)[2]);
+  Dims result = *x;
+  result.back() = hidden;
+  op.set(0, elem, std::move(result));
+  if (x->size() != 3) return;
+  const std::int64_t heads = op.attributes.integer("num_heads", 0);
+  std::int64_t total = (*x)[1];
+  const Dims* const past = op.shape(past_input);
+  if (past != nullptr && past->size() == 5) {
+    const bool shared = op.attributes.integer("past_present_share_buffer", 0) != 0;
+    total = shared ? (*past)[3] : add_dims(total, (*past)[3]);
+  }
+  op.set(1, elem, {2, x->front(), valid_dim(heads), total, divide_dims(hidden, heads)});
+}
+
+void attention(OpContext& op) {
+  packed_projection_attention(op, op.type_of(0), 4);
+}
+void quantized_attention(OpContext& op) {
+  packed_projection_attention(op, op.type_of(3), 8);
+}
+
+// Query (batch, length, hidden) or all three packed as (batch, length, heads, 3, head size); keys
+// and values (batch, length, hidden), packed (.., heads, 2, head size) or (batch, heads, length,
+// head size).
+void multi_head_attention(OpContext& op, std::size_t past_input) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  const Dims* const q = op.shape(0);
+  const Dims* const k = op.shape(1);
+  const Dims* const v = op.shape(2);
+  const std::int64_t heads = valid_dim(op.attributes.integer("num_heads", 0));
+  if (q == nullptr || (q->size() != 3 && q->size() != 5) || heads < 1) return;
+  const std::int64_t batch = (*q)[0];
+  const std::int64_t length = (*q)[1];
+  const std::int64_t head_size = q->size() == 5 ? (*q)[4] : divide_dims((*q)[2], heads);
+  std::int64_t total = length;
+  std::int64_t v_size = head_size;
+  if (k != nullptr && k->size() >= 3) total = k->size() == 4 ? (*k)[2] : (*k)[1];
+  if (v != nullptr && v->size() == 3) v_size = divide_dims((*v)[2], heads);
+  if (v != nullptr && v->size() == 4) v_size = (*v)[3];
+  const Dims* const past = op.shape(past_input);
+  if (past != nullptr && past->size() == 4) {
+    const bool shared = op.attributes.integer("past_present_share_buffer", 0) != 0;
+    total = shared ? (*past)[2] : add_dims(total, (*past)[2]);
+  }
+  std::int64_t hidden = kUnknownDim;
+  if (v_size != kUnknownDim && !__builtin_mul_overflow(heads, v_size, &hidden)) {
+    hidden = valid_dim(hidden);
+  }
+  op.set(0, op.type_of(0), {batch, length, hidden});
+  op.set(1, op.type_of(0), {batch, heads, total, head_size});
+  op.set(2, op.type_of(0), {batch, heads, total, v_size});
+}
+
+void multi_head(OpContext& op) {
+  multi_head_attention(op, 6);
+}
+void masked_multi_head(OpContext& op) {
+  multi_head_attention(op, 5);
+}
+
+// Query (batch, length, heads x size), or with keys and values packed behind it.
+void group_query_attention(OpContext& op) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  const Dims* const q = op.shape(0);
+  const std::int64_t heads = op.attributes.integer("num_heads", 0);
+  const std::int64_t kv_heads = op.attributes.integer("kv_num_heads", 0);
+  if (q == nullptr || q->size() != 3 || heads < 1 || kv_heads < 1 || heads > kMaxDim ||
+      kv_heads > kMaxDim) {
+    return;
+  }
+  const bool packed = !op.has(1);
+  const std::int64_t size = divide_dims((*q)[2], packed ? heads + 2 * kv_heads : heads);
+  std::int64_t hidden = (*q)[2];
+  if (packed && (size == kUnknownDim || __builtin_mul_overflow(size, heads, &hidden))) {
+    hidden = kUnknownDim;
+  }
+  op.set(0, op.type_of(0), {(*q)[0], (*q)[1], hidden});
+  const std::int64_t past = op.has(3) ? dim_of(op.shape(3), 2, 4) : 0;
+  std::int64_t total = add_dims(past, (*q)[1]);
+  if (op.in(6).content_size() == 1 && op.in(6).element(0)) {
+    total = std::max(past, dim_of_element(op.in(6), 0));
+  }
+  for (const std::size_t i : {1U, 2U}) op.set(i, op.type_of(0), {(*q)[0], kv_heads, total, size});
+}
+
+/// Tokens without padding (tokens, hidden), with the weights of all three projections.
+void packed_attention(OpContext& op) {
+  op.set_like(0, 0);
+  Value& out = op.out(0);
+  const Dims* const weights = op.shape(1);
+  if (out.rank() > 0 && weights != nullptr && weights->size() == 2) {
+    out.dims.back() = divide_dims(weights->back(), 3);
+  }
+}
+/// Query, key and value as (tokens, hidden).
+void packed_multi_head(OpContext& op) {
+  op.set_like(0, 0);
+  Value& out = op.out(0);
+  const Dims* const v = op.shape(2);
+  if (out.rank() > 0 && v != nullptr && v->size() == 2) out.dims.back() = v->back();
+}
+
+void flex_attention(OpContext& op) {
+  op.set_like(0, 0);
+  const Dims* const v = op.shape(2);
+  if (op.shape(0) == nullptr || v == nullptr || v->empty()) return;
+  if (!op.out(0).dims.empty()) op.out(0).dims.back() = v->back();
+}
+
+void relative_position_bias(OpContext& op) {
+  const auto q = op.integers(1), k = op.integers(2);
+  op.set(0, op.type_of(0),
+         {1, dim_of(op.shape(0), 1, 2), q && q->size() == 1 ? valid_dim(q->front()) : kUnknownDim,
+          k && k->size() == 1 ? valid_dim(k->front()) : kUnknownDim});
+}
+
+void gated_relative_position_bias(OpContext& op) {
+  const std::int64_t length = dim_of(op.shape(0), 1, 3);
+  op.set(0, op.type_of(0),
+         {dim_of(op.shape(0), 0, 3), valid_dim(op.attributes.integer("num_heads", -1)), length,
+          length});
+}
+
+// --- Work ---------------------------------------------------------------------------------------
+// Workspace: the score matrices, as kernels hold them that do not fuse the whole of attention, and
+// the projections where the op makes them. Fused kernels need less: this errs on the safe side.
+
+Estimate attention_of(const OpView& op, const WorkRule& rule, const AttentionShape& shape) {
+  return work::make_estimate(op, rule, attention_flops(shape), work::all_bytes(op),
+                             attention_scores(shape) * work::element_bytes(op.output(0).dtype()));
+}
+
+/// Keys seen: those in `present` (its second last dimension) where the op gives it back, else the
+/// past ones and the new ones.
+double keys_seen(const TensorView& present, const TensorView& past, double fresh) {
+  const double all = present.dim(-2);
+  if (!std::isnan(all)) return all;
+  return fresh + (past.present() ? past.dim(-2) : 0);
+}
+
+double heads_of(const OpView& op, std::string_view attribute) {
+  const std::int64_t heads = op.integer(attribute, 0);
+  return heads > 0 ? static_cast<double>(heads) : kUnknown;
+}
+
+Estimate projected_attention_of(const OpView& op, const WorkRule& rule, const TensorView& past) {
+  const TensorView input = op.input(0);    // [batch, queries, hidden]
+  const TensorView weights = op.input(1);  // [hidden, q + k + v]
+  const auto sizes = op.integers("qkv_hidden_sizes");
+  const double columns = weights.dim(1);
+  const double q = sizes.size() == 3 ? static_cast<double>(sizes[0]) : columns / 3;
+  const double v = sizes.size() == 3 ? static_cast<double>(sizes[2]) : columns / 3;
+  AttentionShape shape{};
+  shape.batch = input.dim(0);
+  shape.heads = heads_of(op, "num_heads");
+  shape.queries = input.dim(1);
+  shape.keys = keys_seen(op.output(1), past, shape.queries);
+  shape.qk_size = q / shape.heads;
+  shape.v_size = v / shape.heads;
+  Estimate estimate = attention_of(op, rule, shape);
+  const double projections = shape.batch * shape.queries * columns;
+  estimate.work.flops += matmul_flops(projections, weights.dim(0), op.input(2).present());
+  estimate.workspace_bytes += projections * work::element_bytes(op.output(0).dtype());
+  return estimate;
+}
+
+Estimate projected_attention_work(const OpView& op, const WorkRule& rule) {
+  return projected_attention_of(op, rule, op.input(4));
+}
+
+Estimate quantized_projected_attention_work(const OpView& op, const WorkRule& rule) {
+  return projected_attention_of(op, rule, op.input(8));
+}
+
+Estimate multi_head_attention_work(const OpView& op, const WorkRule& rule) {
+  // Query [b, s, d], or all packed [b, s, heads, 3, h]. Key [b, t, d], packed with the value
+  // [b, t, heads, 2, h], or from another attention [b, heads, t, h]. Output [b, s, dv].
+  const TensorView query = op.input(0), key = op.input(1);
+  AttentionShape shape{};
+  shape.batch = query.dim(0);
+  shape.heads = heads_of(op, "num_heads");
+  shape.queries = query.dim(1);
+  const double fresh = !key.present() ? shape.queries : key.dim(key.rank() == 4 ? 2 : 1);
+  shape.keys = keys_seen(op.output(1), op.input(6), fresh);
+  shape.qk_size = query.rank() == 5 ? query.dim(4) : query.dim(2) / shape.heads;
+  shape.v_size = op.output(0).dim(2) / shape.heads;
+  return attention_of(op, rule, shape);
+}
+
+Estimate grouped_attention_work(const OpView& op, const WorkRule& rule) {
+  // Query [b, s, d], or packed with key and value; past key [b, kv heads, p, h] at 3. Output
+  // [b, s, d].
+  const TensorView output = op.output(0);
+  AttentionShape shape{};
+  shape.batch = output.dim(0);
+  shape.heads = heads_of(op, "num_heads");
+  shape.queries = output.dim(1);
+  shape.keys = keys_seen(op.output(1), op.input(3), shape.queries);
+  shape.qk_size = shape.v_size = output.dim(2) / shape.heads;
+  return attention_of(op, rule, shape);
+}
+
+Estimate standard_attention_work(const OpView& op, const WorkRule& rule) {
+  // Q, K, V as [b, heads, s, h] or, with the heads in attributes, [b, s, heads * h]; past key at 4.
+  const TensorView query = op.input(0), key = op.input(1), output = op.output(0);
+  const bool split = query.rank() == 4;
+  AttentionShape shape{};
+  shape.batch = query.dim(0);
+  shape.heads = split ? query.dim(1) : heads_of(op, "q_num_heads");
+  shape.queries = query.dim(-2);
+  shape.keys = keys_seen(op.output(1), op.input(4), key.dim(-2));
+  shape.qk_size = query.dim(-1) / (split ? 1 : shape.heads);
+  shape.v_size = output.dim(-1) / (split ? 1 : shape.heads);
+  return attention_of(op, rule, shape);
+}
+
+constexpr WorkRule attending(EstimateFunction* estimate) {
+  return {estimate, OpClass::attention};
+}
+
+/// Heads of `hidden` in all over keys that each query may see, after a projection to `columns`.
+Estimate after_projection(const OpView& op, const WorkRule& rule, AttentionShape shape,
+                          double columns) {
+  Estimate estimate = attention_of(op, rule, shape);
+  const TensorView weights = op.input(1);
+  estimate.work.flops +=
+      matmul_flops(shape.batch * shape.queries * columns, weights.dim(0), op.input(2).present());
+  return estimate;
+}
+/// tokens [n, hidden], weights [hidden, q + k + v], bias, places of the tokens [batch, length].
+Estimate packed_attention_work(const OpView& op, const WorkRule& rule) {
+  const double heads = heads_of(op, "num_heads"), size = op.output(0).dim(1) / heads;
+  const AttentionShape shape{1, heads, op.input(0).dim(0), op.input(3).dim(1), size, size};
+  return after_projection(op, rule, shape, op.input(1).dim(1));
+}
+/// query, key, value [n, hidden], bias, places of the tokens [batch, length].
+Estimate packed_multi_head_work(const OpView& op, const WorkRule& rule) {
+  const double heads = heads_of(op, "num_heads");
+  return attention_of(op, rule,
+                      {1, heads, op.input(0).dim(0), op.input(4).dim(1), op.input(0).dim(1) / heads,
+                       op.output(0).dim(1) / heads});
+}
+/// input [batch, length, hidden], weights [hidden, q + k + v]; each query sees a window.
+Estimate longformer_work(const OpView& op, const WorkRule& rule) {
+  const double heads = heads_of(op, "num_heads"), size = op.output(0).dim(2) / heads;
+  const double window = 2 * static_cast<double>(op.integer("window", 0)) + 1;
+  const AttentionShape shape{op.input(0).dim(0), heads, op.input(0).dim(1), window, size, size};
+  return after_projection(op, rule, shape, op.input(1).dim(1));
+}
+/// query [length, batch, hidden], key [length, batch, hidden], weights of the query and of both
+/// others.
+Estimate decoder_attention_work(const OpView& op, const WorkRule& rule) {
+  const TensorView query = op.input(0), key = op.input(1);
+  const double heads = heads_of(op, "num_heads"), size = query.dim(2) / heads;
+  Estimate estimate =
+      attention_of(op, rule, {query.dim(1), heads, query.dim(0), key.dim(0), size, size});
+  estimate.work.flops += matmul_flops(query.elements(), query.dim(2), /*bias=*/true) +
+                         matmul_flops(2 * key.elements(), key.dim(2), /*bias=*/true);
+  return estimate;
+}
+constexpr WorkRule kPaged{nullptr, OpClass::other, 0, "how much is cached is not in the file"};
+
+constexpr Row kOps[] = {
+    {"Attention", standard_attention, attending(standard_attention_work)},
+    {"com.microsoft.Attention", attention, attending(projected_attention_work)},
+    {"com.microsoft.DecoderAttention", rule::like_first, attending(decoder_attention_work)},
+    {"com.microsoft.DecoderMaskedMultiHeadAttention", masked_multi_head,
+     attending(multi_head_attention_work)},
+    {"com.microsoft.DecoderMaskedSelfAttention", nullptr, attending(projected_attention_work)},
+    {"com.microsoft.FlexAttention", flex_attention, attending(standard_attention_work)},
+    {"com.microsoft.GatedRelativePositionBias", gated_relative_position_bias,
+     elementwise(kTranscendentalFlops)},
+    {"com.microsoft.GroupQueryAttention", group_query_attention, attending(grouped_attention_work)},
+    {"com.microsoft.LongformerAttention", rule::like_first, attending(longformer_work)},
+    {"com.microsoft.MultiHeadAttention", multi_head, attending(multi_head_attention_work)},
+    {"com.microsoft.PackedAttention", packed_attention, attending(packed_attention_work)},
+    {"com.microsoft.PackedMultiHeadAttention", packed_multi_head,
+     attending(packed_multi_head_work)},
+    {"com.microsoft.PagedAttention", rule::like_first, kPaged},
+    {"com.microsoft.QAttention", quantized_attention,
+     attending(quantized_projected_attention_work)},
+    {"com.microsoft.RelativePositionBias", relative_position_bias, writes()},
+    {"com.microsoft.SparseAttention", group_query_attention, attending(grouped_attention_work)},
+};
+
+}  // namespace
+
+std::span<const Row> attention_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::onnx

@@ -1,0 +1,152 @@
+// Matrix products and Einstein sums.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/formulas.h"
+#include "ops/onnx/rules.h"
+
+namespace berth::ops::onnx {
+namespace {
+
+void matmul(OpContext& op) {
+  product_of(op, 0, 1, op.type_of(0));
+}
+void matmul_integer(OpContext& op) {
+  product_of(op, 0, 1, kInt32);
+}
+void matmul_integer_to_float(OpContext& op) {
+  product_of(op, 0, 1, op.type_of(2));
+}
+/// a, scale, zero point, b, ..., zero point of the product.
+void qlinear_matmul(OpContext& op) {
+  product_of(op, 0, 3, op.type_of(7) != 0 ? op.type_of(7) : op.type_of(0));
+}
+
+void gemm(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  const Dims* const a = op.shape(0);
+  const Dims* const b = op.shape(1);
+  if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) return;
+  const bool ta = op.attributes.integer("transA", 0) != 0;
+  const bool tb = op.attributes.integer("transB", 0) != 0;
+  op.set(0, op.type_of(0), {(*a)[ta ? 1 : 0], (*b)[tb ? 0 : 1]});
+}
+
+// transBatchX: the dimensions of a batched operand are (rows, batch..., columns).
+Dims unbatched(const Dims& dims, bool transposed) {
+  Dims out = dims;
+  if (transposed && out.size() > 2) std::rotate(out.begin(), out.begin() + 1, out.end() - 1);
+  return out;
+}
+
+void fused_matmul(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  if (op.shape(0) == nullptr || op.shape(1) == nullptr) return;
+  const Dims a = unbatched(*op.shape(0), op.attributes.integer("transBatchA", 0) != 0);
+  const Dims b = unbatched(*op.shape(1), op.attributes.integer("transBatchB", 0) != 0);
+  give(op, op.type_of(0),
+       matrix_product(a, b, op.attributes.integer("transA", 0) != 0,
+                      op.attributes.integer("transB", 0) != 0));
+}
+
+void matmul_n_bits(OpContext& op) {
+  op.set_like(0, 0);
+  if (op.out(0).rank() > 0) {
+    op.out(0).dims.back() = valid_dim(op.attributes.integer("N", -1));
+  }
+}
+
+void einsum(OpContext& op) {
+  std::vector<const Dims*> operands;
+  for (std::size_t i = 0; i < op.input_count(); ++i) operands.push_back(op.shape(i));
+  give(op, op.type_of(0), einsum_dims(op.attributes.text("equation", {}), operands));
+}
+
+// --- Work ---------------------------------------------------------------------------------------
+
+/// The summed dimension, from whichever side knows it.
+double inner_dim(const OpView& op, const TensorView& a, const TensorView& b) {
+  const bool trans_a = op.integer("transA", 0) != 0;
+  const bool trans_b = op.integer("transB", 0) != 0;
+  const double from_a = a.dim(trans_a && a.rank() > 1 ? -2 : -1);
+  if (!std::isnan(from_a)) return from_a;
+  return b.dim(!trans_b && b.rank() > 1 ? -2 : -1);
+}
+
+Estimate matmul_of(const OpView& op, const WorkRule& rule, const TensorView& a, const TensorView& b,
+                   bool bias) {
+  return work::make_estimate(op, rule,
+                             matmul_flops(op.output(0).elements(), inner_dim(op, a, b), bias),
+                             work::all_bytes(op));
+}
+
+Estimate matmul_work(const OpView& op, const WorkRule& rule) {
+  return matmul_of(op, rule, op.input(0), op.input(1), /*bias=*/false);
+}
+
+Estimate gemm_work(const OpView& op, const WorkRule& rule) {
+  return matmul_of(op, rule, op.input(0), op.input(1), op.input(2).present());
+}
+
+Estimate quantized_matmul_work(const OpView& op, const WorkRule& rule) {
+  return matmul_of(op, rule, op.input(0), op.input(3), /*bias=*/false);
+}
+
+Estimate packed_matmul_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(
+      op, rule, matmul_flops(op.output(0).elements(), op.input(0).dim(-1), /*bias=*/false),
+      work::all_bytes(op));
+}
+
+Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {
+  // Input [.., H], router, then weights [experts, ...] at 2, 4 and 6 (fc1, fc2, fc3): each token
+  // passes through `k` experts.
+  double weights_per_expert = 0;
+  for (const std::size_t i : {std::size_t{2}, std::size_t{4}, std::size_t{6}}) {
+    if (op.input(i).present()) weights_per_expert += op.input(i).elements(1, TensorView::kEnd);
+  }
+  const double tokens = op.input(0).elements(0, -1);
+  const double chosen = static_cast<double>(std::max<std::int64_t>(1, op.integer("k", 1)));
+  return work::make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert,
+                             work::all_bytes(op));
+}
+
+constexpr WorkRule product(EstimateFunction* estimate) {
+  return {estimate, OpClass::matmul};
+}
+
+constexpr Row kOps[] = {
+    {"Det", nullptr, product(work::determinant)},
+    {"Einsum", einsum, product(work::einsum)},
+    {"Gemm", gemm, product(gemm_work)},
+    {"Inverse", nullptr, product(work::determinant)},
+    {"MatMul", matmul, product(matmul_work)},
+    {"MatMulInteger", matmul_integer, product(matmul_work)},
+    {"Matmul", matmul, product(matmul_work)},
+    {"QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},
+    {"com.microsoft.DynamicQuantizeMatMul", matmul, product(matmul_work)},
+    {"com.microsoft.FusedGemm", gemm, product(gemm_work)},
+    {"com.microsoft.FusedMatMul", fused_matmul, product(matmul_work)},
+    {"com.microsoft.FusedMatMulActivation", fused_matmul, product(matmul_work)},
+    {"com.microsoft.GemmFastGelu", matmul, product(gemm_work)},
+    {"com.microsoft.GemmFloat8", nullptr, product(matmul_work)},
+    {"com.microsoft.Inverse", rule::like_first, product(work::determinant)},
+    {"com.microsoft.MatMulBnb4", matmul_n_bits, product(packed_matmul_work)},
+    {"com.microsoft.MatMulFpQ4", nullptr, product(packed_matmul_work)},
+    {"com.microsoft.MatMulInteger16", matmul_integer, product(matmul_work)},
+    {"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float, product(matmul_work)},
+    {"com.microsoft.MatMulNBits", matmul_n_bits, product(packed_matmul_work)},
+    {"com.microsoft.MoE", rule::like_first, product(mixture_of_experts_work)},
+    {"com.microsoft.QGemm", nullptr, product(quantized_matmul_work)},
+    {"com.microsoft.QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},
+    {"com.microsoft.QMoE", rule::like_first, product(mixture_of_experts_work)},
+    {"com.microsoft.TransposeMatMul", fused_matmul, product(matmul_work)},
+};
+
+}  // namespace
+
+std::span<const Row> product_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::onnx

@@ -1,0 +1,74 @@
+// Quantised numbers.
+#include "ops/formulas.h"
+#include "ops/onnx/rules.h"
+
+namespace berth::ops::onnx {
+namespace {
+
+constexpr double kExp = kTranscendentalFlops;
+
+void quantize(OpContext& op) {
+  op.set_like(0, 0);
+  const auto stated = static_cast<int>(op.attributes.integer("output_dtype", 0));
+  op.out(0).type = stated != 0 ? stated : op.type_of(2) != 0 ? op.type_of(2) : kUint8;
+}
+
+void dequantize(OpContext& op) {
+  op.set_like(0, 0);
+  const auto stated = static_cast<int>(op.attributes.integer("output_dtype", 0));
+  op.out(0).type = stated != 0 ? stated : op.type_of(1) != 0 ? op.type_of(1) : kFloat;
+}
+
+void dynamic_quantize(OpContext& op) {
+  op.set_like(0, 0);
+  op.out(0).type = kUint8;
+  op.set(1, kFloat, {});
+  op.set(2, kUint8, {});
+}
+
+void quantized_binary(OpContext& op) {
+  broadcast_inputs(op, {0, 3}, 0);
+}
+void quantized_where(OpContext& op) {
+  broadcast_inputs(op, {0, 1, 4}, 1);
+}
+// Inputs: scale and zero point of the output, then (tensor, scale, zero point) each.
+void quantized_concat(OpContext& op) {
+  op.set_like(0, 2);
+  if (!op.out(0).ranked) return;
+  Dims& dims = op.out(0).dims;
+  const auto axis = normal_axis(op.attributes.integer("axis", 0), dims.size());
+  if (!axis) return;
+  for (std::size_t i = 5; i < op.input_count(); i += 3) {
+    dims[*axis] = add_dims(dims[*axis], dim_of(op.shape(i), *axis, dims.size()));
+  }
+}
+
+// Scale, round, shift, clamp.
+constexpr WorkRule kQuantize = elementwise(4);
+constexpr WorkRule kDequantize = elementwise(2);
+
+constexpr Row kOps[] = {
+    {"DequantizeLinear", dequantize, kDequantize},
+    {"DynamicQuantizeLinear", dynamic_quantize, reduction(6)},
+    {"QuantizeLinear", quantize, kQuantize},
+    {"com.microsoft.DequantizeLinear", dequantize, kDequantize},
+    {"com.microsoft.GatherBlockQuantized", nullptr, gathers()},
+    {"com.microsoft.MulInteger", nullptr, elementwise(2)},
+    {"com.microsoft.QLinearAdd", quantized_binary, elementwise(6)},
+    {"com.microsoft.QLinearConcat", quantized_concat, copies()},
+    {"com.microsoft.QLinearLeakyRelu", rule::like_first, elementwise(2)},
+    {"com.microsoft.QLinearMul", quantized_binary, elementwise(6)},
+    {"com.microsoft.QLinearReduceMean", nullptr, reduction(1)},
+    {"com.microsoft.QLinearSigmoid", rule::like_first, elementwise(kExp + 2)},
+    {"com.microsoft.QLinearWhere", quantized_where, elementwise(2)},
+    {"com.microsoft.QuantizeLinear", quantize, kQuantize},
+};
+
+}  // namespace
+
+std::span<const Row> quantized_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::onnx

@@ -1,0 +1,84 @@
+// Recurrent layers.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/formulas.h"
+#include "ops/onnx/rules.h"
+
+namespace berth::ops::onnx {
+namespace {
+
+// LSTM, GRU, RNN: (length, batch, input), or (batch, length, input) where layout is 1.
+void recurrent(OpContext& op) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  const Dims* const x = op.shape(0);
+  if (x == nullptr || x->size() != 3) return;
+  const bool batch_first = op.attributes.integer("layout", 0) != 0;
+  const std::int64_t batch = (*x)[batch_first ? 0 : 1];
+  const std::int64_t length = (*x)[batch_first ? 1 : 0];
+  const std::int64_t directions = op.attributes.text("direction", {}) == "bidirectional" ? 2 : 1;
+  std::int64_t hidden = valid_dim(op.attributes.integer("hidden_size", kUnknownDim));
+  const Dims* const recurrence = op.shape(2);
+  if (hidden == kUnknownDim && recurrence != nullptr && recurrence->size() == 3) {
+    hidden = recurrence->back();
+  }
+  const Dims state =
+      batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  op.set(0, op.type_of(0),
+         batch_first ? Dims{batch, length, directions, hidden}
+                     : Dims{length, directions, batch, hidden});
+  op.set(1, op.type_of(0), state);
+  op.set(2, op.type_of(0), state);
+}
+
+void dynamic_quantize_lstm(OpContext& op) {
+  const std::int64_t length = dim_of(op.shape(0), 0, 3);
+  const std::int64_t batch = dim_of(op.shape(0), 1, 3);
+  const std::int64_t hidden = valid_dim(op.attributes.integer("hidden_size", -1));
+  const std::int64_t directions = op.attributes.text("direction", {}) == "bidirectional" ? 2 : 1;
+  op.set(0, op.type_of(0), {length, directions, batch, hidden});
+  for (const std::size_t i : {1U, 2U}) op.set(i, op.type_of(0), {directions, batch, hidden});
+}
+
+Estimate recurrent_work(const OpView& op, const WorkRule& rule) {
+  // X [steps, batch, in] or, with layout 1, [batch, steps, in]; W at 1; R [directions, .., hidden].
+  const TensorView x = op.input(0), r = op.input(2);
+  const bool batch_first = op.integer("layout", 0) == 1;
+  const std::int64_t hidden = op.integer("hidden_size", 0);
+  RecurrentShape shape{};
+  shape.steps = x.dim(batch_first ? 1 : 0);
+  shape.batch = x.dim(batch_first ? 0 : 1);
+  shape.input = x.dim(2);
+  shape.hidden = hidden > 0 ? static_cast<double>(hidden) : r.dim(2);
+  shape.directions = op.text("direction") == "bidirectional" ? 2 : 1;
+  shape.gates = rule.flops;
+  // Every step reads the recurrent weights again; a step's state is too small to hide that.
+  const double again = std::max(0.0, shape.steps - 1) * r.bytes();
+  // Workspace: the input's products with W for all steps, made at once.
+  const double gates = shape.steps * shape.directions * shape.batch * shape.gates * shape.hidden;
+  Estimate estimate =
+      work::make_estimate(op, rule, recurrent_flops(shape), work::all_bytes(op) + again,
+                          gates * work::element_bytes(op.output(0).dtype()));
+  estimate.work.launches = std::max(1.0, known_or(shape.steps * shape.directions, 1));
+  return estimate;
+}
+
+/// So many matrix products with input and state.
+constexpr WorkRule layer(double gates) {
+  return {recurrent_work, OpClass::recurrent, gates};
+}
+
+constexpr Row kOps[] = {
+    {"GRU", recurrent, layer(3)},
+    {"LSTM", recurrent, layer(4)},
+    {"RNN", recurrent, layer(1)},
+    {"com.microsoft.DynamicQuantizeLSTM", dynamic_quantize_lstm, layer(4)},
+};
+
+}  // namespace
+
+std::span<const Row> recurrent_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::onnx

@@ -1,0 +1,176 @@
+// The tables of all families, by dialect and type.
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/ops/element_types.h"
+#include "ops/onnx/rules.h"
+#include "ops/tables.h"
+
+namespace berth::ops {
+namespace {
+
+struct Entry {
+  OpInfo info;
+  WorkRule work;
+};
+using Table = std::unordered_map<std::string_view, Entry>;
+
+void add(Table& table, std::string_view type, Entry entry) {
+  [[maybe_unused]] const bool is_new = table.emplace(type, std::move(entry)).second;
+  assert(is_new && "two rows for one type");
+}
+
+void set_work(Entry& entry, const WorkRule& work) {
+  entry.work = work;
+  entry.info.has_work = work.estimate != nullptr;
+  entry.info.no_work_because = work.free_because;
+}
+
+// --- TensorFlow ---------------------------------------------------------------------------------
+
+OutputSpec parse_output(std::string_view text) {
+  OutputSpec output;
+  const std::size_t colon = text.find(':');
+  output.name = text.substr(0, colon);
+  std::string_view type = text.substr(colon + 1);
+  if (const std::size_t star = type.find('*'); star != std::string_view::npos) {
+    output.number_attr = type.substr(star + 1);
+    type = type.substr(0, star);
+  }
+  if (type.front() == '=') {
+    output.type = tf::type_from_name(type.substr(1));
+  } else if (type.front() == '@') {
+    output.type_list_attr = type.substr(1);
+  } else {
+    output.type_attr = type;
+  }
+  return output;
+}
+
+Table make_tf_table() {
+  Table table;
+  for (const auto& rows :
+       {tf::control_flow_ops(), tf::data_ops(), tf::elementwise_ops(), tf::indexing_ops(),
+        tf::layout_ops(), tf::list_ops(), tf::normalization_ops(), tf::product_ops(),
+        tf::quantized_ops(), tf::random_ops(), tf::recurrent_ops(), tf::reduction_ops(),
+        tf::shape_ops(), tf::sparse_ops(), tf::variable_ops(), tf::window_ops()}) {
+    for (const tf::Row& row : rows) {
+      Entry entry;
+      entry.info.shape = row.shape;
+      entry.info.fold = row.fold;
+      set_work(entry, row.work);
+      std::string_view rest = row.outputs;
+      while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        entry.info.outputs.push_back(parse_output(rest.substr(0, end)));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
+      add(table, row.type, std::move(entry));
+    }
+  }
+  return table;
+}
+
+/// Every op that makes a dataset gives one handle to it.
+bool makes_dataset(std::string_view type) {
+  const std::size_t at = type.rfind("Dataset");
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = type.substr(at + 7);
+  return rest.empty() || (rest.size() == 2 && rest[0] == 'V');
+}
+
+const Entry& dataset() {
+  static const Entry made = [] {
+    Entry entry;
+    entry.info.outputs = {parse_output("handle:=variant")};
+    entry.info.shape = [](OpContext& op) { op.set(0, {}); };
+    set_work(entry, kHandle);
+    return entry;
+  }();
+  return made;
+}
+
+// --- ONNX ---------------------------------------------------------------------------------------
+
+Table make_onnx_table() {
+  // Shapes of the first kind follow from the inputs' shapes, those of the second also from what
+  // some inputs hold.
+  struct Family {
+    std::span<const onnx::Row> rows;
+    bool shape_from_shapes;
+  };
+  Table table;
+  for (const auto& [rows, shape_from_shapes] :
+       {Family{onnx::attention_ops(), true}, Family{onnx::elementwise_ops(), true},
+        Family{onnx::normalization_ops(), true}, Family{onnx::product_ops(), true},
+        Family{onnx::quantized_ops(), true}, Family{onnx::recurrent_ops(), true},
+        Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false},
+        Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), false},
+        Family{onnx::random_ops(), false}, Family{onnx::reduction_ops(), false},
+        Family{onnx::shape_ops(), false}, Family{onnx::training_ops(), false}}) {
+    for (const onnx::Row& row : rows) {
+      Entry entry;
+      entry.info.shape = row.shape;
+      entry.info.fold = row.fold;
+      // ONNX Runtime's own ops may take more forms than their rules know.
+      entry.info.shape_from_shapes =
+          shape_from_shapes && row.type.find('.') == std::string_view::npos;
+      set_work(entry, row.work);
+      add(table, row.type, std::move(entry));
+    }
+  }
+  return table;
+}
+
+/// Contributed operators that only widen the types of a standard one, and previews of the others.
+std::string_view standard_type(std::string_view type) {
+  for (const std::string_view domain : {"com.microsoft.", "ai.onnx.preview."}) {
+    const std::string_view bare = type.substr(std::min(domain.size(), type.size()));
+    if (type.substr(0, domain.size()) == domain && bare.find('.') == std::string_view::npos) {
+      return bare;
+    }
+  }
+  return {};
+}
+
+// --- Both ---------------------------------------------------------------------------------------
+
+const Table* table_of(std::string_view dialect) {
+  static const Table tf_table = make_tf_table();
+  static const Table onnx_table = make_onnx_table();
+  return dialect == "tf" ? &tf_table : dialect == "onnx" ? &onnx_table : nullptr;
+}
+
+const Entry* find(std::string_view dialect, std::string_view type) {
+  const Table* const table = table_of(dialect);
+  if (table == nullptr) return nullptr;
+  auto found = table->find(type);
+  if (found == table->end() && dialect == "onnx") found = table->find(standard_type(type));
+  if (found != table->end()) return &found->second;
+  return dialect == "tf" && makes_dataset(type) ? &dataset() : nullptr;
+}
+
+}  // namespace
+
+const OpInfo* find_op(std::string_view dialect, std::string_view type) {
+  const Entry* const entry = find(dialect, type);
+  return entry != nullptr ? &entry->info : nullptr;
+}
+
+const WorkRule* find_work(std::string_view dialect, std::string_view type) {
+  const Entry* const entry = find(dialect, type);
+  return entry != nullptr && entry->info.has_work ? &entry->work : nullptr;
+}
+
+std::vector<std::string_view> known_ops(std::string_view dialect) {
+  std::vector<std::string_view> types;
+  if (const Table* const table = table_of(dialect)) {
+    for (const auto& [type, entry] : *table) types.push_back(type);
+  }
+  std::sort(types.begin(), types.end());
+  return types;
+}
+
+}  // namespace berth::ops

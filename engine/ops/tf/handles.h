@@ -1,0 +1,19 @@
+// What stands behind a handle: of a variable, a tensor array, a stack or a tensor list.
+#pragma once
+
+#include "ops/tf/rules.h"
+
+namespace berth::ops::tf {
+
+/// Output 0 becomes a handle of its own to tensors of the type and shape given. The reference stays
+/// valid as long as the output holds it.
+Handle& new_handle(OpContext& op, int type, Dims dims = {});
+void state_shape(Handle& handle, const Value& shape);
+/// What a write tells of the tensors behind a handle.
+void learn(const Value& handle, const Value& element);
+[[nodiscard]] Value element_of(const Value& handle);
+void give_element(OpContext& op, std::size_t output, const Value& element);
+/// Output 0 is what is behind the first input.
+void read_handle(OpContext& op);
+
+}  // namespace berth::ops::tf

@@ -1,0 +1,143 @@
+// Matrix products, Einstein sums and decompositions.
+#include <algorithm>
+
+#include "ops/formulas.h"
+#include "ops/tf/rules.h"
+
+namespace berth::ops::tf {
+namespace {
+
+void matmul(OpContext& op) {
+  const Value& a = op.in(0);
+  const Value& b = op.in(1);
+  const bool ta = op.attributes.boolean("transpose_a", false);
+  const bool tb = op.attributes.boolean("transpose_b", false);
+  // Both are matrices, also where the file does not say so.
+  op.set(0, {a.dim(ta ? 1 : 0), b.dim(tb ? 0 : 1)});
+}
+void batch_matmul(OpContext& op) {
+  const Dims* const a = op.shape(0);
+  const Dims* const b = op.shape(1);
+  if (a == nullptr || b == nullptr || a->size() < 2 || b->size() < 2) return;
+  if (auto dims = matrix_product(*a, *b, op.attributes.boolean("adj_x", false),
+                                 op.attributes.boolean("adj_y", false))) {
+    op.set(0, *std::move(dims));
+  }
+}
+/// indices, values, shape of the sparse one; then the dense one.
+void sparse_matmul(OpContext& op) {
+  const Value shape = shape_of_content(op.in(2));
+  op.set(0, {shape.dim(op.attributes.boolean("adjoint_a", false) ? 1 : 0),
+             op.in(3).dim(op.attributes.boolean("adjoint_b", false) ? 0 : 1)});
+}
+
+void einsum(OpContext& op) {
+  std::vector<const Dims*> operands;
+  for (std::size_t i = 0; i < op.input_count(); ++i) operands.push_back(op.shape(i));
+  if (auto dims = einsum_dims(op.attributes.text("equation", {}), operands)) {
+    op.set(0, *std::move(dims));
+  }
+}
+
+void matrix_determinant(OpContext& op) {
+  if (!op.in(0).ranked || op.in(0).dims.size() < 2) return;
+  const Dims batch(op.in(0).dims.begin(), op.in(0).dims.end() - 2);
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, batch);
+}
+
+/// input [.., m, n]: q [.., m, p] and r [.., p, n], p the smaller.
+void qr(OpContext& op) {
+  const Value& input = op.in(0);
+  if (!input.ranked || input.dims.size() < 2) return;
+  const Number m = input.dims[input.dims.size() - 2];
+  const Number n = input.dims.back();
+  const Number p = m < 0 || n < 0 ? kUnknownDim : std::min(m, n);
+  const bool full = op.attributes.boolean("full_matrices", false);
+  Dims q = input.dims, r = input.dims;
+  q.back() = full ? m : p;
+  r[r.size() - 2] = full ? m : p;
+  op.set(0, std::move(q));
+  op.set(1, std::move(r));
+}
+
+// --- Work ---------------------------------------------------------------------------------------
+
+Estimate matmul_work(const OpView& op, const WorkRule& rule) {
+  const bool transposed = op.integer("transpose_a", op.integer("adj_x", 0)) != 0;
+  const double inner = op.input(0).dim(transposed ? -2 : -1);
+  return work::make_estimate(op, rule, matmul_flops(op.output(0).elements(), inner, /*bias=*/false),
+                             work::all_bytes(op));
+}
+Estimate sparse_matmul_work(const OpView& op, const WorkRule& rule) {
+  const double columns = op.output(0).dim(1);
+  return work::make_estimate(op, rule, 2 * op.input(1).elements() * columns, work::all_bytes(op));
+}
+/// rule.flops times the elements of the matrices times their rows: per matrix, rule.flops n^3.
+Estimate cubic_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, rule.flops * op.input(0).elements() * op.input(0).dim(-1),
+                             work::all_bytes(op));
+}
+/// A triangle [.., n, n] and right sides [.., n, k]: n multiply-adds for two of their elements.
+Estimate triangular_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, op.output(0).elements() * op.input(0).dim(-1),
+                             work::all_bytes(op));
+}
+constexpr WorkRule kMatMul{matmul_work, OpClass::matmul};
+constexpr WorkRule kSparseMatMul{sparse_matmul_work, OpClass::matmul};
+constexpr WorkRule kEinsum{work::einsum, OpClass::matmul};
+constexpr WorkRule kFactorisation{work::determinant, OpClass::matmul};
+constexpr WorkRule kTriangular{triangular_work, OpClass::matmul};
+constexpr WorkRule cubic(double flops) {
+  return {cubic_work, OpClass::matmul, flops};
+}
+
+// Six products and a solve of Pade's approximant, and a few squarings (Higham, SIAM J. Matrix Anal.
+// 2005).
+constexpr WorkRule kMatrixExponential = cubic(24);
+// A Schur form of 25 n^3, and roots of the triangle.
+constexpr WorkRule kMatrixLogarithm = cubic(50);
+
+/// Transforms over the last rule.flops dimensions.
+Estimate fourier_work(const OpView& op, const WorkRule& rule) {
+  const TensorView input = op.input(0);
+  const double points = input.elements(-static_cast<int>(rule.flops), TensorView::kEnd);
+  return work::make_estimate(op, rule, fourier_flops(input.elements(), points),
+                             work::all_bytes(op));
+}
+constexpr WorkRule fourier(double dimensions) {
+  return {fourier_work, OpClass::reduction, dimensions};
+}
+
+constexpr Row kOps[] = {
+    {"BatchMatMul", "output:T", batch_matmul, kMatMul},
+    {"BatchMatMulV2", "output:T", batch_matmul, kMatMul},
+    {"BatchMatMulV3", "output:Tout", batch_matmul, kMatMul},
+    {"Cholesky", "output:T", rule::like_first, kFactorisation},
+    {"CholeskyGrad", "output:T", rule::like_first, cubic(2)},
+    {"Einsum", "output:T", einsum, kEinsum},
+    {"FFT", "output:Tcomplex", rule::like_first, fourier(1)},
+    {"FFT2D", "output:Tcomplex", rule::like_first, fourier(2)},
+    {"FFT3D", "output:Tcomplex", rule::like_first, fourier(3)},
+    {"IFFT", "output:Tcomplex", rule::like_first, fourier(1)},
+    {"IFFT2D", "output:Tcomplex", rule::like_first, fourier(2)},
+    {"IFFT3D", "output:Tcomplex", rule::like_first, fourier(3)},
+    {"LogMatrixDeterminant", "sign:T log_abs_determinant:T", matrix_determinant, kFactorisation},
+    {"MatMul", "product:T", matmul, kMatMul},
+    {"MatrixDeterminant", "output:T", matrix_determinant, kFactorisation},
+    {"MatrixExponential", "output:T", rule::like_first, kMatrixExponential},
+    {"MatrixInverse", "output:T", rule::like_first, kFactorisation},
+    {"MatrixLogarithm", "output:T", rule::like_first, kMatrixLogarithm},
+    {"MatrixSolve", "output:T", rule::like_second, kFactorisation},
+    {"MatrixTriangularSolve", "output:T", rule::like_second, kTriangular},
+    {"Qr", "q:T r:T", qr, cubic(2)},
+    {"SparseMatMul", "product:=float", matmul, kMatMul},
+    {"SparseTensorDenseMatMul", "product:T", sparse_matmul, kSparseMatMul},
+};
+
+}  // namespace
+
+std::span<const Row> product_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::tf

@@ -1,0 +1,91 @@
+// Random numbers and samples.
+#include "ops/formulas.h"
+#include "ops/tf/rules.h"
+
+namespace berth::ops::tf {
+namespace {
+
+/// A counter-based generator spends about two transcendental functions a number.
+constexpr WorkRule kRandom = generates(2 * kTranscendentalFlops);
+/// Samples from a table: a logarithm and a comparison for each.
+constexpr WorkRule kSampling = generates(kTranscendentalFlops);
+
+/// samples of a class of tables: true classes [batch, true], then counts.
+void candidate_sampler(OpContext& op) {
+  Number sampled = op.attributes.integer("num_sampled", kUnknownDim);
+  if (sampled < 0 || sampled > kMaxDim) sampled = kUnknownDim;
+  op.set(0, {sampled});
+  op.copy_shape(1, op.in(0));
+  op.set(2, {sampled});
+}
+
+/// logits [batch, classes], samples.
+void multinomial(OpContext& op) {
+  op.set(0, {op.in(0).dim(0), size_or_unknown(op.in(1))});
+}
+
+/// shape, then parameters of a distribution: a sample of that shape for each of them.
+void random_gamma(OpContext& op) {
+  const Value shape = shape_of_content(op.in(0));
+  if (!shape.ranked || !op.in(1).ranked) return;
+  Dims dims = shape.dims;
+  dims.insert(dims.end(), op.in(1).dims.begin(), op.in(1).dims.end());
+  op.set(0, std::move(dims));
+}
+
+/// A few tries of a normal and a uniform number each, until one is taken (Marsaglia and Tsang, ACM
+/// TOMS 2000).
+constexpr WorkRule kGamma = generates(6 * kTranscendentalFlops);
+
+constexpr Row kOps[] = {
+    {"AllCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+    {"ComputeAccidentalHits", "indices:=int32 ids:=int64 weights:=float", rule::vectors, copies()},
+    {"FixedUnigramCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+    {"LearnedUnigramCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+    {"LogUniformCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+    {"Multinomial", "output:output_dtype", multinomial, kRandom},
+    {"ParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"RandomGamma", "output:T", random_gamma, kGamma},
+    {"RandomPoisson", "output:dtype", random_gamma, kGamma},
+    {"RandomPoissonV2", "output:dtype", random_gamma, kGamma},
+    {"RandomStandardNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"RandomUniform", "output:dtype", rule::shape_from_first, kRandom},
+    {"RandomUniformInt", "output:Tout", rule::shape_from_first, kRandom},
+    {"StatefulStandardNormal", "output:dtype", rule::shape_from_second, kRandom},
+    {"StatefulUniform", "output:dtype", rule::shape_from_second, kRandom},
+    {"StatelessMultinomial", "output:output_dtype", multinomial, kRandom},
+    {"StatelessRandomGetAlg", "alg:=int32", nullptr, kHandle},
+    {"StatelessRandomGetKeyCounter", "key:=uint64 counter:=uint64", nullptr, kHandle},
+    {"StatelessRandomNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomNormalV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniform", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniformFullInt", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniformInt", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniformIntV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniformV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessTruncatedNormalV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"ThreadUnsafeUnigramCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+    {"TruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"UniformCandidateSampler",
+     "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
+     candidate_sampler, kSampling},
+};
+
+}  // namespace
+
+std::span<const Row> random_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::tf

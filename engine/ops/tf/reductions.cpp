@@ -1,0 +1,166 @@
+// Reductions: over axes, of segments, the largest elements, losses' sums.
+#include <algorithm>
+#include <limits>
+
+#include "ops/formulas.h"
+#include "ops/tf/rules.h"
+
+namespace berth::ops::tf {
+namespace {
+
+constexpr double kExp = kTranscendentalFlops;
+
+/// input, axes; keep_dims.
+void reduce(OpContext& op) {
+  const Value& input = op.in(0);
+  const Value& axes = op.in(1);
+  const bool keep = op.attributes.boolean("keep_dims", false);
+  if (!input.ranked) return;
+  const std::vector<Number>* list = axes.integers();
+  if (list == nullptr) {
+    if (keep) op.set(0, Dims(input.dims.size(), kUnknownDim));
+    // One unknown axis of many still tells the rank.
+    if (!keep && axes.ranked && product(axes.dims) == 1 && !input.dims.empty()) {
+      op.set(0, Dims(input.dims.size() - 1, kUnknownDim));
+    }
+    return;
+  }
+  if (const auto marked = marked_axes(*list, input.dims.size())) {
+    op.set(0, reduced(input.dims, *marked, keep));
+  }
+}
+
+void arg_reduce(OpContext& op) {
+  const Value& input = op.in(0);
+  if (!input.ranked) return;
+  Dims dims = input.dims;
+  const auto axis = op.in(1).element(0);
+  if (axis) {
+    const int at = axis_of(*axis, input.rank());
+    if (at < 0) return;
+    dims.erase(dims.begin() + at);
+  } else if (!dims.empty()) {
+    dims.pop_back();
+    std::fill(dims.begin(), dims.end(), kUnknownDim);
+  }
+  op.set(0, std::move(dims));
+}
+
+// --- Segments -----------------------------------------------------------------------------------
+
+/// data, segment ids, number of segments.
+void unsorted_segment(OpContext& op) {
+  const Value& data = op.in(0);
+  const Value& ids = op.in(1);
+  if (!data.ranked || !ids.ranked || ids.dims.size() > data.dims.size()) return;
+  Dims dims{size_or_unknown(op.in(2))};
+  dims.insert(dims.end(), data.dims.begin() + ids.rank(), data.dims.end());
+  op.set(0, std::move(dims));
+}
+/// The first dimension becomes the number of segments, of which input `count` may tell.
+void segments(OpContext& op, std::size_t count) {
+  if (!op.in(0).ranked || op.in(0).dims.empty()) return;
+  Dims dims = op.in(0).dims;
+  dims[0] = size_or_unknown(op.in(count));
+  op.set(0, std::move(dims));
+}
+constexpr std::size_t kNoInput = std::numeric_limits<std::size_t>::max();
+void segment(OpContext& op) {
+  segments(op, kNoInput);
+}
+/// data, indices, ids, number of rows.
+void segment_counted(OpContext& op) {
+  segments(op, 3);
+}
+
+// --- The largest --------------------------------------------------------------------------------
+
+void top_k(OpContext& op) {
+  const Value& input = op.in(0);
+  const Number k = valid_dim(op.attributes.integer("k", op.in(1).element(0).value_or(kUnknownDim)));
+  if (!input.ranked || input.dims.empty()) return;
+  Dims dims = input.dims;
+  dims.back() = k;
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, dims);
+}
+void nth_element(OpContext& op) {
+  if (!op.in(0).ranked || op.in(0).dims.empty()) return;
+  op.set(0, Dims(op.in(0).dims.begin(), op.in(0).dims.end() - 1));
+}
+/// predictions, targets [batch].
+void in_top_k(OpContext& op) {
+  op.set(0, {op.in(1).dim(0) != kUnknownDim ? op.in(1).dim(0) : op.in(0).dim(0)});
+}
+
+/// value, start, limit: the shape with one dimension of bins.
+void histogram(OpContext& op) {
+  op.set(0, {size_or_unknown(op.in(2))});
+}
+
+Estimate selection_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(
+      op, rule, selection_flops(op.input(0).elements(), op.output(0).dim(-1)), work::all_bytes(op));
+}
+constexpr WorkRule kSelection{selection_work, OpClass::reduction};
+/// Sorting, and each candidate compared with those kept so far: the overlap of two boxes each.
+Estimate suppression_work(const OpView& op, const WorkRule& rule) {
+  const double scores = op.input(1).elements();
+  return work::make_estimate(op, rule, rule.flops * scores + selection_flops(scores, scores),
+                             work::all_bytes(op));
+}
+constexpr WorkRule kSuppression{suppression_work, OpClass::reduction, 16};
+
+constexpr Row kOps[] = {
+    {"All", "output:=bool", reduce, reduction(1)},
+    {"Any", "output:=bool", reduce, reduction(1)},
+    {"ArgMax", "output:output_type", arg_reduce, reduction(1)},
+    {"ArgMin", "output:output_type", arg_reduce, reduction(1)},
+    {"Cumprod", "out:T", rule::like_first, reduction(1)},
+    {"Cumsum", "out:T", rule::like_first, reduction(1)},
+    {"CumulativeLogsumexp", "out:T", rule::like_first, reduction(kExp + 2)},
+    {"EuclideanNorm", "output:T", reduce, reduction(2)},
+    {"HistogramFixedWidth", "out:dtype", histogram, reduction(2)},
+    {"InTopK", "precision:=bool", in_top_k, reduction(1)},
+    {"InTopKV2", "precision:=bool", in_top_k, reduction(1)},
+    {"L2Loss", "output:T", rule::scalars, reduction(2)},
+    {"Max", "output:T", reduce, reduction(1), fold::reduce_max},
+    {"Mean", "output:T", reduce, reduction(1)},
+    {"Min", "output:T", reduce, reduction(1), fold::reduce_min},
+    {"NonMaxSuppression", "selected_indices:=int32", rule::vectors, kSuppression},
+    {"NonMaxSuppressionV2", "selected_indices:=int32", rule::vectors, kSuppression},
+    {"NonMaxSuppressionV3", "selected_indices:=int32", rule::vectors, kSuppression},
+    {"NonMaxSuppressionV4", "selected_indices:=int32 valid_outputs:=int32", nullptr, kSuppression},
+    {"NonMaxSuppressionV5", "selected_indices:=int32 selected_scores:T valid_outputs:=int32",
+     nullptr, kSuppression},
+    {"NthElement", "values:T", nth_element, kSelection},
+    {"Prod", "output:T", reduce, reduction(1), fold::reduce_product},
+    {"SegmentMax", "output:T", segment, reduction(1)},
+    {"SegmentMean", "output:T", segment, reduction(1)},
+    {"SegmentMin", "output:T", segment, reduction(1)},
+    {"SegmentProd", "output:T", segment, reduction(1)},
+    {"SegmentSum", "output:T", segment, reduction(1)},
+    {"SparseSegmentMean", "output:T", segment, reduction(1)},
+    {"SparseSegmentMeanGrad", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentMeanWithNumSegments", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentSqrtN", "output:T", segment, reduction(1)},
+    {"SparseSegmentSqrtNGrad", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentSqrtNWithNumSegments", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentSum", "output:T", segment, reduction(1)},
+    {"SparseSegmentSumGrad", "output:T", segment_counted, reduction(1)},
+    {"SparseSegmentSumWithNumSegments", "output:T", segment_counted, reduction(1)},
+    {"Sum", "output:T", reduce, reduction(1), fold::reduce_sum},
+    {"TopK", "values:T indices:=int32", top_k, kSelection},
+    {"TopKV2", "values:T indices:index_type", top_k, kSelection},
+    {"UnsortedSegmentMax", "output:T", unsorted_segment, reduction(1)},
+    {"UnsortedSegmentMin", "output:T", unsorted_segment, reduction(1)},
+    {"UnsortedSegmentProd", "output:T", unsorted_segment, reduction(1)},
+    {"UnsortedSegmentSum", "output:T", unsorted_segment, reduction(1)},
+};
+
+}  // namespace
+
+std::span<const Row> reduction_ops() {
+  return kOps;
+}
+
+}  // namespace berth::ops::tf

@@ -1,0 +1,81 @@
+#include "ops/work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ops/formulas.h"
+
+namespace berth::ops::work {
+
+Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops, double bytes,
+                       double workspace_bytes) {
+  Estimate estimate;
+  estimate.work.flops = flops;
+  estimate.work.bytes = bytes;
+  estimate.work.op_class = rule.op_class;
+  estimate.work.dtype = op.dtype();
+  estimate.workspace_bytes = workspace_bytes;
+  return estimate;
+}
+
+double all_bytes(const OpView& op) {
+  return op.bytes_read() + op.bytes_written();
+}
+
+double element_bytes(DType dtype) noexcept {
+  const int bits = dtype_bits(dtype);
+  return bits > 0 ? bits / 8.0 : 4.0;
+}
+
+Estimate nothing(const OpView& op, const WorkRule& rule) {
+  Estimate estimate = make_estimate(op, rule, 0, 0);
+  estimate.work.launches = 0;
+  return estimate;
+}
+
+Estimate per_output(const OpView& op, const WorkRule& rule) {
+  return make_estimate(op, rule, rule.flops * op.output(0).elements(), all_bytes(op));
+}
+
+Estimate per_input(const OpView& op, const WorkRule& rule) {
+  return make_estimate(op, rule, rule.flops * op.input(0).elements(), all_bytes(op));
+}
+
+Estimate per_operand(const OpView& op, const WorkRule& rule) {
+  const double operations = std::max(1.0, static_cast<double>(op.input_count()) - 1);
+  return make_estimate(op, rule, rule.flops * operations * op.output(0).elements(), all_bytes(op));
+}
+
+Estimate write_only(const OpView& op, const WorkRule& rule) {
+  return make_estimate(op, rule, rule.flops * op.output(0).elements(), op.bytes_written());
+}
+
+Estimate gathered(const OpView& op, const WorkRule& rule) {
+  const double indices = op.bytes_read() - op.input(0).bytes();
+  return make_estimate(op, rule, rule.flops * op.output(0).elements(),
+                       2 * op.bytes_written() + indices);
+}
+
+Estimate einsum(const OpView& op, const WorkRule& rule) {
+  std::vector<std::vector<double>> dims(op.input_count());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const TensorView operand = op.input(i);
+    if (operand.rank() < 0) return make_estimate(op, rule, kUnknown, 0);
+    for (int axis = 0; axis < operand.rank(); ++axis) dims[i].push_back(operand.dim(axis));
+  }
+  const EinsumWork work = einsum_work(op.text("equation"), dims);
+  Estimate estimate = make_estimate(op, rule, work.flops, all_bytes(op));
+  if (!work.contracts) {
+    estimate.work.op_class = dims.size() > 1 ? OpClass::elementwise : OpClass::data_movement;
+  }
+  return estimate;
+}
+
+Estimate determinant(const OpView& op, const WorkRule& rule) {
+  // By LU factorisation: 2/3 n^3 per matrix.
+  return make_estimate(op, rule, op.input(0).elements() * op.input(0).dim(-1) * (2.0 / 3.0),
+                       all_bytes(op));
+}
+
+}  // namespace berth::ops::work

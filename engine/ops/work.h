@@ -1,0 +1,96 @@
+// Work rules: what an op of a type has to do, counted from the tensors and attributes of a graph.
+//
+// A table names a rule for each type: one of those below, or one of its own family. What counts as
+// one operation is said in formulas.h.
+#pragma once
+
+#include <string_view>
+
+#include "berth/graph.h"
+#include "ops/op_view.h"
+
+namespace berth::ops {
+
+/// The result of a rule. NaN in `work.flops` or `work.bytes` = the shapes are not known.
+struct Estimate {
+  Work work;
+  /// Memory held while the op runs, besides its inputs and outputs.
+  double workspace_bytes = 0;
+};
+
+struct WorkRule {
+  Estimate (*estimate)(const OpView& op, const WorkRule& rule) = nullptr;  ///< null: there is none
+  OpClass op_class = OpClass::other;
+  /// Per element, for rules of that kind; otherwise as the rule says.
+  double flops = 0;
+  /// Why there is nothing to do; without `estimate`, why the work is not counted here.
+  std::string_view free_because = {};
+};
+
+using EstimateFunction = Estimate(const OpView& op, const WorkRule& rule);
+
+namespace work {
+
+// --- What rules return --------------------------------------------------------------------------
+[[nodiscard]] Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops,
+                                     double bytes, double workspace_bytes = 0);
+/// Read and written.
+[[nodiscard]] double all_bytes(const OpView& op);
+/// Bytes of one element; a type that is not known counts as f32.
+[[nodiscard]] double element_bytes(DType dtype) noexcept;
+
+// --- By elements: rule.flops for each -----------------------------------------------------------
+EstimateFunction nothing;
+EstimateFunction per_output;   ///< of the first output; all inputs read, all outputs written
+EstimateFunction per_input;    ///< of the first input (reductions)
+EstimateFunction per_operand;  ///< of the first output, for every input after the first
+EstimateFunction write_only;   ///< of the first output; inputs are only sizes
+EstimateFunction gathered;     ///< reads as many bytes of the data as it writes, and the indices
+
+// --- Others -------------------------------------------------------------------------------------
+EstimateFunction einsum;       ///< attribute "equation"
+EstimateFunction determinant;  ///< by factorisation; inverses too
+
+}  // namespace work
+
+// --- How tables write them ----------------------------------------------------------------------
+
+/// An op that does nothing that takes time.
+[[nodiscard]] constexpr WorkRule free_op(std::string_view because) {
+  return {work::nothing, OpClass::none, 0, because};
+}
+inline constexpr WorkRule kView = free_op("its output is its input's memory");
+inline constexpr WorkRule kShapes = free_op("it computes shapes, on the host");
+inline constexpr WorkRule kSource = free_op("what it gives is there before the step");
+inline constexpr WorkRule kHandle = free_op("it passes a handle, not what that stands for");
+inline constexpr WorkRule kControl = free_op("it steers the step and computes nothing");
+inline constexpr WorkRule kHost = free_op("it feeds or watches the step from outside");
+
+/// `flops` for each element of the output.
+[[nodiscard]] constexpr WorkRule elementwise(double flops) {
+  return {work::per_output, OpClass::elementwise, flops};
+}
+[[nodiscard]] constexpr WorkRule normalization(double flops) {
+  return {work::per_output, OpClass::normalization, flops};
+}
+/// `flops` for each element of the input.
+[[nodiscard]] constexpr WorkRule reduction(double flops) {
+  return {work::per_input, OpClass::reduction, flops};
+}
+/// Elements moved from all inputs to all outputs, `flops` for each.
+[[nodiscard]] constexpr WorkRule copies(double flops = 0) {
+  return {work::per_output, OpClass::data_movement, flops};
+}
+/// Elements picked from the first input, `flops` for each.
+[[nodiscard]] constexpr WorkRule gathers(double flops = 0) {
+  return {work::gathered, OpClass::data_movement, flops};
+}
+/// Elements made from nothing but sizes.
+[[nodiscard]] constexpr WorkRule writes() {
+  return {work::write_only, OpClass::data_movement};
+}
+[[nodiscard]] constexpr WorkRule generates(double flops) {
+  return {work::write_only, OpClass::elementwise, flops};
+}
+
+}  // namespace berth::ops

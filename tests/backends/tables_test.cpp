@@ -1,0 +1,45 @@
+// The kernels against what the engine knows of ops.
+#include <doctest/doctest.h>
+#include <onnx/defs/schema.h>
+
+#include "berth/ops/op.h"
+#include "runtime/onnx/kernels.h"
+#include "runtime/tf/kernels.h"
+
+namespace berth::runtime {
+namespace {
+
+TEST_CASE("the shapes of every op that has a kernel follow from a rule") {
+  for (const auto& [type, maker] : tf_kernels().makers()) {
+    CAPTURE(type);
+    const ops::OpInfo* const op = ops::find_op("tf", type);
+    REQUIRE(op != nullptr);
+    CHECK(op->shape != nullptr);
+  }
+  for (const auto& [type, maker] : onnx_kernels().makers()) {
+    CAPTURE(type);
+    const ops::OpInfo* const op = ops::find_op("onnx", type);
+    REQUIRE(op != nullptr);
+    const std::size_t dot = type.rfind('.');
+    const std::string domain = dot == std::string::npos ? "" : type.substr(0, dot);
+    const std::string bare = dot == std::string::npos ? type : type.substr(dot + 1);
+    const auto* const schema = ::onnx::OpSchemaRegistry::Schema(bare, domain);
+    CHECK((op->shape != nullptr ||
+           (schema != nullptr && schema->has_type_and_shape_inference_function())));
+  }
+}
+
+TEST_CASE("every op that has a kernel has a rule for its work, or says why it has none") {
+  for (const auto& [dialect, registry] :
+       {std::pair{"tf", &tf_kernels()}, std::pair{"onnx", &onnx_kernels()}}) {
+    for (const auto& [type, maker] : registry->makers()) {
+      CAPTURE(type);
+      const ops::OpInfo* const op = ops::find_op(dialect, type);
+      REQUIRE(op != nullptr);
+      CHECK((op->has_work || !op->no_work_because.empty()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::runtime

@@ -1,0 +1,57 @@
+// What is said of ops whose work no rule counts.
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+const char* const kModel = R"(
+node { name: "x" op: "Placeholder"
+       attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 1000 } } } } }
+node { name: "known" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "made_up" op: "NoSuchOp" input: "known"
+       attr { key: "T" value { type: DT_FLOAT } }
+       attr { key: "_output_shapes" value { list { shape { dim { size: 1000 } } } } } }
+)";
+
+// Relu and the other op read and write 4,000 bytes each.
+const char* const kSaid =
+    "1 op has no work rule, costed by the bytes moved alone (50.0 % of the step's)";
+
+}  // namespace
+
+TEST_CASE("inspect, place and compare name the types without a work rule and their share") {
+  const Workplace work;
+  work.write_text("model.pbtxt", kModel);
+
+  const Json json = work.berth_json({"inspect", "model.pbtxt", "--json"});
+  CHECK(json["ops_without_rule"] == 1);
+  CHECK(json["bytes_without_rule"] == 8000);
+  bool noted = false;
+  for (const Json& note : json["notes"]) {
+    noted = noted || std::string(note).find("NoSuchOp (1)") != std::string::npos;
+  }
+  CHECK(noted);
+
+  const ProcessResult inspected = work.berth({"inspect", "model.pbtxt"});
+  CHECK(inspected.out.find(kSaid) != std::string::npos);
+
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"place", "model.pbtxt", "--cluster", "v100x8", "--policy",
+                                 "single"},
+        {"compare", "model.pbtxt", "--cluster", "v100x8", "--policies", "single"}}) {
+    CAPTURE(call[0]);
+    const ProcessResult result = work.berth(call);
+    CHECK(result.status == 0);
+    CHECK(result.err.find(kSaid) != std::string::npos);
+    CHECK(result.err.find("NoSuchOp (1)") != std::string::npos);
+    CHECK(result.out.find("NoSuchOp") == std::string::npos);
+  }
+}
+
+TEST_CASE("nothing is said where every type has a rule or a stated cost") {
+  const Workplace work;
+  const ProcessResult result = work.berth({"inspect", "diamond.graph.json"});
+  CHECK(result.out.find("no work rule") == std::string::npos);
+}
