@@ -17,7 +17,6 @@ namespace {
 
 /// Problems that are kept ready; a family of graphs in training is smaller.
 constexpr std::size_t kViews = 256;
-constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
 PlacerShape placer_shape(const Options& options, std::int64_t vocabulary, std::int64_t devices) {
   PlacerShape shape;
@@ -98,7 +97,7 @@ struct SequencePolicy::View {
 };
 
 /// Placements of one sequence, and where their episodes begin.
-struct SequencePolicy::Tape {
+struct SequencePolicy::Tape final : Rollout::Tape {
   struct Part {
     std::shared_ptr<const View> view;
     std::size_t first = 0;  ///< episode
@@ -114,41 +113,8 @@ SequencePolicy::SequencePolicy(const Options& options, SequenceSettings settings
   for (const OptionSpec& spec : settings_.shape) {
     shape_options_[spec.name] = to_text(options.values().find(spec.name)->second);
   }
-  check_ranges();
 }
 SequencePolicy::~SequencePolicy() = default;
-
-void SequencePolicy::in_range(const char* name, std::int64_t least, std::int64_t most) const {
-  const std::int64_t value = options_.integer(name);
-  if (value >= least && value <= most) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("policy '") + settings_.name + "': option '" + name + "' is " +
-                  std::to_string(value) + "; give " + std::to_string(least) +
-                  (most == kAny ? " or more" : " to " + std::to_string(most)));
-}
-
-void SequencePolicy::check_ranges() const {
-  in_range("hidden", 32, 4096);
-  if (options_.integer("hidden") % 32 != 0) {
-    throw Error(ErrorCode::invalid_argument, std::string("policy '") + settings_.name +
-                                                 "': option 'hidden' is a multiple of 32");
-  }
-  in_range("groups", 2, 4096);
-  in_range("types", 0, 100000);
-  in_range("init_seed", 0, kAny);
-  in_range("episodes", 0, kAny);
-  in_range("samples", 1, 1 << 20);
-  const double temperature = options_.real("temperature");
-  const double constant = options_.real("tanh_constant");
-  const double persistence = options_.real("persistence");
-  if (!(temperature > 0) || !std::isfinite(temperature) || !(constant >= 0) ||
-      !std::isfinite(constant) || !(persistence >= 0) || !std::isfinite(persistence)) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string("policy '") + settings_.name +
-                    "': option 'temperature' is a finite number > 0, 'tanh_constant' and "
-                    "'persistence' are finite and >= 0");
-  }
-}
 
 std::int64_t SequencePolicy::parameter_count() const {
   return network_ == nullptr ? 0 : network_->parameters.count();
@@ -281,7 +247,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
 
 UpdateReport SequencePolicy::update(const Rollout& rollout, std::span<const double> advantages,
                                     const UpdateOptions& options) {
-  const auto tape = std::static_pointer_cast<Tape>(rollout.tape);
+  const auto tape = std::dynamic_pointer_cast<Tape>(rollout.tape);
   if (tape == nullptr || network_ == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "there is nothing to learn from: update takes what this policy's rollout filled");
@@ -350,8 +316,8 @@ std::string SequencePolicy::load(const std::filesystem::path& file) {
   return checkpoint.note;
 }
 
-Placement SequencePolicy::place(const Problem& problem, Evaluator& evaluator,
-                                PlaceContext& context) {
+PolicyAnswer SequencePolicy::place(Evaluator& evaluator, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
   RefineOptions refine_options;
   refine_options.passes = 1;  // more would give the same
   refine_options.updates = options_.integer("episodes");

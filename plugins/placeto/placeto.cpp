@@ -1,7 +1,6 @@
 #include "placeto.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "berth/error.h"
@@ -16,72 +15,47 @@ namespace {
 /// Problems whose graphs are kept ready; a family of graphs in training is smaller.
 constexpr std::size_t kViews = 256;
 
-std::int64_t at_least(const Options& options, const char* name, std::int64_t least) {
-  const std::int64_t value = options.integer(name);
-  if (value >= least) return value;
-  throw Error(ErrorCode::invalid_argument, std::string("policy 'placeto': option '") + name +
-                                               "' is " + std::to_string(value) + "; give " +
-                                               std::to_string(least) + " or more");
+SelfTerm self_term(const std::string& name) {
+  if (name == "previous") return SelfTerm::previous;
+  return name == "none" ? SelfTerm::none : SelfTerm::transform;
 }
 
-template <typename Enum>
-Enum one_of(const Options& options, const char* name,
-            std::initializer_list<std::pair<const char*, Enum>> values) {
-  std::string known;
-  for (const auto& [text, value] : values) {
-    if (options.text(name) == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  throw Error(ErrorCode::invalid_argument, std::string("policy 'placeto': option '") + name +
-                                               "' is '" + options.text(name) + "'; one of " +
-                                               known);
+Pooling pooling(const std::string& name) {
+  if (name == "one") return Pooling::one;
+  return name == "none" ? Pooling::none : Pooling::three;
 }
 
 NetworkShape network_shape(const Options& options, const FeatureShape& features) {
   NetworkShape shape;
   shape.embedding.features = features.width();
-  shape.embedding.rounds = static_cast<std::size_t>(at_least(options, "rounds", 0));
+  shape.embedding.rounds = static_cast<std::size_t>(options.integer("rounds"));
   shape.embedding.sweep = options.boolean("sweep");
-  shape.embedding.self_term = one_of<SelfTerm>(options, "self",
-                                               {{"transform", SelfTerm::transform},
-                                                {"previous", SelfTerm::previous},
-                                                {"none", SelfTerm::none}});
-  shape.embedding.layers = static_cast<std::size_t>(at_least(options, "layers", 1));
-  shape.embedding.pooling =
-      one_of<Pooling>(options, "pooling",
-                      {{"three", Pooling::three}, {"one", Pooling::one}, {"none", Pooling::none}});
-  shape.embedding.mean = one_of<bool>(options, "aggregate", {{"mean", true}, {"sum", false}});
+  shape.embedding.self_term = self_term(options.text("self"));
+  shape.embedding.layers = static_cast<std::size_t>(options.integer("layers"));
+  shape.embedding.pooling = pooling(options.text("pooling"));
+  shape.embedding.mean = options.text("aggregate") == "mean";
   shape.embedding.by_device = !features.one_hot;
   shape.devices = features.devices;
   shape.candidate_features = features.candidate_width();
   shape.prior = features.prior();
   shape.hidden_layers = shape.embedding.layers;
   shape.logit_bound = options.real("logit_bound");
-  if (!(shape.logit_bound >= 0) || !std::isfinite(shape.logit_bound)) {
-    throw Error(ErrorCode::invalid_argument,
-                "policy 'placeto': option 'logit_bound' is a finite number >= 0");
-  }
   return shape;
 }
 
 }  // namespace
 
 PlacetoPolicy::PlacetoPolicy(const Options& options)
-    : options_(options), seed_(static_cast<std::uint64_t>(at_least(options, "init_seed", 0))) {
+    : options_(options), seed_(static_cast<std::uint64_t>(options.integer("init_seed"))) {
   for (std::size_t i = 0; i < kShapeOptions; ++i) {
     shape_options_[kOptions[i].name] = to_text(options.values().find(kOptions[i].name)->second);
   }
-  // Refuses values out of range now rather than at the first problem.
-  static_cast<void>(at_least(options, "peers", 0));
-  static_cast<void>(network_shape(options_, feature_shape(1)));
-  for (const char* name : {"groups", "passes", "samples"}) at_least(options, name, 1);
-  at_least(options, "episodes", 0);
 }
 PlacetoPolicy::~PlacetoPolicy() = default;
 
 FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {
   FeatureShape shape;
-  shape.one_hot = one_of<bool>(options_, "devices", {{"features", false}, {"one_hot", true}});
+  shape.one_hot = options_.text("devices") == "one_hot";
   shape.start = options_.boolean("start_time");
   shape.parameters = options_.boolean("memory");
   shape.lookahead = !shape.one_hot && options_.boolean("lookahead");
@@ -132,7 +106,7 @@ std::shared_ptr<const PlacetoPolicy::ProblemView> PlacetoPolicy::view_of(const P
   if (found != views_.end()) return *found;
   if (views_.size() >= kViews) views_.clear();
   const auto devices = static_cast<std::size_t>(problem.cluster().device_count());
-  const auto peers = static_cast<std::size_t>(at_least(options_, "peers", 0));
+  const auto peers = static_cast<std::size_t>(options_.integer("peers"));
   views_.push_back(std::make_shared<const ProblemView>(problem, feature_shape(devices), peers));
   return views_.back();
 }
@@ -172,8 +146,8 @@ std::unique_ptr<Network> PlacetoPolicy::network_of(const std::filesystem::path& 
   }
 }
 
-Placement PlacetoPolicy::place(const Problem& problem, Evaluator& evaluator,
-                               PlaceContext& context) {
+PolicyAnswer PlacetoPolicy::place(Evaluator& evaluator, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
   learning::RefineOptions refine;
   refine.passes = static_cast<int>(options_.integer("passes"));
   refine.updates = options_.integer("episodes");
@@ -188,7 +162,7 @@ Placement PlacetoPolicy::place(const Problem& problem, Evaluator& evaluator,
   return answer(*make_regrouped_evaluator(evaluator, groups), context, refine);
 }
 
-Placement PlacetoPolicy::answer(Evaluator& evaluator, PlaceContext& context,
+Placement PlacetoPolicy::answer(Evaluator& evaluator, const PlaceContext& context,
                                 const learning::RefineOptions& refine) {
   const Problem& problem = evaluator.problem();
   const Placement best = learning::refine(*this, evaluator, context, refine);

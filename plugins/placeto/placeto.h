@@ -22,7 +22,7 @@ class PlacetoPolicy final : public LearnedPolicy {
   explicit PlacetoPolicy(const Options& options);
   ~PlacetoPolicy() override;
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override;
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
   void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                Rollout& out) override;
   UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
@@ -43,7 +43,7 @@ class PlacetoPolicy final : public LearnedPolicy {
   [[nodiscard]] std::map<std::string, std::string> checkpoint_options(std::size_t devices) const;
   [[nodiscard]] FeatureShape feature_shape(std::size_t devices) const;
   [[nodiscard]] std::shared_ptr<const ProblemView> view_of(const Problem& problem);
-  Placement answer(Evaluator& evaluator, PlaceContext& context,
+  Placement answer(Evaluator& evaluator, const PlaceContext& context,
                    const learning::RefineOptions& refine);
 
   Options options_;

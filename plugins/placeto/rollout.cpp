@@ -59,7 +59,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   learning::check_rollout(options, evaluators.size());
   std::vector<Random> random;
   const std::vector<EpisodeStart> starts = starts_of(evaluators, options, random);
-  auto tape = std::static_pointer_cast<Tape>(out.tape);
+  auto tape = std::dynamic_pointer_cast<Tape>(out.tape);
   if (tape == nullptr || tape.use_count() > 2) tape = std::make_shared<Tape>();
   tape->episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -128,7 +128,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
 
 UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const double> advantages,
                                    const UpdateOptions& options) {
-  const auto tape = std::static_pointer_cast<Tape>(rollout.tape);
+  const auto tape = std::dynamic_pointer_cast<Tape>(rollout.tape);
   if (tape == nullptr || network_ == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "there is nothing to learn from: update takes what this policy's rollout filled");

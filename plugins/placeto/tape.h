@@ -31,7 +31,7 @@ struct PlacetoPolicy::ProblemView {
   FeatureEncoder encoder;
 };
 
-struct PlacetoPolicy::Tape {
+struct PlacetoPolicy::Tape final : Rollout::Tape {
   /// The decisions of an episode; those of a step lie in the arrays at the step.
   struct Episode {
     std::shared_ptr<const ProblemView> view;
