@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "berth/support/text.h"

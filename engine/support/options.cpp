@@ -116,14 +116,7 @@ std::string taken_text(const OptionSpec& spec) {
 }  // namespace
 
 std::vector<std::string> option_choices(const OptionSpec& spec) {
-  std::vector<std::string> choices;
-  const std::string_view list = spec.choices;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    choices.emplace_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return choices;
+  return split_names(spec.choices);
 }
 
 std::string allowed_text(const OptionSpec& spec) {

@@ -19,7 +19,7 @@
 #include "berth/options.h"
 #include "common/repair.h"
 #include "learning/grouper.h"
-#include "learning/reinforce.h"
+#include "learning/network_policy.h"
 
 namespace berth::learning {
 
@@ -46,7 +46,7 @@ inline constexpr OptionSpec kSequenceShapeOptions[] = {
      OptionRange::at_least(0)}};
 
 inline constexpr OptionSpec kSequenceOptions[] = {
-    {"weights", OptionType::text, "", "file of a trained policy; empty = fresh weights"},
+    {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
     {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
      OptionRange::at_least(0)},
@@ -78,34 +78,29 @@ struct SequenceSettings {
   GrouperMaker make_grouper;          ///< empty = the problem's groups are placed
 };
 
-class SequencePolicy : public LearnedPolicy {
+class SequencePolicy : public NetworkPolicy {
  public:
-  SequencePolicy(const Options& options, SequenceSettings settings);
+  SequencePolicy(const Options& options, const SequenceSettings& settings);
   ~SequencePolicy() override;
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
   void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                Rollout& out) override;
-  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
-                      const UpdateOptions& options) override;
-  void save(const std::filesystem::path& file, const std::string& note) const override;
-  std::string load(const std::filesystem::path& file) override;
-  [[nodiscard]] std::int64_t parameter_count() const override;
 
  private:
-  struct Network;
+  struct Net;
   struct View;
   struct Tape;
-  void make_network(std::span<Evaluator* const> evaluators);
-  std::shared_ptr<const View> view_of(Evaluator& evaluator);
+  [[nodiscard]] Facts facts_of(std::span<Evaluator* const> evaluators) const override;
+  [[nodiscard]] std::unique_ptr<Network> make_network(const Facts& facts) const override;
+  void require_served(const Network& network, const Problem& problem) const override;
+  UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
+                     std::span<const double> advantages, double entropy_weight) override;
+  void network_changed() override { views_.clear(); }  // made with the vocabulary of before
   void sample_problem(Evaluator& evaluator, std::size_t index, const RolloutOptions& options,
                       Random& random, Tape& tape, Rollout& out);
 
-  Options options_;
-  SequenceSettings settings_;
-  std::map<std::string, std::string> shape_options_;  ///< those that a checkpoint must share
-  std::unique_ptr<Network> network_;                  ///< made when the first problems are known
-  std::vector<std::shared_ptr<const View>> views_;
+  GrouperMaker make_grouper_;
+  Views<View> views_;
 };
 
 }  // namespace berth::learning
