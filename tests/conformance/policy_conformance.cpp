@@ -306,12 +306,12 @@ TEST_CASE("policies: options are checked against their declaration") {
       }
       for (const OptionValue& value : refused) {
         CAPTURE(to_text(value));
-        expect_error(ErrorCode::invalid_argument,
-                     {"policy '" + info.name + "': option '" + option.name + "' takes ",
-                      option.allowed},
-                     [&] {
-                       static_cast<void>(engine().make_policy(info.name, {{option.name, value}}));
-                     });
+        expect_error(
+            ErrorCode::invalid_argument,
+            {"policy '" + info.name + "': option '" + option.name + "' takes ", option.allowed},
+            [&] {
+              static_cast<void>(engine().make_policy(info.name, {{option.name, value}}));
+            });
       }
     }
   }

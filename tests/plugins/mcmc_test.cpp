@@ -113,7 +113,9 @@ TEST_CASE("mcmc: bad options") {
   };
   CHECK(complaint({{"start", std::string("magic")}}) ==
         "policy 'mcmc': option 'start' takes one of single, contiguous, random, all; got 'magic'");
-  CHECK(complaint({{"chains", std::int64_t{0}}}) == "policy 'mcmc': option 'chains' takes an integer >= 1; got '0'");
-  CHECK(complaint({{"moves", std::int64_t{-1}}}) == "policy 'mcmc': option 'moves' takes an integer >= 0; got '-1'");
+  CHECK(complaint({{"chains", std::int64_t{0}}}) ==
+        "policy 'mcmc': option 'chains' takes an integer >= 1; got '0'");
+  CHECK(complaint({{"moves", std::int64_t{-1}}}) ==
+        "policy 'mcmc': option 'moves' takes an integer >= 0; got '-1'");
   CHECK(complaint({{"beta", 0.0}}) == "policy 'mcmc': option 'beta' takes a number > 0; got '0'");
 }

@@ -109,7 +109,8 @@ TEST_CASE("scotch: strategies and bad options") {
   }
   CHECK(complaint_of("scotch", problem, ErrorCode::invalid_argument,
                      {{"strategy", std::string("magic")}}) ==
-        "policy 'scotch': option 'strategy' takes one of default, quality, speed, balance; got 'magic'");
+        "policy 'scotch': option 'strategy' takes one of default, quality, speed, balance; got "
+        "'magic'");
   for (const double imbalance : {0.0, -1.0, 11.0}) {
     CHECK(complaint_of("mincut", problem, ErrorCode::invalid_argument, {{"imbalance", imbalance}})
               .find("takes a number > 0 and <= 10") != std::string::npos);

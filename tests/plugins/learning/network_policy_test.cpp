@@ -114,9 +114,9 @@ TEST_CASE("learned policies: a rollout teaches only the weights that it was samp
       const auto policy = make(name), stranger = make(other);
       static_cast<void>(sampled(*stranger, *evaluator));
       const Rollout rollout = sampled(*policy, *evaluator);
-      test::expect_error(ErrorCode::invalid_argument, {"takes a rollout of this policy", other}, [&] {
-        learned(*stranger).update(rollout, advantages_of(rollout, 1), {});
-      });
+      test::expect_error(
+          ErrorCode::invalid_argument, {"takes a rollout of this policy", other},
+          [&] { learned(*stranger).update(rollout, advantages_of(rollout, 1), {}); });
     }
     const auto policy = make(name);
     const Rollout rollout = sampled(*policy, *evaluator);
