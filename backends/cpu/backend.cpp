@@ -15,19 +15,11 @@
 namespace berth::cpu {
 namespace {
 
-constexpr std::int64_t kMostDevices = 64;
-constexpr std::int64_t kMostThreads = 1024;
 // Nominal figures, until a profile measures better ones: a core's share of memory bandwidth, a copy
 // between threads.
 constexpr double kCoreBandwidth = 10e9;
 constexpr double kCopyBandwidth = 5e9;
 constexpr double kCopyLatency_us = 20;
-
-void require(bool holds, const char* option, const char* range) {
-  if (holds) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("backend 'cpu': ") + option + " must be " + range);
-}
 
 }  // namespace
 
@@ -43,12 +35,6 @@ struct CpuBackend::Setup {
     const std::int64_t wanted = options.integer("threads");
     memory_bytes = options.integer("memory_bytes");
     link = {options.real("bandwidth_bytes_per_s"), options.real("latency_us")};
-    require(count >= 1 && count <= kMostDevices, "devices", "1 to 64");
-    require(wanted >= 0 && wanted <= kMostThreads, "threads", "0 to 1024");
-    require(memory_bytes >= 0, "memory_bytes", ">= 0");
-    require(std::isfinite(link.bandwidth_bytes_per_s) && link.bandwidth_bytes_per_s >= 0,
-            "bandwidth_bytes_per_s", "a number >= 0");
-    require(std::isfinite(link.latency_us) && link.latency_us >= 0, "latency_us", "a number >= 0");
     devices = static_cast<int>(count);
     const auto cores = static_cast<int>(machine.cores.size());
     threads = wanted == 0 ? std::max(1, cores / devices) : static_cast<int>(wanted);

@@ -68,7 +68,7 @@ std::vector<std::string> all_policies(Engine& engine) {
 }
 
 /// Reads the config and makes the policies, so that a wrong name is told before any work.
-std::vector<Candidate> make_candidates(Engine& engine, PolicyMaker& maker,
+std::vector<Candidate> make_candidates(Engine& engine, NamedPolicies& maker,
                                        CompareOptions& options) {
   lua::Config config;
   if (!options.config.empty()) {
@@ -90,7 +90,7 @@ std::vector<Candidate> make_candidates(Engine& engine, PolicyMaker& maker,
 }
 
 /// A policy's row; what fails is a row with the reason.
-CompareRow run_one(Search& search, const CompareOptions& options, PolicyMaker& maker,
+CompareRow run_one(Search& search, const CompareOptions& options, NamedPolicies& maker,
                    const Candidate& candidate) {
   CompareRow row{candidate.name, std::nullopt, {}};
   if (InterruptGuard::interrupted()) {
@@ -108,7 +108,7 @@ CompareRow run_one(Search& search, const CompareOptions& options, PolicyMaker& m
 }
 
 std::vector<CompareRow> run_all(const Bench& bench, const CompareOptions& options,
-                                PolicyMaker& maker, const std::vector<Candidate>& candidates) {
+                                NamedPolicies& maker, const std::vector<Candidate>& candidates) {
   const InterruptGuard guard;
   Search search(bench.problem, bench.session, options.choices, options.search);
   std::vector<CompareRow> rows;
@@ -120,7 +120,7 @@ std::vector<CompareRow> run_all(const Bench& bench, const CompareOptions& option
 }
 
 /// Every policy on every cluster with every seed.
-std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, PolicyMaker& maker,
+std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, NamedPolicies& maker,
                             const std::vector<Candidate>& candidates) {
   if (options.clusters.empty() && options.choices.cluster) {
     options.clusters.push_back(*options.choices.cluster);
@@ -152,7 +152,7 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, PolicyMaker
   return runs;
 }
 
-int run_sweep(Engine& engine, CompareOptions& options, PolicyMaker& maker,
+int run_sweep(Engine& engine, CompareOptions& options, NamedPolicies& maker,
               const std::vector<Candidate>& candidates) {
   const std::vector<SweepRun> runs = sweep(engine, options, maker, candidates);
   if (!options.csv.empty()) write_file(options.csv, sweep_csv(runs));
@@ -170,7 +170,7 @@ int run_sweep(Engine& engine, CompareOptions& options, PolicyMaker& maker,
 int run_compare(CompareOptions options) {
   if (!options.csv.empty()) check_targets({{"--csv", options.csv}}, options.model.model);
   Engine engine;
-  PolicyMaker maker(engine);
+  NamedPolicies maker(engine);
   const std::vector<Candidate> candidates = make_candidates(engine, maker, options);
   if (!options.clusters.empty() || !options.seeds.empty()) {
     return run_sweep(engine, options, maker, candidates);

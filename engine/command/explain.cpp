@@ -50,7 +50,7 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
     origin.model = options.model.model;
     return measure(std::move(problem), std::move(origin), std::move(placement));
   }
-  PolicyMaker maker(engine);
+  NamedPolicies maker(engine);
   const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
   const auto problem = make_problem(engine, options.model, options.choices);
   const InterruptGuard guard;

@@ -85,7 +85,8 @@ Outcome measure(std::shared_ptr<const Problem> problem, Origin origin, PlaceResu
   outcome.evaluation = std::move(result.evaluation);
   outcome.best_single = std::move(result.best_single);
   outcome.bound = std::move(result.bound);
-  outcome.search = SearchFigures{result.evaluations, result.wall_s};
+  outcome.search =
+      SearchFigures{result.evaluations, result.wall_s, result.end, std::move(result.notes)};
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
   return outcome;

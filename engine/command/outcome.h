@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/evaluator.h"
 #include "berth/options.h"
@@ -46,6 +47,8 @@ struct Origin {
 struct SearchFigures {
   std::int64_t evaluations = 0;
   double wall_s = 0;
+  SearchEnd end = SearchEnd::done;
+  std::vector<std::string> notes;
 };
 
 /// The result of one placement.

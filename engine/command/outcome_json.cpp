@@ -104,6 +104,8 @@ Json outcome_json(const Outcome& outcome) {
   if (outcome.search) {
     json["evaluations"] = outcome.search->evaluations;
     json["wall_s"] = outcome.search->wall_s;
+    json["ended"] = search_end_name(outcome.search->end);
+    json["notes"] = outcome.search->notes;
   }
   return json;
 }

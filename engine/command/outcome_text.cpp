@@ -164,6 +164,23 @@ std::string reason_text(CriticalStep::Reason reason) {
   return {};
 }
 
+/// Why the search ended, as the end of a sentence; nothing where it did all that it does.
+std::string end_text(SearchEnd end) {
+  switch (end) {
+    case SearchEnd::done:
+      break;
+    case SearchEnd::proven:
+      return ", proven best";
+    case SearchEnd::budget:
+      return ", its budget used up";
+    case SearchEnd::cancelled:
+      return ", stopped by you";
+    case SearchEnd::gave_up:
+      return ", which gave up";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string problem_text(const std::string& model, const Problem& problem) {
@@ -202,8 +219,14 @@ std::string outcome_text(const Outcome& outcome) {
       const std::int64_t tried = outcome.search->evaluations;
       text += fmt::format(", {} placement{} tried in {}", format_count(tried),
                           tried == 1 ? "" : "s", format_us(outcome.search->wall_s * 1e6));
+      text += end_text(outcome.search->end);
     }
     text += ")\n";
+    if (outcome.search) {
+      for (const std::string& note : outcome.search->notes) {
+        text += fmt::format("note: {}\n", printable(note));
+      }
+    }
   }
   text += "\n" + headline_text(outcome) + "\n" + devices_text(outcome) + "\n" +
           transfers_text(outcome) + why_text(outcome);

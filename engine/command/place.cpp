@@ -78,7 +78,7 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
 
 Outcome search(PlaceOptions& options, Engine& engine) {
   // The policy before the model: a misspelled option is told at once.
-  PolicyMaker maker(engine);
+  NamedPolicies maker(engine);
   const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
   const Bench bench = make_bench(engine, options.model, options.choices, options.search);
   Origin origin;

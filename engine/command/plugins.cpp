@@ -1,6 +1,7 @@
 // `berth plugins`: which policies, frontends and backends there are, and the options of one.
 #include <spdlog/fmt/fmt.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -51,20 +52,32 @@ std::string plugin_text(const PluginInfo& plugin) {
                                  plugin.version, plugin.description);
   text += fmt::format("from {}\n", plugin.file.empty() ? "this program" : plugin.file.string());
   if (plugin.options.empty()) return text + "no options\n";
-  TextTable table({{"option"}, {"type"}, {"default"}, {"meaning"}});
+  TextTable table({{"option"}, {"type"}, {"default"}, {"allowed"}, {"meaning"}});
   for (const PluginInfo::Option& option : plugin.options) {
-    table.add_row({option.name, type_name(option.type), option.default_value, option.meaning});
+    table.add_row({option.name, type_name(option.type), option.default_value, option.allowed,
+                   option.meaning});
   }
   return text + "\n" + table.text();
+}
+
+Json option_json(const PluginInfo::Option& option) {
+  Json json = {{"name", option.name},
+               {"type", type_name(option.type)},
+               {"default", option.default_value},
+               {"meaning", option.meaning},
+               {"allowed", option.allowed}};
+  const OptionRange& range = option.range;
+  if (std::isfinite(range.least)) json[range.above_least ? "above" : "at_least"] = range.least;
+  if (std::isfinite(range.most)) json[range.below_most ? "below" : "at_most"] = range.most;
+  if (range.divisor > 1) json["multiple_of"] = range.divisor;
+  if (!option.choices.empty()) json["choices"] = option.choices;
+  return json;
 }
 
 Json plugin_json(const PluginInfo& plugin) {
   Json options = Json::array();
   for (const PluginInfo::Option& option : plugin.options) {
-    options.push_back({{"name", option.name},
-                       {"type", type_name(option.type)},
-                       {"default", option.default_value},
-                       {"meaning", option.meaning}});
+    options.push_back(option_json(option));
   }
   return {{"kind", plugin_kind_name(plugin.kind)},
           {"name", plugin.name},

@@ -9,24 +9,16 @@
 
 namespace berth::command {
 
-std::unique_ptr<Policy> PolicyMaker::make(const std::string& name, const OptionTexts& options) {
+std::unique_ptr<Policy> NamedPolicies::make(const std::string& name, const OptionTexts& options) {
   if (!is_script(name)) return engine_.make_policy(name, options);
   if (!scripts_) scripts_.emplace(engine_);
   return scripts_->make_policy(name, options);
 }
 
-std::map<std::string, OptionValue, std::less<>> PolicyMaker::resolved(
+std::map<std::string, OptionValue, std::less<>> NamedPolicies::resolved(
     const std::string& name, const OptionTexts& options) const {
   if (is_script(name)) return {options.begin(), options.end()};
-  const PluginInfo plugin = engine_.plugin(PluginKind::policy, name);
-  std::vector<OptionSpec> specs;
-  for (const PluginInfo::Option& option : plugin.options) {
-    specs.push_back(
-        {option.name.c_str(), option.type, option.default_value.c_str(), option.meaning.c_str()});
-  }
-  Options resolved(specs);
-  for (const auto& [key, value] : options) resolved.set(name, key, value);
-  return resolved.values();
+  return engine_.options_of(PluginKind::policy, name, options).values();
 }
 
 Search::Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> session,

@@ -19,9 +19,9 @@
 namespace berth::command {
 
 /// Makes policies of plugins and of scripts ("mine.lua").
-class PolicyMaker {
+class NamedPolicies {
  public:
-  explicit PolicyMaker(Engine& engine) : engine_(engine) {}
+  explicit NamedPolicies(Engine& engine) : engine_(engine) {}
 
   /// The policy must not outlive this object.
   [[nodiscard]] std::unique_ptr<Policy> make(const std::string& name, const OptionTexts& options);

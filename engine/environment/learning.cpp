@@ -2,6 +2,7 @@
 
 namespace berth {
 
+Rollout::Tape::~Tape() = default;
 LearnedPolicy::~LearnedPolicy() = default;
 
 }  // namespace berth

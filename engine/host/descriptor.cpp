@@ -41,9 +41,11 @@ void check_options(const PluginDescriptor& descriptor, const std::string& origin
   for (std::size_t i = 0; i < descriptor.option_count; ++i) {
     const OptionSpec& spec = descriptor.options[i];
     if (spec.name == nullptr || spec.default_value == nullptr || spec.meaning == nullptr ||
+        spec.choices == nullptr ||
         static_cast<std::uint32_t>(spec.type) > static_cast<std::uint32_t>(OptionType::text)) {
       refuse(ErrorCode::invalid_argument, origin,
-             cat("option #", i, " is incomplete; give name, type, default and meaning"));
+             cat("option #", i,
+                 " is incomplete; give name, type, default, meaning and choices (\"\" = any)"));
     }
   }
 }
@@ -55,7 +57,7 @@ void check_descriptor(const PluginDescriptor& descriptor, const std::string& ori
     refuse(ErrorCode::incompatible, origin,
            cat("its '", kPluginSymbol,
                "' is no Berth plugin descriptor; rebuild the plugin with "
-               "BERTH_POLICY_PLUGIN or its like"));
+               "BERTH_PLUGIN"));
   }
   if (descriptor.abi_version != BERTH_ABI_VERSION || descriptor.size != sizeof(PluginDescriptor)) {
     refuse(
@@ -100,7 +102,8 @@ PluginInfo describe(const PluginDescriptor& descriptor, const std::filesystem::p
       descriptor.kind, descriptor.name, descriptor.version, descriptor.description, {}, file};
   for (std::size_t i = 0; i < descriptor.option_count; ++i) {
     const OptionSpec& spec = descriptor.options[i];
-    info.options.push_back({spec.name, spec.type, spec.default_value, spec.meaning});
+    info.options.push_back({spec.name, spec.type, spec.default_value, spec.meaning, spec.range,
+                            option_choices(spec), allowed_text(spec)});
   }
   return info;
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <type_traits>
 
 #include "berth/error.h"
 #include "berth/files.h"
@@ -161,14 +162,13 @@ Options checked_options(const PluginDescriptor& descriptor, const OptionTexts& t
 }
 
 /// Calls the factory; what it throws beside Error and bad_alloc becomes an Error naming the plugin.
-template <typename Interface>
-std::unique_ptr<Interface> make(const PluginDescriptor& descriptor,
-                                Interface* (*create)(const Options&), const OptionTexts& texts) {
+template <typename Create>
+auto make(const PluginDescriptor& descriptor, const OptionTexts& texts, Create create) {
   const Options options = checked_options(descriptor, texts);
   const auto plugin = [&] {
     return cat(plugin_kind_name(descriptor.kind), " '", descriptor.name, "'");
   };
-  std::unique_ptr<Interface> instance;
+  auto instance = std::unique_ptr<std::remove_pointer_t<decltype(create(options))>>();
   try {
     instance.reset(create(options));
   } catch (const Error&) {
@@ -195,9 +195,8 @@ std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>&
     const std::lock_guard lock(state->mutex);
     descriptor = state->find(PluginKind::policy, name).descriptor;
   }
-  std::unique_ptr<Policy> policy = make(*descriptor, descriptor->create_policy, options);
-  policy->use_policies([weak = std::weak_ptr<State>(state)](std::string_view other,
-                                                            const OptionTexts& other_options) {
+  const PolicyMaker policies = [weak = std::weak_ptr<State>(state)](
+                                   std::string_view other, const OptionTexts& other_options) {
     const std::shared_ptr<State> alive = weak.lock();
     if (alive == nullptr) {
       throw Error(ErrorCode::not_found,
@@ -206,7 +205,11 @@ std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>&
                       "policies that use others"));
     }
     return make_policy(alive, other, other_options);
+  };
+  std::unique_ptr<Policy> policy = make(*descriptor, options, [&](const Options& checked) {
+    return descriptor->create_policy(checked, policies);
   });
+  policy->set_name(descriptor->name);
   return policy;
 }
 
@@ -220,7 +223,7 @@ std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const Opt
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::frontend, name).descriptor;
   }
-  return make(*descriptor, descriptor->create_frontend, options);
+  return make(*descriptor, options, descriptor->create_frontend);
 }
 
 std::unique_ptr<Backend> Engine::make_backend(std::string_view name, const OptionTexts& options) {
@@ -229,7 +232,12 @@ std::unique_ptr<Backend> Engine::make_backend(std::string_view name, const Optio
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::backend, name).descriptor;
   }
-  return make(*descriptor, descriptor->create_backend, options);
+  return make(*descriptor, options, descriptor->create_backend);
+}
+
+Options Engine::options_of(PluginKind kind, std::string_view name, const OptionTexts& options) {
+  const std::lock_guard lock(state_->mutex);
+  return checked_options(*state_->find(kind, name).descriptor, options);
 }
 
 void Engine::register_plugin(const PluginDescriptor& descriptor) {

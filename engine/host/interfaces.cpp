@@ -9,7 +9,6 @@
 namespace berth {
 
 Policy::~Policy() = default;
-void Policy::use_policies(PolicyMaker) {}
 Frontend::~Frontend() = default;
 Session::~Session() = default;
 Backend::~Backend() = default;

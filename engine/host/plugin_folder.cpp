@@ -69,7 +69,7 @@ const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
   if (!library.has(kPluginSymbol)) {
     throw Error(ErrorCode::incompatible,
                 cat(file.string(), ": exports no symbol '", kPluginSymbol,
-                    "'; build it with BERTH_POLICY_PLUGIN or its like, or move it elsewhere"));
+                    "'; build it with BERTH_PLUGIN, or move it elsewhere"));
   }
   const auto& descriptor = library.get<const PluginDescriptor>(kPluginSymbol);
   loaded_libraries().push_back(std::move(library));

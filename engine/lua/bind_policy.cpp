@@ -10,7 +10,7 @@
 
 namespace berth::lua {
 
-PlaceContext& ContextObject::get() const {
+const PlaceContext& ContextObject::get() const {
   if (context == nullptr) {
     throw Error(ErrorCode::invalid_argument,
                 "this context belongs to a call of a policy that has ended");
@@ -74,6 +74,9 @@ void push_outcome(const Call& call, const PlaceResult& result, const PolicyObjec
   set_number(call.L, "bound_us", result.bound.us);
   set_text(call.L, "bound_source", result.bound.source);
   set_number(call.L, "gap", result.gap());
+  set_text(call.L, "ended", std::string(search_end_name(result.end)));
+  push_texts(call.L, result.notes);
+  lua_setfield(call.L, -2, "notes");
   if (result.best_single.device != kNoDevice) {
     push_single_device(call.L, result.best_single);
     lua_setfield(call.L, -2, "single");
@@ -168,11 +171,17 @@ int progress(Call& call) {
   return 0;
 }
 
-constexpr Binding kContextMethods[] = {{"context:seed", &seed},
-                                       {"context:random", &random},
-                                       {"context:options", &options},
-                                       {"context:should_stop", &should_stop},
-                                       {"context:progress", &progress}};
+int note(Call& call) {
+  const auto self = call.self<ContextObject>();
+  static_cast<void>(self->get());
+  self->notes->push_back(call.argument(1, "text").text());
+  return 0;
+}
+
+constexpr Binding kContextMethods[] = {
+    {"context:seed", &seed},         {"context:random", &random},
+    {"context:options", &options},   {"context:should_stop", &should_stop},
+    {"context:progress", &progress}, {"context:note", &note}};
 
 std::string describe(const void* object) {
   return cat("'", static_cast<const PolicyObject*>(object)->name, "'");

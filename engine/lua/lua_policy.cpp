@@ -39,12 +39,14 @@ class LuaPolicy : public Policy {
   LuaPolicy(State& state, std::shared_ptr<const PolicyDefinition> definition,
             const OptionTexts& options)
       : state_(state), definition_(std::move(definition)), options_(definition_->specs()) {
+    set_name(definition_->name());
     for (const auto& [key, value] : options) {
-      options_.set(cat("the policy '", definition_->name(), "'"), key, value);
+      options_.set(cat("policy '", name(), "'"), key, value);
     }
   }
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     if (std::this_thread::get_id() != state_.thread) {
       throw Error(ErrorCode::unsupported,
                   cat("the policy '", definition_->name(),
@@ -70,7 +72,8 @@ class LuaPolicy : public Policy {
       }
     } loan{*evaluator_object, *context_object};
     evaluator_object->evaluator = &evaluator;
-    *context_object = {&context, &options_};
+    std::vector<std::string> notes;
+    *context_object = {&context, &options_, &notes};
 
     definition_->place().push(L);
     push(state_, L, problem_object);
@@ -81,14 +84,16 @@ class LuaPolicy : public Policy {
     } catch (const Error& error) {
       throw Error(error.code(), cat("the policy '", definition_->name(), "': ", error.what()));
     }
-    Placement placement;
+    PolicyAnswer answer({});
     try {
-      read_placement(Value(L, lua_gettop(L), "placement", /*argument=*/0), problem, placement);
+      read_placement(Value(L, lua_gettop(L), "placement", /*argument=*/0), problem,
+                     answer.placement);
     } catch (const Error& error) {
       throw Error(error.code(), cat("the policy '", definition_->name(),
                                     "' did not return a placement: ", error.what()));
     }
-    return placement;
+    answer.notes = std::move(notes);
+    return answer;
   }
 
  private:
@@ -108,6 +113,24 @@ OptionType type_of_default(const Value& type, const Value& default_value) {
   }
   return static_cast<OptionType>(default_value.option().index());
 }
+
+OptionRange read_range(Fields& fields) {
+  OptionRange range;
+  const auto read = [&fields](const char* key, double& end) {
+    const Value value = fields.get(key);
+    if (value.present()) end = value.number();
+    return value.present();
+  };
+  read("at_least", range.least);
+  range.above_least = read("above", range.least);
+  read("at_most", range.most);
+  range.below_most = read("below", range.most);
+  if (const Value divisor = fields.get("multiple_of"); divisor.present()) {
+    range.divisor = divisor.integer(1);
+  }
+  return range;
+}
+
 static_assert(static_cast<int>(OptionType::text) == 3 && std::variant_size_v<OptionValue> == 4,
               "the order of OptionValue's types is that of OptionType");
 
@@ -150,10 +173,20 @@ void PolicyDefinition::read_options(lua_State* L, const Value& list) {
     option.type = type_of_default(fields.get("type"), default_value);
     option.default_value = to_text(default_value.option());
     option.meaning = fields.get("meaning").text();
+    option.range = read_range(fields);
+    if (const Value choices = fields.get("choices"); choices.present()) {
+      option.choices = choices.texts();
+    }
     fields.finish();
-    specs_.push_back({texts_.emplace_back(option.name).c_str(), option.type,
-                      texts_.emplace_back(option.default_value).c_str(),
-                      texts_.emplace_back(option.meaning).c_str()});
+    std::string choices;
+    for (const std::string& choice : option.choices)
+      choices += (choices.empty() ? "" : ",") + choice;
+    const OptionSpec& spec =
+        specs_.emplace_back(OptionSpec{texts_.emplace_back(option.name).c_str(), option.type,
+                                       texts_.emplace_back(option.default_value).c_str(),
+                                       texts_.emplace_back(option.meaning).c_str(), option.range,
+                                       texts_.emplace_back(std::move(choices)).c_str()});
+    option.allowed = allowed_text(spec);
     info_.options.push_back(std::move(option));
   }
   static_cast<void>(Options(specs_));  // throws where a default is not of its type

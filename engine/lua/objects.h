@@ -70,11 +70,12 @@ struct PolicyObject {
 
 /// What a Lua policy is told of one call of `place`.
 struct ContextObject {
-  PlaceContext* context = nullptr;  ///< null: the call has ended
+  const PlaceContext* context = nullptr;  ///< null: the call has ended
   const Options* options = nullptr;
+  std::vector<std::string>* notes = nullptr;  ///< of the answer
 
   /// Throws Error where the call has ended.
-  PlaceContext& get() const;
+  const PlaceContext& get() const;
 };
 
 /// "roofline", "stated" or the path of a file (anything with a '/' or a '.'); throws Error for any

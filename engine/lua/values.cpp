@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "berth/support/text.h"
@@ -305,6 +306,18 @@ void push_plugin(lua_State* L, const PluginInfo& info) {
     set_text(L, "type", option_type_name(option.type));
     set_text(L, "default", option.default_value);
     set_text(L, "meaning", option.meaning);
+    set_text(L, "allowed", option.allowed);
+    const OptionRange& range = option.range;
+    if (std::isfinite(range.least)) {
+      set_number(L, range.above_least ? "above" : "at_least", range.least);
+    }
+    if (std::isfinite(range.most))
+      set_number(L, range.below_most ? "below" : "at_most", range.most);
+    if (range.divisor > 1) set_number(L, "multiple_of", static_cast<double>(range.divisor));
+    if (!option.choices.empty()) {
+      push_texts(L, option.choices);
+      lua_setfield(L, -2, "choices");
+    }
   });
   lua_setfield(L, -2, "options");
 }

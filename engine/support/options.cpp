@@ -1,5 +1,6 @@
 #include "berth/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -77,36 +78,96 @@ OptionType type_of(const OptionValue& value) {
   return static_cast<OptionType>(value.index());
 }
 
+bool in_range(const OptionRange& range, double number) {
+  const bool high_enough = range.above_least ? number > range.least : number >= range.least;
+  const bool low_enough = range.below_most ? number < range.most : number <= range.most;
+  return high_enough && low_enough;
+}
+
+/// Whether `value`, which is of the declared type, is in the range or among the choices.
+bool allowed(const OptionSpec& spec, const OptionValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    return in_range(spec.range, static_cast<double>(*integer)) &&
+           (spec.range.divisor <= 1 || *integer % spec.range.divisor == 0);
+  }
+  if (const auto* real = std::get_if<double>(&value)) return in_range(spec.range, *real);
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const std::vector<std::string> choices = option_choices(spec);
+    return choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end();
+  }
+  return true;
+}
+
+/// The end of a range: 1000000 rather than 1e+06.
+std::string end_text(double end) {
+  const bool whole = std::nearbyint(end) == end && std::abs(end) < 1e15;
+  return whole ? std::to_string(static_cast<std::int64_t>(end)) : to_text(end);
+}
+
+/// What an option takes, as the end of a sentence.
+std::string taken_text(const OptionSpec& spec) {
+  const std::string allowed = allowed_text(spec);
+  if (allowed.empty()) return std::string(type_name(spec.type));
+  if (spec.type == OptionType::text) return "one of " + allowed;
+  const bool interval = allowed.find(" to ") != std::string::npos;
+  return cat(type_name(spec.type), interval ? " from " : " ", allowed);
+}
+
 }  // namespace
 
-Options::Options(std::span<const OptionSpec> specs) {
+std::vector<std::string> option_choices(const OptionSpec& spec) {
+  return split_names(spec.choices);
+}
+
+std::string allowed_text(const OptionSpec& spec) {
+  const OptionRange& range = spec.range;
+  if (spec.type == OptionType::text) return join(option_choices(spec));
+  if (spec.type == OptionType::boolean) return {};
+  const std::string least = end_text(range.least);
+  const std::string most = end_text(range.most);
+  const bool bounded_below = std::isfinite(range.least);
+  const bool bounded_above = std::isfinite(range.most);
+  std::string text;
+  if (bounded_below && bounded_above && !range.above_least && !range.below_most) {
+    text = cat(least, " to ", most);
+  } else {
+    if (bounded_below) text = cat(range.above_least ? "> " : ">= ", least);
+    if (bounded_below && bounded_above) text += " and ";
+    if (bounded_above) text += cat(range.below_most ? "< " : "<= ", most);
+  }
+  if (range.divisor > 1) text += cat(text.empty() ? "" : ", ", "a multiple of ", range.divisor);
+  return text;
+}
+
+Options::Options(std::span<const OptionSpec> specs) : specs_(specs) {
   for (const OptionSpec& spec : specs) {
     OptionValue value = empty_value(spec.type);
-    if (!convert(std::string(spec.default_value), value)) {
+    if (!convert(std::string(spec.default_value), value) || !allowed(spec, value)) {
       throw Error(ErrorCode::invalid_argument,
                   cat("option '", spec.name, "': its default '", spec.default_value, "' is not ",
-                      type_name(spec.type), "; correct the plugin's descriptor"));
+                      taken_text(spec), "; correct the plugin's descriptor"));
     }
     values_.insert_or_assign(spec.name, std::move(value));
   }
 }
 
 void Options::set(std::string_view owner, std::string_view name, const OptionValue& value) {
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
+  const auto spec = std::find_if(specs_.begin(), specs_.end(),
+                                 [&](const OptionSpec& each) { return each.name == name; });
+  if (spec == specs_.end()) {
     std::vector<std::string> known;
     for (const auto& entry : values_) known.push_back(entry.first);
     throw Error(ErrorCode::invalid_argument,
                 cat(owner, " has no option '", name, "'",
                     known_names(name, std::move(known), values_.size())));
   }
-  OptionValue converted = found->second;
-  if (!convert(value, converted)) {
+  OptionValue converted = empty_value(spec->type);
+  if (!convert(value, converted) || !allowed(*spec, converted)) {
     throw Error(ErrorCode::invalid_argument,
-                cat(owner, ": option '", name, "' takes ", type_name(type_of(found->second)),
-                    ", not '", to_text(value), "'"));
+                cat(owner, ": option '", name, "' takes ", taken_text(*spec), "; got '",
+                    to_text(value), "'"));
   }
-  found->second = std::move(converted);
+  values_.insert_or_assign(std::string(name), std::move(converted));
 }
 
 const OptionValue& Options::value(std::string_view name) const {

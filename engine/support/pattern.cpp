@@ -31,12 +31,12 @@ class PatternCompiler {
     const Node whole = alternatives(0);
     if (position_ < text_.size()) fail("this ')' closes nothing");
     write(whole);
-    step(Pattern::Do::accept);
+    step(Pattern::Opcode::accept);
   }
 
  private:
   struct Node {
-    enum class Is { bytes, begin, end, sequence, either, repeat } is = Is::sequence;
+    enum class Kind { bytes, begin, end, sequence, either, repeat } kind = Kind::sequence;
     Pattern::Bytes bytes;
     std::vector<Node> parts;
     std::int32_t least = 0;
@@ -60,7 +60,7 @@ class PatternCompiler {
   Node alternatives(int depth) {
     if (depth > kMaxNesting) fail(cat("parentheses are nested deeper than ", kMaxNesting));
     Node either;
-    either.is = Node::Is::either;
+    either.kind = Node::Kind::either;
     do either.parts.push_back(sequence(depth));
     while (skip("|"));
     if (either.parts.size() > 1) return either;
@@ -70,7 +70,7 @@ class PatternCompiler {
 
   Node sequence(int depth) {
     Node all;
-    all.is = Node::Is::sequence;
+    all.kind = Node::Kind::sequence;
     while (more() && peek() != '|' && peek() != ')') all.parts.push_back(repeated(depth));
     return all;
   }
@@ -81,7 +81,7 @@ class PatternCompiler {
     if (!range) return node;
     skip("?");  // how much it takes first does not matter to whether all of it matches
     Node repeat;
-    repeat.is = Node::Is::repeat;
+    repeat.kind = Node::Kind::repeat;
     std::tie(repeat.least, repeat.most) = *range;
     repeat.parts.push_back(std::move(node));
     return repeat;
@@ -121,10 +121,10 @@ class PatternCompiler {
     if (c == '(') return group(depth);
     ++position_;
     if (c == '^' || c == '$') {
-      node.is = c == '^' ? Node::Is::begin : Node::Is::end;
+      node.kind = c == '^' ? Node::Kind::begin : Node::Kind::end;
       return node;
     }
-    node.is = Node::Is::bytes;
+    node.kind = Node::Kind::bytes;
     if (c == '.') {
       node.bytes.set();
     } else if (c == '[') {
@@ -213,7 +213,7 @@ class PatternCompiler {
 
   std::int32_t here() const { return static_cast<std::int32_t>(pattern_.steps_.size()); }
 
-  std::int32_t step(Pattern::Do what, std::int32_t next = -1) {
+  std::int32_t step(Pattern::Opcode what, std::int32_t next = -1) {
     if (pattern_.steps_.size() >= kMaxSteps) {
       fail(cat("its repetitions make more than ", kMaxSteps, " steps"));
     }
@@ -222,24 +222,24 @@ class PatternCompiler {
   }
 
   void write(const Node& node) {
-    switch (node.is) {
-      case Node::Is::bytes:
+    switch (node.kind) {
+      case Node::Kind::bytes:
         pattern_.sets_.push_back(node.bytes);
-        step(Pattern::Do::take, static_cast<std::int32_t>(pattern_.sets_.size()) - 1);
+        step(Pattern::Opcode::take, static_cast<std::int32_t>(pattern_.sets_.size()) - 1);
         break;
-      case Node::Is::begin:
-        step(Pattern::Do::at_begin);
+      case Node::Kind::begin:
+        step(Pattern::Opcode::at_begin);
         break;
-      case Node::Is::end:
-        step(Pattern::Do::at_end);
+      case Node::Kind::end:
+        step(Pattern::Opcode::at_end);
         break;
-      case Node::Is::sequence:
+      case Node::Kind::sequence:
         for (const Node& part : node.parts) write(part);
         break;
-      case Node::Is::either:
+      case Node::Kind::either:
         write_either(node);
         break;
-      case Node::Is::repeat:
+      case Node::Kind::repeat:
         write_repeat(node);
         break;
     }
@@ -248,9 +248,9 @@ class PatternCompiler {
   void write_either(const Node& node) {
     std::vector<std::int32_t> jumps;
     for (std::size_t i = 0; i + 1 < node.parts.size(); ++i) {
-      const std::int32_t split = step(Pattern::Do::split, here() + 1);
+      const std::int32_t split = step(Pattern::Opcode::split, here() + 1);
       write(node.parts[i]);
-      jumps.push_back(step(Pattern::Do::jump));
+      jumps.push_back(step(Pattern::Opcode::jump));
       pattern_.steps_[at(split)].other = here();
     }
     write(node.parts.back());
@@ -265,15 +265,15 @@ class PatternCompiler {
       if (here() == begin) break;  // nothing, however often: billions of times is soon written
     }
     if (node.most == -1) {
-      const std::int32_t split = step(Pattern::Do::split, here() + 1);
+      const std::int32_t split = step(Pattern::Opcode::split, here() + 1);
       write(body);
-      step(Pattern::Do::jump, split);
+      step(Pattern::Opcode::jump, split);
       pattern_.steps_[at(split)].other = here();
       return;
     }
     std::vector<std::int32_t> splits;
     for (std::int32_t i = node.least; i < node.most; ++i) {
-      splits.push_back(step(Pattern::Do::split, here() + 1));
+      splits.push_back(step(Pattern::Opcode::split, here() + 1));
       write(body);
     }
     for (const std::int32_t split : splits) pattern_.steps_[at(split)].other = here();
@@ -299,12 +299,12 @@ class Pattern::Run {
       const auto byte = static_cast<unsigned char>(text_[position_ - 1]);
       for (const std::int32_t s : before_) {
         const Step& step = pattern_.steps_[at(s)];
-        if (step.what == Do::take && pattern_.sets_[at(step.next)].test(byte)) enter(s + 1);
+        if (step.what == Opcode::take && pattern_.sets_[at(step.next)].test(byte)) enter(s + 1);
       }
     }
     if (position_ <= text_.size()) return false;
     for (const std::int32_t s : waiting_) {
-      if (pattern_.steps_[at(s)].what == Do::accept) return true;
+      if (pattern_.steps_[at(s)].what == Opcode::accept) return true;
     }
     return false;
   }
@@ -320,21 +320,21 @@ class Pattern::Run {
       seen_[at(s)] = round_;
       const Step& step = pattern_.steps_[at(s)];
       switch (step.what) {
-        case Do::take:
-        case Do::accept:
+        case Opcode::take:
+        case Opcode::accept:
           waiting_.push_back(s);
           break;
-        case Do::jump:
+        case Opcode::jump:
           stack_.push_back(step.next);
           break;
-        case Do::split:
+        case Opcode::split:
           stack_.push_back(step.next);
           stack_.push_back(step.other);
           break;
-        case Do::at_begin:
+        case Opcode::at_begin:
           if (position_ == 0) stack_.push_back(s + 1);
           break;
-        case Do::at_end:
+        case Opcode::at_end:
           if (position_ == text_.size()) stack_.push_back(s + 1);
           break;
       }

@@ -27,9 +27,9 @@ class Pattern {
 
  private:
   friend class PatternCompiler;
-  enum class Do : std::uint8_t { take, split, jump, at_begin, at_end, accept };
+  enum class Opcode : std::uint8_t { take, split, jump, at_begin, at_end, accept };
   struct Step {
-    Do what;
+    Opcode what;
     std::int32_t next = -1;   ///< take: index into sets_; split, jump: a step
     std::int32_t other = -1;  ///< split: the other step
   };

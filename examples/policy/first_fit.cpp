@@ -11,15 +11,10 @@ namespace {
 
 class FirstFit : public berth::Policy {
  public:
-  explicit FirstFit(const berth::Options& options) : fill_(options.real("fill")) {
-    if (!(fill_ > 0 && fill_ <= 1)) {
-      throw berth::Error(berth::ErrorCode::invalid_argument,
-                         "first_fit: option 'fill' must be above 0 and at most 1");
-    }
-  }
+  explicit FirstFit(const berth::Options& options) : fill_(options.real("fill")) {}
 
-  berth::Placement place(const berth::Problem& problem, berth::Evaluator&,
-                         berth::PlaceContext&) override {
+  berth::PolicyAnswer place(berth::Evaluator& evaluator, const berth::PlaceContext&) override {
+    const berth::Problem& problem = evaluator.problem();
     const berth::Cluster& cluster = problem.cluster();
     std::vector<double> used(cluster.device_count(), 0.0);
     std::vector<berth::DeviceId> device_of_group;
@@ -53,11 +48,11 @@ class FirstFit : public berth::Policy {
 };
 
 constexpr berth::OptionSpec kOptions[] = {
-    {"fill", berth::OptionType::real, "0.9", "share of a device's memory to fill, in (0, 1]"},
+    {"fill", berth::OptionType::real, "0.9", "share of a device's memory to fill",
+     berth::OptionRange::above(0).up_to(1)},
 };
 
 }  // namespace
 
-BERTH_POLICY_PLUGIN(FirstFit, "first_fit", "1.0",
-                    "fills the devices one after another (example of a third-party plugin)",
-                    kOptions)
+BERTH_PLUGIN(FirstFit, "first_fit", "1.0",
+             "fills the devices one after another (example of a third-party plugin)", kOptions);

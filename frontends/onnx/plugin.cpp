@@ -2,5 +2,5 @@
 
 #include "onnx/frontend.h"
 
-BERTH_FRONTEND_PLUGIN_NO_OPTIONS(berth::onnx_frontend::OnnxFrontend, "onnx", BERTH_VERSION_STRING,
-                                 "models of the ONNX exchange format (.onnx)")
+BERTH_PLUGIN(berth::onnx_frontend::OnnxFrontend, "onnx", BERTH_VERSION_STRING,
+             "models of the ONNX exchange format (.onnx)");

@@ -2,6 +2,6 @@
 
 #include "tf/frontend.h"
 
-BERTH_FRONTEND_PLUGIN_NO_OPTIONS(
+BERTH_PLUGIN(
     berth::tf_frontend::TensorFlowFrontend, "tf", BERTH_VERSION_STRING,
-    "TensorFlow graphs: GraphDef, MetaGraphDef, SavedModel (.pb, .pbtxt, .meta, also .gz)")
+    "TensorFlow graphs: GraphDef, MetaGraphDef, SavedModel (.pb, .pbtxt, .meta, also .gz)");

@@ -5,7 +5,7 @@
 
 #include "auto/idleness.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 /// Proposals between two looks at what limits the objective.
@@ -111,4 +111,4 @@ void Annealer::keep_if_better(Solution& best) const {
   best.excess_bytes = landscape_.excess_bytes();
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

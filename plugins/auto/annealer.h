@@ -11,7 +11,7 @@
 #include "auto/moves.h"
 #include "auto/units.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 /// A placement with its figures, as the search ranks them.
 struct Solution {
@@ -66,4 +66,4 @@ class Annealer {
   std::int64_t moves_per_poll_;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -12,7 +12,7 @@
 #include "berth/plugin.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 /// Quick and useful ones come first: a short budget may end among them.
@@ -29,24 +29,15 @@ std::vector<std::string> split_names(const std::string& list) {
   return names;
 }
 
-/// `value` of option `name`, at least `least`.
-std::int64_t at_least(const Options& options, const char* name, std::int64_t least) {
-  const std::int64_t value = options.integer(name);
-  if (value >= least) return value;
-  throw Error(ErrorCode::invalid_argument, "policy 'auto': option '" + std::string(name) + "' is " +
-                                               std::to_string(value) + "; give at least " +
-                                               std::to_string(least));
-}
-
 class AutoPolicy final : public Policy {
  public:
-  explicit AutoPolicy(const Options& options)
-      : names_(split_names(options.text("from"))), given_(options.text("from") != kContained) {
-    settings_.moves = at_least(options, "moves", 0);
-    settings_.chains =
-        static_cast<int>(std::min<std::int64_t>(at_least(options, "chains", 1), 256));
-    settings_.threads =
-        static_cast<int>(std::min<std::int64_t>(at_least(options, "threads", 0), 256));
+  AutoPolicy(const Options& options, const PolicyMaker& policies)
+      : names_(split_names(options.text("from"))),
+        given_(options.text("from") != kContained),
+        policies_(policies) {
+    settings_.moves = options.integer("moves");
+    settings_.chains = static_cast<int>(options.integer("chains"));
+    settings_.threads = static_cast<int>(options.integer("threads"));
     if (settings_.threads == 0) {
       settings_.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     }
@@ -61,18 +52,11 @@ class AutoPolicy final : public Policy {
     }
   }
 
-  void use_policies(PolicyMaker make) override { make_ = std::move(make); }
-
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
-    if (!make_) {
-      throw Error(
-          ErrorCode::unsupported,
-          "policy 'auto' runs other policies and has not been told how to make them; make it "
-          "with Engine::make_policy, or call use_policies");
-    }
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const auto began = std::chrono::steady_clock::now();
     Starts starts =
-        collect_starts(make_, names_, /*skip_missing=*/!given_, problem, evaluator, context);
+        collect_starts(policies_, names_, /*skip_missing=*/!given_, problem, evaluator, context);
     std::vector<Solution> solutions;
     for (Start& start : starts.found) solutions.push_back(std::move(start.solution));
     const auto best_start =
@@ -123,25 +107,26 @@ class AutoPolicy final : public Policy {
   std::vector<std::string> names_;
   bool given_;  // by the user, who then wants all of them
   SearchSettings settings_;
-  PolicyMaker make_;
+  PolicyMaker policies_;
 };
 
 constexpr OptionSpec kOptions[] = {
     {"moves", OptionType::integer, "0",
      "proposals to try in all, for results that do not depend on the machine; 0: as many as the "
-     "time "
-     "budget allows, or some hundred per op where there is none"},
-    {"threads", OptionType::integer, "0", "threads to search with, at most 256; 0: all cores"},
+     "time budget allows, or some hundred per op where there is none",
+     OptionRange::at_least(0)},
+    {"threads", OptionType::integer, "0", "threads to search with; 0: all cores",
+     OptionRange::at_least(0).up_to(256)},
     {"chains", OptionType::integer, "4",
-     "independent chains in a round, 1 to 256; more threads than that are of use only under a time "
-     "budget"},
+     "independent chains in a round; more threads than that are of use only under a time budget",
+     OptionRange::at_least(1).up_to(256)},
     {"from", OptionType::text, kContained,
      "policies to start from, separated by commas; those of the default that are not installed are "
      "left out"}};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::AutoPolicy, "auto", "1.0",
-                    "the quick policies' best, annealed at every grain until the budget ends",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(AutoPolicy, "auto", "1.0",
+             "the quick policies' best, annealed at every grain until the budget ends", kOptions);
+
+}  // namespace berth::policies::auto_policy

@@ -9,7 +9,7 @@
 #include "berth/error.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ constexpr double kShareOfAll = 0.6;
 
 class Collector {
  public:
-  Collector(const Problem& problem, Evaluator& evaluator, PlaceContext& context)
+  Collector(const Problem& problem, Evaluator& evaluator, const PlaceContext& context)
       : problem_(problem), evaluator_(evaluator), context_(context) {}
 
   void add(std::string from, Placement placement) {
@@ -51,7 +51,7 @@ class Collector {
              std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
     };
     try {
-      Placement placement = policy.place(problem_, evaluator_, inner);
+      Placement placement = policy.place(evaluator_, inner).placement;
       problem_.validate(placement);
       add(name, std::move(placement));
     } catch (const Error& error) {
@@ -97,7 +97,7 @@ class Collector {
  private:
   const Problem& problem_;
   Evaluator& evaluator_;
-  PlaceContext& context_;
+  const PlaceContext& context_;
   Clock::time_point begin_ = Clock::now();
   double best_us_ = kCannotRun;
   Starts starts_;
@@ -107,7 +107,7 @@ class Collector {
 
 Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
                       bool skip_missing, const Problem& problem, Evaluator& evaluator,
-                      PlaceContext& context) {
+                      const PlaceContext& context) {
   Collector collector(problem, evaluator, context);
   for (const Placement& placement : context.initial) {
     collector.add("a given placement", placement);
@@ -127,4 +127,4 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
   return collector.take();
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -7,7 +7,7 @@
 #include "auto/annealer.h"
 #include "berth/policy.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 struct Start {
   std::string from;  ///< the policy
@@ -25,6 +25,6 @@ struct Starts {
 /// placement that ignores memory, for the search to repair.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
-                                    PlaceContext& context);
+                                    const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

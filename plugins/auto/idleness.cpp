@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 /// How long before a gap what may close it starts, as a share of the step.
@@ -109,4 +109,4 @@ std::vector<bool> settled_units(const Simulator& simulator, const Units& units,
   return settled_units(units, trace, gaps_of(simulator.problem(), placement, trace), share);
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

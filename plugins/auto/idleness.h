@@ -7,7 +7,7 @@
 #include "auto/units.h"
 #include "berth/simulator.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 /// A time in which a device has nothing to do, not counting the pauses of placeto semantics.
 struct Gap {
@@ -41,4 +41,4 @@ struct Fill {
 [[nodiscard]] std::vector<bool> settled_units(const Simulator& simulator, const Units& units,
                                               std::span<const DeviceId> placement, double share);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

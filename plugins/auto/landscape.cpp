@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 /// Throughput: the largest load does not depend on the others, so most moves would look alike. The
@@ -71,4 +71,4 @@ void Landscape::accept() {
   busiest_ = static_cast<DeviceId>(std::max_element(loads.begin(), loads.end()) - loads.begin());
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -7,7 +7,7 @@
 
 #include "berth/moves.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 /// One placement and what changes would make of it. [thread-compatible: one per thread]
 class Landscape {
@@ -47,4 +47,4 @@ class Landscape {
   DeviceId busiest_ = kNoDevice;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

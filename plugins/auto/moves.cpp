@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -217,4 +217,4 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
   return moves_;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

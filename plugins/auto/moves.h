@@ -10,7 +10,7 @@
 #include "berth/moves.h"
 #include "berth/random.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 /// Draws changes of a placement. A seed unit (often a hot one: on the critical path or the busiest
 /// device) decides where to change; the kind of the proposal decides what moves with it.
@@ -88,4 +88,4 @@ class Proposer {
   int learned_ = 0;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

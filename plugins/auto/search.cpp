@@ -6,7 +6,7 @@
 #include "auto/idleness.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 constexpr std::size_t kPool = 6;
@@ -93,7 +93,7 @@ std::int64_t default_moves(const Problem& problem, const Units& units) {
 }  // namespace
 
 Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettings& settings,
-               PlaceContext& context, std::chrono::steady_clock::time_point began)
+               const PlaceContext& context, std::chrono::steady_clock::time_point began)
     : context_(context),
       settings_(settings),
       grains_(units_of(*problem,
@@ -301,4 +301,4 @@ void Search::admit(Solution solution) {
   if (pool_.size() > kPool) pool_.pop_back();
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -22,7 +22,7 @@
 #include "auto/team.h"
 #include "berth/policy.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 struct SearchSettings {
   std::int64_t moves = 0;  ///< proposals in all; 0 = as many as context.budget_s allows
@@ -35,7 +35,7 @@ class Search {
  public:
   /// `context` must outlive the search; its budget counts from `began`.
   Search(const std::shared_ptr<const Problem>& problem, const SearchSettings& settings,
-         PlaceContext& context, std::chrono::steady_clock::time_point began);
+         const PlaceContext& context, std::chrono::steady_clock::time_point began);
 
   /// Improves the best few of `starts` until the budget ends or the best meets `bound_us`. Returns
   /// the best solutions found, best first, no two alike and at least one; the starts count among
@@ -72,7 +72,7 @@ class Search {
   [[nodiscard]] std::int64_t moves_left() const;
   [[nodiscard]] bool timed() const noexcept { return total_moves_ == 0; }
 
-  PlaceContext& context_;
+  const PlaceContext& context_;
   SearchSettings settings_;
   std::vector<Units> grains_;           // fine first
   bool latency_;                        // the objective
@@ -92,4 +92,4 @@ class Search {
   std::vector<Solution> pool_;  // best first
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -7,7 +7,7 @@
 
 #include "berth/random.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains,
            int threads) {
@@ -64,4 +64,4 @@ std::vector<Solution> Team::run(std::span<const Task> tasks,
   return results;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

@@ -8,7 +8,7 @@
 
 #include "auto/annealer.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 struct Task {
   Solution start;
@@ -32,4 +32,4 @@ class Team {
   std::vector<std::unique_ptr<Annealer>> annealers_;  // one per thread
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

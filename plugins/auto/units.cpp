@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -96,4 +96,4 @@ Units::Level::Level(const Groups& groups, const Units& units) {
   for (UnitId unit = 0; unit < units.count(); ++unit) members_[next[at(of(unit))]++] = unit;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

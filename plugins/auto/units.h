@@ -10,7 +10,7 @@
 
 #include "berth/problem.h"
 
-namespace berth::policies {
+namespace berth::policies::auto_policy {
 
 using UnitId = GroupId;
 
@@ -82,4 +82,4 @@ class Units {
 [[nodiscard]] std::vector<std::shared_ptr<const Groups>> grains(
     const Problem& problem, const std::function<bool()>& enough);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::auto_policy

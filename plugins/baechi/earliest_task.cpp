@@ -6,7 +6,7 @@
 
 #include "common/list_scheduling.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 namespace {
 
 /// Ops placed between two looks at the clock.
@@ -228,4 +228,4 @@ Schedule schedule_earliest_task_first(const Problem& problem, const std::vector<
   return EarliestTaskFirst(problem, devices, rules, favourite_child).run(context);
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::baechi

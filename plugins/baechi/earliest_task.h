@@ -6,7 +6,7 @@
 #include "berth/policy.h"
 #include "common/schedule.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 
 /// Earliest task first (Hwang, Chow, Anger, Lee, SIAM J. Comput. 18(2), 1989), within memory as
 /// m-ETF of Baechi has it (Jeon et al., SoCC 2020, section 3.2): of all ready ops and devices with
@@ -26,4 +26,4 @@ namespace berth::policies {
                                                     const std::vector<OpId>& favourite_child,
                                                     const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::baechi

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 namespace {
 
 constexpr double kFavourite = 0.5;
@@ -180,4 +180,4 @@ std::vector<OpId> favourite_children(const Problem& problem, const MeanTimes& me
   return child;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::baechi

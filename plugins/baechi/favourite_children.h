@@ -6,7 +6,7 @@
 #include "berth/policy.h"
 #include "common/list_scheduling.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 
 /// The consumer that each op should share a device with, by op; kNoOp = none. Every op has at most
 /// one favourite child and is the favourite child of at most one op. The exception is within a node
@@ -25,4 +25,4 @@ namespace berth::policies {
 [[nodiscard]] std::vector<OpId> favourite_children(const Problem& problem, const MeanTimes& means,
                                                    GroupId max_nodes, const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::baechi

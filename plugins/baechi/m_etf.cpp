@@ -3,7 +3,7 @@
 #include "berth/plugin.h"
 #include "common/list_scheduling.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 namespace {
 
 class EarliestTaskPolicy final : public Policy {
@@ -13,7 +13,8 @@ class EarliestTaskPolicy final : public Policy {
         contention_(options.boolean("contention")),
         repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     return place_within_memory(problem, evaluator, context, repair_, [&](double output_share) {
       return schedule_earliest_task_first(problem, devices, {contention_, output_share},
@@ -35,8 +36,8 @@ constexpr OptionSpec kOptions[] = {
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::EarliestTaskPolicy, "m-etf", "1.0",
-                    "the op that can start first goes first, within memory (Baechi)",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(EarliestTaskPolicy, "m-etf", "1.0",
+             "the op that can start first goes first, within memory (Baechi)", kOptions);
+
+}  // namespace berth::policies::baechi

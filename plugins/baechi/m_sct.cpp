@@ -6,7 +6,7 @@
 #include "berth/error.h"
 #include "berth/plugin.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 namespace {
 
 class SmallTransfersPolicy final : public Policy {
@@ -15,15 +15,10 @@ class SmallTransfersPolicy final : public Policy {
       : max_nodes_(options.integer("lp_nodes")),
         hosts_(options.boolean("hosts")),
         contention_(options.boolean("contention")),
-        repair_(options.boolean("repair")) {
-    if (max_nodes_ < 1 || max_nodes_ > 1000000) {
-      throw Error(ErrorCode::invalid_argument, "policy m-sct: lp_nodes is " +
-                                                   std::to_string(max_nodes_) +
-                                                   "; give a number from 1 to 1000000");
-    }
-  }
+        repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     const std::vector<OpId> favourites = favourite_children(
         problem, MeanTimes(problem, devices), static_cast<GroupId>(max_nodes_), context);
@@ -43,15 +38,16 @@ class SmallTransfersPolicy final : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     {"lp_nodes", OptionType::integer, "1000",
-     "nodes of the linear program, 1 to 1000000; a graph of more groups is coarsened to so many"},
+     "nodes of the linear program; a graph of more groups is coarsened to so many",
+     OptionRange::at_least(1).up_to(1000000)},
     {"hosts", OptionType::boolean, "false",
      "give host devices ops too, however slow; false keeps them for what nothing else can run"},
     kScheduleContentionOption,
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::SmallTransfersPolicy, "m-sct", "1.0",
-                    "earliest task first, favourite children kept together by an LP (Baechi)",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(SmallTransfersPolicy, "m-sct", "1.0",
+             "earliest task first, favourite children kept together by an LP (Baechi)", kOptions);
+
+}  // namespace berth::policies::baechi

@@ -10,7 +10,7 @@
 #include "common/footprint.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::baechi {
 namespace {
 
 class FillPolicy final : public Policy {
@@ -18,7 +18,8 @@ class FillPolicy final : public Policy {
   explicit FillPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     return finish(problem, evaluator, fill(problem, devices), repair_);
   }
@@ -64,8 +65,8 @@ constexpr OptionSpec kOptions[] = {
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::FillPolicy, "m-topo", "1.0",
-                    "fills one device after the other in topological order (Baechi)",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(FillPolicy, "m-topo", "1.0",
+             "fills one device after the other in topological order (Baechi)", kOptions);
+
+}  // namespace berth::policies::baechi

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace berth::policies {
+namespace berth::policies::dp {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -307,4 +307,4 @@ std::vector<DeviceId> SplitGraph::expand(const std::vector<DeviceId>& device_of_
   return result;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

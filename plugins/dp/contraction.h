@@ -6,7 +6,7 @@
 
 #include "berth/problem.h"
 
-namespace berth::policies {
+namespace berth::policies::dp {
 
 using Node = std::int32_t;
 
@@ -101,4 +101,4 @@ class SplitGraph {
   std::vector<std::vector<double>> receive_us_, send_us_;  // by class, tensor
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

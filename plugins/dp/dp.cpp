@@ -24,7 +24,7 @@
 #include "dp/ideals.h"
 #include "dp/split.h"
 
-namespace berth::policies {
+namespace berth::policies::dp {
 namespace {
 
 /// Entries of the program's table: ideals times states. Bounds its memory to some 70 MB.
@@ -37,24 +37,16 @@ constexpr std::int64_t kDefaultPairs = 5000000;
 class DpPolicy final : public Policy {
  public:
   explicit DpPolicy(const Options& options)
-      : ideals_(options.integer("ideals")), pairs_(options.integer("pairs")) {
-    if (ideals_ < 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  "dp: ideals = " + std::to_string(ideals_) + "; give a number >= 1");
-    }
-    if (pairs_ < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  "dp: pairs = " + std::to_string(pairs_) + "; give a number >= 0");
-    }
-  }
+      : ideals_(options.integer("ideals")), pairs_(options.integer("pairs")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const SplitGraph all(problem, SplitGraph::Restricted::left_out);
-    if (!all.leaves_out()) return split(all, problem, evaluator, context);
+    if (!all.leaves_out()) return split(all, evaluator, context);
     // Whether what the main devices cannot run is better split with the rest or after it, only the
     // step can tell. Half of the time each, where there are nodes enough for both.
     const SplitGraph kept(problem, SplitGraph::Restricted::kept);
-    if (kept.leaves_out()) return split(all, problem, evaluator, context);
+    if (kept.leaves_out()) return split(all, evaluator, context);
     PlaceContext first = context;
     if (std::isfinite(context.budget_s)) {
       first.should_stop = [&context, begin = Clock::now()] {
@@ -62,36 +54,47 @@ class DpPolicy final : public Policy {
                std::chrono::duration<double>(Clock::now() - begin).count() >= context.budget_s / 2;
       };
     }
-    return better_of([&] { return split(all, problem, evaluator, first); },
-                     [&] { return split(kept, problem, evaluator, context); }, evaluator);
+    return better_of([&] { return split(all, evaluator, first); },
+                     [&] { return split(kept, evaluator, context); }, evaluator);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   using Report = std::function<void(const Split& split, const std::string& text)>;
   using Stop = std::function<bool()>;
+  struct Found {
+    Split split;
+    SearchEnd end;
+    std::string text;  ///< among what it is the best
+  };
 
-  Placement split(const SplitGraph& graph, const Problem& problem, Evaluator& evaluator,
-                  const PlaceContext& context) const {
+  PolicyAnswer split(const SplitGraph& graph, Evaluator& evaluator,
+                     const PlaceContext& context) const {
+    const Problem& problem = evaluator.problem();
     const Report report = [&](const Split& split, const std::string& text) {
       if (!context.progress || split.parts.empty()) return;
       GroupPlacement placement = place_parts(graph, split);
       keep_to_kinds(problem, placement);
       context.progress(evaluator.evaluate(problem.groups().expand(placement)).objective_us, text);
     };
-    const Split found = search(graph, context, report);
-    if (found.parts.empty()) {
-      // Stopped at once, or no split obeys kinds and memory.
-      SingleDevice single = best_single_device(evaluator);
-      if (single.device != kNoDevice) return std::move(single.placement);
-    }
-    return finish(problem, evaluator, place_parts(graph, found), /*fit_memory=*/true);
+    const Found found = search(graph, context, report);
+    PolicyAnswer answer({});
+    answer.end = found.end;
+    answer.notes.push_back(found.text);
+    // Without parts it was stopped at once, or no split obeys kinds and memory.
+    SingleDevice single;
+    if (found.split.parts.empty()) single = best_single_device(evaluator);
+    answer.placement =
+        single.device != kNoDevice
+            ? std::move(single.placement)
+            : finish(problem, evaluator, place_parts(graph, found.split), /*fit_memory=*/true);
+    return answer;
   }
 
   /// The one that fits and is better; throws what the second throws where neither fits.
   template <typename First, typename Second>
-  static Placement better_of(const First& first, const Second& second, Evaluator& evaluator) {
-    std::vector<Placement> found;
+  static PolicyAnswer better_of(const First& first, const Second& second, Evaluator& evaluator) {
+    std::vector<PolicyAnswer> found;
     try {
       found.push_back(first());
     } catch (const Error& error) {
@@ -103,10 +106,10 @@ class DpPolicy final : public Policy {
       if (error.code() != ErrorCode::infeasible || found.empty()) throw;
     }
     if (found.size() == 1) return std::move(found.front());
-    std::vector<Evaluation> evaluations(2);
-    evaluator.evaluate(found, evaluations);
-    const bool second_wins = std::pair(evaluations[1].excess_bytes, evaluations[1].objective_us) <
-                             std::pair(evaluations[0].excess_bytes, evaluations[0].objective_us);
+    const Evaluation a = evaluator.evaluate(found[0].placement);
+    const Evaluation b = evaluator.evaluate(found[1].placement);
+    const bool second_wins =
+        std::pair(b.excess_bytes, b.objective_us) < std::pair(a.excess_bytes, a.objective_us);
     return std::move(found[second_wins ? 1 : 0]);
   }
 
@@ -123,8 +126,12 @@ class DpPolicy final : public Policy {
   }
 
   /// Widens the window until it leaves nothing out or the work allowed is done.
-  Split search(const SplitGraph& graph, const PlaceContext& context, const Report& report) const {
+  Found search(const SplitGraph& graph, const PlaceContext& context, const Report& report) const {
     Split best;
+    const auto end = [&](SearchEnd why, const std::string& text) {
+      report(best, text);
+      return Found{best, why, text};
+    };
     std::size_t states = 1;
     for (const SplitClass& c : graph.classes()) states *= c.devices.size() + 1;
     const std::size_t most =
@@ -141,20 +148,17 @@ class DpPolicy final : public Policy {
           window == 0 ? std::numeric_limits<std::size_t>::max() : most;  // prefixes are few
       const auto ideals = Ideals::enumerate(graph, {window, count, should_stop});
       if (!ideals) {
-        report(best, "too many ideals for a wider window");
-        return best;
+        return end(SearchEnd::budget, "too many ideals for a wider window");
       }
       SplitSearch splits(graph, *ideals);
       const bool complete = improve(splits, should_stop, pairs_left, best);
       pairs_left -= splits.pairs();
       const std::string among = std::to_string(ideals->size()) + " ideals";
       if (!complete) {
-        report(best, "stopped among " + among);
-        return best;
+        return end(SearchEnd::budget, "stopped among " + among);
       }
       if (ideals->all()) {
-        report(best, "the best contiguous split: all " + among);
-        return best;
+        return end(SearchEnd::done, "the best contiguous split: all " + among);
       }
       report(best, among + " within " + std::to_string(window) + " positions of one order");
     }
@@ -185,14 +189,17 @@ class DpPolicy final : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     {"ideals", OptionType::integer, "100000",
-     "downward-closed sets to cut between, >= 1; where there are more, only those near one order"},
+     "downward-closed sets to cut between; where there are more, only those near one order",
+     OptionRange::at_least(1)},
     {"pairs", OptionType::integer, "0",
-     "pairs of such sets to look at, >= 0; 0: all that the time budget allows, 5,000,000 without"}};
+     "pairs of such sets to look at; 0: all that the time budget allows, 5,000,000 without",
+     OptionRange::at_least(0)}};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::DpPolicy, "dp", "1.0",
-                    "contiguous split with the smallest largest load, transfers included, by "
-                    "dynamic programming over ideals",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(DpPolicy, "dp", "1.0",
+             "contiguous split with the smallest largest load, transfers included, by "
+             "dynamic programming over ideals",
+             kOptions);
+
+}  // namespace berth::policies::dp

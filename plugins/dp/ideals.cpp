@@ -5,7 +5,7 @@
 
 #include "berth/random.h"
 
-namespace berth::policies {
+namespace berth::policies::dp {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -109,4 +109,4 @@ std::optional<Ideals> Ideals::enumerate(const SplitGraph& graph, const Limits& l
   return ideals;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

@@ -8,7 +8,7 @@
 
 #include "dp/contraction.h"
 
-namespace berth::policies {
+namespace berth::policies::dp {
 
 /// Sets of nodes, each with every node that one of its nodes needs, as bits of 64-bit words.
 ///
@@ -47,4 +47,4 @@ class Ideals {
   bool all_ = true;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

@@ -4,7 +4,7 @@
 #include <bit>
 #include <numeric>
 
-namespace berth::policies {
+namespace berth::policies::dp {
 namespace {
 
 constexpr std::int64_t kPairsBetweenPolls = 1 << 14;
@@ -282,4 +282,4 @@ Split SplitSearch::trace() const {
   return split;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

@@ -9,7 +9,7 @@
 #include "dp/contraction.h"
 #include "dp/ideals.h"
 
-namespace berth::policies {
+namespace berth::policies::dp {
 
 /// A device class and the nodes it gets, in topological order of the parts.
 struct SplitPart {
@@ -133,4 +133,4 @@ class SplitSearch {
   std::vector<double> receive_us_, send_us_;  // by class, for the pair at hand
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::dp

@@ -3,7 +3,7 @@
 
 #include "exact/model.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// [thread-compatible]
 class Bound {
@@ -20,4 +20,4 @@ class Bound {
   [[nodiscard]] virtual GroupId choose(const Domains& domains) const = 0;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

@@ -21,7 +21,7 @@
 #include "exact/search.h"
 #include "exact/step_bound.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 /// Graphs beyond these are not searched: a single bound would take too long.
@@ -43,29 +43,42 @@ bool small_enough(const Problem& problem) {
 
 class ExactPolicy final : public Policy {
  public:
-  explicit ExactPolicy(const Options& options) : nodes_(options.integer("nodes")) {
-    if (nodes_ < 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  "exact: nodes = " + std::to_string(nodes_) + "; give a number >= 0");
-    }
-  }
+  explicit ExactPolicy(const Options& options) : nodes_(options.integer("nodes")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
-    Incumbent best;
-    if (small_enough(problem)) {
-      search(problem, evaluator, context, best);
-    } else if (context.progress) {
-      context.progress(std::numeric_limits<double>::infinity(),
-                       "too large for an exact search; coarsen it to at most " +
-                           std::to_string(kMaxGroups) + " groups");
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
+    if (!small_enough(problem)) {
+      PolicyAnswer answer = any_feasible(problem, evaluator);
+      answer.end = SearchEnd::gave_up;
+      answer.notes.push_back("too large for an exact search, so that nothing was searched: " +
+                             limits_text(problem));
+      return answer;
     }
-    if (!best.device_of_group.empty()) return problem.groups().expand(best.device_of_group);
-    return any_feasible(problem, evaluator);
+    Incumbent best;
+    PolicyAnswer answer = search(problem, evaluator, context, best);
+    answer.placement = best.device_of_group.empty() ? any_feasible(problem, evaluator)
+                                                    : problem.groups().expand(best.device_of_group);
+    return answer;
   }
 
  private:
-  void search(const Problem& problem, Evaluator& evaluator, PlaceContext& context,
-              Incumbent& best) const {
+  /// Which limit it is, and what to do.
+  static std::string limits_text(const Problem& problem) {
+    if (problem.cluster().device_count() > ExactModel::kMaxDevices) {
+      return std::to_string(problem.cluster().device_count()) + " devices are more than " +
+             std::to_string(ExactModel::kMaxDevices);
+    }
+    if (problem.groups().count() > kMaxGroups) {
+      return std::to_string(problem.groups().count()) + " groups are more than " +
+             std::to_string(kMaxGroups) + "; make fewer (--groups)";
+    }
+    return "edges times pairs of devices are more than " + std::to_string(kMaxArcs) +
+           "; make fewer groups (--groups) or use fewer devices";
+  }
+
+  /// Everything but the placement, which is `best` where it holds one.
+  PolicyAnswer search(const Problem& problem, Evaluator& evaluator, const PlaceContext& context,
+                      Incumbent& best) const {
     const ExactModel model(problem);
     const bool unbudgeted = std::isinf(context.budget_s);
     const std::int64_t moves = std::int64_t{model.groups()} * model.devices();
@@ -97,13 +110,17 @@ class ExactPolicy final : public Policy {
     }
     // A coarser grain than co-location asks for leaves placements out.
     const bool finest = problem.groups().count() == problem.finest_groups()->count();
+    PolicyAnswer answer({});
     if (finest) {
-      context.proven = {search.bound_us(),
-                        search.exhausted() ? "exact search" : "unfinished exact search"};
+      answer.proven = {search.bound_us(),
+                       search.exhausted() ? "exact search" : "unfinished exact search"};
     }
-    report(best, !search.exhausted() ? "stopped after " + looked
-                 : finest            ? "proven optimal after " + looked
-                                     : "the best for these groups after " + looked);
+    if (!search.exhausted()) answer.end = SearchEnd::budget;
+    answer.notes.push_back(!search.exhausted() ? "stopped after " + looked
+                           : finest            ? "proven optimal after " + looked
+                                               : "the best for these groups after " + looked);
+    report(best, answer.notes.back());
+    return answer;
   }
 
   /// What the repair of one device's placement gives, where that fits.
@@ -138,12 +155,14 @@ class ExactPolicy final : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     {"nodes", OptionType::integer, "0",
-     "partial placements to look at, >= 0; 0: all that the time budget allows, 5,000 without one"}};
+     "partial placements to look at; 0: all that the time budget allows, 5,000 without one",
+     OptionRange::at_least(0)}};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::ExactPolicy, "exact", "1.0",
-                    "branch and bound for small graphs: the best placement with a proof, or the "
-                    "best found with a bound",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(ExactPolicy, "exact", "1.0",
+             "branch and bound for small graphs: the best placement with a proof, or the "
+             "best found with a bound",
+             kOptions);
+
+}  // namespace berth::policies::exact

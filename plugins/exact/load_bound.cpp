@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
@@ -220,4 +220,4 @@ GroupId LoadBound::choose(const Domains& domains) const {
   return chosen;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

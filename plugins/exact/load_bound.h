@@ -6,7 +6,7 @@
 
 #include "exact/bound.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// Three arguments, each valid for every completion:
 ///
@@ -49,4 +49,4 @@ class LoadBound final : public Bound {
   std::vector<std::vector<double>> lightest_;  // by device: scratch of too_many
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

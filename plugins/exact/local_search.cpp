@@ -6,7 +6,7 @@
 #include "berth/random.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -153,4 +153,4 @@ Incumbent local_search(const ExactModel& model, Evaluator& evaluator, std::int64
   return LocalSearch(model, evaluator, evaluations, context).run();
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

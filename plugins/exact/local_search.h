@@ -7,7 +7,7 @@
 #include "berth/policy.h"
 #include "exact/search.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// Moves single groups while that helps. It starts from the context's initial placements (a group
 /// whose ops are apart there goes where its first op is), then from contiguous parts of an order
@@ -17,4 +17,4 @@ namespace berth::policies {
 [[nodiscard]] Incumbent local_search(const ExactModel& model, Evaluator& evaluator,
                                      std::int64_t evaluations, const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

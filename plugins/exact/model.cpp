@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -188,4 +188,4 @@ bool ExactModel::exchangeable(DeviceId a, DeviceId b) const {
   return true;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

@@ -8,7 +8,7 @@
 
 #include "berth/problem.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// Devices that a group may still get, a bit each.
 using DeviceSet = std::uint64_t;
@@ -150,4 +150,4 @@ class ExactModel {
   std::vector<DeviceId> class_of_;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

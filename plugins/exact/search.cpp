@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -166,4 +166,4 @@ bool Search::stop() {
   return stopped_;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

@@ -10,7 +10,7 @@
 #include "exact/bound.h"
 #include "exact/model.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// The best feasible placement known.
 struct Incumbent {
@@ -82,4 +82,4 @@ class Search {
   bool stopped_ = false;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

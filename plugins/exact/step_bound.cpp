@@ -4,7 +4,7 @@
 #include <limits>
 #include <queue>
 
-namespace berth::policies {
+namespace berth::policies::exact {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
@@ -310,4 +310,4 @@ GroupId StepBound::choose(const Domains& domains) const {
   return chosen;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

@@ -5,7 +5,7 @@
 
 #include "exact/bound.h"
 
-namespace berth::policies {
+namespace berth::policies::exact {
 
 /// A piece of work for one machine: not before `head_us`, then `us` of the machine, then `tail_us`
 /// until the step can end.
@@ -81,4 +81,4 @@ class StepBound final : public Bound {
   bool equal_speeds_ = true;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::exact

@@ -13,7 +13,7 @@
 #include "common/repair.h"
 #include "expert/recipes.h"
 
-namespace berth::policies {
+namespace berth::policies::expert {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -113,15 +113,10 @@ class ExpertPolicy final : public Policy {
   explicit ExpertPolicy(const Options& options)
       : recipe_(options.text("recipe")),
         hosts_(options.boolean("hosts")),
-        repair_(options.boolean("repair")) {
-    for (const char* known : {"auto", "layers", "branches", "contiguous"}) {
-      if (recipe_ == known) return;
-    }
-    throw Error(ErrorCode::invalid_argument, "policy expert: no recipe is called '" + recipe_ +
-                                                 "'. Known: auto, layers, branches, contiguous");
-  }
+        repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     const int parts = static_cast<int>(devices.size());
     const Layers layers(problem.graph());
@@ -136,11 +131,9 @@ class ExpertPolicy final : public Policy {
     }
     GroupPlacement groups;
     for (const int number : part) groups.push_back(devices[static_cast<std::size_t>(number)]);
-    Placement placement = finish(problem, evaluator, std::move(groups), repair_);
-    if (context.progress) {
-      context.progress(evaluator.evaluate(placement).objective_us, "expert: " + text);
-    }
-    return placement;
+    PolicyAnswer answer = finish(problem, evaluator, std::move(groups), repair_);
+    answer.notes.push_back(std::move(text));
+    return answer;
   }
 
  private:
@@ -168,16 +161,20 @@ class ExpertPolicy final : public Policy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {"recipe", OptionType::text, "auto",
+    {"recipe",
+     OptionType::text,
+     "auto",
      "layers (a recurrent layer per device), branches (parallel branches apart), contiguous (parts "
-     "with equally many layers) or auto: the first of them that the graph has"},
+     "with equally many layers) or auto: the first of them that the graph has",
+     {},
+     "auto,layers,branches,contiguous"},
     {"hosts", OptionType::boolean, "false",
      "give host devices a part too; false keeps them for what nothing else can run"},
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::ExpertPolicy, "expert", "1.0",
-                    "what the papers' human experts did: a layer or a branch per device",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(ExpertPolicy, "expert", "1.0",
+             "what the papers' human experts did: a layer or a branch per device", kOptions);
+
+}  // namespace berth::policies::expert

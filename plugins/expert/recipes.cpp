@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace berth::policies {
+namespace berth::policies::expert {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -266,4 +266,4 @@ std::optional<Recipe> equal_layers_per_part(const Graph&, const Layers& layers, 
   return recipe;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::expert

@@ -8,7 +8,7 @@
 #include "berth/graph.h"
 #include "berth/layers.h"
 
-namespace berth::policies {
+namespace berth::policies::expert {
 
 /// The parts are numbered from 0; the number says which device in turn.
 struct Recipe {
@@ -33,4 +33,4 @@ struct Recipe {
 [[nodiscard]] std::optional<Recipe> equal_layers_per_part(const Graph& graph, const Layers& layers,
                                                           int parts);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::expert

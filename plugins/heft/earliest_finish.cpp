@@ -4,7 +4,7 @@
 
 #include "common/list_scheduling.h"
 
-namespace berth::policies {
+namespace berth::policies::heft {
 namespace {
 
 /// Ops placed between two looks at the clock.
@@ -51,4 +51,4 @@ Schedule schedule_by_earliest_finish(const Problem& problem, const std::vector<D
   return schedule;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::heft

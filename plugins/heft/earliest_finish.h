@@ -6,7 +6,7 @@
 #include "berth/policy.h"
 #include "common/schedule.h"
 
-namespace berth::policies {
+namespace berth::policies::heft {
 
 /// Topcuoglu, Hariri, Wu, "Performance-effective and low-complexity task scheduling for
 /// heterogeneous computing", TPDS 13(3), 2002, section 4: ops in the order of their upward ranks,
@@ -19,4 +19,4 @@ namespace berth::policies {
                                                    ScheduleRules rules,
                                                    const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::heft

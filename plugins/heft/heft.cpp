@@ -3,7 +3,7 @@
 #include "common/list_scheduling.h"
 #include "heft/earliest_finish.h"
 
-namespace berth::policies {
+namespace berth::policies::heft {
 namespace {
 
 class HeftPolicy final : public Policy {
@@ -13,7 +13,8 @@ class HeftPolicy final : public Policy {
         contention_(options.boolean("contention")),
         repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     return place_within_memory(problem, evaluator, context, repair_, [&](double output_share) {
       return schedule_by_earliest_finish(problem, devices, {contention_, output_share}, context)
@@ -34,8 +35,8 @@ constexpr OptionSpec kOptions[] = {
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::HeftPolicy, "heft", "1.0",
-                    "list scheduling by upward rank and earliest finish time (HEFT)",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(HeftPolicy, "heft", "1.0",
+             "list scheduling by upward rank and earliest finish time (HEFT)", kOptions);
+
+}  // namespace berth::policies::heft

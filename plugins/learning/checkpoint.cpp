@@ -2,10 +2,13 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <boost/dll/runtime_symbol_info.hpp>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string_view>
 
 #include "berth/error.h"
@@ -82,6 +85,12 @@ Checkpoint parse_header(const std::filesystem::path& file, std::string_view text
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
+  try {
+    require_finite(checkpoint.tensors);
+  } catch (const std::invalid_argument& error) {
+    throw Error(ErrorCode::invalid_argument,
+                file.string() + ": " + error.what() + "; nothing was written");
+  }
   Json tensors = Json::array();
   for (const NamedTensor& tensor : checkpoint.tensors) {
     tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
@@ -150,6 +159,16 @@ std::filesystem::path shipped_weights(const std::string& policy) {
   const std::filesystem::path file = library.parent_path() / (policy + ".weights");
   std::error_code ignored;
   return std::filesystem::exists(file, ignored) ? file : std::filesystem::path();
+}
+
+void require_finite(std::span<const NamedTensor> tensors) {
+  for (const NamedTensor& tensor : tensors) {
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (!std::all_of(tensor.values.begin(), tensor.values.end(), finite)) {
+      throw std::invalid_argument("tensor '" + tensor.name +
+                                  "' holds a value that is not a finite number");
+    }
+  }
 }
 
 std::vector<NamedTensor> without_optimiser(std::vector<NamedTensor> tensors) {

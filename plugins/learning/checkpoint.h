@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct Checkpoint {
   std::vector<NamedTensor> tensors;
 };
 
-/// Written whole or not at all. Throws Error(io).
+/// Written whole or not at all. Throws Error(io), or Error(invalid_argument) for values that are
+/// not finite.
 void save_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
 
 /// Throws Error(not_found, io), or Error(invalid_file) naming the file and what is wrong with it.
@@ -45,6 +47,9 @@ void require_match(const std::filesystem::path& file, const Checkpoint& checkpoi
 /// The weights that come with Berth for a policy: <name>.weights beside the plugin's library. Empty
 /// if there are none (a build without them, a policy linked into a program).
 [[nodiscard]] std::filesystem::path shipped_weights(const std::string& policy);
+
+/// Throws std::invalid_argument naming a tensor that holds a value that is not finite.
+void require_finite(std::span<const NamedTensor> tensors);
 
 /// `tensors` without the optimiser's state: weights to start from, not a training to go on with.
 [[nodiscard]] std::vector<NamedTensor> without_optimiser(std::vector<NamedTensor> tensors);

@@ -5,6 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "berth/error.h"
+#include "berth/support/text.h"
+
 namespace berth::learning {
 namespace {
 
@@ -64,16 +67,29 @@ double Parameters::step(double learning_rate, double max_norm) {
     }
   }
   const double norm = std::sqrt(squares);
-  if (std::isfinite(norm)) {
-    if (max_norm > 0 && norm > max_norm) {
-      for (torch::Tensor& values : values_) {
-        if (values.grad().defined()) values.mutable_grad().mul_(max_norm / norm);
-      }
-    }
-    static_cast<torch::optim::AdamOptions&>(adam().param_groups()[0].options()).lr(learning_rate);
-    adam().step();
+  if (!std::isfinite(norm)) {
+    adam().zero_grad();
+    throw Error(ErrorCode::invalid_argument,
+                "the gradient is not finite; give smaller rewards or a lower learning rate "
+                "(nothing was learned)");
   }
+  if (max_norm > 0 && norm > max_norm) {
+    for (torch::Tensor& values : values_) {
+      if (values.grad().defined()) values.mutable_grad().mul_(max_norm / norm);
+    }
+  }
+  const std::vector<NamedTensor> before = tensors();
+  static_cast<torch::optim::AdamOptions&>(adam().param_groups()[0].options()).lr(learning_rate);
+  adam().step();
   adam().zero_grad();
+  try {
+    require_finite(tensors());
+  } catch (const std::invalid_argument& error) {
+    set_tensors(before);
+    throw Error(ErrorCode::invalid_argument,
+                cat("a step with learning rate ", learning_rate, " leads too far: ", error.what(),
+                    "; use a lower one (nothing was learned)"));
+  }
   return norm;
 }
 
@@ -119,6 +135,12 @@ void Parameters::set_tensors(std::span<const NamedTensor> tensors) {
   const auto steps = find("adam.steps");
   if (steps == tensors.end() || steps->values.size() != 2) {
     throw std::invalid_argument("tensor 'adam.steps' is missing or has another shape");
+  }
+  require_finite(tensors);
+  for (const float part : steps->values) {
+    if (part < 0 || part >= static_cast<float>(kHighUnit)) {
+      throw std::invalid_argument("tensor 'adam.steps' counts no steps");
+    }
   }
   const auto count =
       static_cast<std::int64_t>(steps->values[0]) * static_cast<std::int64_t>(kHighUnit) +

@@ -36,13 +36,14 @@ class Parameters {
   [[nodiscard]] std::int64_t count() const;
 
   /// Clips the gradient to the global norm `max_norm` (0 = not), takes a step of Adam against it
-  /// and clears it. Returns its norm before clipping. Where that is not finite nothing is changed.
+  /// and clears it. Returns its norm before clipping. Throws Error(invalid_argument) where that, or
+  /// what the step leads to, is not finite; then the values are what they were.
   double step(double learning_rate, double max_norm);
 
   /// Values, then Adam's moments and step count.
   [[nodiscard]] std::vector<NamedTensor> tensors() const;
-  /// `tensors` of the same names and shapes. Throws std::invalid_argument naming what differs; then
-  /// nothing has changed.
+  /// `tensors` of the same names and shapes. Throws std::invalid_argument naming what differs or is
+  /// not finite; then nothing has changed.
   void set_tensors(std::span<const NamedTensor> tensors);
 
  private:

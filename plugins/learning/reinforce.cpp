@@ -128,7 +128,7 @@ std::vector<Best> plain_starts(Evaluator& evaluator) {
 
 }  // namespace
 
-Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& context,
+Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                  const RefineOptions& options) {
   Best best;
   const Problem& problem = evaluator.problem();

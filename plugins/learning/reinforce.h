@@ -23,7 +23,7 @@ struct RefineOptions {
 /// other samples and the updates before. Both follow Placeto (Addanki et al., NeurIPS 2019, section
 /// on training), whose released code can take the logarithm. Discounted and normalised advantages
 /// are not part of the published method.
-[[nodiscard]] Placement refine(LearnedPolicy& policy, Evaluator& evaluator, PlaceContext& context,
-                               const RefineOptions& options);
+[[nodiscard]] Placement refine(LearnedPolicy& policy, Evaluator& evaluator,
+                               const PlaceContext& context, const RefineOptions& options);
 
 }  // namespace berth::learning

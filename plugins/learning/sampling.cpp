@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 
 namespace berth::learning {
 
@@ -81,6 +82,18 @@ void check_advantages(const Rollout& rollout, std::span<const double> advantages
                 "advantage " + std::to_string(i + 1) + " is not a finite number; look at the " +
                     "reward and the baseline that gave it (nothing was learned from it)");
   }
+}
+
+void check_update(const UpdateOptions& options) {
+  const auto require = [](const char* name, double value, bool negative) {
+    if (std::isfinite(value) && (negative || value >= 0)) return;
+    throw Error(ErrorCode::invalid_argument,
+                cat(name, " is ", value, "; give a finite number", negative ? "" : " >= 0",
+                    " (nothing was learned)"));
+  };
+  require("learning_rate", options.learning_rate, /*negative=*/false);
+  require("max_norm", options.max_norm, /*negative=*/false);
+  require("entropy_weight", options.entropy_weight, /*negative=*/true);
 }
 
 }  // namespace berth::learning

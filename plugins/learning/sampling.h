@@ -30,4 +30,7 @@ void check_rollout(const RolloutOptions& options, std::size_t problems);
 /// Throws Error(invalid_argument) unless there is a finite advantage for every decision.
 void check_advantages(const Rollout& rollout, std::span<const double> advantages);
 
+/// Throws Error(invalid_argument) for options of an update that make no sense.
+void check_update(const UpdateOptions& options);
+
 }  // namespace berth::learning

@@ -1,23 +1,21 @@
 #include "sequence_policy.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "berth/error.h"
-#include "learning/checkpoint.h"
+#include "berth/support/text.h"
 #include "learning/placer.h"
 #include "learning/sampling.h"
 
 namespace berth::learning {
 namespace {
 
-/// Problems that are kept ready; a family of graphs in training is smaller.
-constexpr std::size_t kViews = 256;
-constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr const char* kDeviceCount = "device_count";
+constexpr const char* kVocabulary = "vocabulary";
+constexpr std::size_t kMostDevices = 4096;
 
 PlacerShape placer_shape(const Options& options, std::int64_t vocabulary, std::int64_t devices) {
   PlacerShape shape;
@@ -39,22 +37,26 @@ Evaluation reference_of(Evaluator& evaluator) {
   return evaluator.evaluate(problem.groups().expand(zero_placement(problem)));
 }
 
-bool same(const ProblemOptions& a, const ProblemOptions& b) {
-  return a.objective == b.objective && a.semantics == b.semantics &&
-         a.device_gap_us == b.device_gap_us && a.transfer_gap_us == b.transfer_gap_us;
-}
-
 }  // namespace
 
-struct SequencePolicy::Network {
-  Network(const Options& options, const GrouperMaker& make_grouper, Vocabulary types,
-          std::int64_t devices)
+struct SequencePolicy::Net final : Network {
+  Net(const Options& options, const GrouperMaker& make_grouper, Vocabulary types,
+      std::int64_t devices)
       : vocabulary(std::move(types)),
         random(static_cast<std::uint64_t>(options.integer("init_seed"))),
         placer(placer_shape(options, vocabulary.size(), devices), parameters, random) {
     if (make_grouper) {
       grouper = make_grouper(vocabulary, placer.shape().capacity, parameters, random);
     }
+  }
+
+  [[nodiscard]] std::int64_t parameter_count() const override { return parameters.count(); }
+  [[nodiscard]] std::vector<NamedTensor> tensors() const override { return parameters.tensors(); }
+  void set_tensors(std::span<const NamedTensor> tensors) override {
+    parameters.set_tensors(tensors);
+  }
+  double step(double learning_rate, double max_norm) override {
+    return parameters.step(learning_rate, max_norm);
   }
 
   Vocabulary vocabulary;
@@ -66,7 +68,7 @@ struct SequencePolicy::Network {
 
 /// A problem as the network sees it. Immutable.
 struct SequencePolicy::View {
-  View(Evaluator& evaluator, const Network& network)
+  View(Evaluator& evaluator, const Net& network)
       : problem(evaluator.problem()),
         units(problem, network.vocabulary),
         reference(reference_of(evaluator)) {
@@ -80,15 +82,6 @@ struct SequencePolicy::View {
     sequence = units.sequence(problem, labels, network.placer.shape().capacity);
   }
 
-  /// Whether this is a view of `other`, whose parts it shares and so keeps alive.
-  [[nodiscard]] bool is_of(const Problem& other) const {
-    return problem.shared_graph() == other.shared_graph() &&
-           problem.shared_cluster() == other.shared_cluster() &&
-           problem.shared_costs() == other.shared_costs() &&
-           problem.shared_groups() == other.shared_groups() &&
-           problem.constraints() == other.constraints() && same(problem.options(), other.options());
-  }
-
   Problem problem;
   Units units;
   Evaluation reference;
@@ -98,7 +91,7 @@ struct SequencePolicy::View {
 };
 
 /// Placements of one sequence, and where their episodes begin.
-struct SequencePolicy::Tape {
+struct SequencePolicy::Tape final : NetworkPolicy::Tape {
   struct Part {
     std::shared_ptr<const View> view;
     std::size_t first = 0;  ///< episode
@@ -109,98 +102,51 @@ struct SequencePolicy::Tape {
   std::vector<Part> parts;
 };
 
-SequencePolicy::SequencePolicy(const Options& options, SequenceSettings settings)
-    : options_(options), settings_(std::move(settings)) {
-  for (const OptionSpec& spec : settings_.shape) {
-    shape_options_[spec.name] = to_text(options.values().find(spec.name)->second);
-  }
-  check_ranges();
-}
+SequencePolicy::SequencePolicy(const Options& options, const SequenceSettings& settings)
+    // One greedy pass: more would give the same. A grouper makes as few groups as it takes.
+    : NetworkPolicy(options, {settings.name, settings.version, settings.shape, /*passes=*/1,
+                              /*coarsens=*/!settings.make_grouper}),
+      make_grouper_(settings.make_grouper) {}
 SequencePolicy::~SequencePolicy() = default;
 
-void SequencePolicy::in_range(const char* name, std::int64_t least, std::int64_t most) const {
-  const std::int64_t value = options_.integer(name);
-  if (value >= least && value <= most) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("policy '") + settings_.name + "': option '" + name + "' is " +
-                  std::to_string(value) + "; give " + std::to_string(least) +
-                  (most == kAny ? " or more" : " to " + std::to_string(most)));
+Facts SequencePolicy::facts_of(std::span<Evaluator* const> evaluators) const {
+  std::vector<const Problem*> problems;
+  for (Evaluator* evaluator : evaluators) problems.push_back(&evaluator->problem());
+  const Vocabulary vocabulary(problems, static_cast<std::size_t>(options().integer("types")));
+  return {{kDeviceCount, std::to_string(problems.front()->cluster().device_count())},
+          {kVocabulary, vocabulary.text()}};
 }
 
-void SequencePolicy::check_ranges() const {
-  in_range("hidden", 32, 4096);
-  if (options_.integer("hidden") % 32 != 0) {
-    throw Error(ErrorCode::invalid_argument, std::string("policy '") + settings_.name +
-                                                 "': option 'hidden' is a multiple of 32");
-  }
-  in_range("groups", 2, 4096);
-  in_range("types", 0, 100000);
-  in_range("init_seed", 0, kAny);
-  in_range("episodes", 0, kAny);
-  in_range("samples", 1, 1 << 20);
-  const double temperature = options_.real("temperature");
-  const double constant = options_.real("tanh_constant");
-  const double persistence = options_.real("persistence");
-  if (!(temperature > 0) || !std::isfinite(temperature) || !(constant >= 0) ||
-      !std::isfinite(constant) || !(persistence >= 0) || !std::isfinite(persistence)) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string("policy '") + settings_.name +
-                    "': option 'temperature' is a finite number > 0, 'tanh_constant' and "
-                    "'persistence' are finite and >= 0");
-  }
+std::unique_ptr<Network> SequencePolicy::make_network(const Facts& facts) const {
+  const std::size_t devices = count_in(facts, kDeviceCount, kMostDevices);
+  if (devices == 0) throw std::invalid_argument("it is for 0 devices");
+  const auto vocabulary = facts.find(kVocabulary);
+  return std::make_unique<Net>(options(), make_grouper_,
+                               Vocabulary(vocabulary == facts.end() ? "" : vocabulary->second),
+                               static_cast<std::int64_t>(devices));
 }
 
-std::int64_t SequencePolicy::parameter_count() const {
-  return network_ == nullptr ? 0 : network_->parameters.count();
-}
-
-void SequencePolicy::make_network(std::span<Evaluator* const> evaluators) {
-  if (network_ == nullptr && !options_.text("weights").empty()) {
-    static_cast<void>(load(options_.text("weights")));
+void SequencePolicy::require_served(const Network& network, const Problem& problem) const {
+  const PlacerShape& shape = static_cast<const Net&>(network).placer.shape();
+  if (problem.cluster().device_count() != shape.devices) {
+    throw Error(
+        ErrorCode::unsupported,
+        cat(called(), ": its weights are for ", shape.devices, " devices and the cluster has ",
+            problem.cluster().device_count(), "; train one for it"));
   }
-  if (network_ == nullptr) {
-    std::vector<const Problem*> problems;
-    for (Evaluator* evaluator : evaluators) problems.push_back(&evaluator->problem());
-    Vocabulary vocabulary(problems, static_cast<std::size_t>(options_.integer("types")));
-    const std::int64_t devices = problems.front()->cluster().device_count();
-    network_ =
-        std::make_unique<Network>(options_, settings_.make_grouper, std::move(vocabulary), devices);
+  if (!make_grouper_ && problem.groups().count() > shape.capacity) {
+    throw Error(ErrorCode::unsupported,
+                cat(called(), ": ", problem.groups().count(),
+                    " groups are more than a sequence may have; make at most ", shape.capacity,
+                    " groups, or set groups=", problem.groups().count()));
   }
-  const PlacerShape& shape = network_->placer.shape();
-  for (Evaluator* evaluator : evaluators) {
-    const Problem& problem = evaluator->problem();
-    if (problem.cluster().device_count() != shape.devices) {
-      throw Error(ErrorCode::unsupported,
-                  std::string("policy '") + settings_.name + "': its weights are for " +
-                      std::to_string(shape.devices) + " devices and the cluster has " +
-                      std::to_string(problem.cluster().device_count()) + "; train one for it");
-    }
-    if (network_->grouper == nullptr && problem.groups().count() > shape.capacity) {
-      throw Error(ErrorCode::unsupported,
-                  std::string("policy '") + settings_.name +
-                      "': " + std::to_string(problem.groups().count()) +
-                      " groups are more than a sequence may have; make at most " +
-                      std::to_string(shape.capacity) +
-                      " groups, or set groups=" + std::to_string(problem.groups().count()));
-    }
-  }
-}
-
-std::shared_ptr<const SequencePolicy::View> SequencePolicy::view_of(Evaluator& evaluator) {
-  const Problem& problem = evaluator.problem();
-  const auto found = std::find_if(views_.begin(), views_.end(),
-                                  [&](const auto& view) { return view->is_of(problem); });
-  if (found != views_.end()) return *found;
-  if (views_.size() >= kViews) views_.clear();
-  views_.push_back(std::make_shared<const View>(evaluator, *network_));
-  return views_.back();
 }
 
 void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                              Rollout& out) {
   check_rollout(options, evaluators.size());
-  make_network(evaluators);
   auto tape = std::make_shared<Tape>();
+  tape->network = network_for(evaluators);
   out.episodes.resize(evaluators.size() * static_cast<std::size_t>(options.samples));
   Random random(options.seed);
   for (std::size_t p = 0; p < evaluators.size(); ++p) {
@@ -213,13 +159,16 @@ void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const Rollo
 void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
                                     const RolloutOptions& options, Random& random, Tape& tape,
                                     Rollout& out) {
-  const auto view = view_of(evaluator);
+  const Net& net = static_cast<const Net&>(*network());
+  const auto view =
+      views_.of(evaluator.problem(), [&] { return std::make_shared<const View>(evaluator, net); });
   const Problem& problem = view->problem;
   const auto samples = static_cast<std::size_t>(options.samples);
   const std::size_t groupings =
-      network_->grouper == nullptr
+      net.grouper == nullptr
           ? 1
-          : std::min(samples, static_cast<std::size_t>(options_.integer("groupings")));
+          : std::min(samples,
+                     static_cast<std::size_t>(NetworkPolicy::options().integer("groupings")));
   std::vector<Placement> placements;
   for (std::size_t g = 0; g < groupings; ++g) {
     Tape::Part part;
@@ -228,11 +177,11 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     const std::size_t end = index * samples + (g + 1) * samples / groupings;
     std::vector<std::int32_t> labels = view->labels;
     double log_probability = 0, entropy = 0;
-    if (network_->grouper == nullptr) {
+    if (net.grouper == nullptr) {
       part.sequence = view->sequence;
     } else {
       const torch::NoGradGuard no_gradient;
-      const torch::Tensor log_pi = network_->grouper->log_policy(view->features).contiguous();
+      const torch::Tensor log_pi = net.grouper->log_policy(view->features).contiguous();
       const auto groups = static_cast<std::size_t>(log_pi.size(1));
       part.labels = torch::empty({log_pi.size(0)}, torch::kInt64);
       for (std::int64_t unit = 0; unit < log_pi.size(0); ++unit) {
@@ -245,14 +194,14 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
         log_probability += static_cast<double>(row[label]);
         entropy += entropy_of(row, groups);
       }
-      part.sequence = view->units.sequence(problem, labels, network_->placer.shape().capacity);
+      part.sequence = view->units.sequence(problem, labels, net.placer.shape().capacity);
     }
     PlacerDraws draws;
     draws.samples = static_cast<std::int64_t>(end - part.first);
     draws.greedy = options.greedy;
     draws.epsilon = options.epsilon;
     draws.noise = options.greedy ? 0 : options.noise;
-    PlacerSamples drawn = network_->placer.sample(part.sequence, draws, random);
+    PlacerSamples drawn = net.placer.sample(part.sequence, draws, random);
     const torch::Tensor devices = drawn.devices.t().contiguous();
     for (std::size_t k = 0; k < end - part.first; ++k) {
       const auto length = static_cast<std::size_t>(part.sequence.length());
@@ -279,94 +228,31 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
   }
 }
 
-UpdateReport SequencePolicy::update(const Rollout& rollout, std::span<const double> advantages,
-                                    const UpdateOptions& options) {
-  const auto tape = std::static_pointer_cast<Tape>(rollout.tape);
-  if (tape == nullptr || network_ == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                "there is nothing to learn from: update takes what this policy's rollout filled");
-  }
-  check_advantages(rollout, advantages);
+UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollout&,
+                                   std::span<const double> advantages, double entropy_weight) {
+  const Net& net = static_cast<const Net&>(*network());
   UpdateReport report;
-  for (const Tape::Part& part : tape->parts) {
+  for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
     const auto samples = part.devices.size(1);
     const torch::Tensor advantage =
         torch::from_blob(const_cast<double*>(advantages.data() + part.first), {samples},
                          torch::kFloat64)  // only read
             .to(torch::kFloat32);
-    Placer::Scores scores = network_->placer.score(part.sequence, part.devices);
+    Placer::Scores scores = net.placer.score(part.sequence, part.devices);
     if (part.labels.defined()) {
-      const torch::Tensor log_pi = network_->grouper->log_policy(part.view->features);
+      const torch::Tensor log_pi = net.grouper->log_policy(part.view->features);
       scores.log_probability =
           scores.log_probability + log_pi.gather(1, part.labels.unsqueeze(1)).sum();
       scores.entropy = scores.entropy - (log_pi.exp() * log_pi).sum();
     }
     const torch::Tensor loss =
-        -(advantage * scores.log_probability).sum() - options.entropy_weight * scores.entropy.sum();
+        -(advantage * scores.log_probability).sum() - entropy_weight * scores.entropy.sum();
     loss.backward();
     report.loss += loss.item<double>();
     report.entropy += scores.entropy.sum().item<double>();
   }
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
-  report.gradient_norm = network_->parameters.step(options.learning_rate, options.max_norm);
   return report;
-}
-
-void SequencePolicy::save(const std::filesystem::path& file, const std::string& note) const {
-  if (network_ == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                file.string() + ": there is nothing to save; let the policy place or train first");
-  }
-  Checkpoint checkpoint{settings_.name, settings_.version, shape_options_, note,
-                        network_->parameters.tensors()};
-  checkpoint.options["device_count"] = std::to_string(network_->placer.shape().devices);
-  checkpoint.options["vocabulary"] = network_->vocabulary.text();
-  save_checkpoint(file, checkpoint);
-}
-
-std::string SequencePolicy::load(const std::filesystem::path& file) {
-  const Checkpoint checkpoint = load_checkpoint(file);
-  require_match(file, checkpoint, settings_.name, settings_.version, shape_options_);
-  const auto text = [&](const char* name) {
-    const auto found = checkpoint.options.find(name);
-    return found == checkpoint.options.end() ? std::string() : found->second;
-  };
-  std::unique_ptr<Network> network;
-  try {
-    const unsigned long devices = std::stoul(text("device_count"));
-    if (devices < 1 || devices > 4096) {
-      throw std::invalid_argument("its number of devices is absurd");
-    }
-    network =
-        std::make_unique<Network>(options_, settings_.make_grouper, Vocabulary(text("vocabulary")),
-                                  static_cast<std::int64_t>(devices));
-    network->parameters.set_tensors(checkpoint.tensors);
-  } catch (const std::logic_error& error) {
-    throw Error(ErrorCode::invalid_file, file.string() + ": " + error.what() +
-                                             "; save it again from the policy that was trained");
-  }
-  network_ = std::move(network);
-  views_.clear();  // made with the vocabulary of before
-  return checkpoint.note;
-}
-
-Placement SequencePolicy::place(const Problem& problem, Evaluator& evaluator,
-                                PlaceContext& context) {
-  RefineOptions refine_options;
-  refine_options.passes = 1;  // more would give the same
-  refine_options.updates = options_.integer("episodes");
-  refine_options.samples = static_cast<int>(options_.integer("samples"));
-  refine_options.learning_rate = options_.real("learning_rate");
-  refine_options.entropy = options_.real("entropy");
-  const auto answer = [&](Evaluator& on) {
-    const Placement best = refine(*this, on, context, refine_options);
-    return policies::finish(on.problem(), on, group_placement(on.problem(), best),
-                            options_.boolean("repair"));
-  };
-  const auto most = static_cast<GroupId>(options_.integer("groups"));
-  if (settings_.make_grouper || problem.groups().count() <= most) return answer(evaluator);
-  const auto groups = coarsen(problem.graph(), problem.costs(), most, problem.constraints().get());
-  return answer(*make_regrouped_evaluator(evaluator, groups));
 }
 
 }  // namespace berth::learning

@@ -19,35 +19,43 @@
 #include "berth/options.h"
 #include "common/repair.h"
 #include "learning/grouper.h"
-#include "learning/reinforce.h"
+#include "learning/network_policy.h"
 
 namespace berth::learning {
 
 /// Options that weights depend on; a plugin lists them first, then its own of that kind.
 inline constexpr OptionSpec kSequenceShapeOptions[] = {
     {"hidden", OptionType::integer, "256",
-     "units of the decoder's LSTM, half of them in each direction of the encoder's; a multiple of "
-     "32, 32 to 4096"},
-    {"groups", OptionType::integer, "320", "groups that a sequence may have, 2 to 4096"},
+     "units of the decoder's LSTM, half of them in each direction of the encoder's",
+     OptionRange::at_least(32).up_to(4096).multiple_of(32)},
+    {"groups", OptionType::integer, "320", "groups that a sequence may have",
+     OptionRange::at_least(2).up_to(4096)},
     {"types", OptionType::integer, "200",
      "op types with an embedding of their own, the most frequent of the first problems; the rest "
-     "share one; >= 0"},
-    {"temperature", OptionType::real, "10", "logits are divided by it, > 0"},
-    {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits), >= 0; 0 = unbounded"},
+     "share one",
+     OptionRange::at_least(0).up_to(100000)},
+    {"temperature", OptionType::real, "10", "logits are divided by it", OptionRange::above(0)},
+    {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits); 0 = unbounded",
+     OptionRange::at_least(0)},
     {"aligned", OptionType::boolean, "true",
      "the decoder sees what the encoder made of the group it places; false: it finds it by "
      "attention alone, as in the published code"},
     {"persistence", OptionType::real, "0",
      "logarithm of the odds that a group goes with the one before rather than elsewhere, to begin "
-     "with, >= 0; 0: nothing of the kind, as published"}};
+     "with; 0: nothing of the kind, as published",
+     OptionRange::at_least(0)}};
 
 inline constexpr OptionSpec kSequenceOptions[] = {
-    {"weights", OptionType::text, "", "file of a trained policy; empty = fresh weights"},
-    {"init_seed", OptionType::integer, "1", "seed of fresh weights, >= 0"},
-    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer, >= 0"},
-    {"samples", OptionType::integer, "16", "placements per update, >= 1"},
-    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth"},
-    {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0"},
+    {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
+    {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
+    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
+     OptionRange::at_least(0)},
+    {"samples", OptionType::integer, "16", "placements per update",
+     OptionRange::at_least(1).up_to(1 << 20)},
+    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
+     OptionRange::at_least(0)},
+    {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0",
+     OptionRange::at_least(0)},
     policies::kRepairOption};
 
 /// Several lists as one, for a descriptor.
@@ -70,37 +78,29 @@ struct SequenceSettings {
   GrouperMaker make_grouper;          ///< empty = the problem's groups are placed
 };
 
-class SequencePolicy : public LearnedPolicy {
+class SequencePolicy : public NetworkPolicy {
  public:
-  /// Throws Error(invalid_argument) for options out of range.
-  SequencePolicy(const Options& options, SequenceSettings settings);
+  SequencePolicy(const Options& options, const SequenceSettings& settings);
   ~SequencePolicy() override;
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override;
   void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                Rollout& out) override;
-  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
-                      const UpdateOptions& options) override;
-  void save(const std::filesystem::path& file, const std::string& note) const override;
-  std::string load(const std::filesystem::path& file) override;
-  [[nodiscard]] std::int64_t parameter_count() const override;
 
  private:
-  struct Network;
+  struct Net;
   struct View;
   struct Tape;
-  void in_range(const char* name, std::int64_t least, std::int64_t most) const;
-  void check_ranges() const;
-  void make_network(std::span<Evaluator* const> evaluators);
-  std::shared_ptr<const View> view_of(Evaluator& evaluator);
+  [[nodiscard]] Facts facts_of(std::span<Evaluator* const> evaluators) const override;
+  [[nodiscard]] std::unique_ptr<Network> make_network(const Facts& facts) const override;
+  void require_served(const Network& network, const Problem& problem) const override;
+  UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
+                     std::span<const double> advantages, double entropy_weight) override;
+  void network_changed() override { views_.clear(); }  // made with the vocabulary of before
   void sample_problem(Evaluator& evaluator, std::size_t index, const RolloutOptions& options,
                       Random& random, Tape& tape, Rollout& out);
 
-  Options options_;
-  SequenceSettings settings_;
-  std::map<std::string, std::string> shape_options_;  ///< those that a checkpoint must share
-  std::unique_ptr<Network> network_;                  ///< made when the first problems are known
-  std::vector<std::shared_ptr<const View>> views_;
+  GrouperMaker make_grouper_;
+  Views<View> views_;
 };
 
 }  // namespace berth::learning

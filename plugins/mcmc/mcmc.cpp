@@ -13,7 +13,7 @@
 #include "berth/plugin.h"
 #include "mcmc/metropolis.h"
 
-namespace berth::policies {
+namespace berth::policies::mcmc {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -24,12 +24,10 @@ enum class Start { single, contiguous, random };
 
 /// The starts of the chains in turn.
 std::vector<Start> starts_from_name(const std::string& name) {
-  if (name == "all") return {Start::single, Start::contiguous, Start::random};
   if (name == "single") return {Start::single};
   if (name == "contiguous") return {Start::contiguous};
   if (name == "random") return {Start::random};
-  throw Error(ErrorCode::invalid_argument,
-              "policy mcmc: no start '" + name + "'. Known: all, single, contiguous, random");
+  return {Start::single, Start::contiguous, Start::random};
 }
 
 /// Everything on the device of `devices` (one of each kind) where the step is shortest, groups that
@@ -98,21 +96,10 @@ class McmcPolicy final : public Policy {
         chains_(options.integer("chains")),
         rules_{options.real("beta"), options.integer("moves")},
         hosts_(options.boolean("hosts")),
-        repair_(options.boolean("repair")) {
-    std::ostringstream message;
-    if (chains_ < 1) {
-      message << "chains is " << chains_ << "; run at least 1";
-    } else if (rules_.moves < 0) {
-      message << "moves is " << rules_.moves << "; give a number >= 0";
-    } else if (!(rules_.beta > 0)) {
-      message << "beta is " << rules_.beta << "; give a number > 0, such as 10000";
-    } else {
-      return;
-    }
-    throw Error(ErrorCode::invalid_argument, "policy mcmc: " + message.str());
-  }
+        repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     // The caller keeps the problem alive as long as this call.
     MoveEvaluator moves(std::make_shared<const Simulator>(
@@ -162,20 +149,25 @@ class McmcPolicy final : public Policy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {"start", OptionType::text, "all",
-     "where chains start: single, contiguous, random, or all in turn"},
-    {"chains", OptionType::integer, "3", "chains, one after the other, >= 1"},
+    {"start",
+     OptionType::text,
+     "all",
+     "where chains start; all: from each of the others in turn",
+     {},
+     "single,contiguous,random,all"},
+    {"chains", OptionType::integer, "3", "chains, one after the other", OptionRange::at_least(1)},
     {"moves", OptionType::integer, "3000",
-     "proposals of a chain at most, >= 0; it ends after half of them without improvement"},
+     "proposals of a chain at most; it ends after half of them without improvement",
+     OptionRange::at_least(0)},
     {"beta", OptionType::real, "10000",
-     "acceptance is exp(-beta * relative worsening), > 0; larger is greedier"},
+     "acceptance is exp(-beta * relative worsening); larger is greedier", OptionRange::above(0)},
     {"hosts", OptionType::boolean, "true",
      "let groups go to host devices; false keeps them for what nothing else can run"},
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::McmcPolicy, "mcmc", "1.0",
-                    "Markov chains of single moves on the simulator (FlexFlow's search)",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(McmcPolicy, "mcmc", "1.0",
+             "Markov chains of single moves on the simulator (FlexFlow's search)", kOptions);
+
+}  // namespace berth::policies::mcmc

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-namespace berth::policies {
+namespace berth::policies::mcmc {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -77,4 +77,4 @@ ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
   return best;
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::mcmc

@@ -10,7 +10,7 @@
 #include "berth/random.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::mcmc {
 
 struct ChainRules {
   /// Acceptance exp(-beta * relative worsening): at 10,000, a placement that is 0.01 % worse is
@@ -40,4 +40,4 @@ struct ChainBest {
                                   const std::vector<DeviceId>& devices, GroupPlacement start,
                                   ChainRules rules, Random random, const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::mcmc

@@ -17,7 +17,7 @@
 #include "common/repair.h"
 #include "common/weighted_graph.h"
 
-namespace berth::policies {
+namespace berth::policies::metis {
 namespace {
 
 /// METIS adds weights, and weights times its imbalance, in 32 bits.
@@ -193,29 +193,16 @@ std::vector<idx_t> partition(const WeightedGraph& graph, const std::vector<doubl
   return Bisection(graph, speeds, imbalance, seed).run();
 }
 
-bool recursive_from_name(const std::string& name) {
-  if (name == "recursive") return true;
-  if (name == "kway") return false;
-  throw Error(ErrorCode::invalid_argument,
-              "no METIS method '" + name + "'. Known: kway, recursive");
-}
-
 class MetisPolicy final : public Policy {
  public:
   explicit MetisPolicy(const Options& options)
-      : recursive_(recursive_from_name(options.text("method"))),
+      : recursive_(options.text("method") == "recursive"),
         imbalance_(options.real("imbalance")),
         hosts_(options.boolean("hosts")),
-        repair_(options.boolean("repair")) {
-    if (!(imbalance_ >= 0.001 && imbalance_ <= 10)) {
-      std::ostringstream message;
-      message << "policy metis: imbalance is " << imbalance_
-              << "; give a value from 0.001 to 10, such as 0.03";
-      throw Error(ErrorCode::invalid_argument, message.str());
-    }
-  }
+        repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     const auto count = static_cast<std::size_t>(problem.groups().count());
     std::vector<double> speeds = relative_speeds(problem, devices);
@@ -258,17 +245,21 @@ class MetisPolicy final : public Policy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {"method", OptionType::text, "kway",
-     "kway: all parts at once; recursive: by repeated bisection, better for few parts"},
-    {"imbalance", OptionType::real, "0.03",
-     "by how much a load may pass its share, relative, 0.001 to 10"},
+    {"method",
+     OptionType::text,
+     "kway",
+     "kway: all parts at once; recursive: by repeated bisection, better for few parts",
+     {},
+     "kway,recursive"},
+    {"imbalance", OptionType::real, "0.03", "by how much a load may pass its share, relative",
+     OptionRange::at_least(0.001).up_to(10)},
     {"hosts", OptionType::boolean, "false",
      "give host devices their share too; false keeps them for what nothing else can run"},
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::MetisPolicy, "metis", "1.0",
-                    "multilevel k-way partitioning by METIS, loads in proportion to speed",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(MetisPolicy, "metis", "1.0",
+             "multilevel k-way partitioning by METIS, loads in proportion to speed", kOptions);
+
+}  // namespace berth::policies::metis

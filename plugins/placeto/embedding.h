@@ -89,11 +89,13 @@ class Embedding {
   void add_gradient(const float* gradient, std::span<float> flat_gradient) const;
 
  private:
-  friend class Pass;
+  struct Values;
+  struct Gradients;
+  /// The values of a state where they lie on the tape, which is made large enough.
+  [[nodiscard]] Values on_tape(const StateView& view, Tape& tape) const;
   Perceptron perceptron(const std::string& name, std::size_t layers, std::size_t width);
 
   EmbeddingShape shape_;
-  const Kernels& kernels_;
   Perceptron self_;
   Perceptron message_[2], update_[2];           ///< f and g: top-down, bottom-up
   std::vector<Perceptron> pool_in_, pool_out_;  ///< l and h by set, then by device

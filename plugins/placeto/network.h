@@ -10,7 +10,7 @@
 
 #include "classifier.h"
 #include "embedding.h"
-#include "learning/checkpoint.h"
+#include "learning/network_policy.h"
 
 namespace berth::placeto {
 
@@ -34,16 +34,16 @@ struct Decision {
 };
 
 /// [thread-compatible: several threads inside; log_policy is const]
-class Network {
+class Network final : public learning::Network {
  public:
   /// Weights uniform as of Glorot and Bengio (AISTATS 2010), biases 0, as in the released code.
   Network(const NetworkShape& shape, std::uint64_t seed);
-  ~Network();
+  ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] const NetworkShape& shape() const;
-  [[nodiscard]] std::int64_t parameter_count() const;
+  [[nodiscard]] std::int64_t parameter_count() const override;
 
   /// log pi by device; -infinity if not allowed.
   void log_policy(const Decision& decision, float* out) const;
@@ -54,15 +54,9 @@ class Network {
   double accumulate(std::span<const Decision> decisions, std::span<const std::int32_t> actions,
                     std::span<const double> advantages, double entropy_weight);
 
-  /// Clips the gradient to `max_norm` (0 = not), takes a step of Adam against it and clears it.
-  /// Returns its norm before clipping. Where that is not finite nothing is changed.
-  double step(double learning_rate, double max_norm);
-
-  /// Weights, then Adam's moments and step count.
-  [[nodiscard]] std::vector<NamedTensor> tensors() const;
-  /// `tensors` of a network of the same shape. Throws std::invalid_argument naming what differs;
-  /// then nothing has changed.
-  void set_tensors(std::span<const NamedTensor> tensors);
+  double step(double learning_rate, double max_norm) override;
+  [[nodiscard]] std::vector<NamedTensor> tensors() const override;
+  void set_tensors(std::span<const NamedTensor> tensors) override;
 
  private:
   struct State;

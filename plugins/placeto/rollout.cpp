@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "berth/error.h"
 #include "learning/sampling.h"
 #include "placeto.h"
 #include "tape.h"
@@ -59,8 +58,11 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   learning::check_rollout(options, evaluators.size());
   std::vector<Random> random;
   const std::vector<EpisodeStart> starts = starts_of(evaluators, options, random);
-  auto tape = std::static_pointer_cast<Tape>(out.tape);
+  // A network serves all of them or none.
+  const auto network = std::static_pointer_cast<const Network>(network_for(evaluators));
+  auto tape = std::dynamic_pointer_cast<Tape>(out.tape);
   if (tape == nullptr || tape.use_count() > 2) tape = std::make_shared<Tape>();
+  tape->network = network;
   tape->episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Problem& problem = evaluators[starts[i].problem]->problem();
@@ -80,10 +82,10 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.current.resize(groups);
     episode.action.resize(groups);
     episode.log_policy.resize(episode.devices);
-    network(episode.devices);  // made now, and refused where it does not fit
   }
-  Environment environment({evaluators.begin(), evaluators.end()},
-                          {options_.boolean("start_time"), feature_shape(1).lookahead});
+  Environment environment(
+      {evaluators.begin(), evaluators.end()},
+      {NetworkPolicy::options().boolean("start_time"), feature_shape(1).lookahead});
   environment.begin(starts);
   out.episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -96,7 +98,6 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.log_probability.resize(steps);
     episode.entropy.resize(steps);
   }
-  const Network* const network = network_.get();
   environment.run([&](std::size_t i) {
     const Environment::Episode& now = environment.episode(i);
     note(now, out.episodes[i]);
@@ -126,14 +127,8 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   out.tape = std::move(tape);
 }
 
-UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const double> advantages,
-                                   const UpdateOptions& options) {
-  const auto tape = std::static_pointer_cast<Tape>(rollout.tape);
-  if (tape == nullptr || network_ == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                "there is nothing to learn from: update takes what this policy's rollout filled");
-  }
-  learning::check_advantages(rollout, advantages);
+UpdateReport PlacetoPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
+                                  std::span<const double> advantages, double entropy_weight) {
   UpdateReport report;
   for (const Rollout::Episode& episode : rollout.episodes) {
     report.entropy += std::accumulate(episode.entropy.begin(), episode.entropy.end(), 0.0);
@@ -141,14 +136,14 @@ UpdateReport PlacetoPolicy::update(const Rollout& rollout, std::span<const doubl
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   std::vector<Decision> decisions;
   std::vector<std::int32_t> actions;
-  for (const Tape::Episode& episode : tape->episodes) {
+  for (const Tape::Episode& episode : static_cast<const Tape&>(tape).episodes) {
     for (std::size_t step = 0; step < episode.steps; ++step) {
       decisions.push_back(episode.decision(step));
     }
     actions.insert(actions.end(), episode.action.begin(), episode.action.end());
   }
-  report.loss = network_->accumulate(decisions, actions, advantages, options.entropy_weight);
-  report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
+  report.loss =
+      static_cast<Network&>(*network()).accumulate(decisions, actions, advantages, entropy_weight);
   return report;
 }
 

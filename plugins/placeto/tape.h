@@ -17,21 +17,12 @@ struct PlacetoPolicy::ProblemView {
   ProblemView(const Problem& of, const FeatureShape& shape, std::size_t peers)
       : problem(of), graph(problem.groups(), peers), encoder(problem, shape) {}
 
-  /// Whether this is a view of `other`, whose parts it shares and so keeps alive.
-  [[nodiscard]] bool is_of(const Problem& other) const {
-    return problem.shared_graph() == other.shared_graph() &&
-           problem.shared_cluster() == other.shared_cluster() &&
-           problem.shared_costs() == other.shared_costs() &&
-           problem.shared_groups() == other.shared_groups() &&
-           problem.constraints() == other.constraints();
-  }
-
   Problem problem;
   GraphView graph;
   FeatureEncoder encoder;
 };
 
-struct PlacetoPolicy::Tape {
+struct PlacetoPolicy::Tape final : NetworkPolicy::Tape {
   /// The decisions of an episode; those of a step lie in the arrays at the step.
   struct Episode {
     std::shared_ptr<const ProblemView> view;

@@ -11,7 +11,7 @@
 #include "berth/plugin.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::random {
 namespace {
 
 /// Samples evaluated together.
@@ -78,14 +78,10 @@ class RandomPolicy final : public Policy {
   explicit RandomPolicy(const Options& options)
       : samples_(options.integer("samples")),
         hosts_(options.boolean("hosts")),
-        repair_(options.boolean("repair")) {
-    if (samples_ < 1) {
-      throw Error(ErrorCode::invalid_argument,
-                  "policy random: samples is " + std::to_string(samples_) + "; draw at least 1");
-    }
-  }
+        repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const Choices choices(problem, hosts_);
     Random random(context.seed);
     if (samples_ == 1) return finish(problem, evaluator, choices.draw(random), repair_);
@@ -126,13 +122,14 @@ class RandomPolicy final : public Policy {
 };
 
 constexpr OptionSpec kOptions[] = {
-    {"samples", OptionType::integer, "1", "placements drawn, >= 1; the best is returned"},
+    {"samples", OptionType::integer, "1", "placements drawn; the best is returned",
+     OptionRange::at_least(1)},
     {"hosts", OptionType::boolean, "true",
      "draw host devices too; false keeps them for what nothing else can run"},
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::RandomPolicy, "random", "1.0",
-                    "a uniformly random device for every group", berth::policies::kOptions)
+BERTH_PLUGIN(RandomPolicy, "random", "1.0", "a uniformly random device for every group", kOptions);
+
+}  // namespace berth::policies::random

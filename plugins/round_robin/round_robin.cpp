@@ -3,7 +3,7 @@
 #include "berth/plugin.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::round_robin {
 namespace {
 
 class RoundRobinPolicy final : public Policy {
@@ -11,7 +11,8 @@ class RoundRobinPolicy final : public Policy {
   explicit RoundRobinPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     GroupPlacement placement;
     placement.reserve(static_cast<std::size_t>(problem.groups().count()));
@@ -44,7 +45,8 @@ constexpr OptionSpec kOptions[] = {
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::RoundRobinPolicy, "round_robin", "1.0",
-                    "group i on device i mod n, in topological order", berth::policies::kOptions)
+BERTH_PLUGIN(RoundRobinPolicy, "round_robin", "1.0",
+             "group i on device i mod n, in topological order", kOptions);
+
+}  // namespace berth::policies::round_robin

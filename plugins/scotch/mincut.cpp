@@ -2,7 +2,7 @@
 #include "berth/plugin.h"
 #include "scotch/static_mapping.h"
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 namespace {
 
 class MinCutPlugin final : public ScotchPolicy {
@@ -11,8 +11,8 @@ class MinCutPlugin final : public ScotchPolicy {
 };
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::MinCutPlugin, "mincut", "1.0",
-                    "static mapping by Scotch onto the devices without the hosts",
-                    berth::policies::kScotchOptions)
+BERTH_PLUGIN(MinCutPlugin, "mincut", "1.0",
+             "static mapping by Scotch onto the devices without the hosts", kScotchOptions);
+
+}  // namespace berth::policies::scotch

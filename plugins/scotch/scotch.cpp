@@ -2,7 +2,7 @@
 #include "berth/plugin.h"
 #include "scotch/static_mapping.h"
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 namespace {
 
 class ScotchPlugin final : public ScotchPolicy {
@@ -11,8 +11,8 @@ class ScotchPlugin final : public ScotchPolicy {
 };
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::ScotchPlugin, "scotch", "1.0",
-                    "static mapping by Scotch onto all devices and their links",
-                    berth::policies::kScotchOptions)
+BERTH_PLUGIN(ScotchPlugin, "scotch", "1.0",
+             "static mapping by Scotch onto all devices and their links", kScotchOptions);
+
+}  // namespace berth::policies::scotch

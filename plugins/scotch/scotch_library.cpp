@@ -15,7 +15,7 @@
 #include "berth/error.h"
 #include "berth/export.h"
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 namespace {
 
 /// Scotch keeps global state (its generator, its error printer).
@@ -30,7 +30,7 @@ void record(const char* format, std::va_list arguments) {
 }
 
 }  // namespace
-}  // namespace berth::policies
+}  // namespace berth::policies::scotch
 
 // Scotch reports errors through these two functions and expects the program to define them; its own
 // versions print. This library comes before libscotcherr in the search order of its users.
@@ -38,13 +38,13 @@ extern "C" {
 BERTH_EXPORT void SCOTCH_errorPrint(const char* const format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  berth::policies::record(format, arguments);
+  berth::policies::scotch::record(format, arguments);
   va_end(arguments);
 }
 BERTH_EXPORT void SCOTCH_errorPrintW(const char* const, ...) {}
 }
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 namespace {
 
 /// Scotch adds weights, and products of edge weights and distances, in integers of 32 bits: these
@@ -213,4 +213,4 @@ std::vector<std::int32_t> map_statically(const WeightedGraph& graph, const Mappi
   return {part.begin(), part.end()};
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::scotch

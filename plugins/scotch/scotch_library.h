@@ -7,7 +7,7 @@
 
 #include "common/weighted_graph.h"
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 
 /// Processors and their distances.
 struct MappingTarget {
@@ -30,4 +30,4 @@ enum class MappingStrategy { standard, quality, speed, balance };
                                                        MappingStrategy strategy, double imbalance,
                                                        std::uint64_t seed);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::scotch

@@ -1,12 +1,9 @@
 #include "scotch/static_mapping.h"
 
 #include <algorithm>
-#include <map>
-#include <sstream>
+#include <string>
 
-#include "berth/error.h"
-
-namespace berth::policies {
+namespace berth::policies::scotch {
 namespace {
 
 std::size_t at(std::int32_t id) {
@@ -14,17 +11,10 @@ std::size_t at(std::int32_t id) {
 }
 
 MappingStrategy strategy_from_name(const std::string& name) {
-  static const std::map<std::string, MappingStrategy> kKnown = {
-      {"default", MappingStrategy::standard},
-      {"quality", MappingStrategy::quality},
-      {"speed", MappingStrategy::speed},
-      {"balance", MappingStrategy::balance}};
-  const auto found = kKnown.find(name);
-  if (found == kKnown.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                "no Scotch strategy '" + name + "'. Known: default, quality, speed, balance");
-  }
-  return found->second;
+  if (name == "quality") return MappingStrategy::quality;
+  if (name == "speed") return MappingStrategy::speed;
+  if (name == "balance") return MappingStrategy::balance;
+  return MappingStrategy::standard;
 }
 
 MappingTarget target_of(const Problem& problem, const std::vector<DeviceId>& devices) {
@@ -59,15 +49,10 @@ ScotchPolicy::ScotchPolicy(const Options& options, bool hosts)
     : strategy_(strategy_from_name(options.text("strategy"))),
       imbalance_(options.real("imbalance")),
       repair_(options.boolean("repair")),
-      hosts_(hosts) {
-  if (!(imbalance_ > 0 && imbalance_ <= 10)) {
-    std::ostringstream message;
-    message << "imbalance is " << imbalance_ << "; give a value in (0, 10], such as 0.01";
-    throw Error(ErrorCode::invalid_argument, message.str());
-  }
-}
+      hosts_(hosts) {}
 
-Placement ScotchPolicy::place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) {
+PolicyAnswer ScotchPolicy::place(Evaluator& evaluator, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
   const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
   GroupPlacement placement(at(problem.groups().count()), devices.front());
   if (devices.size() > 1) {
@@ -81,4 +66,4 @@ Placement ScotchPolicy::place(const Problem& problem, Evaluator& evaluator, Plac
   return finish(problem, evaluator, std::move(placement), repair_);
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::scotch

@@ -8,13 +8,17 @@
 #include "common/repair.h"
 #include "scotch/scotch_library.h"
 
-namespace berth::policies {
+namespace berth::policies::scotch {
 
 inline constexpr OptionSpec kScotchOptions[] = {
-    {"strategy", OptionType::text, "default",
-     "what Scotch's strategy favours: default, quality, speed, balance"},
-    {"imbalance", OptionType::real, "0.01",
-     "by how much a load may pass its share, relative, in (0, 10]"},
+    {"strategy",
+     OptionType::text,
+     "default",
+     "what Scotch's strategy favours",
+     {},
+     "default,quality,speed,balance"},
+    {"imbalance", OptionType::real, "0.01", "by how much a load may pass its share, relative",
+     OptionRange::above(0).up_to(10)},
     kRepairOption};
 
 /// Maps the graph of groups onto the graph of devices with Scotch, as Mirhoseini et al., ICML 2017,
@@ -27,7 +31,7 @@ class BERTH_EXPORT ScotchPolicy : public Policy {
   /// `hosts`: host devices take part; otherwise they get only what nothing else can run.
   ScotchPolicy(const Options& options, bool hosts);
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override;
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
 
  private:
   MappingStrategy strategy_;
@@ -36,4 +40,4 @@ class BERTH_EXPORT ScotchPolicy : public Policy {
   bool hosts_;
 };
 
-}  // namespace berth::policies
+}  // namespace berth::policies::scotch

@@ -20,8 +20,9 @@ constexpr auto kList = learning::join(learning::kSequenceShapeOptions, learning:
 constexpr const auto& kOptions = kList.specs;
 
 }  // namespace
-}  // namespace berth::seq2seq
 
-BERTH_POLICY_PLUGIN(berth::seq2seq::Seq2SeqPolicy, "seq2seq", "1.0",
-                    "learned, all groups by one sequence of draws (Mirhoseini et al., ICML 2017)",
-                    berth::seq2seq::kOptions)
+BERTH_PLUGIN(Seq2SeqPolicy, "seq2seq", "1.0",
+             "learned, all groups by one sequence of draws (Mirhoseini et al., ICML 2017)",
+             kOptions);
+
+}  // namespace berth::seq2seq

@@ -7,14 +7,15 @@
 #include "berth/plugin.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::single {
 namespace {
 
 class SinglePolicy final : public Policy {
  public:
   explicit SinglePolicy(const Options& options) : device_(options.text("device")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     const Cluster& cluster = problem.cluster();
     Best best;
     std::string refused;
@@ -78,7 +79,8 @@ constexpr OptionSpec kOptions[] = {
     {"device", OptionType::text, "", "the device to use, by name; empty = the best of all"}};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::SinglePolicy, "single", "1.0",
-                    "everything on one device, the best that holds it", berth::policies::kOptions)
+BERTH_PLUGIN(SinglePolicy, "single", "1.0", "everything on one device, the best that holds it",
+             kOptions);
+
+}  // namespace berth::policies::single

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-namespace berth::policies {
+namespace berth::policies::topo {
 namespace {
 
 constexpr std::size_t kMaxStates = 4096;
@@ -206,4 +206,4 @@ std::optional<GroupPlacement> cut_contiguously(const Problem& problem,
   return Cutter(problem, devices, rules).best();
 }
 
-}  // namespace berth::policies
+}  // namespace berth::policies::topo

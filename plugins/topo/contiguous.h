@@ -7,7 +7,7 @@
 #include "berth/problem.h"
 #include "common/repair.h"
 
-namespace berth::policies {
+namespace berth::policies::topo {
 
 struct ContiguousRules {
   bool memory = true;  ///< a segment's parameters fit its device
@@ -24,4 +24,4 @@ struct ContiguousRules {
                                                              const std::vector<DeviceId>& devices,
                                                              ContiguousRules rules);
 
-}  // namespace berth::policies
+}  // namespace berth::policies::topo

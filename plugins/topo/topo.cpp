@@ -4,7 +4,7 @@
 #include "common/repair.h"
 #include "topo/contiguous.h"
 
-namespace berth::policies {
+namespace berth::policies::topo {
 namespace {
 
 class TopoPolicy final : public Policy {
@@ -12,7 +12,8 @@ class TopoPolicy final : public Policy {
   explicit TopoPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     // Kinds that alternate along the order, or memory that contiguous parts cannot share out, are
     // left to `finish`; without rules there is always a cut.
@@ -38,8 +39,8 @@ constexpr OptionSpec kOptions[] = {
     kRepairOption};
 
 }  // namespace
-}  // namespace berth::policies
 
-BERTH_POLICY_PLUGIN(berth::policies::TopoPolicy, "topo", "1.0",
-                    "contiguous parts in topological order, compute balanced within memory",
-                    berth::policies::kOptions)
+BERTH_PLUGIN(TopoPolicy, "topo", "1.0",
+             "contiguous parts in topological order, compute balanced within memory", kOptions);
+
+}  // namespace berth::policies::topo

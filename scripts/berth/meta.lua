@@ -33,6 +33,10 @@ local berth = {}
 ---@field bound_us number a proven lower bound of the objective
 ---@field bound_source string the argument that gives the bound
 ---@field gap number objective / bound - 1
+---@field ended "done" | "proven" | "budget" | "cancelled" | "gave up" why the search ended: it did
+---everything it does, no placement is better, its time or another limit was used up, it was stopped, or
+---it cannot search such a problem (a note says why)
+---@field notes string[] what a user should know about the placement
 ---@field single berth.Single? the best single device; nil if none can hold everything
 
 ---Everything on one device.
@@ -227,8 +231,9 @@ function berth.policy(name, options) end
 ---Makes a policy written in Lua available by name to everything in this host. It replaces an earlier
 ---one of the same name and hides a plugin of that name. `place` returns a placement. It may keep the
 ---problem, but evaluator and context end with the call. An option's type defaults to that of its
----default value; a number without a fraction is an integer.
----@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text" }[], place: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement }
+---default value; a number without a fraction is an integer. A value that is out of range or not among
+---the choices is refused when the policy is made.
+---@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text", at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[], place: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement }
 ---@return string name
 function berth.register_policy(policy) end
 
@@ -238,7 +243,7 @@ function berth.register_policy(policy) end
 function berth.random(seed) end
 
 ---Every plugin and every policy registered by a script.
----@return { kind: "frontend" | "policy", name: string, version: string, description: string, file: string, options: { name: string, type: string, default: string, meaning: string }[] }[] plugins
+---@return { kind: "frontend" | "policy", name: string, version: string, description: string, file: string, options: { name: string, type: string, default: string, meaning: string, allowed: string, at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[] }[] plugins
 ---@return string[] problems files that look like plugins but were refused, with the reason
 function berth.plugins() end
 
@@ -893,6 +898,10 @@ function context:should_stop() end
 ---@param best_us number the best objective so far
 ---@param text? string
 function context:progress(best_us, text) end
+
+---Adds a note to the outcome: something a user should know about the placement.
+---@param text string a sentence without a full stop
+function context:note(text) end
 
 ---A seeded generator of random numbers. Made by `berth.random`.
 ---@class berth.Random: berth.Object

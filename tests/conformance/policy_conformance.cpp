@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
+#include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/random_rules.h"
@@ -25,8 +27,8 @@ constexpr double kNoBudget = std::numeric_limits<double>::infinity();
 /// The smallest policy: the first device that can run each group.
 class FirstFit final : public Policy {
  public:
-  explicit FirstFit(const Options&) {}
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
     std::vector<DeviceId> devices;
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       DeviceId device = 0;
@@ -41,24 +43,8 @@ class FirstFit final : public Policy {
   }
 };
 
-Policy* create_first_fit(const Options& options) {
-  return new FirstFit(options);
-}
-
-const PluginDescriptor kRegistered = {kPluginMagic,
-                                      BERTH_ABI_VERSION,
-                                      sizeof(PluginDescriptor),
-                                      PluginKind::policy,
-                                      BERTH_BUILD_FINGERPRINT,
-                                      BERTH_VERSION_STRING,
-                                      "first_fit",
-                                      "1",
-                                      "registered by the conformance suite",
-                                      nullptr,
-                                      0,
-                                      nullptr,
-                                      &create_first_fit,
-                                      nullptr};
+constexpr PluginDescriptor kRegistered =
+    describe_plugin<FirstFit>("first_fit", "1", "registered by the conformance suite");
 
 Engine& engine() {
   static Engine instance({test::plugin_folder()});
@@ -305,10 +291,28 @@ TEST_CASE("policies: options are checked against their declaration") {
       }
     }
     for (const PluginInfo::Option& option : info.options) {
-      if (option.type == OptionType::text) continue;
-      CHECK_THROWS_AS(static_cast<void>(engine().make_policy(
-                          info.name, {{option.name, std::string("not a value")}})),
-                      Error);
+      CAPTURE(option.name);
+      std::vector<OptionValue> refused;
+      const bool number = option.type == OptionType::integer || option.type == OptionType::real;
+      if (option.type != OptionType::text || !option.choices.empty()) {
+        refused.emplace_back(std::string("not a value"));
+      }
+      if (number) {
+        for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) refused.emplace_back(value);
+        const double step = option.type == OptionType::integer ? 1 : 1e-3;
+        if (std::isfinite(option.range.least)) refused.emplace_back(option.range.least - step);
+        if (option.range.above_least) refused.emplace_back(option.range.least);
+        if (std::isfinite(option.range.most)) refused.emplace_back(option.range.most + step);
+      }
+      for (const OptionValue& value : refused) {
+        CAPTURE(to_text(value));
+        expect_error(
+            ErrorCode::invalid_argument,
+            {"policy '" + info.name + "': option '" + option.name + "' takes ", option.allowed},
+            [&] {
+              static_cast<void>(engine().make_policy(info.name, {{option.name, value}}));
+            });
+      }
     }
   }
 }

@@ -195,9 +195,10 @@ enum class Failure { none, error, standard, other };
 struct Failing : Policy {
   static inline Failure failure = Failure::none;
   static inline int alive = 0;
-  explicit Failing(const Options&) { ++alive; }
+  Failing() { ++alive; }
   ~Failing() override { --alive; }
-  Placement place(const Problem& problem, Evaluator&, PlaceContext& context) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    const Problem& problem = evaluator.problem();
     switch (failure) {
       case Failure::error:
         throw Error(ErrorCode::infeasible, "the plugin says no");
@@ -213,24 +214,7 @@ struct Failing : Policy {
   }
 };
 
-Policy* create_failing(const Options& options) {
-  return new Failing(options);
-}
-
-constexpr PluginDescriptor kFailing = {kPluginMagic,
-                                       BERTH_ABI_VERSION,
-                                       sizeof(PluginDescriptor),
-                                       PluginKind::policy,
-                                       BERTH_BUILD_FINGERPRINT,
-                                       BERTH_VERSION_STRING,
-                                       "failing",
-                                       "1",
-                                       "fails on request",
-                                       nullptr,
-                                       0,
-                                       nullptr,
-                                       &create_failing,
-                                       nullptr};
+constexpr PluginDescriptor kFailing = describe_plugin<Failing>("failing", "1", "fails on request");
 
 constexpr const char* kPlaceWithFailing = R"(
   local berth = require "berth"

@@ -213,7 +213,7 @@ TEST_CASE("auto: options out of range, and policies that are not there") {
   for (const char* option : {"moves", "threads", "chains"}) {
     CHECK(complaint(option, std::int64_t{-1}).find(option) != std::string::npos);
   }
-  CHECK(complaint("chains", std::int64_t{0}).find("at least 1") != std::string::npos);
+  CHECK(complaint("chains", std::int64_t{0}).find("an integer from 1 to 256") != std::string::npos);
   CHECK(complaint("from", std::string(",")).find("from") != std::string::npos);
   CHECK(complaint("from", std::string("topo,auto")).find("itself") != std::string::npos);
   CHECK(complaint_of("auto", problem, ErrorCode::not_found, {{"from", std::string("nobody")}})
@@ -227,9 +227,9 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto cluster = random_cluster(random, {.devices = 4, .kinds = 3, .host = true});
   const auto costs = random_costs(random, *graph, *cluster, 100, 0.5);
   const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
-  const auto groups = policies::grains(*problem, [] { return false; });
-  const policies::Units units(*problem, groups.front(), std::span(groups).subspan(1));
-  policies::Proposer proposer(units);
+  const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
+  const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1));
+  policies::auto_policy::Proposer proposer(units);
   Placement placement = placed("single", problem);
   int changed = 0;
   for (int i = 0; i < 5000; ++i) {

@@ -6,6 +6,7 @@
 
 using namespace berth;
 using namespace berth::policies;
+using namespace berth::policies::baechi;
 using namespace berth::test;
 
 TEST_CASE("m-topo: devices fill in topological order up to their share and the largest op") {

@@ -165,7 +165,7 @@ TEST_CASE("dp: too many ideals leave those near one order, and never a worse spl
       last_us = best_us;
       texts.push_back(text);
     };
-    static_cast<void>(engine.make_policy("dp", options)->place(*problem, *evaluator, context));
+    static_cast<void>(engine.make_policy("dp", options)->place(*evaluator, context));
     return last_us;
   };
   // Chains that are whole follow one another in the order, so its prefixes are enough here.

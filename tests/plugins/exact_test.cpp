@@ -217,7 +217,24 @@ TEST_CASE("exact: options out of range are refused") {
   Engine engine({test::plugin_folder()});
   CHECK_THROWS_WITH_AS(
       static_cast<void>(engine.make_policy("exact", {{"nodes", std::int64_t{-1}}})),
-      "exact: nodes = -1; give a number >= 0", Error);
+      "policy 'exact': option 'nodes' takes an integer >= 0; got '-1'", Error);
+}
+
+TEST_CASE("exact: a result says why the search ended") {
+  const auto problem = chains(2, 3, 2, Semantics::dataflow);
+  const PlaceResult whole = exact(problem, kToTheEnd);
+  CHECK(whole.end == SearchEnd::proven);
+  CHECK(whole.notes.at(0).find("proven optimal after") == 0);
+  const PlaceResult cut = exact(chains(4, 6, 3, Semantics::dataflow), {{"nodes", std::int64_t{1}}});
+  CHECK(cut.gap() > 0);
+  CHECK(cut.end == SearchEnd::budget);
+  CHECK(cut.notes.at(0).find("stopped after") == 0);
+
+  std::vector<SmallOp> ops(513, {{1, 2}, 0});
+  const PlaceResult large =
+      exact(small_problem({{"a", "x"}, {"b", "y"}}, ops, {{0, 1, 1}}), kToTheEnd);
+  CHECK(large.end == SearchEnd::gave_up);
+  CHECK(large.notes.at(0).find("513 groups are more than 512; make fewer") != std::string::npos);
 }
 
 TEST_CASE("exact: the search ends by itself where no bound above 0 can be proven") {

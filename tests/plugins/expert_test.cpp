@@ -34,7 +34,7 @@ std::shared_ptr<const Cluster> gpus(int count) {
 struct Placed {
   std::shared_ptr<const Problem> problem;
   Placement placement;
-  std::string told;
+  std::string told;  ///< the note of the answer
 
   [[nodiscard]] std::string of(const std::string& op) const {
     const auto id = problem->graph().find_op(op);
@@ -56,12 +56,10 @@ Placed expert(const std::shared_ptr<const Graph>& graph,
       graph, cluster, costs, groups == 0 ? nullptr : placeto_groups(*graph, *costs, groups));
   const auto policy = engine().make_policy("expert", options);
   const auto evaluator = make_simulation_evaluator(problem, 1);
-  PlaceContext context;
-  Placed placed{problem, {}, {}};
-  context.progress = [&](double, const std::string& text) { placed.told = text; };
-  placed.placement =
-      place(*policy, *evaluator, context, std::numeric_limits<double>::infinity()).placement;
-  return placed;
+  const PlaceResult result =
+      place(*policy, *evaluator, {}, std::numeric_limits<double>::infinity());
+  REQUIRE(result.notes.size() == 1);
+  return {problem, result.placement, result.notes.front()};
 }
 
 std::shared_ptr<const Graph> benchmark(const std::string& file) {
@@ -97,7 +95,7 @@ TEST_CASE("expert: a recurrent layer per device, the rest beside the last") {
   for (std::size_t count = 1; count <= device_of_layer.size(); ++count) {
     CAPTURE(count);
     const Placed placed = expert(graph, gpus(static_cast<int>(count)));
-    CHECK(placed.told == "expert: 3 recurrent layers, one per device, the rest beside the last");
+    CHECK(placed.told == "3 recurrent layers, one per device, the rest beside the last");
     for (std::size_t layer = 0; layer < 3; ++layer) {
       const std::string& device = device_of_layer[count - 1][layer];
       CHECK(devices_of(placed, "layer_" + std::to_string(layer) + "/") == Devices{device});
@@ -144,7 +142,7 @@ TEST_CASE("expert: contiguous parts have equally many layers") {
   TensorId value = net.op("images", "Placeholder", {}, OpClass::none);
   for (int i = 0; i < 6; ++i) value = net.conv("conv_" + std::to_string(i), value);
   const Placed placed = expert(net.build(), gpus(3));
-  CHECK(placed.told == "expert: 6 layers in contiguous parts of equally many");
+  CHECK(placed.told == "6 layers in contiguous parts of equally many");
   for (int i = 0; i < 6; ++i) {
     const std::string name = "conv_" + std::to_string(i);
     CHECK(devices_of(placed, name) == Devices{"gpu:" + std::to_string(i / 2)});
@@ -158,7 +156,7 @@ TEST_CASE("expert: without layers, contiguous parts of groups that work") {
   const auto policy = engine().make_policy("expert");
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;
-  CHECK(policy->place(*problem, *evaluator, context) == Placement{0, 0, 0, 1, 1});
+  CHECK(policy->place(*evaluator, context).placement == Placement{0, 0, 0, 1, 1});
 }
 
 TEST_CASE("expert: a recipe that the graph does not suit is refused") {
@@ -168,7 +166,7 @@ TEST_CASE("expert: a recipe that the graph does not suit is refused") {
   CHECK_THROWS_WITH_AS(expert(branched_network(true), gpus(2), {{"recipe", std::string("layers")}}),
                        doctest::Contains("sees no recurrent layers"), Error);
   CHECK_THROWS_WITH_AS(engine().make_policy("expert", {{"recipe", std::string("branch")}}),
-                       doctest::Contains("Known: auto, layers, branches, contiguous"), Error);
+                       doctest::Contains("takes one of auto, layers, branches, contiguous"), Error);
 }
 
 TEST_CASE("expert: the translation benchmark, layer by layer with its gradients") {

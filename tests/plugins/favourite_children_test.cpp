@@ -7,6 +7,7 @@
 
 using namespace berth;
 using namespace berth::policies;
+using namespace berth::policies::baechi;
 using namespace berth::test;
 
 namespace {
@@ -68,5 +69,5 @@ TEST_CASE("m-sct: bad options") {
   const auto problem = small_problem({{"a", "x"}}, {{{1}}}, {});
   CHECK(complaint_of("m-sct", problem, ErrorCode::invalid_argument,
                      {{"lp_nodes", std::int64_t{0}}}) ==
-        "policy m-sct: lp_nodes is 0; give a number from 1 to 1000000");
+        "policy 'm-sct': option 'lp_nodes' takes an integer from 1 to 1000000; got '0'");
 }

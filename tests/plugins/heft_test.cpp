@@ -8,6 +8,7 @@
 
 using namespace berth;
 using namespace berth::policies;
+using namespace berth::policies::heft;
 using namespace berth::test;
 
 namespace {

@@ -11,6 +11,7 @@
 
 using namespace berth;
 using namespace berth::policies;
+using namespace berth::policies::auto_policy;
 using namespace berth::test;
 
 namespace {

@@ -8,6 +8,7 @@
 
 using namespace berth;
 using namespace berth::policies;
+using namespace berth::policies::mcmc;
 using namespace berth::test;
 
 namespace {
@@ -111,8 +112,10 @@ TEST_CASE("mcmc: bad options") {
     return complaint_of("mcmc", problem, ErrorCode::invalid_argument, options);
   };
   CHECK(complaint({{"start", std::string("magic")}}) ==
-        "policy mcmc: no start 'magic'. Known: all, single, contiguous, random");
-  CHECK(complaint({{"chains", std::int64_t{0}}}) == "policy mcmc: chains is 0; run at least 1");
-  CHECK(complaint({{"moves", std::int64_t{-1}}}) == "policy mcmc: moves is -1; give a number >= 0");
-  CHECK(complaint({{"beta", 0.0}}) == "policy mcmc: beta is 0; give a number > 0, such as 10000");
+        "policy 'mcmc': option 'start' takes one of single, contiguous, random, all; got 'magic'");
+  CHECK(complaint({{"chains", std::int64_t{0}}}) ==
+        "policy 'mcmc': option 'chains' takes an integer >= 1; got '0'");
+  CHECK(complaint({{"moves", std::int64_t{-1}}}) ==
+        "policy 'mcmc': option 'moves' takes an integer >= 0; got '-1'");
+  CHECK(complaint({{"beta", 0.0}}) == "policy 'mcmc': option 'beta' takes a number > 0; got '0'");
 }

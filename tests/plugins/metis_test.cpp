@@ -85,7 +85,7 @@ TEST_CASE("metis: bad options") {
   const auto problem = chains(2, 8, {{"a", "x"}, {"b", "x"}}, {1});
   CHECK(complaint_of("metis", problem, ErrorCode::invalid_argument,
                      {{"method", std::string("magic")}}) ==
-        "no METIS method 'magic'. Known: kway, recursive");
+        "policy 'metis': option 'method' takes one of kway, recursive; got 'magic'");
   CHECK(complaint_of("metis", problem, ErrorCode::invalid_argument, {{"imbalance", 0.0}})
             .find("from 0.001 to 10") != std::string::npos);
 }

@@ -109,10 +109,11 @@ TEST_CASE("scotch: strategies and bad options") {
   }
   CHECK(complaint_of("scotch", problem, ErrorCode::invalid_argument,
                      {{"strategy", std::string("magic")}}) ==
-        "no Scotch strategy 'magic'. Known: default, quality, speed, balance");
+        "policy 'scotch': option 'strategy' takes one of default, quality, speed, balance; got "
+        "'magic'");
   for (const double imbalance : {0.0, -1.0, 11.0}) {
     CHECK(complaint_of("mincut", problem, ErrorCode::invalid_argument, {{"imbalance", imbalance}})
-              .find("give a value in (0, 10]") != std::string::npos);
+              .find("takes a number > 0 and <= 10") != std::string::npos);
   }
 }
 

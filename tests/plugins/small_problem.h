@@ -74,7 +74,7 @@ inline Placement placed(const std::string& name, const std::shared_ptr<const Pro
   const auto evaluator = make_simulation_evaluator(problem, 1);
   PlaceContext context;
   context.seed = seed;
-  Placement placement = policy->place(*problem, *evaluator, context);
+  Placement placement = policy->place(*evaluator, context).placement;
   problem->validate(placement);
   return placement;
 }

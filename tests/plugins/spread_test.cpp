@@ -70,5 +70,5 @@ TEST_CASE("random: the best of many samples") {
   CHECK(placement[1] != 0);
   CHECK(complaint_of("random", problem, ErrorCode::invalid_argument,
                      {{"samples", std::int64_t{0}}}) ==
-        "policy random: samples is 0; draw at least 1");
+        "policy 'random': option 'samples' takes an integer >= 1; got '0'");
 }

@@ -31,6 +31,9 @@ struct PluginInfo {
     OptionType type;
     std::string default_value;
     std::string meaning;
+    OptionRange range;
+    std::vector<std::string> choices;  ///< of a text; empty = any
+    std::string allowed;               ///< range or choices in words; empty = any
   };
   std::vector<Option> options;
   std::filesystem::path file;  ///< empty = registered in process
@@ -61,7 +64,7 @@ class BERTH_EXPORT Engine {
 
   /// Throws Error(not_found) listing the known names, Error(incompatible) for a plugin of another
   /// ABI, and Error(invalid_argument) for an invalid option. The policy may outlive the engine. It
-  /// can make other policies (Policy::use_policies) as long as the engine lives.
+  /// can make other policies as long as the engine lives.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
                                                     const OptionTexts& options = {});
   [[nodiscard]] std::unique_ptr<Frontend> make_frontend(std::string_view name,
@@ -69,6 +72,10 @@ class BERTH_EXPORT Engine {
 
   [[nodiscard]] std::unique_ptr<Backend> make_backend(std::string_view name,
                                                       const OptionTexts& options = {});
+
+  /// All options of a plugin: `options` over its defaults. Throws as make_policy does.
+  [[nodiscard]] Options options_of(PluginKind kind, std::string_view name,
+                                   const OptionTexts& options);
 
   /// Registers a plugin in this process. The descriptor and everything it points to must outlive
   /// the engine. Throws Error(invalid_argument) for an incomplete descriptor and for a name that

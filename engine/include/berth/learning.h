@@ -22,20 +22,22 @@
 
 namespace berth {
 
+/// How episodes are sampled. A policy ignores what does not apply to it: one that decides a whole
+/// placement at once has no order of visits, and not every network has noise.
 struct RolloutOptions {
   int samples = 1;      ///< episodes per problem, >= 1
   bool greedy = false;  ///< take the most likely device at every decision instead of drawing one
   std::uint64_t seed = 0;
   /// Probability that a decision is drawn uniformly instead (epsilon-greedy), in [0, 1].
   double epsilon = 0;
-  /// Policies with a network over sequences: standard deviation of the Gaussian noise on the
-  /// logits, in units of the logits' root mean square; >= 0. Mirhoseini et al., "A Hierarchical
-  /// Model for Device Placement", ICLR 2018, add such noise in the first steps of training.
+  /// Standard deviation of the Gaussian noise on the logits, in units of the logits' root mean
+  /// square; >= 0. Mirhoseini et al., "A Hierarchical Model for Device Placement", ICLR 2018, add
+  /// such noise in the first steps of training.
   double noise = 0;
-  /// Policies that place one group per step: the order of visits ...
+  /// The order in which groups are visited.
   Traversal traversal = Traversal::topological;
-  /// ... and a list of starting placements per problem. Sample i of a problem starts from entry
-  /// i mod size. Empty = drawn uniformly for every episode.
+  /// A list of starting placements per problem. Sample i of a problem starts from entry i mod size.
+  /// Empty = drawn uniformly for every episode.
   std::vector<std::vector<GroupPlacement>> initial;
 };
 
@@ -62,8 +64,13 @@ class BERTH_EXPORT Rollout {
   };
 
   std::vector<Episode> episodes;
-  /// What the policy needs to learn from this rollout. Opaque to all others.
-  std::shared_ptr<void> tape;
+
+  /// What a policy keeps of a rollout to learn from it. Opaque to all others.
+  class BERTH_EXPORT Tape {
+   public:
+    virtual ~Tape();
+  };
+  std::shared_ptr<Tape> tape;  ///< of the policy that filled this
 };
 
 struct UpdateOptions {
@@ -93,8 +100,9 @@ class BERTH_EXPORT LearnedPolicy : public Policy {
   /// One step of Adam to increase the sum over decisions of
   /// `advantage * log(probability) + entropy_weight * entropy`. Gradients are summed, not averaged,
   /// as in the code released with Placeto. `advantages` has one entry for every decision of every
-  /// episode, in order. Throws Error(invalid_argument) if their number is wrong or one is not
-  /// finite; nothing has then changed.
+  /// episode, in order. Throws Error(invalid_argument) if their number is wrong, if one of them, an
+  /// option or the gradient is not finite, and for a rollout that other weights filled; nothing has
+  /// then changed.
   virtual UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
                               const UpdateOptions& options) = 0;
 

@@ -9,15 +9,17 @@
 ///
 ///     class Mine : public berth::Policy { ... };
 ///     static constexpr berth::OptionSpec kOptions[] = {
-///         {"rounds", berth::OptionType::integer, "8", "passes over the graph, >= 1"}};
-///     BERTH_POLICY_PLUGIN(Mine, "mine", "1.0", "one line for `berth plugins`", kOptions)
+///         {"rounds", berth::OptionType::integer, "8", "passes over the graph",
+///          berth::OptionRange::at_least(1)}};
+///     BERTH_PLUGIN(Mine, "mine", "1.0", "one line for `berth plugins`", kOptions);
 ///
 /// Mine is constructed from a `const berth::Options&` that holds a checked value of every option.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <span>
+#include <type_traits>
 
 #include "berth/backend.h"
 #include "berth/export.h"
@@ -72,56 +74,71 @@ struct PluginDescriptor {
   /// The factory of `kind` is set; the other two are null. It returns a new object, which the
   /// caller owns and deletes through its virtual destructor. It may throw berth::Error.
   Frontend* (*create_frontend)(const Options& options);
-  Policy* (*create_policy)(const Options& options);
+  Policy* (*create_policy)(const Options& options, const PolicyMaker& policies);
   Backend* (*create_backend)(const Options& options);
 };
 
+namespace detail {
+
+template <typename Interface, typename Plugin>
+Interface* create(const Options& options) {
+  if constexpr (std::is_constructible_v<Plugin, const Options&>) {
+    return new Plugin(options);
+  } else {
+    return new Plugin();
+  }
+}
+
+template <typename Plugin>
+Policy* create_policy(const Options& options, const PolicyMaker& policies) {
+  if constexpr (std::is_constructible_v<Plugin, const Options&, const PolicyMaker&>) {
+    return new Plugin(options, policies);
+  } else {
+    return create<Policy, Plugin>(options);
+  }
+}
+
+}  // namespace detail
+
+/// The descriptor of `Plugin`, a class derived from Policy, Frontend or Backend. It is constructed
+/// from a `const Options&`, or from nothing; a policy that runs other policies also takes a
+/// `const PolicyMaker&`. The texts and the options must be static.
+template <typename Plugin>
+constexpr PluginDescriptor describe_plugin(const char* name, const char* version,
+                                           const char* description,
+                                           std::span<const OptionSpec> options = {}) {
+  PluginDescriptor descriptor{kPluginMagic,
+                              BERTH_ABI_VERSION,
+                              sizeof(PluginDescriptor),
+                              PluginKind::policy,
+                              BERTH_BUILD_FINGERPRINT,
+                              BERTH_VERSION_STRING,
+                              name,
+                              version,
+                              description,
+                              options.data(),
+                              options.size(),
+                              nullptr,
+                              nullptr,
+                              nullptr};
+  if constexpr (std::is_base_of_v<Policy, Plugin>) {
+    descriptor.create_policy = &detail::create_policy<Plugin>;
+  } else if constexpr (std::is_base_of_v<Backend, Plugin>) {
+    descriptor.kind = PluginKind::backend;
+    descriptor.create_backend = &detail::create<Backend, Plugin>;
+  } else {
+    static_assert(std::is_base_of_v<Frontend, Plugin>, "a plugin is a policy, frontend or backend");
+    descriptor.kind = PluginKind::frontend;
+    descriptor.create_frontend = &detail::create<Frontend, Plugin>;
+  }
+  return descriptor;
+}
+
 }  // namespace berth
 
-#define BERTH_DETAIL_PLUGIN(KIND, NAME, VERSION, DESCRIPTION, OPTIONS, COUNT, FRONTEND, POLICY, \
-                            BACKEND)                                                            \
-  extern "C" BERTH_EXPORT const ::berth::PluginDescriptor berth_plugin;                         \
-  extern "C" const ::berth::PluginDescriptor berth_plugin = {::berth::kPluginMagic,             \
-                                                             BERTH_ABI_VERSION,                 \
-                                                             sizeof(::berth::PluginDescriptor), \
-                                                             KIND,                              \
-                                                             BERTH_BUILD_FINGERPRINT,           \
-                                                             BERTH_VERSION_STRING,              \
-                                                             NAME,                              \
-                                                             VERSION,                           \
-                                                             DESCRIPTION,                       \
-                                                             OPTIONS,                           \
-                                                             COUNT,                             \
-                                                             FRONTEND,                          \
-                                                             POLICY,                            \
-                                                             BACKEND};
-
-/// Defines a policy plugin. Use at namespace scope, once per library. OPTIONS is an array of
-/// OptionSpec.
-#define BERTH_POLICY_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
-  static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {        \
-    return new CLASS(options);                                                          \
-  }                                                                                     \
-  BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, OPTIONS, \
-                      std::size(OPTIONS), nullptr, &berth_create_policy, nullptr)
-/// Defines a policy plugin without options.
-#define BERTH_POLICY_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
-  static ::berth::Policy* berth_create_policy(const ::berth::Options& options) {           \
-    return new CLASS(options);                                                             \
-  }                                                                                        \
-  BERTH_DETAIL_PLUGIN(::berth::PluginKind::policy, NAME, VERSION, DESCRIPTION, nullptr, 0, \
-                      nullptr, &berth_create_policy, nullptr)
-/// Defines a frontend plugin without options.
-#define BERTH_FRONTEND_PLUGIN_NO_OPTIONS(CLASS, NAME, VERSION, DESCRIPTION)                  \
-  static ::berth::Frontend* berth_create_frontend(const ::berth::Options& options) {         \
-    return new CLASS(options);                                                               \
-  }                                                                                          \
-  BERTH_DETAIL_PLUGIN(::berth::PluginKind::frontend, NAME, VERSION, DESCRIPTION, nullptr, 0, \
-                      &berth_create_frontend, nullptr, nullptr)
-/// Defines a backend plugin.
-#define BERTH_BACKEND_PLUGIN(CLASS, NAME, VERSION, DESCRIPTION, OPTIONS)                 \
-  static ::berth::Backend* berth_create_backend(const ::berth::Options& options) {       \
-    return new CLASS(options);                                                           \
-  }                                                                                      \
-  BERTH_DETAIL_PLUGIN(::berth::PluginKind::backend, NAME, VERSION, DESCRIPTION, OPTIONS, \
-                      std::size(OPTIONS), nullptr, nullptr, &berth_create_backend)
+/// Makes a library a plugin. Use at namespace scope, once per library. The arguments after the
+/// class are those of describe_plugin.
+#define BERTH_PLUGIN(CLASS, ...)                                        \
+  extern "C" BERTH_EXPORT const ::berth::PluginDescriptor berth_plugin; \
+  extern "C" constinit const ::berth::PluginDescriptor berth_plugin =   \
+      ::berth::describe_plugin<CLASS>(__VA_ARGS__)

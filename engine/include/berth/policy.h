@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/evaluator.h"
@@ -17,7 +18,7 @@
 
 namespace berth {
 
-/// What a policy is given besides the problem and the evaluator.
+/// What a policy is given besides the evaluator.
 struct PlaceContext {
   std::uint64_t seed = 0;  ///< the only source of randomness
   /// Policies that search ask it regularly. True = return the best placement so far, now. Covers
@@ -33,16 +34,41 @@ struct PlaceContext {
   /// Called with the best objective so far and a short text on what the policy is doing. May be
   /// empty.
   std::function<void(double best_us, const std::string& text)> progress;
-  /// Output: a policy that proves a lower bound of the objective writes it here. It must hold for
-  /// all feasible placements of ops, not only of the policy's groups. 0 = none. `place` reports it
-  /// if it is larger than the bounds it knows.
-  LowerBound proven;
+};
+
+/// Why a search ended.
+enum class SearchEnd {
+  done,       ///< the policy did everything it does
+  proven,     ///< no placement is better
+  budget,     ///< the time, or a limit among the policy's options, was used up
+  cancelled,  ///< the caller stopped it
+  gave_up,    ///< the policy cannot search a problem like this; a note says why
+};
+/// "done", "proven", "budget", "cancelled" or "gave up".
+[[nodiscard]] BERTH_EXPORT std::string_view search_end_name(SearchEnd end) noexcept;
+
+/// What a policy returns.
+struct PolicyAnswer {
+  PolicyAnswer(Placement found) : placement(std::move(found)) {}  // NOLINT: a placement suffices
+
+  /// A placement that Problem::validate accepts: one device per op, with device kinds, constraints
+  /// and co-location kept. It fits in memory if the policy can achieve that.
+  Placement placement;
+  /// A lower bound of the objective that the policy proved. It must hold for all feasible
+  /// placements of ops, not only of the policy's groups. 0 = none. `place` reports it if it is
+  /// larger than the bounds it knows.
+  LowerBound proven = {};
+  /// done, budget (a limit of the policy's own) or gave_up. `place` finds out the other two.
+  SearchEnd end = SearchEnd::done;
+  /// What a user should know about this placement. Each is a sentence without a full stop.
+  std::vector<std::string> notes = {};
 };
 
 class Policy;
 
 /// Makes an installed policy by name. Throws as Engine::make_policy does: Error(not_found) for a
-/// name that is not installed. [thread-safe]
+/// name that is not installed. A policy that runs other policies is constructed with one.
+/// [thread-safe]
 using PolicyMaker =
     std::function<std::unique_ptr<Policy>(std::string_view name, const OptionTexts& options)>;
 
@@ -51,15 +77,17 @@ class BERTH_EXPORT Policy {
  public:
   virtual ~Policy();
 
-  /// Gives the policy the means to run other policies. Engine::make_policy calls it once on every
-  /// policy it makes. `make` may be kept as long as the policy lives. The default ignores it.
-  virtual void use_policies(PolicyMaker make);
+  /// Finds a placement for the problem of `evaluator`. A policy that knows that nothing it can
+  /// produce fits throws Error(infeasible) saying what is short. The same problem, options and seed
+  /// give the same placement, on any number of threads.
+  virtual PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) = 0;
 
-  /// Finds a placement that Problem::validate accepts: one device per op, with device kinds,
-  /// constraints and co-location kept. It fits in memory if the policy can achieve that. A policy
-  /// that knows that nothing it can produce fits throws Error(infeasible) saying what is short. The
-  /// same problem, options and seed give the same placement, on any number of threads.
-  virtual Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) = 0;
+  /// The plugin's name, for messages. Whoever makes the policy sets it.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+ private:
+  std::string name_ = "unnamed";
 };
 
 /// A placement with the figures that people ask for next.
@@ -70,6 +98,8 @@ struct PlaceResult {
   LowerBound bound;
   std::int64_t evaluations = 0;  ///< number of placements that the policy evaluated
   double wall_s = 0;
+  SearchEnd end = SearchEnd::done;
+  std::vector<std::string> notes;  ///< as in PolicyAnswer
 
   /// objective / bound - 1. 0 = proven optimal; infinity if the bound is 0.
   [[nodiscard]] double gap() const noexcept {
@@ -81,7 +111,8 @@ struct PlaceResult {
 /// Runs `policy`, checks its answer (Problem::validate) and evaluates it. Placements in
 /// `context.initial` are validated first. `budget_s` is the time budget in seconds, >= 0; infinity
 /// = none. `should_stop` of `context` is wrapped to cover the budget too. A policy that breaks its
-/// contract causes an Error naming it; so does one that proves a bound above its own answer.
+/// contract or throws anything but Error causes an Error naming it; so does one that proves a bound
+/// above its own answer.
 [[nodiscard]] BERTH_EXPORT PlaceResult place(Policy& policy, Evaluator& evaluator,
                                              PlaceContext context, double budget_s);
 

@@ -5,18 +5,16 @@ namespace {
 
 class Careless : public berth::Policy {
  public:
-  explicit Careless(const berth::Options&) {}
-
-  berth::Placement place(const berth::Problem& problem, berth::Evaluator&,
-                         berth::PlaceContext&) override {
+  berth::PolicyAnswer place(berth::Evaluator& evaluator, const berth::PlaceContext&) override {
+    const berth::Problem& problem = evaluator.problem();
     return berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
   }
 };
 
 constexpr berth::OptionSpec kOptions[] = {
-    {"level", berth::OptionType::integer, "3", "how careless, >= 0"},
-    {"mood", berth::OptionType::text, "calm", "calm or wild"}};
+    {"level", berth::OptionType::integer, "3", "how careless", berth::OptionRange::at_least(0)},
+    {"mood", berth::OptionType::text, "calm", "of whoever places", {}, "calm,wild"}};
 
 }  // namespace
 
-BERTH_POLICY_PLUGIN(Careless, "careless", "2.5", "everything on the first device", kOptions)
+BERTH_PLUGIN(Careless, "careless", "2.5", "everything on the first device", kOptions);

@@ -11,10 +11,9 @@ namespace {
 
 class Patient : public berth::Policy {
  public:
-  explicit Patient(const berth::Options&) {}
-
-  berth::Placement place(const berth::Problem& problem, berth::Evaluator&,
-                         berth::PlaceContext& context) override {
+  berth::PolicyAnswer place(berth::Evaluator& evaluator,
+                            const berth::PlaceContext& context) override {
+    const berth::Problem& problem = evaluator.problem();
     if (const char* file = std::getenv("BERTH_TEST_STARTED")) std::ofstream(file) << "started";
     while (!context.should_stop()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
@@ -23,4 +22,4 @@ class Patient : public berth::Policy {
 
 }  // namespace
 
-BERTH_POLICY_PLUGIN_NO_OPTIONS(Patient, "patient", "1.0", "waits until it is told to stop")
+BERTH_PLUGIN(Patient, "patient", "1.0", "waits until it is told to stop");

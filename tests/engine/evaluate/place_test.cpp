@@ -18,10 +18,10 @@ constexpr double kNoBudget = std::numeric_limits<double>::infinity();
 
 class Scripted final : public Policy {
  public:
-  using Script = std::function<Placement(const Problem&, Evaluator&, PlaceContext&)>;
-  explicit Scripted(Script script) : script_(std::move(script)) {}
-  Placement place(const Problem& problem, Evaluator& evaluator, PlaceContext& context) override {
-    return script_(problem, evaluator, context);
+  using Script = std::function<PolicyAnswer(Evaluator&, const PlaceContext&)>;
+  explicit Scripted(Script script) : script_(std::move(script)) { set_name("scripted"); }
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    return script_(evaluator, context);
   }
 
  private:
@@ -83,7 +83,7 @@ TEST_CASE("best_single_device: none") {
 TEST_CASE("place: measures the answer and compares it") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
-  Scripted policy([](const Problem&, Evaluator& e, PlaceContext& context) {
+  Scripted policy([](Evaluator& e, const PlaceContext& context) {
     CHECK(context.seed == 9);
     CHECK_FALSE(context.should_stop());
     static_cast<void>(e.evaluate(Placement{0, 0}));
@@ -105,7 +105,7 @@ TEST_CASE("place: measures the answer and compares it") {
 TEST_CASE("place: the budget and the caller's wish both stop a policy") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
-  Scripted until_stopped([](const Problem&, Evaluator&, PlaceContext& context) {
+  Scripted until_stopped([](Evaluator&, const PlaceContext& context) {
     while (!context.should_stop()) continue;
     return Placement{1, 1};
   });
@@ -124,15 +124,13 @@ TEST_CASE("place: a bound that a policy proves counts where it is the largest") 
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
   LowerBound proven;
-  Scripted prover([&](const Problem&, Evaluator&, PlaceContext& context) {
-    CHECK(context.proven.us == 0);
-    context.proven = proven;
-    return Placement{1, 1};
+  Scripted prover([&](Evaluator&, const PlaceContext&) {
+    PolicyAnswer answer(Placement{1, 1});
+    answer.proven = proven;
+    return answer;
   });
   const double objective_us = evaluator->evaluate(Placement{1, 1}).objective_us;
-  PlaceContext stale;
-  stale.proven = {1e9, "of another call"};
-  const LowerBound known = place(prover, *evaluator, stale, kNoBudget).bound;
+  const LowerBound known = place(prover, *evaluator, {}, kNoBudget).bound;
   CHECK(known.us < objective_us);
 
   proven = {known.us / 2, "a weak argument"};
@@ -146,11 +144,41 @@ TEST_CASE("place: a bound that a policy proves counts where it is the largest") 
                [&] { static_cast<void>(place(prover, *evaluator, {}, kNoBudget)); });
 }
 
+TEST_CASE("place: a result says why the search ended, and what the policy notes") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  PolicyAnswer answer(Placement{1, 1});
+  bool asks = false;
+  Scripted policy([&](Evaluator&, const PlaceContext& context) {
+    if (asks) static_cast<void>(context.should_stop());
+    return answer;
+  });
+  const auto end = [&](double budget_s, bool cancelled) {
+    PlaceContext context;
+    context.should_stop = [cancelled] { return cancelled; };
+    return place(policy, *evaluator, context, budget_s).end;
+  };
+  // Who never asks was not stopped.
+  CHECK(end(0, true) == SearchEnd::done);
+  asks = true;
+  CHECK(end(kNoBudget, false) == SearchEnd::done);
+  CHECK(end(0, false) == SearchEnd::budget);
+  CHECK(end(0, true) == SearchEnd::cancelled);
+  answer.end = SearchEnd::budget;
+  CHECK(end(kNoBudget, false) == SearchEnd::budget);
+  answer.end = SearchEnd::gave_up;
+  answer.notes = {"too large"};
+  CHECK(end(0, false) == SearchEnd::gave_up);
+  CHECK(place(policy, *evaluator, {}, kNoBudget).notes == answer.notes);
+  answer.proven = {evaluator->evaluate(answer.placement).objective_us, "an argument"};
+  CHECK(end(0, true) == SearchEnd::proven);
+}
+
 TEST_CASE("place: a policy learns its budget and where to start from") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
   double budget_s = 0;
-  Scripted first_initial([&](const Problem&, Evaluator&, PlaceContext& context) {
+  Scripted first_initial([&](Evaluator&, const PlaceContext& context) {
     budget_s = context.budget_s;
     return context.initial.at(0);
   });
@@ -186,18 +214,22 @@ TEST_CASE("place: a policy that breaks its contract is named") {
     return text.find(part) != std::string::npos;
   };
   for (const Placement& wrong : {Placement{}, Placement{0}, Placement{0, 2}, Placement{0, -1}}) {
-    const std::string message =
-        message_of([&](const Problem&, Evaluator&, PlaceContext&) { return wrong; });
+    const std::string message = message_of([&](Evaluator&, const PlaceContext&) { return wrong; });
     CAPTURE(message);
-    CHECK(mentions(message, "Scripted"));
+    CHECK(mentions(message, "policy 'scripted'"));
     CHECK(mentions(message, "returned an invalid placement"));
   }
-  const std::string thrown = message_of([](const Problem&, Evaluator&, PlaceContext&) -> Placement {
-    throw std::out_of_range("oops");
-  });
-  CHECK(mentions(thrown, "Scripted"));
+  const std::string thrown = message_of(
+      [](Evaluator&, const PlaceContext&) -> Placement { throw std::out_of_range("oops"); });
+  CHECK(mentions(thrown, "policy 'scripted'"));
   CHECK(mentions(thrown, "oops"));
-  CHECK(message_of([](const Problem&, Evaluator&, PlaceContext&) -> Placement {
+  for (const auto& script :
+       {Scripted::Script(
+            [](Evaluator&, const PlaceContext&) -> Placement { throw std::bad_alloc(); }),
+        Scripted::Script([](Evaluator&, const PlaceContext&) -> Placement { throw 42; })}) {
+    CHECK(mentions(message_of(script), "policy 'scripted'"));
+  }
+  CHECK(message_of([](Evaluator&, const PlaceContext&) -> Placement {
           throw Error(ErrorCode::infeasible, "too small");
         }) == "too small");
 }

@@ -51,27 +51,30 @@ namespace {
 
 class AllOnFirst final : public berth::Policy {
  public:
-  berth::Placement place(const berth::Problem& problem, berth::Evaluator&,
-                         berth::PlaceContext&) override {
+  berth::PolicyAnswer place(berth::Evaluator& evaluator, const berth::PlaceContext&) override {
+    const berth::Problem& problem = evaluator.problem();
     return berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
   }
 };
 
-[[maybe_unused]] berth::Policy* create(const berth::Options&) {
+[[maybe_unused]] berth::Policy* create(const berth::Options&, const berth::PolicyMaker&) {
   ++fixture_calls;
   return new AllOnFirst;
 }
-[[maybe_unused]] berth::Policy* create_nothing(const berth::Options&) {
+[[maybe_unused]] berth::Policy* create_nothing(const berth::Options&, const berth::PolicyMaker&) {
   return nullptr;
 }
-[[maybe_unused]] berth::Policy* create_with_error(const berth::Options&) {
+[[maybe_unused]] berth::Policy* create_with_error(const berth::Options&,
+                                                  const berth::PolicyMaker&) {
   throw std::runtime_error("no licence today");
 }
 
 [[maybe_unused]] constexpr berth::OptionSpec kOptions[] = {
-    {"rounds", berth::OptionType::integer, "8", "passes, >= 1"}};
+    {"rounds", berth::OptionType::integer, "8", "passes", berth::OptionRange::at_least(1)}};
 [[maybe_unused]] constexpr berth::OptionSpec kBadDefault[] = {
     {"rounds", berth::OptionType::integer, "many", "passes, >= 1"}};
+[[maybe_unused]] constexpr berth::OptionSpec kDefaultOutOfRange[] = {
+    {"rounds", berth::OptionType::integer, "0", "passes", berth::OptionRange::at_least(1)}};
 [[maybe_unused]] constexpr berth::OptionSpec kNamelessOption[] = {
     {nullptr, berth::OptionType::integer, "8", "passes, >= 1"}};
 

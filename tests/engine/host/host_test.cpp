@@ -280,28 +280,16 @@ namespace {
 /// Keeps what the engine hands it, for the test to use.
 class Composer final : public Policy {
  public:
-  Placement place(const Problem&, Evaluator&, PlaceContext&) override { return {}; }
-  void use_policies(PolicyMaker make) override { make_ = std::move(make); }
+  Composer(const Options&, const PolicyMaker& make) : make_(make) {}
+  PolicyAnswer place(Evaluator&, const PlaceContext&) override { return Placement(); }
   [[nodiscard]] const PolicyMaker& make() const { return make_; }
 
  private:
   PolicyMaker make_;
 };
 
-constexpr PluginDescriptor kComposer = {kPluginMagic,
-                                        BERTH_ABI_VERSION,
-                                        sizeof(PluginDescriptor),
-                                        PluginKind::policy,
-                                        BERTH_BUILD_FINGERPRINT,
-                                        BERTH_VERSION_STRING,
-                                        "composer",
-                                        "1",
-                                        "runs other policies",
-                                        nullptr,
-                                        0,
-                                        nullptr,
-                                        [](const Options&) -> Policy* { return new Composer; },
-                                        nullptr};
+constexpr PluginDescriptor kComposer =
+    describe_plugin<Composer>("composer", "1", "runs other policies");
 
 }  // namespace
 

@@ -206,13 +206,15 @@ TEST_CASE("what a sequence policy cannot serve is an error that says what to do"
     const auto strange = make_simulation_evaluator(random_problem(77, 3), 1);
     Evaluator* const unseen[] = {strange.get()};
     CHECK_NOTHROW(learned(*policy).rollout(unseen, {}, rollout));
-    test::expect_error(ErrorCode::invalid_argument, {"'hidden' is a multiple of 32"}, [&] {
-      make(name, {{"hidden", std::int64_t{33}}});
-    });
-    test::expect_error(ErrorCode::invalid_argument, {"'groups' is 1; give 2 to 4096"}, [&] {
-      make(name, {{"groups", std::int64_t{1}}});
-    });
-    test::expect_error(ErrorCode::invalid_argument, {"'temperature' is a finite number > 0"}, [&] {
+    test::expect_error(ErrorCode::invalid_argument,
+                       {"'hidden' takes an integer from 32 to 4096, a multiple of 32"}, [&] {
+                         make(name, {{"hidden", std::int64_t{33}}});
+                       });
+    test::expect_error(ErrorCode::invalid_argument,
+                       {"'groups' takes an integer from 2 to 4096; got '1'"}, [&] {
+                         make(name, {{"groups", std::int64_t{1}}});
+                       });
+    test::expect_error(ErrorCode::invalid_argument, {"'temperature' takes a number > 0"}, [&] {
       make(name, {{"temperature", 0.0}});
     });
   }

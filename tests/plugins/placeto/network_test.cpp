@@ -167,7 +167,7 @@ class Reference {
     return perceptron(name + ".h", sum, true);
   }
 
-  Tensor messages(const StateView& view, const Tensor& h, const std::string& way, bool down) {
+  Tensor messages(const StateView& view, const Tensor& h, const std::string& direction, bool down) {
     const EmbeddingShape& shape = shape_.embedding;
     if (shape.rounds == 0) return h;
     const auto n = static_cast<std::int64_t>(view.graph->count);
@@ -182,7 +182,8 @@ class Reference {
     const Tensor hears = (adjacency.sum(1, true) > 0).to(torch::kFloat64);
     if (shape.mean) adjacency = adjacency / torch::clamp_min(adjacency.sum(1, true), 1);
     const auto update = [&](const Tensor& rows, const Tensor& x) {
-      return perceptron(way + ".g", torch::matmul(rows, perceptron(way + ".f", x, true)), true);
+      return perceptron(direction + ".g",
+                        torch::matmul(rows, perceptron(direction + ".f", x, true)), true);
     };
     if (shape.sweep) {
       std::vector<Tensor> x(static_cast<std::size_t>(n), torch::zeros_like(h[0]));

@@ -1,0 +1,166 @@
+#include "learning/network_policy.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/groups.h"
+#include "berth/support/text.h"
+#include "common/repair.h"
+#include "learning/sampling.h"
+
+namespace berth::learning {
+namespace {
+
+bool same(const ProblemOptions& a, const ProblemOptions& b) {
+  return a.objective == b.objective && a.semantics == b.semantics &&
+         a.device_gap_us == b.device_gap_us && a.transfer_gap_us == b.transfer_gap_us;
+}
+
+RefineOptions refine_options(const Options& options, int passes) {
+  RefineOptions refine;
+  refine.passes = passes;
+  refine.updates = options.integer("episodes");
+  refine.samples = static_cast<int>(options.integer("samples"));
+  refine.learning_rate = options.real("learning_rate");
+  refine.entropy = options.real("entropy");
+  return refine;
+}
+
+}  // namespace
+
+std::size_t count_in(const Facts& facts, const std::string& name, std::size_t most) {
+  const auto found = facts.find(name);
+  const std::string text = found == facts.end() ? "" : found->second;
+  const bool digits =
+      !text.empty() && text.size() <= 9 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::size_t count = digits ? std::stoul(text) : most + 1;
+  if (count > most) {
+    throw std::invalid_argument(
+        cat("its ", name, " is '", text, "', which is no number up to ", most));
+  }
+  return count;
+}
+
+bool same_problem(const Problem& a, const Problem& b) {
+  return a.shared_graph() == b.shared_graph() && a.shared_cluster() == b.shared_cluster() &&
+         a.shared_costs() == b.shared_costs() && a.shared_groups() == b.shared_groups() &&
+         a.constraints() == b.constraints() && same(a.options(), b.options());
+}
+
+NetworkPolicy::NetworkPolicy(const Options& options, const NetworkPolicySettings& settings)
+    : options_(options), settings_(settings) {
+  for (const OptionSpec& spec : settings_.shape) {
+    shape_[spec.name] = to_text(options.values().find(spec.name)->second);
+  }
+}
+NetworkPolicy::~NetworkPolicy() = default;
+
+std::string NetworkPolicy::called() const {
+  return cat("policy '", settings_.name, "'");
+}
+
+std::int64_t NetworkPolicy::parameter_count() const {
+  return network_ == nullptr ? 0 : network_->parameter_count();
+}
+
+const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* const> evaluators) {
+  if (network_ == nullptr) {
+    Facts facts = facts_of(evaluators);
+    start_from_weights(facts);
+    if (network_ == nullptr) {
+      network_ = make_network(facts);
+      facts_ = std::move(facts);
+    }
+  }
+  for (Evaluator* evaluator : evaluators) require_served(*network_, evaluator->problem());
+  return network_;
+}
+
+void NetworkPolicy::start_from_weights(const Facts& facts) {
+  std::filesystem::path file = options_.text("weights");
+  if (file == "none") return;
+  const bool shipped = file.empty();
+  if (shipped) file = shipped_weights(settings_.name);
+  if (file.empty()) return;
+  Checkpoint checkpoint = load_checkpoint(file);
+  // Weights that come with Berth serve the options they were trained with; others start afresh.
+  if (shipped && checkpoint.options != shape_and(facts)) return;
+  checkpoint.tensors = without_optimiser(std::move(checkpoint.tensors));
+  take(file, checkpoint);
+}
+
+std::map<std::string, std::string> NetworkPolicy::shape_and(const Facts& facts) const {
+  std::map<std::string, std::string> all = shape_;
+  all.insert(facts.begin(), facts.end());
+  return all;
+}
+
+void NetworkPolicy::save(const std::filesystem::path& file, const std::string& note) const {
+  if (network_ == nullptr) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat(file.string(), ": there is nothing to save; let the policy place or train first"));
+  }
+  save_checkpoint(
+      file, {settings_.name, settings_.version, shape_and(facts_), note, network_->tensors()});
+}
+
+std::string NetworkPolicy::load(const std::filesystem::path& file) {
+  const Checkpoint checkpoint = load_checkpoint(file);
+  take(file, checkpoint);
+  return checkpoint.note;
+}
+
+void NetworkPolicy::take(const std::filesystem::path& file, const Checkpoint& checkpoint) {
+  require_match(file, checkpoint, settings_.name, settings_.version, shape_);
+  Facts facts = checkpoint.options;
+  for (const auto& [name, value] : shape_) facts.erase(name);
+  std::shared_ptr<Network> network;
+  try {
+    network = make_network(facts);
+    network->set_tensors(checkpoint.tensors);
+  } catch (const std::logic_error& error) {
+    throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what(),
+                                             "; save it again from the policy that was trained"));
+  }
+  network_ = std::move(network);
+  facts_ = std::move(facts);
+  network_changed();
+}
+
+UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const double> advantages,
+                                   const UpdateOptions& options) {
+  const auto* tape = dynamic_cast<const Tape*>(rollout.tape.get());
+  if (tape == nullptr || network_ == nullptr || tape->network.lock() != network_) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(called(),
+                    ": there is nothing to learn from: update takes a rollout of this "
+                    "policy with the weights it has now"));
+  }
+  check_advantages(rollout, advantages);
+  check_update(options);
+  UpdateReport report = learn(*tape, rollout, advantages, options.entropy_weight);
+  report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
+  return report;
+}
+
+PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& context) {
+  const RefineOptions refinement = refine_options(options_, settings_.passes);
+  const auto answer = [&](Evaluator& on) -> PolicyAnswer {
+    const Placement best = refine(*this, on, context, refinement);
+    return policies::finish(on.problem(), on, group_placement(on.problem(), best),
+                            options_.boolean("repair"));
+  };
+  const Problem& problem = evaluator.problem();
+  const auto most = static_cast<GroupId>(options_.integer("groups"));
+  if (!settings_.coarsens || problem.groups().count() <= most) return answer(evaluator);
+  const auto groups = coarsen(problem.graph(), problem.costs(), most, problem.constraints().get());
+  PolicyAnswer coarse = answer(*make_regrouped_evaluator(evaluator, groups));
+  coarse.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
+  return coarse;
+}
+
+}  // namespace berth::learning

@@ -1,0 +1,137 @@
+// What all policies with a network share: weights and their files, problems kept ready, and the
+// placement that greedy passes or learning on the very problem give.
+//
+//   derived class            what it adds
+//   make_network             a fresh network for what `facts_of` says of the first problems
+//   require_served           which problems its weights cannot serve
+//   rollout, learn           how episodes are sampled, and what they teach
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/learning.h"
+#include "berth/options.h"
+#include "learning/checkpoint.h"
+#include "learning/reinforce.h"
+
+namespace berth::learning {
+
+/// Weights with the optimiser that changes them. [thread-compatible]
+class Network {
+ public:
+  virtual ~Network() = default;
+  /// Number of trained values.
+  [[nodiscard]] virtual std::int64_t parameter_count() const = 0;
+  /// Weights, then the optimiser's state.
+  [[nodiscard]] virtual std::vector<NamedTensor> tensors() const = 0;
+  /// `tensors` of a network of the same shape. Throws std::invalid_argument naming what differs or
+  /// is not finite; then nothing has changed.
+  virtual void set_tensors(std::span<const NamedTensor> tensors) = 0;
+  /// As Parameters::step.
+  virtual double step(double learning_rate, double max_norm) = 0;
+};
+
+/// What a network is made for beside its policy's options, by name: a number of devices, the op
+/// types it knows, ... Written to checkpoints.
+using Facts = std::map<std::string, std::string>;
+
+/// The number in `facts[name]`. Throws std::invalid_argument unless it is there and at most `most`.
+[[nodiscard]] std::size_t count_in(const Facts& facts, const std::string& name, std::size_t most);
+
+/// Whether two problems share all their parts and are alike in the rest: what is derived from one
+/// holds for the other.
+[[nodiscard]] bool same_problem(const Problem& a, const Problem& b);
+
+/// Problems as the network of a policy sees them; the latest are kept. `View` has the member
+/// `problem`.
+template <typename View>
+class Views {
+ public:
+  /// The view of `problem`, made by `make()` where it is not there.
+  template <typename Make>
+  std::shared_ptr<const View> of(const Problem& problem, const Make& make) {
+    const auto found = std::find_if(views_.begin(), views_.end(), [&](const auto& view) {
+      return same_problem(view->problem, problem);
+    });
+    if (found != views_.end()) return *found;
+    if (views_.size() >= kMost) views_.clear();
+    views_.push_back(make());
+    return views_.back();
+  }
+  void clear() { views_.clear(); }
+
+ private:
+  /// A family of graphs in training is smaller.
+  static constexpr std::size_t kMost = 256;
+  std::vector<std::shared_ptr<const View>> views_;
+};
+
+struct NetworkPolicySettings {
+  const char* name;                   ///< of the plugin
+  const char* version;                ///< of the plugin
+  std::span<const OptionSpec> shape;  ///< options that weights depend on
+  int passes = 1;                     ///< greedy passes at most
+  bool coarsens = true;               ///< to the option `groups` where a problem has more
+};
+
+/// The options of every such policy, beside those of its own: weights, init_seed, groups, episodes,
+/// samples, learning_rate, entropy, repair.
+class NetworkPolicy : public LearnedPolicy {
+ public:
+  ~NetworkPolicy() override;
+
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) final;
+  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
+                      const UpdateOptions& options) final;
+  void save(const std::filesystem::path& file, const std::string& note) const final;
+  std::string load(const std::filesystem::path& file) final;
+  [[nodiscard]] std::int64_t parameter_count() const final;
+
+ protected:
+  NetworkPolicy(const Options& options, const NetworkPolicySettings& settings);
+
+  /// What a policy keeps of a rollout, for the network that it was sampled with.
+  struct Tape : Rollout::Tape {
+    std::weak_ptr<const Network> network;
+  };
+
+  [[nodiscard]] virtual Facts facts_of(std::span<Evaluator* const> evaluators) const = 0;
+  /// Throws std::invalid_argument for facts that no problem gives.
+  [[nodiscard]] virtual std::unique_ptr<Network> make_network(const Facts& facts) const = 0;
+  /// Throws Error(unsupported) where `network` cannot place `problem`.
+  virtual void require_served(const Network& network, const Problem& problem) const = 0;
+  /// Adds the gradient of what `tape` holds to the network's. The report's loss and entropy.
+  virtual UpdateReport learn(const Tape& tape, const Rollout& rollout,
+                             std::span<const double> advantages, double entropy_weight) = 0;
+  /// The weights are others than before.
+  virtual void network_changed() {}
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  /// The network, made now where there is none; all of `evaluators` are served by it.
+  const std::shared_ptr<Network>& network_for(std::span<Evaluator* const> evaluators);
+  [[nodiscard]] const std::shared_ptr<Network>& network() const { return network_; }
+  /// "policy 'placeto'", for messages.
+  [[nodiscard]] std::string called() const;
+
+ private:
+  [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
+  /// Throws what load throws.
+  void take(const std::filesystem::path& file, const Checkpoint& checkpoint);
+  /// Takes the option `weights`, or what comes with Berth where it fits.
+  void start_from_weights(const Facts& facts);
+
+  Options options_;
+  NetworkPolicySettings settings_;
+  std::map<std::string, std::string> shape_;  ///< options that a checkpoint must share
+  Facts facts_;                               ///< of the network
+  std::shared_ptr<Network> network_;          ///< made when the first problems are known
+};
+
+}  // namespace berth::learning

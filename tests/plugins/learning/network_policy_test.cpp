@@ -1,0 +1,190 @@
+// What all policies with a network owe: one body over all of them.
+#include <torch/torch.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/error.h"
+#include "berth/files.h"
+#include "berth/learning.h"
+#include "learning/parameters.h"
+#include "support/expect_error.h"
+#include "support/paths.h"
+#include "support/random_problem.h"
+#include "support/temporary_folder.h"
+
+using namespace berth;
+using namespace berth::learning;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const char* const kPolicies[] = {"placeto", "seq2seq", "hdp"};
+
+struct Parts {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Costs> costs;
+  std::shared_ptr<const Groups> groups;
+
+  [[nodiscard]] std::unique_ptr<Evaluator> evaluator(ProblemOptions options = {}) const {
+    return make_simulation_evaluator(
+        std::make_shared<const Problem>(graph, cluster, costs, groups, options), 1);
+  }
+};
+
+Parts random_parts(std::uint64_t seed) {
+  Random random(seed);
+  Parts parts;
+  parts.graph = test::random_graph(random, {.ops = 20, .edge_chance = 0.2});
+  parts.cluster = test::random_cluster(random, {.devices = 3, .kinds = 2, .host = true});
+  parts.costs = test::random_costs(random, *parts.graph, *parts.cluster, 100, 0.2);
+  parts.groups = colocation_groups(*parts.graph);
+  return parts;
+}
+
+std::unique_ptr<Policy> make(const std::string& name) {
+  static Engine engine({test::plugin_folder()});
+  OptionTexts options{{"weights", std::string("none")}};
+  if (name != "placeto") options["hidden"] = std::int64_t{32};
+  return engine.make_policy(name, options);
+}
+
+LearnedPolicy& learned(Policy& policy) {
+  return dynamic_cast<LearnedPolicy&>(policy);
+}
+
+Rollout sampled(Policy& policy, Evaluator& evaluator) {
+  Evaluator* const evaluators[] = {&evaluator};
+  RolloutOptions options;
+  options.samples = 2;
+  Rollout rollout;
+  learned(policy).rollout(evaluators, options, rollout);
+  return rollout;
+}
+
+std::vector<double> advantages_of(const Rollout& rollout, double value) {
+  std::size_t count = 0;
+  for (const Rollout::Episode& episode : rollout.episodes) count += episode.entropy.size();
+  return std::vector<double>(count, value);
+}
+
+std::vector<double> log_probabilities(const Rollout& rollout) {
+  std::vector<double> all;
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    all.insert(all.end(), episode.log_probability.begin(), episode.log_probability.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("learned policies: problems that differ in their options alone are told apart") {
+  const Parts parts = random_parts(3);
+  ProblemOptions published;
+  published.semantics = Semantics::placeto;
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto first = parts.evaluator(), second = parts.evaluator(published);
+    const auto policy = make(name), fresh = make(name);
+    static_cast<void>(sampled(*policy, *first));
+    const Rollout after = sampled(*policy, *second), alone = sampled(*fresh, *second);
+    CHECK(log_probabilities(after) == log_probabilities(alone));
+    CHECK(after.episodes[0].evaluations[0].objective_us ==
+          alone.episodes[0].evaluations[0].objective_us);
+  }
+}
+
+TEST_CASE("learned policies: a rollout teaches only the weights that it was sampled with") {
+  const auto evaluator = random_parts(4).evaluator();
+  const test::TemporaryFolder folder;
+  for (const char* name : kPolicies) {
+    for (const char* other : kPolicies) {
+      CAPTURE(std::string(name));
+      CAPTURE(std::string(other));
+      const auto policy = make(name), stranger = make(other);
+      static_cast<void>(sampled(*stranger, *evaluator));
+      const Rollout rollout = sampled(*policy, *evaluator);
+      test::expect_error(
+          ErrorCode::invalid_argument, {"takes a rollout of this policy", other},
+          [&] { learned(*stranger).update(rollout, advantages_of(rollout, 1), {}); });
+    }
+    const auto policy = make(name);
+    const Rollout rollout = sampled(*policy, *evaluator);
+    learned(*policy).save(folder.path() / "weights", "");
+    static_cast<void>(learned(*policy).load(folder.path() / "weights"));
+    CHECK_THROWS_AS(learned(*policy).update(rollout, advantages_of(rollout, 1), {}), Error);
+    CHECK_THROWS_AS(learned(*policy).update({}, {}, {}), Error);
+  }
+}
+
+TEST_CASE("learned policies: nothing that is not finite is learned") {
+  const auto evaluator = random_parts(5).evaluator();
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "weights";
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name);
+    LearnedPolicy& learner = learned(*policy);
+    const Rollout rollout = sampled(*policy, *evaluator);
+    learner.update(rollout, advantages_of(rollout, 0.5), {});  // so that there are moments
+    learner.save(file, "");
+    const std::string before = read_file(file);
+    const auto refused = [&](double advantage, const UpdateOptions& options, const char* what) {
+      test::expect_error(ErrorCode::invalid_argument, {what, "nothing was learned"}, [&] {
+        learner.update(rollout, advantages_of(rollout, advantage), options);
+      });
+      learner.save(file, "");
+      CHECK(read_file(file) == before);
+    };
+    refused(kNan, {}, "advantage 1 is not a finite number");
+    refused(kInfinity, {}, "advantage 1 is not a finite number");
+    refused(1e300, {}, "the gradient is not finite");
+    refused(1, {.learning_rate = kNan}, "learning_rate is nan");
+    refused(1, {.learning_rate = -1}, "learning_rate is -1");
+    refused(1, {.learning_rate = 1e300}, "leads too far");
+    refused(1, {.entropy_weight = kInfinity}, "entropy_weight is inf");
+    refused(1, {.max_norm = kNan}, "max_norm is nan");
+    CHECK_NOTHROW(learner.update(rollout, advantages_of(rollout, 0.5), {}));
+  }
+}
+
+TEST_CASE("parameters: tensors that are not finite, or count no steps, are refused") {
+  Parameters parameters;
+  Random random(1);
+  const torch::Tensor weights = parameters.add_weights("w", 3, 2, random);
+  weights.sum().backward();
+  parameters.step(1e-2, 0);
+  const std::vector<NamedTensor> good = parameters.tensors();
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const float value : {std::numeric_limits<float>::quiet_NaN(),
+                              std::numeric_limits<float>::infinity(), -HUGE_VALF}) {
+      std::vector<NamedTensor> bad = good;
+      bad[i].values[0] = value;
+      CHECK_THROWS_WITH_AS(parameters.set_tensors(bad), doctest::Contains(good[i].name.c_str()),
+                           std::invalid_argument);
+      const test::TemporaryFolder folder;
+      test::expect_error(ErrorCode::invalid_argument, {good[i].name, "nothing was written"}, [&] {
+        save_checkpoint(folder.path() / "weights", {"p", "1", {}, "", bad});
+      });
+      CHECK_FALSE(std::filesystem::exists(folder.path() / "weights"));
+    }
+  }
+  for (const float steps : {-1.0F, 3e38F}) {
+    std::vector<NamedTensor> bad = good;
+    REQUIRE(bad.back().name == "adam.steps");
+    bad.back().values[0] = steps;
+    CHECK_THROWS_AS(parameters.set_tensors(bad), std::invalid_argument);
+  }
+  const std::vector<NamedTensor> after = parameters.tensors();
+  for (std::size_t i = 0; i < good.size(); ++i) CHECK(after[i].values == good[i].values);
+}
