@@ -24,8 +24,10 @@ function(berth_precompile target)
     file(CONFIGURE OUTPUT CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum
          CONTENT "${ARGN} ${Torch_VERSION} ${nlohmann_json_VERSION} ${fmt_VERSION}\n")
   endif()
-  # Without it ccache does not see what a precompiled header contains, and caches nothing.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  # Without the first ccache does not see what a precompiled header contains, and caches nothing. The
+  # others: GCC forgets that the standard library's code is not ours when it comes from such a header.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow>)
 endfunction()
 
 # Warnings and link checks for Berth's own code; never forced on users of its targets.
