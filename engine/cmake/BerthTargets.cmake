@@ -4,6 +4,32 @@
 set(BERTH_FALSE_WARNINGS
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 
+# The headers that targets precompile are of the system alone: compiled objects are then the same
+# for every compiler, option and package version, and a compiler cache is told just that by the
+# *.sum beside the precompiled header, whose own bytes differ from run to run.
+set(BERTH_STANDARD_HEADERS
+  <algorithm> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory> <numeric> <optional>
+  <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+
+# berth_precompile(<target> <header>...): compiles these, which most of the target's sources include,
+# once. berth_precompile(<target> REUSE <other>): takes those of a target with the same options.
+function(berth_precompile target)
+  if(NOT BERTH_PRECOMPILE)
+    return()
+  endif()
+  if(ARGV1 STREQUAL REUSE)
+    target_precompile_headers(${target} REUSE_FROM ${ARGV2})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    file(CONFIGURE OUTPUT CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum
+         CONTENT "${ARGN} ${Torch_VERSION} ${nlohmann_json_VERSION} ${fmt_VERSION}\n")
+  endif()
+  # Without the first ccache does not see what a precompiled header contains, and caches nothing. The
+  # others: GCC forgets that the standard library's code is not ours when it comes from such a header.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow>)
+endfunction()
+
 # Warnings and link checks for Berth's own code; never forced on users of its targets.
 function(berth_own_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -13,6 +39,15 @@ function(berth_own_target target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
 endfunction()
+
+# berth_standard: the standard headers for all position-independent code without options of its own.
+if(BERTH_PRECOMPILE)
+  file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
+  add_library(berth_standard OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
+  target_compile_features(berth_standard PRIVATE cxx_std_20)
+  berth_own_target(berth_standard)  # -Wpedantic changes which macros there are
+  berth_precompile(berth_standard ${BERTH_STANDARD_HEADERS})
+endif()
 
 # berth_plugin(<kind>_<name> SOURCES ... LIBRARIES ...): a plugin beside the engine's own library.
 function(berth_plugin name)

@@ -109,8 +109,9 @@ std::string compare(const TensorContent& expected, const TensorContent& got,
     double difference = std::abs(have - *want);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     output.largest_difference = std::max(output.largest_difference, difference);
-    const double allowed =
-        options.absolute_tolerance + options.relative_tolerance * std::abs(*want);
+    // Of infinity no share is a tolerance: it would allow everything.
+    const double scale = std::isinf(*want) ? 0 : std::abs(*want);
+    const double allowed = options.absolute_tolerance + options.relative_tolerance * scale;
     if (difference <= allowed) continue;
     ++wrong;
     if (difference - allowed >= worst_excess) {

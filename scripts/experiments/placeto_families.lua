@@ -70,9 +70,9 @@ local function trained_on(problems, updates, what)
 end
 
 -- What a policy places, in microseconds; nil where nothing fits.
-local function placed_us(problem, policy, budget_s)
+local function placed_us(problem, policy, budget_s, seed)
   local ok, placement = pcall(function()
-    return (policy:place(problem, { seed = options.seed, budget_s = budget_s }))
+    return (policy:place(problem, { seed = seed or options.seed, budget_s = budget_s }))
   end)
   local evaluation = ok and problem:evaluate(placement)
   return evaluation and evaluation.feasible and evaluation.objective_us or nil
@@ -82,7 +82,8 @@ end
 local function random_us(problem)
   local sum, count = 0, 8
   for i = 1, count do
-    sum = sum + placed_us(problem, berth.policy("random", { repair = true })) / count
+    local us = placed_us(problem, berth.policy("random", { repair = true }), nil, options.seed + i)
+    sum = sum + us / count
   end
   return sum
 end

@@ -1,14 +1,17 @@
-"""Writes expected_outputs.json: what the shared models compute.
+"""Writes expected_outputs.json: what the shared models compute, by ONNX Runtime.
 
-For ONNX's light models that is what ships with them in the onnx package, for the others what ONNX
-Runtime computes.
+    python make_expected_outputs.py ../../../../shared/data/models/onnx [MODEL...]
 
-    python make_expected_outputs.py ../../../../shared/data/models/onnx
+Without names, all models; else the file's other entries stay. Needs onnx, onnxruntime and numpy.
+Inputs are made by the formulas that model_kernels.cpp knows too; of each output the shape and at most
+32 elements, evenly spread, are kept.
 
-Needs onnx, onnxruntime and numpy. Inputs are made by the formulas that model_kernels.cpp knows too; of
-each output the shape and at most 32 elements, evenly spread, are kept.
+ONNX's light models have one constant for all weights, so that all channels are the same and every class
+is as likely as any other. They are run with weights that differ (`scatter`), and without the softmax at
+their end, which hides differences of small logits and blows up those of large ones.
 """
 import json
+import math
 import pathlib
 import sys
 
@@ -33,9 +36,9 @@ def same(shape, value):
     return {"fill": "same", "value": value, "shape": shape}
 
 
-def ramp(shape):
-    """0 / n, 1 / n, ..., as the outputs shipped with the light models were made."""
-    return {"fill": "ramp", "shape": shape}
+def scatter(shape, offset, scale):
+    """offset + scale * numbers in [-1/2, 1/2) without order: every sum of products tells them apart."""
+    return {"fill": "scatter", "offset": offset, "scale": scale, "shape": shape}
 
 
 BERT = {"input_ids": count([2, 7], 19), "token_type_ids": count([2, 7], 2)}
@@ -61,11 +64,11 @@ MODELS = {
         "input_ids": count([2, 2], 19), "past_0": wave([2, 2, 2, 3, 2]),
         "attention_mask": same([2, 5], 1), "position_ids": count([2, 2], 2)},
     "if_mul_op24": {"A": same([1], 1), "B": wave([3, 2])},
-    "light_bvlc_alexnet": {"data_0": ramp(IMAGE)},
-    "light_inception_v1": {"data_0": ramp(IMAGE)},
-    "light_resnet50": {"gpu_0/data_0": ramp(IMAGE)},
-    "light_squeezenet": {"data_0": ramp(IMAGE)},
-    "light_vgg19": {"data_0": ramp(IMAGE)},
+    "light_bvlc_alexnet": {"data_0": scatter(IMAGE, 0, 2)},
+    "light_inception_v1": {"data_0": scatter(IMAGE, 0, 2)},
+    "light_resnet50": {"gpu_0/data_0": scatter(IMAGE, 0, 2)},
+    "light_squeezenet": {"data_0": scatter(IMAGE, 0, 2)},
+    "light_vgg19": {"data_0": scatter(IMAGE, 0, 2)},
     "lora_two_params": {"input_x": wave([4, 4])},
     "mnist_cntk": {"Input3": wave([1, 1, 28, 28], 100)},
     "nuphar_tiny_loop": {
@@ -100,8 +103,9 @@ def make(formula, element_type):
     size = int(numpy.prod(shape, dtype=numpy.int64))
     if formula["fill"] == "wave":
         values = formula["scale"] * numpy.sin(numpy.arange(1, size + 1, dtype=numpy.float64))
-    elif formula["fill"] == "ramp":
-        values = numpy.arange(size) / size
+    elif formula["fill"] == "scatter":
+        values = (numpy.arange(size) % 10007) ** 3 % 10007 / 10007 - 0.5
+        values = formula["offset"] + formula["scale"] * values
     elif formula["fill"] == "count":
         values = numpy.arange(size) % formula["modulus"]
     else:
@@ -120,42 +124,66 @@ def expected(value):
     return {"shape": list(value.shape), "step": step, "elements": elements}
 
 
+def weight(shape, normalises):
+    """What keeps the size of what passes through a layer: variances near 1, small biases."""
+    if len(shape) < 2:
+        return scatter(shape, 1, 1) if normalises else scatter(shape, 0, 0.1)
+    return scatter(shape, 0, math.sqrt(24 / math.prod(shape[1:])))
+
+
+def lit(model):
+    """Makes the constants of a light model inputs and drops its softmax; their formulas by name."""
+    graph = model.graph
+    shapes = {i.name: onnx.numpy_helper.to_array(i).tolist() for i in graph.initializer}
+    normalise = {name for node in graph.node if node.op_type == "BatchNormalization"
+                 for name in node.input}
+    formulas = {}
+    for node in list(graph.node):
+        if node.op_type != "ConstantOfShape":
+            continue
+        shape = shapes[node.input[0]]
+        formulas[node.output[0]] = weight(shape, node.output[0] in normalise)
+        graph.input.append(onnx.helper.make_tensor_value_info(
+            node.output[0], onnx.TensorProto.FLOAT, shape))
+        graph.node.remove(node)
+    softmax = graph.node[-1]
+    assert softmax.op_type == "Softmax"
+    graph.output[0].name = softmax.input[0]
+    graph.node.remove(softmax)
+    return formulas
+
+
 def run(path, formulas):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     # As written: fused ops of its own may differ in more than rounding.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"])
+    source, weights = str(path), {}
+    if path.stem.startswith("light_"):
+        model = onnx.load(path)
+        weights = lit(model)
+        source = model.SerializeToString()
+    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     inputs = {}
     for given in session.get_inputs():
         name = given.type.replace("optional(", "").replace("tensor(", "").rstrip(")")
-        inputs[given.name] = make(formulas[given.name], TYPES[name])
+        formula = weights.get(given.name) or formulas[given.name]
+        inputs[given.name] = make(formula, TYPES[name])
     names = [output.name for output in session.get_outputs()]
     return {"inputs": formulas,
             "outputs": dict(zip(names, map(expected, session.run(names, inputs))))}
 
 
-def shipped(path, formulas):
-    """The output that the onnx package has for one of its light models."""
-    name = onnx.load(path).graph.output[0].name
-    data = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-    tensor = onnx.TensorProto()
-    tensor.ParseFromString((data / f"{path.stem}_output_0.pb").read_bytes())
-    return {"inputs": formulas, "outputs": {name: expected(onnx.numpy_helper.to_array(tensor))}}
-
-
 def main():
     folder = pathlib.Path(sys.argv[1])
-    models = {}
-    for name, formulas in MODELS.items():
+    output = pathlib.Path(__file__).with_name("expected_outputs.json")
+    models = json.loads(output.read_text()) if sys.argv[2:] else {}
+    for name in sys.argv[2:] or MODELS:
         try:
-            make_model = shipped if name.startswith("light_") else run
-            models[name] = make_model(folder / f"{name}.onnx", formulas)
+            models[name] = run(folder / f"{name}.onnx", MODELS[name])
         except Exception as error:  # which model it was is not in the message
             sys.exit(f"{name}: {error}")
     text = ",\n".join(f"{json.dumps(name)}: {json.dumps(model)}" for name, model in models.items())
-    output = pathlib.Path(__file__).with_name("expected_outputs.json")
     output.write_text("{\n" + text + "\n}\n")
 
 

@@ -24,18 +24,18 @@ std::vector<fs::path> models_below(const fs::path& folder) {
   return files;
 }
 
-double share_of_known_sizes(const Graph& graph) {
-  if (graph.tensor_count() == 0) return 1;
+int known_sizes(const Graph& graph) {
   int known = 0;
   for (TensorId t = 0; t < graph.tensor_count(); ++t) known += graph.bytes_known(t) ? 1 : 0;
-  return static_cast<double>(known) / graph.tensor_count();
+  return known;
 }
 
 TEST_CASE("every good shared model loads") {
   if (!test::have_shared_data("the test of real ONNX files")) return;
   OnnxFrontend frontend{Options{}};
   const auto files = models_below(test::shared_path("models/onnx"));
-  std::size_t loaded = 0, sized = 0;
+  std::size_t loaded = 0, mostly_sized = 0;
+  std::int64_t tensors = 0, sized = 0;
   for (const fs::path& file : files) {
     CAPTURE(file.filename().string());
     try {
@@ -44,13 +44,20 @@ TEST_CASE("every good shared model loads") {
       const auto program = frontend.load_program(file, {}).program;
       CHECK(program->graph->op_count() == model.graph->op_count());
       CHECK(program->graph->tensor_count() == model.graph->tensor_count());
-      if (share_of_known_sizes(*model.graph) >= 0.95) ++sized;
+      const int known = known_sizes(*model.graph);
+      tensors += model.graph->tensor_count();
+      sized += known;
+      if (known >= 0.95 * model.graph->tensor_count()) ++mostly_sized;
     } catch (const Error& refusal) {
       FAIL_CHECK("refused: ", refusal.what());
     }
   }
-  MESSAGE(loaded, " of ", files.size(), " models load; in ", sized,
-          " of them at least 95 % of the tensors have a size");
+  MESSAGE(loaded, " of ", files.size(), " models load; in ", mostly_sized,
+          " of them at least 95 % of the tensors have a size, in all ", sized, " of ", tensors);
+  // What is left are texts, sequences, ops of others and sizes that only the content of an input
+  // tells.
+  CHECK(static_cast<double>(mostly_sized) >= 0.93 * static_cast<double>(files.size()));
+  CHECK(static_cast<double>(sized) >= 0.98 * static_cast<double>(tensors));
 }
 
 }  // namespace

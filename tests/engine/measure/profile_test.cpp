@@ -1,0 +1,134 @@
+// What a profile says of a backend whose times are known.
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "berth/simulator.h"
+#include "scripted.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// A step on one device: its ops one after the other, each `overhead_us` after the one before.
+StepResult step_of(const std::vector<double>& op_us, double overhead_us) {
+  StepResult result;
+  double now = 0;
+  for (const double us : op_us) {
+    result.trace.op_start_us.push_back(now);
+    result.trace.op_end_us.push_back(now + us);
+    now += us + overhead_us;
+  }
+  result.runtime_us = result.trace.runtime_us = now;
+  result.workspace_bytes.assign(op_us.size(), 0);
+  return result;
+}
+
+double free_transfer(DeviceId, DeviceId, std::int64_t) {
+  return 1;
+}
+
+TEST_CASE("profile: simulating with it repeats the step on each kind of device") {
+  const std::vector<std::vector<double>> op_us = {{10, 20, 30}, {5, 0, 70}};
+  const double overhead_us[] = {2, 4};
+  ScriptedBackend backend(scripted_cluster({2, 1}), free_transfer);
+  ScriptedSession session(chain_program(),
+                          [&](const Placement& placement, const StepOptions& step) {
+                            CHECK(step.trace);
+                            const std::size_t kind = placement[0] == 2 ? 1 : 0;
+                            return step_of(op_us[kind], overhead_us[kind]);
+                          });
+  const Profile found = profile(backend, session, {.warm_up = 1, .repeats = 3});
+  CHECK(found.cluster->device_names() == "a:0, a:1, b:0");
+  for (KindId kind = 0; kind < 2; ++kind) {
+    const auto us = found.costs->of_kind(kind);
+    CHECK(std::vector<double>(us.begin(), us.end()) == op_us[static_cast<std::size_t>(kind)]);
+  }
+  const auto problem =
+      std::make_shared<const Problem>(session.program().graph, found.cluster, found.costs);
+  CHECK(Simulator(problem).trace(Placement{0, 0, 0}).runtime_us == doctest::Approx(66));
+  CHECK(Simulator(problem).trace(Placement{1, 1, 1}).runtime_us == doctest::Approx(66));
+  // 75 of ops and 3 times 4 between them. The op that takes no time has no overhead either, so that
+  // the two others carry its share.
+  CHECK(Simulator(problem).trace(Placement{2, 2, 2}).runtime_us == doctest::Approx(87));
+}
+
+TEST_CASE("profile: a step that was disturbed does not count") {
+  int step = 0;
+  ScriptedBackend backend(scripted_cluster({1}));
+  ScriptedSession session(chain_program(), [&](const Placement&, const StepOptions&) {
+    StepResult result = step_of({10, 20, 30}, 0);
+    const double noise = 0.01 * (++step % 5);
+    for (double& end : result.trace.op_end_us) end += noise;
+    if (step % 10 == 0) {
+      for (double& end : result.trace.op_end_us) end += 5000;
+      result.runtime_us += 15000;
+    }
+    result.workspace_bytes = {step % 7, 0, 8};
+    return result;
+  });
+  const Profile found = profile(backend, session, {.warm_up = 0, .repeats = 20});
+  const auto us = found.costs->of_kind(0);
+  CHECK(us[0] == doctest::Approx(10).epsilon(0.01));
+  CHECK(us[1] == doctest::Approx(20).epsilon(0.01));
+  CHECK(us[2] == doctest::Approx(30).epsilon(0.01));
+  CHECK(found.cluster->device(0).op_overhead_us < 1);
+  CHECK(found.costs->workspace_bytes(0) == 6);  // the largest
+  CHECK(found.costs->workspace_bytes(2) == 8);
+}
+
+TEST_CASE("profile: bandwidth and latency are those of the link") {
+  const double latency_us[] = {5, 40};
+  const double bytes_per_us[] = {1000, 250};
+  int transfers = 0;
+  ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId src, DeviceId, std::int64_t bytes) {
+    const auto i = static_cast<std::size_t>(src);
+    const double us = latency_us[i] + static_cast<double>(bytes) / bytes_per_us[i];
+    return ++transfers % 9 == 0 ? 50 * us : us;
+  });
+  ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
+    return step_of({1, 1, 1}, 0);
+  });
+  const Profile found = profile(backend, session, {.warm_up = 0, .repeats = 3});
+  for (DeviceId src = 0; src < 2; ++src) {
+    const Route& route = found.cluster->route(src, 1 - src);
+    const auto i = static_cast<std::size_t>(src);
+    CHECK(route.latency_us == doctest::Approx(latency_us[i]));
+    CHECK(route.bandwidth_bytes_per_s == doctest::Approx(1e6 * bytes_per_us[i]));
+  }
+  CHECK_FALSE(found.link_samples.empty());
+}
+
+TEST_CASE("profile: a link as fast as memory, and one whose time does not depend on size") {
+  ScriptedBackend backend(scripted_cluster({2}), [](DeviceId src, DeviceId, std::int64_t bytes) {
+    return src == 0 ? 3.0 : static_cast<double>(bytes) / 100;
+  });
+  ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
+    return step_of({1, 1, 1}, 0);
+  });
+  const Profile found = profile(backend, session, {.warm_up = 0, .repeats = 3});
+  CHECK(found.cluster->route(0, 1).latency_us == doctest::Approx(3));
+  CHECK(found.cluster->route(1, 0).latency_us == doctest::Approx(0));
+  CHECK(found.cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(1e8));
+}
+
+TEST_CASE("profile: it is given up on request, also between links, and refuses too few steps") {
+  bool stop = false;
+  ScriptedBackend backend(scripted_cluster({2}), [&](DeviceId, DeviceId, std::int64_t) {
+    stop = true;
+    return 1.0;
+  });
+  ScriptedSession session(chain_program(), [](const Placement&, const StepOptions&) {
+    return step_of({1, 1, 1}, 0);
+  });
+  ProfileOptions options{.warm_up = 0, .repeats = 3};
+  options.should_stop = [&] { return stop; };
+  expect_error(ErrorCode::cancelled, {"stopped"},
+               [&] { static_cast<void>(profile(backend, session, options)); });
+  options.repeats = 2;
+  expect_error(ErrorCode::invalid_argument, {"at least 0 and 3"},
+               [&] { static_cast<void>(profile(backend, session, options)); });
+}
+
+}  // namespace
+}  // namespace berth::test
