@@ -1,6 +1,11 @@
 #include "tf/colocation.h"
 
+#include <algorithm>
 #include <numeric>
+#include <string>
+#include <unordered_map>
+
+#include "tf/handles.h"
 
 namespace berth::tf_frontend {
 namespace {
@@ -47,6 +52,12 @@ bool takes_reference(std::string_view op) {
          op == "RefNextIteration";
 }
 
+/// Whether all that hold this value mean the same thing by it. Handles of old arrays and stacks are
+/// strings; a list is a value, and a copy of it another.
+bool is_shared(const Value& value) {
+  return value.type == kResource || (value.type == kString && value.handle != nullptr);
+}
+
 bool is_variable(std::string_view op) {
   return op == "VariableV2" || op == "Variable" || op == "TemporaryVariable";
 }
@@ -68,7 +79,7 @@ std::vector<NodeId> colocation_classes(const Program& program) {
     if (added) entry->second = classes.add();
     return entry->second;
   };
-  std::vector<NodeId> constrained;
+  std::unordered_map<std::string, NodeId> by_variable;
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = program.nodes[i];
     const auto id = static_cast<NodeId>(i);
@@ -78,11 +89,14 @@ std::vector<NodeId> colocation_classes(const Program& program) {
       const std::string_view prefix = program.calls[static_cast<std::size_t>(node.call)].prefix;
       classes.join(id, named(std::string(prefix) + std::string(text.substr(kLocation.size()))));
     }
+    if (const std::string name = shared_name(node); !name.empty()) {
+      classes.join(id, by_variable.try_emplace(name, id).first->second);
+    }
     const bool by_reference = takes_reference(node.op);
     for (const Source& input : node.inputs) {
       const Node& from = program.nodes[static_cast<std::size_t>(input.node)];
       const auto port = static_cast<std::size_t>(input.port);
-      const bool resource = port < from.outputs.size() && from.outputs[port].type == kResource;
+      const bool resource = port < from.outputs.size() && is_shared(from.outputs[port]);
       if (resource || (by_reference && gives_reference(from.op))) classes.join(id, input.node);
     }
   }

@@ -113,7 +113,7 @@ class Selector {
   Selection run(const MetaInfo& meta, const std::vector<std::string>& fetches) {
     Ids roots = named(fetches);
     if (roots.empty()) roots = known(meta.train_ops, "the train op");
-    if (roots.empty()) roots = behind_updates();
+    if (roots.empty() && !is_function()) roots = behind_updates();
     if (roots.empty()) roots = known(meta.outputs, "the outputs of the signatures");
     const bool all = roots.empty();
     if (all) roots = sinks();
@@ -139,6 +139,16 @@ class Selector {
     return library_.graph.nodes()[static_cast<std::size_t>(id)].name;
   }
   [[nodiscard]] std::string name(NodeId id) const { return readable(node_name(id)); }
+
+  /// Whether the graph is that of a function, which captures its variables: all that it changes is
+  /// part of its step.
+  [[nodiscard]] bool is_function() const {
+    const std::vector<NodeDef>& nodes = library_.graph.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeDef& node) {
+      return node.op == "Placeholder" &&
+             Attributes(node.attrs, nullptr, library_.source).type("dtype") == kResource;
+    });
+  }
 
   /// "name" stands for all outputs of the node, "name:port" for one. `id` is the node.
   void add_fetch(NodeId id, std::string_view text) {
@@ -207,40 +217,47 @@ class Selector {
   /// The ops without consumers for which updates of an optimizer are needed. Where such an op also
   /// runs a saver it is one that does more than a step.
   Ids behind_updates() {
-    const std::size_t count = edges_.size();
-    std::vector<Ids> consumers(count);
     Ids updates;
-    for (NodeId id = 0; id < static_cast<NodeId>(count); ++id) {
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
       if (is_update(op(id))) updates.push_back(id);
+    }
+    if (updates.empty()) updates = assignments_of_themselves("Assign");
+    const Ids roots = ends_behind(std::move(updates));
+    note_roots(roots, "what waits for the optimizer's updates");
+    return roots;
+  }
+
+  /// The ops without consumers that wait for one of `ops`.
+  [[nodiscard]] Ids ends_behind(Ids ops) const {
+    std::vector<Ids> consumers(edges_.size());
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
       for (const NodeId producer : edges_.producers(id)) {
         consumers[static_cast<std::size_t>(producer)].push_back(id);
       }
     }
-    if (updates.empty()) updates = assignments_of_themselves();
-    Ids roots;
-    std::vector<bool> seen(count, false);
-    for (Ids stack = std::move(updates); !stack.empty();) {
+    Ids ends;
+    std::vector<bool> seen(edges_.size(), false);
+    for (Ids stack = std::move(ops); !stack.empty();) {
       const NodeId id = stack.back();
       stack.pop_back();
       if (seen[static_cast<std::size_t>(id)]) continue;
       seen[static_cast<std::size_t>(id)] = true;
       const Ids& next = consumers[static_cast<std::size_t>(id)];
-      if (next.empty()) roots.push_back(id);
+      if (next.empty()) ends.push_back(id);
       stack.insert(stack.end(), next.begin(), next.end());
     }
-    std::sort(roots.begin(), roots.end());
-    note_roots(roots, "what waits for the optimizer's updates");
-    return roots;
+    std::sort(ends.begin(), ends.end());
+    return ends;
   }
 
-  /// Assignments of a value that follows from the variable's own: an optimizer spelled out in plain
-  /// ops. Initial and restored values do not.
-  Ids assignments_of_themselves() {
+  /// Assignments, of type `assign`, of a value that follows from the variable's own: an optimizer
+  /// or an average spelled out in plain ops. Initial and restored values do not.
+  [[nodiscard]] Ids assignments_of_themselves(std::string_view assign) const {
     Ids updates;
     std::vector<NodeId> seen_for(edges_.size(), kNoNode);
     for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
       const auto producers = edges_.producers(id);
-      if (op(id) != "Assign" || producers.size() < 2) continue;
+      if (op(id) != assign || producers.size() < 2) continue;
       for (Ids stack{producers[1]}; !stack.empty();) {
         const NodeId from = stack.back();
         stack.pop_back();
@@ -250,10 +267,23 @@ class Selector {
         }
         NodeId& seen = seen_for[static_cast<std::size_t>(from)];
         // An initial value may wait for other variables' initialisation, not for its own variable.
-        if (seen == id || op(from) == "Assign") continue;
+        if (seen == id || op(from) == assign) continue;
         seen = id;
         const auto next = edges_.producers(from);
         stack.insert(stack.end(), next.begin(), next.end());
+      }
+    }
+    return updates;
+  }
+
+  /// Changes of variables that are part of a step: an optimizer's, an average's or a counter's.
+  [[nodiscard]] Ids resource_updates() const {
+    Ids updates = assignments_of_themselves("AssignVariableOp");
+    const bool all = is_function();
+    for (NodeId id = 0; id < static_cast<NodeId>(edges_.size()); ++id) {
+      if (op(id) == "AssignAddVariableOp" || op(id) == "AssignSubVariableOp" ||
+          (all && op(id) == "AssignVariableOp")) {
+        updates.push_back(id);
       }
     }
     return updates;
@@ -282,8 +312,13 @@ class Selector {
     for (NodeId id = 0; id < static_cast<NodeId>(consumed.size()); ++id) {
       if (consumed[static_cast<std::size_t>(id)]) continue;
       all.push_back(id);
-      if (!only_aside(id) && op(id) != "NoOp" && op(id) != "Const") wanted.push_back(id);
+      const bool idle = op(id) == "NoOp" || op(id) == "Const" || op(id) == "Placeholder";
+      if (!idle && !only_aside(id)) wanted.push_back(id);
     }
+    const Ids updates = ends_behind(resource_updates());
+    wanted.insert(wanted.end(), updates.begin(), updates.end());
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     // A graph of nothing else is what its maker wants placed.
     return wanted.empty() ? every_node() : wanted;
   }

@@ -43,6 +43,24 @@ void note_unknowns(const Graph& graph, const std::set<std::string>& unknown_ops,
   }
 }
 
+/// XLA compiles a call as a whole for one device.
+void note_compiled_calls(const Program& program, const WireSource& source,
+                         std::vector<std::string>& notes) {
+  std::set<std::string> functions;
+  for (const Call& call : program.calls) {
+    if (call.function == nullptr) continue;
+    const Attributes attributes(call.function->attrs, nullptr, source);
+    if (attributes.boolean("_XlaMustCompile", false)) {
+      functions.insert(frontend::readable(call.function->signature.name));
+    }
+  }
+  const std::vector<std::string> names(functions.begin(), functions.end());
+  if (names.empty()) return;
+  notes.push_back(cat("functions that XLA is to compile, each for one device (jit_compile): ",
+                      frontend::list_names(names),
+                      "; their ops are placed one by one, so export without it to split them"));
+}
+
 /// Errors of the graph itself say which file it is of.
 template <typename Action>
 auto naming(const std::filesystem::path& file, const Action& action) {
@@ -85,6 +103,13 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   reading->inferred = infer(context, reading->program);
   bindings.finish(notes);
   reading->unknown_ops = std::move(context.unknown_ops);
+  note_compiled_calls(reading->program, file.source, notes);
+  if (const auto names = variables_without_size(reading->program); !names.empty()) {
+    notes.push_back(
+        cat("variables whose size the file does not tell, so that their memory is not "
+            "counted: ",
+            frontend::list_names(names), "; export the graph with its shapes (add_shapes=True)"));
+  }
   return reading;
 }
 

@@ -9,6 +9,7 @@
 #include "berth/error.h"
 #include "support/text.h"
 #include "tf/colocation.h"
+#include "tf/handles.h"
 
 namespace berth::tf_frontend {
 
@@ -82,12 +83,19 @@ std::int64_t bytes_of(const TensorInfo& info) {
   return count == kUnknownDim || count > kMaxDim ? kUnknownBytes : (count * bits + 7) / 8;
 }
 
-/// What a variable keeps on its device.
+/// Whether a value stands for numbers that are kept elsewhere. A list is what it holds.
+bool refers_to_content(const Value& value) {
+  return value.handle != nullptr && value.type != kVariant &&
+         dtype_bits(dtype_of(value.handle->type)) > 0;
+}
+
+/// What a variable keeps on its device: kUnknownBytes where its shape is not known, 0 for an op
+/// that is none.
 std::int64_t resident_bytes(const Node& node) {
   if (node.outputs.empty()) return 0;
   Value value = node.outputs[0];
-  if (node.op == "VarHandleOp") {
-    if (value.handle == nullptr) return 0;
+  if (node.op == kVariableOp) {
+    if (value.handle == nullptr) return kUnknownBytes;
     const std::shared_ptr<Handle> handle = value.handle;
     value = Value();
     value.type = handle->type;
@@ -96,7 +104,7 @@ std::int64_t resident_bytes(const Node& node) {
   } else if (node.op != "VariableV2" && node.op != "Variable" && node.op != "TemporaryVariable") {
     return 0;
   }
-  return std::max<std::int64_t>(0, bytes_of(tensor_info(value)));
+  return bytes_of(tensor_info(value));
 }
 
 class GraphMaker {
@@ -214,10 +222,16 @@ class GraphMaker {
       builder_.set_work(op, kNoWork);
     }
     if (in_bodies_) return;
-    if (const std::int64_t bytes = resident_bytes(node); bytes > 0) {
+    if (const std::int64_t bytes = resident_bytes(node); bytes > 0 && is_first(node)) {
       builder_.set_param_bytes(op, bytes);
     }
     if (!node.device.empty()) builder_.set_requested_device(op, readable(node.device));
+  }
+
+  /// Of ops that stand for one variable the first counts its bytes.
+  bool is_first(const Node& variable) {
+    const std::string name = shared_name(variable);
+    return name.empty() || variables_.insert(name).second;
   }
 
   /// The tensor behind `source` as `consumer` reads it.
@@ -267,10 +281,12 @@ class GraphMaker {
     }
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
       const Node& node = program_.nodes[i];
-      if (copied[i] || !gives_reference(node.op)) continue;
+      const bool reference = !copied[i] && gives_reference(node.op);
+      const bool maker = makes_content(node.op);
       for (std::size_t port = 0; port < node.outputs.size(); ++port) {
         const TensorId tensor = tensors_[begin_[i] + port];
-        if (tensor == kNoTensor) continue;
+        const bool handle = !maker && refers_to_content(node.outputs[port]);
+        if (tensor == kNoTensor || !(reference || handle)) continue;
         TensorInfo info = tensor_info(node.outputs[port]);
         info.bytes = 0;
         builder_.set_tensor(tensor, info);
@@ -318,6 +334,7 @@ class GraphMaker {
   std::vector<NodeId> first_of_;
   std::vector<std::size_t> begin_;
   std::vector<TensorId> tensors_;
+  std::unordered_set<std::string> variables_;  // names that count already
 };
 
 /// Work of each outermost loop, rounds of the loops in it multiplied.
@@ -344,6 +361,14 @@ std::vector<Work> loop_works(const Program& program, const Inferred& inferred) {
 }
 
 }  // namespace
+
+std::vector<std::string> variables_without_size(const Program& program) {
+  std::vector<std::string> names;
+  for (const Node& node : program.nodes) {
+    if (resident_bytes(node) == kUnknownBytes) names.push_back(readable(node.name));
+  }
+  return names;
+}
 
 std::vector<bool> find_weights(const Program& program) {
   std::vector<bool> read(program.nodes.size(), false);

@@ -41,6 +41,9 @@ struct GraphMap {
 [[nodiscard]] GraphBuilder describe_graph(const Program& program, const Inferred& inferred,
                                           const std::string& name);
 
+/// Variables of which the file does not tell how large they are.
+[[nodiscard]] std::vector<std::string> variables_without_size(const Program& program);
+
 /// The same mapping without a graph, for writing placements back.
 [[nodiscard]] GraphMap map_ops(const Program& program, const Loops& loops,
                                const std::vector<bool>& is_weight);

@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "support/text.h"
 #include "tf/graph_maker.h"
+#include "tf/handles.h"
 #include "tf/op_rules.h"
 
 namespace berth::tf_frontend {
@@ -131,18 +132,32 @@ class Inference {
       Node& node = node_at(program_.arguments[i]);
       node.outputs.assign(1, i < arguments.size() ? arguments[i] : Value());
     }
+    visit_all();
+    // A variable's shape may follow from what is written to it after it was read.
+    constexpr int kMostRounds = 4;
+    for (int round = 1; round < kMostRounds && more_is_known(); ++round) {
+      for (Node& node : program_.nodes) node.outputs.clear();
+      visit_all();
+    }
+    for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
+      static_cast<void>(trips(frame));
+    }
+    for (const auto& [id, handle] : captured_) {
+      if (handle->variable) make_variable(program_, node_at(id));
+    }
+    count_stacks();
+  }
+
+ private:
+  void visit_all() {
     // Constants first, whatever they wait for: loops are counted with those in them.
     for (const bool constants : {true, false}) {
       for (const NodeId id : inferred_.loops.order) {
         if ((node_at(id).op == "Const") == constants) visit(id);
       }
     }
-    for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
-      static_cast<void>(trips(frame));
-    }
   }
 
- private:
   Node& node_at(NodeId id) { return program_.nodes[static_cast<std::size_t>(id)]; }
 
   void find_conditions() {
@@ -176,9 +191,14 @@ class Inference {
       apply_rule(node);
     }
     declared_shapes(node);
-    if (context_.depth == 0 && is_input(node.op)) bind(node);
+    if (context_.depth == 0 && is_input(node.op)) {
+      capture(id, node);
+      bind(node);
+    }
+    if (!given) learn(node);
     if (is_exit(node.op)) exit_content(id, node);
     if (is_functional_loop(node.op) || is_branch(node.op)) bodies(id, node);
+    if (node.op == "SymbolicGradient") gradient(id, node);
   }
 
   void make_outputs(NodeId id, Node& node) {
@@ -210,15 +230,64 @@ class Inference {
       if (node.op != kArgumentOp) context_.unknown_ops.insert(readable(node.op));
       return;
     }
-    inputs_.clear();
+    const auto inputs = inputs_at(node);
+    apply_rules(*info, node.name, node.op, node.attributes, inputs, node.outputs);
+  }
+
+  /// Valid until it is asked for the next.
+  std::span<const Value* const> inputs_at(const Node& node) {
     static const Value kNothing;
+    inputs_.clear();
     for (const Source& input : node.inputs) {
       // The end of a loop is not known yet where its beginning reads it.
       const std::vector<Value>& outputs = node_at(input.node).outputs;
       const auto port = static_cast<std::size_t>(input.port);
       inputs_.push_back(port < outputs.size() ? &outputs[port] : &kNothing);
     }
-    apply_rules(*info, node.name, node.op, node.attributes, inputs_, node.outputs);
+    return inputs_;
+  }
+
+  // --- Handles ---------------------------------------------------------------------------------
+
+  /// A resource from outside may be a variable.
+  void capture(NodeId id, Node& node) {
+    if (node.outputs.empty()) return;
+    Value& value = node.outputs[0];
+    if (value.type != kResource || value.handle != nullptr) return;
+    std::shared_ptr<Handle>& handle = captured_[id];
+    if (handle == nullptr) handle = captured_handle(node.attributes);
+    value.handle = handle;
+  }
+
+  void learn(Node& node) {
+    learn_from_use({node.op, node.attributes, inputs_at(node), node.outputs});
+  }
+
+  /// Whether a variable that was read too early is known by now.
+  bool more_is_known() {
+    bool any = false;
+    for (const auto& [id, handle] : captured_) {
+      any =
+          any || (handle->read_too_early && handle->ranked && product(handle->dims) != kUnknownDim);
+      handle->read_too_early = false;
+    }
+    return any;
+  }
+
+  /// A stack holds what the rounds of its loop push.
+  void count_stacks() {
+    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      if (node.op != "StackPush" && node.op != "StackPushV2") continue;
+      const auto inputs = inputs_at(node);
+      if (inputs.empty() || inputs[0]->handle == nullptr) continue;
+      std::int64_t rounds = 1;
+      for (FrameId id = inferred_.loops.frame_of[i]; id != kNoFrame;
+           id = inferred_.loops.frames[static_cast<std::size_t>(id)].parent) {
+        rounds = product({rounds, trips(id)});
+      }
+      inputs[0]->handle->size = rounds;
+    }
   }
 
   void declared_shapes(Node& node) {
@@ -241,8 +310,7 @@ class Inference {
     }
   }
 
-  // --- Loops
-  // --------------------------------------------------------------------------------------
+  // --- Loops -----------------------------------------------------------------------------------
 
   std::int64_t trips(FrameId id) {
     Frame& frame = inferred_.loops.frames[static_cast<std::size_t>(id)];
@@ -270,8 +338,7 @@ class Inference {
     }
   }
 
-  // --- Bodies of functional control flow
-  // ------------------------------------------------------------
+  // --- Bodies of functional control flow -------------------------------------------------------
 
   struct BodyResult {
     std::vector<Value> outputs;
@@ -279,24 +346,43 @@ class Inference {
     Program program;
   };
 
-  void bodies(NodeId id, Node& node) {
+  std::vector<Value> inputs_of(const Node& node) {
     std::vector<Value> inputs;
     for (const Source& input : node.inputs) {
       const std::vector<Value>& outputs = node_at(input.node).outputs;
       const auto port = static_cast<std::size_t>(input.port);
       inputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
+    return inputs;
+  }
+
+  /// Takes a function's arguments and the gradients of its results; gives those of the arguments.
+  void gradient(NodeId id, Node& node) {
+    const std::vector<Value> inputs = inputs_of(node);
+    for (std::size_t i = 0; i < node.outputs.size() && i < inputs.size(); ++i) {
+      merge_shape(node.outputs[i], inputs[i]);
+    }
+    const Attributes::Function function = node.attributes.function("f");
+    if (context_.library.graph.function(function.name) == nullptr) return;
+    constexpr double kPasses = 3;  // the function itself, then twice its work for the gradients
+    inferred_.works[id] = scale_work(run_body(node, function, inputs).work, kPasses);
+  }
+
+  void bodies(NodeId id, Node& node) {
+    std::vector<Value> inputs = inputs_of(node);
     if (is_functional_loop(node.op)) {
       const std::vector<Value> initial = inputs;
       for (Value& input : inputs) input.data = nullptr;  // it changes
       const BodyResult body = run_body(node, node.attributes.function("body"), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
-      for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
-        merge_shape(node.outputs[i], body.outputs[i]);
-      }
       Work work = add_work(body.work, condition.work);
       std::int64_t rounds = count_trips(condition.program, body.program, initial);
       if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
+      for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
+        merge_shape(node.outputs[i], body.outputs[i]);
+        after_rounds(node.outputs[i], body.outputs[i], rounds);
+        set_content(node.outputs[i], content_after(body.program, initial, i, rounds));
+      }
       inferred_.works[id] = scale_work(work, static_cast<double>(rounds));
       return;
     }
@@ -311,6 +397,31 @@ class Inference {
     larger_branch(id, node, branches, inputs);
   }
 
+  static void set_content(Value& value, DataPtr data) {
+    const bool fits = data != nullptr && value.fully_known() &&
+                      product(value.dims) == static_cast<std::int64_t>(data->size());
+    value.data = fits ? std::move(data) : nullptr;
+  }
+
+  /// A list grows or shrinks by the same in every round.
+  static void after_rounds(Value& list, const Value& after_one, std::int64_t rounds) {
+    if (list.type != kVariant || after_one.handle == nullptr || rounds == 0) return;
+    if (list.handle == after_one.handle && list.length != kUnknownDim &&
+        after_one.length != kUnknownDim) {
+      const std::int64_t change = after_one.length - list.length;
+      const std::int64_t changes = product({rounds, std::abs(change)});
+      if (changes == kUnknownDim || changes > kMaxDim) {
+        list.length = kUnknownDim;
+      } else {
+        list.length = ops::valid_dim(
+            change >= 0 ? list.length + changes : std::max<std::int64_t>(0, list.length - changes));
+      }
+    } else {
+      list.length = after_one.length;
+    }
+    list.handle = after_one.handle;
+  }
+
   void larger_branch(NodeId id, Node& node, const std::vector<Attributes::Function>& branches,
                      const std::vector<Value>& inputs) {
     BodyResult largest{};
@@ -319,7 +430,10 @@ class Inference {
       if (i == 0 || weight(result.work) > weight(largest.work)) largest = std::move(result);
     }
     for (std::size_t i = 0; i < largest.outputs.size() && i < node.outputs.size(); ++i) {
-      merge_shape(node.outputs[i], largest.outputs[i]);
+      Value& output = node.outputs[i];
+      merge_shape(output, largest.outputs[i]);
+      if (output.handle == nullptr) output.handle = largest.outputs[i].handle;
+      output.length = largest.outputs[i].length;
     }
     inferred_.works[id] = largest.work;
   }
@@ -350,7 +464,12 @@ class Inference {
       const auto port = static_cast<std::size_t>(source.port);
       result.outputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
-    result.work = body_work(body, inferred);
+    try {
+      result.work = body_work(body, inferred);
+    } catch (const Error& refusal) {  // of the graph's builder, which knows no file
+      throw Error(refusal.code(), cat(context_.library.source.file, ": function '",
+                                      readable(name.name), "': ", refusal.what()));
+    }
     result.program = std::move(body);
     --context_.depth;
     return result;
@@ -362,6 +481,7 @@ class Inference {
   std::vector<NodeId> conditions_;  // LoopCond by frame
   std::vector<std::int32_t> used_ports_;
   std::vector<const Value*> inputs_;
+  std::map<NodeId, std::shared_ptr<Handle>> captured_;
 };
 
 }  // namespace

@@ -183,6 +183,15 @@ struct Counter {
   std::int64_t step;
 };
 
+std::int64_t counted(const Counter& counter, std::int64_t trips) {
+  std::int64_t change = 0, result = 0;
+  if (trips < 0 || __builtin_mul_overflow(counter.step, trips, &change) ||
+      __builtin_add_overflow(counter.start, change, &result)) {
+    return Data::kUnknown;
+  }
+  return result;
+}
+
 /// By how much `end`, what a variable is after a round, differs from `own`, what it was before.
 std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId own) {
   const Node& change = node_at(program, behind_copies(program, end));
@@ -333,12 +342,22 @@ std::int64_t count_trips(const Program& condition, const Program& body,
 
 std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips) {
   const auto counter = counter_at(program, merge);
-  std::int64_t change = 0, result = 0;
-  if (!counter || trips < 0 || __builtin_mul_overflow(counter->step, trips, &change) ||
-      __builtin_add_overflow(counter->start, change, &result)) {
-    return Data::kUnknown;
+  return counter ? counted(*counter, trips) : Data::kUnknown;
+}
+
+DataPtr content_after(const Program& body, const std::vector<Value>& initial, std::size_t index,
+                      std::int64_t trips) {
+  if (index >= initial.size() || index >= body.results.size() || index >= body.arguments.size()) {
+    return nullptr;
   }
-  return result;
+  const NodeId end = body.results[index].node, own = body.arguments[index];
+  if (behind_copies(body, end) == own) return initial[index].data;
+  const auto start = number(initial[index]);
+  const auto step = step_of(body, end, own);
+  if (!start || !step) return nullptr;
+  const std::int64_t last = counted({*start, *step}, trips);
+  if (last == Data::kUnknown) return nullptr;
+  return std::make_shared<const std::vector<std::int64_t>>(1, last);
 }
 
 }  // namespace berth::tf_frontend

@@ -69,4 +69,9 @@ struct Loops {
 /// none.
 [[nodiscard]] std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips);
 
+/// The content of variable `index` of a functional loop after `trips` rounds of `body`: of a
+/// counter, and of what every round passes on as it is; null for any other.
+[[nodiscard]] DataPtr content_after(const Program& body, const std::vector<Value>& initial,
+                                    std::size_t index, std::int64_t trips);
+
 }  // namespace berth::tf_frontend

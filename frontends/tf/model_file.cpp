@@ -22,6 +22,8 @@ namespace saved_model_field {
 constexpr std::uint32_t kVersion = 1, kMetaGraph = 2;
 }
 
+constexpr std::string_view kDefaultSignature = "serving_default";
+
 /// The fields of a message as far as they can be read: a file cut short still shows its kind.
 template <typename See>
 bool skim(std::string_view bytes, const See& see) {
@@ -149,6 +151,20 @@ void read_signature(std::string_view bytes, const WireSource& source, MetaInfo& 
   }
 }
 
+/// Signatures are ways to call one model, and exporters write the same one under several names: of
+/// many the default one counts. The one that initialises a model is no part of its step.
+void read_signatures(const std::vector<NamePair>& signatures, const WireSource& source,
+                     MetaInfo& meta) {
+  const bool has_default =
+      std::any_of(signatures.begin(), signatures.end(),
+                  [](const NamePair& entry) { return entry.key == kDefaultSignature; });
+  for (const NamePair& entry : signatures) {
+    const bool counts =
+        has_default ? entry.key == kDefaultSignature : entry.key.substr(0, 2) != "__";
+    if (counts) read_signature(entry.value, source, meta);
+  }
+}
+
 void read_meta_info(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
   constexpr std::uint32_t kOpList = 2, kTags = 4;
   for (WireReader reader(bytes, source); reader.next();) {
@@ -174,6 +190,7 @@ void read_collection(std::string_view bytes, const WireSource& source, MetaInfo&
 /// Fills `meta` and returns the GraphDef.
 std::string_view read_meta_graph(std::string_view bytes, const WireSource& source, MetaInfo& meta) {
   std::string_view graph;
+  std::vector<NamePair> signatures;
   for (WireReader reader(bytes, source); reader.next();) {
     if (reader.type() != WireType::bytes) continue;
     switch (reader.field()) {
@@ -186,16 +203,14 @@ std::string_view read_meta_graph(std::string_view bytes, const WireSource& sourc
       case meta_field::kCollection:
         read_collection(reader.payload(), source, meta);
         break;
-      case meta_field::kSignature: {
-        const NamePair entry = read_pair(reader.payload(), source);
-        // The signature that initialises a model is no part of its step.
-        if (entry.key.substr(0, 2) != "__") read_signature(entry.value, source, meta);
+      case meta_field::kSignature:
+        signatures.push_back(read_pair(reader.payload(), source));
         break;
-      }
       default:
         break;
     }
   }
+  read_signatures(signatures, source, meta);
   return graph;
 }
 

@@ -66,6 +66,7 @@ struct Program {
   std::vector<std::string> result_names;  ///< of a graph: by position in `results`
   std::deque<std::string> names;          ///< storage of names made here
   std::deque<std::vector<AttrEntry>> attrs;
+  std::deque<WireSource> sources;  ///< of attributes made here
 };
 
 /// What programs of one file share.

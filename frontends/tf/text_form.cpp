@@ -192,9 +192,17 @@ struct Edit {
   std::string text;
 };
 
+/// As a string of the text form: a line break, which would end it, and other control characters in
+/// octal.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte == 0x7F) {
+      const auto digit = [&](int shift) { return static_cast<char>('0' + ((byte >> shift) & 7)); };
+      out += {'\\', digit(6), digit(3), digit(0)};
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

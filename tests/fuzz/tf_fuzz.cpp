@@ -66,6 +66,30 @@ std::string layout() {
          node("b", "BroadcastGradientArgs", "sh v") + node("tk", "TopKV2", "x i", kFloats);
 }
 
+/// A function's step: captured variables, a loop that fills a list.
+std::string captured() {
+  const std::string floating = attr("dtype", "type: DT_FLOAT");
+  const auto variable = [&](const std::string& name) {
+    return node(name, "Placeholder", "",
+                attr("dtype", "type: DT_RESOURCE") + list_of("_handle_dtypes", "type: DT_FLOAT") +
+                    list_of("_handle_shapes", "shape { dim { size: 4 } }"));
+  };
+  return placeholder("g", {2, 4}) + integers("i", {1}) + integers("n", {3}, true) +
+         floats("rate", {}) + variable("v") + variable("m") +
+         node("r", "ReadVariableOp", "v", floating) +
+         node("a", "AssignAddVariableOp", "v rate", floating) +
+         node("o", "ResourceApplyMomentum", "v m rate g rate", kFloats) +
+         node("s", "ResourceSparseApplyAdagrad", "v m rate g i", kFloats) +
+         node("ga", "ResourceGather", "v i", floating) +
+         node("sc", "ResourceScatterAdd", "v i g", floating) +
+         node("l", "TensorListReserve", "i n", attr("element_dtype", "type: DT_FLOAT")) +
+         node("lp", "TensorListPushBack", "l g", attr("element_dtype", "type: DT_FLOAT")) +
+         node("lz", "ZerosLike", "lp", attr("T", "type: DT_VARIANT")) +
+         node("ls", "TensorListStack", "lz i", attr("element_dtype", "type: DT_FLOAT")) +
+         node("ar", "TensorArrayV3", "n", floating) +
+         node("sg", "SymbolicGradient", "g g", list_of("Tout", "type: DT_FLOAT"));
+}
+
 std::string training() {
   const std::string variable = attr("dtype", "type: DT_FLOAT") + shape("shape", {8, 8});
   return placeholder("x", {2, 8}) + node("w", "VariableV2", "", variable) +
@@ -152,7 +176,8 @@ TEST_CASE("broken graphs load or are refused, and take their devices where they 
   const auto cluster = Cluster::preset("k80x2");
   std::size_t loaded = 0, refused = 0;
   std::uint64_t seed = 0;
-  for (const std::string& text : {convolutions(), layout(), training(), loop(), functions()}) {
+  for (const std::string& text :
+       {convolutions(), layout(), captured(), training(), loop(), functions()}) {
     tf_files::SavedModel saved;
     auto* const meta = saved.add_meta_graphs();
     REQUIRE(meta->mutable_graph_def()->ParseFromString(

@@ -73,6 +73,14 @@ TEST_CASE("text keeps every other character") {
   CHECK(rest == kGraph);
 }
 
+TEST_CASE("a device's name may hold what ends a string of the text") {
+  const std::string name = "/job:a\n\"b\\\t\x7f";
+  const Annotated result = annotate(kGraph, "g.pbtxt", *machine({name}));
+  for (OpId op = 0; op < result.model.graph->op_count(); ++op) {
+    CHECK(result.model.graph->requested_device(op) == name);
+  }
+}
+
 TEST_CASE("binary keeps every other byte, unknown fields and their order too") {
   std::string bytes = text_to_binary(kGraph, MessageKind::graph, "text");
   bytes += "\x9a\x06\x03new";  // a field that no reader knows

@@ -163,6 +163,44 @@ TEST_CASE("a branch costs what its larger branch does") {
   CHECK(shape_of(*model.graph, "choice") == std::vector<std::int64_t>{64, 64});
 }
 
+TEST_CASE("functions that XLA is to compile whole are noted") {
+  std::string f = function("f", body_node("n", "Relu", "a"), "n:activations:0");
+  f.insert(f.rfind('}'), attr("_XlaMustCompile", "b: true"));
+  const LoadedModel model = load_bytes(placeholder("x", {2}) + call("c", "f", "x") + library(f));
+  REQUIRE(model.notes.size() == 1);
+  CHECK(model.notes[0].find("'f'") != std::string::npos);
+  CHECK(model.notes[0].find("jit_compile") != std::string::npos);
+}
+
+TEST_CASE("the gradient of a function is shaped as its arguments and works three times as hard") {
+  const std::string f = function("f", body_node("m", "MatMul", "a a"), "m:product:0");
+  const auto load = [&](const std::string& op) {
+    return load_bytes(placeholder("x", {32, 32}) + op + library(f));
+  };
+  const LoadedModel once = load(call("y", "f", "x"));
+  const LoadedModel gradient = load(node(
+      "y", "SymbolicGradient", "x x", named("f", "f") + attr("Tout", "list { type: DT_FLOAT }")));
+  const OpId op = op_named(*gradient.graph, "y");
+  CHECK(shape_of(*gradient.graph, "y") == std::vector<std::int64_t>{32, 32});
+  CHECK(gradient.graph->stated_work(op)->flops ==
+        3 * op_work(*once.graph, op_named(*once.graph, "y/m")).flops);
+}
+
+TEST_CASE("an error in a body names the file and the function") {
+  const std::string square =
+      function("square",
+               body_node("m", "MatMul", "a a",
+                         attr("T", "placeholder: 'T'") + attr("transpose_b", "b: true")),
+               "m:product:0");
+  const std::string text = placeholder("p", {}) + placeholder("x", {2147483647, 1}) +
+                           node("choice", "StatelessIf", "p x",
+                                named("then_branch", "square") + named("else_branch", "square") +
+                                    attr("Tout", "list { type: DT_FLOAT }")) +
+                           library(square);
+  expect_error(ErrorCode::invalid_graph, {"graph.pbtxt", "'square'", "'m'"},
+               [&] { static_cast<void>(load_bytes(text)); });
+}
+
 TEST_CASE("a functional loop is one op; its rounds can be said by its name") {
   const std::string f = function("body", body_node("n", "MatMul", "a a"), "n:product:0") +
                         function("cond", body_node("n", "Relu", "a"), "n:activations:0");

@@ -68,6 +68,20 @@ TEST_CASE("without a step, what a signature gives, or else all that is no bookke
                              "{ name: 'b:0' } } } }";
     CHECK(names(*load_bytes(text).graph) == std::vector<std::string>{"x", "b"});
   }
+  SUBCASE("of several signatures the default one") {
+    const auto signature = [](const std::string& key, const std::string& tensor) {
+      return " signature_def { key: '" + key + "' value { outputs { key: 'out' value { name: '" +
+             tensor + "' } } } }";
+    };
+    const std::string text = "graph_def { " + inference + " }" + signature("serve", "a:0") +
+                             signature("serving_default", "b:0") +
+                             signature("__saved_model_init_op", "a:0");
+    CHECK(names(*load_bytes(text).graph) == std::vector<std::string>{"x", "b"});
+  }
+  SUBCASE("no input that nothing reads") {
+    CHECK(names(*load_bytes(inference + placeholder("unused", {-1})).graph) ==
+          std::vector<std::string>{"x", "a", "b"});
+  }
   SUBCASE("no signature") {
     const std::string saver = node("w", "VariableV2", "", kVariable) +
                               node("save", "SaveV2", "x x x w") + node("all", "NoOp", "^save");

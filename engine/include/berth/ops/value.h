@@ -41,7 +41,9 @@ struct Handle {
   int type = kUnknownType;
   bool ranked = false;
   Dims dims;
-  std::int64_t size = kUnknownDim;  ///< elements of a tensor array or list
+  std::int64_t size = kUnknownDim;  ///< elements of a tensor array, list or stack
+  bool variable = false;
+  bool read_too_early = false;  ///< of a variable: before its shape was known
 };
 
 /// Default: nothing is known. [thread-compatible]
@@ -52,6 +54,8 @@ struct BERTH_EXPORT Value {
   DataPtr data;    ///< of integers and booleans; only if every dimension is known
   RealsPtr reals;  ///< of floating-point numbers; only if every dimension is known
   std::shared_ptr<Handle> handle;
+  /// Elements of a tensor list as it is here; its handle is shared by what it was before and after.
+  std::int64_t length = kUnknownDim;
   /// Set where the value is no dense tensor (a sequence, map, optional or sparse tensor): the
   /// frontend's own description of it.
   std::shared_ptr<const void> other;
