@@ -58,8 +58,10 @@ std::string inputs_text(const GraphSummary& summary) {
   std::string text = "\n" + table.text(2);
   if (open) {
     text +=
-        "  '?' is a dynamic dimension: give it a size with --dim NAME=SIZE, or its input a "
-        "shape with\n  --shape INPUT=1x3x224x224, and more sizes become known.\n";
+        "  '?' is a dynamic dimension: give it a size with --dim NAME=SIZE, the first of every "
+        "input "
+        "with\n  --batch SIZE, or its input a shape with --shape INPUT=1x3x224x224, and more sizes "
+        "become known.\n";
   }
   return text;
 }
@@ -222,6 +224,7 @@ void add_inspect(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  berth inspect model.onnx\n"
       "  berth inspect model.onnx --dim batch=8 --dim sequence=128\n"
+      "  berth inspect model.onnx --batch 8\n"
       "  berth inspect model.onnx --backend cpu");
   sub->callback([&chosen, options] { chosen = [options] { return run_inspect(*options); }; });
 }

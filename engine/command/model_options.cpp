@@ -149,6 +149,9 @@ void ModelOptions::add_to(CLI::App& app) {
                  auto [name, value] = split_assignment(text, "--dim");
                  load.dims[name] = parse_dimension(value, "--dim");
                });
+  add_repeated(
+      app, "--batch", "SIZE", "size of the first dimension of every input that leaves it open",
+      [this](const std::string& text) { load.dims["*"] = parse_dimension(text, "--batch"); });
   add_repeated(app, "--shape", "NAME=SHAPE",
                "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224; repeatable",
                [this](const std::string& text) {

@@ -216,6 +216,9 @@ LoadOptions read_load_options(lua_State* L, Fields& fields) {
   if (const Value dims = fields.get("dims"); dims.present()) {
     options.dims = dims.integers_by_name(/*least=*/0);
   }
+  if (const Value batch = fields.get("batch"); batch.present()) {
+    options.dims["*"] = batch.integer(/*least=*/0);
+  }
   if (const Value shapes = fields.get("shapes"); shapes.present()) {
     shapes.require_table();
     Fields inputs(L, shapes);

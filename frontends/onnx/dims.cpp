@@ -19,6 +19,7 @@ using frontend::readable;
 using onnx::TensorShapeProto;
 
 constexpr std::int64_t kDefaultDim = 1;
+const std::string kEveryFirst = "*";  // as LoadOptions has it
 
 TensorShapeProto* shape_of(onnx::TypeProto& type) {
   switch (type.value_case()) {
@@ -35,6 +36,15 @@ TensorShapeProto* shape_of(onnx::TypeProto& type) {
     default:
       return nullptr;
   }
+}
+
+bool is_named(const TensorShapeProto::Dimension& dim) {
+  return dim.has_dim_param() && !dim.dim_param().empty();
+}
+
+bool leaves_first_open(const TensorShapeProto& shape) {
+  if (shape.dim_size() == 0) return false;
+  return is_named(shape.dim(0)) || !shape.dim(0).has_dim_value() || shape.dim(0).dim_value() < 0;
 }
 
 using Visit = std::function<void(TensorShapeProto&)>;
@@ -62,6 +72,9 @@ class DimBinder {
     collect();
     bind_given_dims();
     bind_given_shapes();
+    if (const auto batch = options_.dims.find(kEveryFirst); batch != options_.dims.end()) {
+      bind_batch(batch->second);
+    }
     bind_the_rest();
     for_all_shapes(*model_.proto->mutable_graph(), [&](TensorShapeProto& s) { substitute(s); });
   }
@@ -81,6 +94,8 @@ class DimBinder {
   void bind_shape(const std::string& input, TensorShapeProto& shape,
                   const std::vector<std::int64_t>& given);
   void bind(const std::string& name, std::int64_t value);
+  void bind_batch(std::int64_t value);
+  std::string other_ways(std::int64_t value) const;
   void bind_the_rest();
   void bind_unnamed(const std::string& input, TensorShapeProto& shape);
   void substitute(TensorShapeProto& shape) const;
@@ -92,6 +107,7 @@ class DimBinder {
   std::set<std::string> initializers_;
   std::set<std::string> inputs_;
   std::set<std::string> input_dims_;  // names in shapes of inputs
+  std::string open_first_;            // an input that leaves its first dimension open
   std::set<std::string> all_dims_;
   std::map<std::string, std::int64_t> bound_;
   std::set<std::string> defaulted_;
@@ -103,14 +119,17 @@ void DimBinder::collect() {
   for (const auto& tensor : graph.initializer()) initializers_.insert(tensor.name());
   const auto names_of = [](const TensorShapeProto& shape, std::set<std::string>& names) {
     for (const auto& dim : shape.dim()) {
-      if (dim.has_dim_param() && !dim.dim_param().empty()) names.insert(dim.dim_param());
+      if (is_named(dim)) names.insert(dim.dim_param());
     }
   };
   for (auto& input : *graph.mutable_input()) {
     if (is_initializer(input.name())) continue;
     inputs_.insert(input.name());
     if (!input.has_type()) continue;
-    if (const auto* const shape = shape_of(*input.mutable_type())) names_of(*shape, input_dims_);
+    const auto* const shape = shape_of(*input.mutable_type());
+    if (shape == nullptr) continue;
+    names_of(*shape, input_dims_);
+    if (open_first_.empty() && leaves_first_open(*shape)) open_first_ = input.name();
   }
   for_all_shapes(graph, [&](TensorShapeProto& shape) { names_of(shape, all_dims_); });
 }
@@ -129,12 +148,48 @@ void DimBinder::bind(const std::string& name, std::int64_t value) {
 
 void DimBinder::bind_given_dims() {
   for (const auto& [name, value] : options_.dims) {
+    if (name == kEveryFirst) continue;
     if (!all_dims_.contains(name)) {
       refuse(cat("the model has no dimension named '", readable(name), "'; ",
                  input_dims_.empty() ? "its inputs have no named dimensions"
-                                     : "it has " + list_names(listed(input_dims_), 20)));
+                                     : "it has " + list_names(listed(input_dims_), 20),
+                 other_ways(value)));
     }
     bind(name, value);
+  }
+}
+
+/// What to write for a dimension that no input names so.
+std::string DimBinder::other_ways(std::int64_t value) const {
+  std::string ways;
+  if (!open_first_.empty()) {
+    ways += cat("; for the first dimension of every input write --batch ", value);
+  }
+  if (!input_dims_.empty()) {
+    ways += cat(ways.empty() ? "; write" : ", for another", " --dim ",
+                readable(*input_dims_.begin()), "=", value);
+  }
+  return ways;
+}
+
+void DimBinder::bind_batch(std::int64_t value) {
+  if (open_first_.empty()) {
+    refuse(cat("no input leaves its first dimension open, so that a batch of ", value,
+               " has no meaning; export the model with a dynamic batch"));
+  }
+  if (value < 0 || value > kMaxDim) {
+    refuse(cat("the batch cannot be ", value, "; give a size from 0 to ", kMaxDim));
+  }
+  for (auto& input : *model_.proto->mutable_graph()->mutable_input()) {
+    if (is_initializer(input.name()) || !input.has_type()) continue;
+    TensorShapeProto* const shape = shape_of(*input.mutable_type());
+    if (shape == nullptr || !leaves_first_open(*shape)) continue;
+    auto& first = *shape->mutable_dim(0);
+    if (!is_named(first)) {
+      first.set_dim_value(value);
+    } else if (!is_expression(first.dim_param())) {
+      bind(first.dim_param(), value);
+    }
   }
 }
 
@@ -149,7 +204,7 @@ void DimBinder::bind_shape(const std::string& input, TensorShapeProto& shape,
   for (int i = 0; i < shape.dim_size(); ++i) {
     auto& dim = *shape.mutable_dim(i);
     const std::int64_t value = given[static_cast<std::size_t>(i)];
-    if (dim.has_dim_param() && !dim.dim_param().empty()) {
+    if (is_named(dim)) {
       bind(dim.dim_param(), value);
     } else if (dim.has_dim_value() && dim.dim_value() >= 0 && dim.dim_value() != value) {
       refuse(cat("dimension ", i, " of input '", readable(input), "' is ", dim.dim_value(),
@@ -194,8 +249,7 @@ void DimBinder::bind_given_shapes() {
 void DimBinder::bind_unnamed(const std::string& input, TensorShapeProto& shape) {
   bool any = false;
   for (auto& dim : *shape.mutable_dim()) {
-    const bool named = dim.has_dim_param() && !dim.dim_param().empty();
-    if (named || (dim.has_dim_value() && dim.dim_value() >= 0)) continue;
+    if (is_named(dim) || (dim.has_dim_value() && dim.dim_value() >= 0)) continue;
     dim.set_dim_value(kDefaultDim);
     any = true;
   }
@@ -216,13 +270,15 @@ void DimBinder::bind_the_rest() {
     }
   }
   if (!defaulted_.empty()) {
-    model_.notes.push_back(cat("dimensions not given are taken as 1: ",
-                               list_names(listed(defaulted_)), "; give them with --dim NAME=SIZE"));
+    model_.notes.push_back(
+        cat("dimensions not given are taken as 1: ", list_names(listed(defaulted_)),
+            "; give them with --dim NAME=SIZE", ", or the first of every input with --batch SIZE"));
   }
   if (!unnamed_.empty()) {
-    model_.notes.push_back(cat("dimensions without a name are taken as 1 in the inputs ",
-                               list_names(unnamed_),
-                               "; give a shape with --shape INPUT=1x3x224x224"));
+    model_.notes.push_back(
+        cat("dimensions without a name are taken as 1 in the inputs ", list_names(unnamed_),
+            "; give a shape with --shape INPUT=1x3x224x224, or the first of every "
+            "input with --batch SIZE"));
   }
 }
 
@@ -264,7 +320,7 @@ bool DimBinder::is_expression(const std::string& name) const {
 
 void DimBinder::substitute(TensorShapeProto& shape) const {
   for (auto& dim : *shape.mutable_dim()) {
-    if (!dim.has_dim_param() || dim.dim_param().empty()) continue;
+    if (!is_named(dim)) continue;
     if (const auto value = value_of(dim.dim_param())) dim.set_dim_value(*value);
   }
 }

@@ -12,6 +12,11 @@
 
 namespace berth::tf_frontend {
 
+namespace {
+// Both name every open first dimension at once; the first as LoadOptions has it.
+const std::string kEveryFirst = "*", kBatch = "batch";
+}  // namespace
+
 using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
@@ -26,7 +31,15 @@ Bindings::Bindings(const LoadOptions& options, const std::string& file)
                                                    size, "; sizes are from 0 to 2^48"));
     }
   };
-  for (const auto& [name, size] : options.dims) check(name, size);
+  for (const auto& [name, size] : options.dims) {
+    check(name, size);
+    if (name != kEveryFirst && name != kBatch) continue;
+    if (batch_ && *batch_ != size) {
+      throw Error(ErrorCode::invalid_argument, cat(file, ": the batch is given both as ", *batch_,
+                                                   " and as ", size, "; give it once"));
+    }
+    batch_ = size;
+  }
   for (const auto& [name, shape] : options.shapes) {
     for (const std::int64_t size : shape) check(name, size);
     if (shape.size() > kMaxRank) {
@@ -48,12 +61,15 @@ void Bindings::apply(const std::string& name, Value& value) {
     if (value.dims[axis] != kUnknownDim) continue;
     const std::string own = cat(name, "/", axis);
     dims_.insert(own);
-    if (axis == 0) dims_.insert("batch");
-    for (const std::string& key : {own, std::string(axis == 0 ? "batch" : "")}) {
-      const auto size = options_.dims.find(key);
-      if (key.empty() || size == options_.dims.end()) continue;
-      used_.insert(key);
-      if (value.dims[axis] == kUnknownDim) value.dims[axis] = size->second;
+    if (axis == 0) {
+      dims_.insert(kBatch);
+      used_.insert({kBatch, kEveryFirst});
+    }
+    if (const auto size = options_.dims.find(own); size != options_.dims.end()) {
+      used_.insert(own);
+      value.dims[axis] = size->second;
+    } else if (axis == 0 && batch_) {
+      value.dims[axis] = *batch_;
     }
     if (value.dims[axis] == kUnknownDim) open_.insert(own);
   }
@@ -77,10 +93,18 @@ void Bindings::finish(std::vector<std::string>& notes) const {
                        : list_names(std::vector<std::string>(set.begin(), set.end()));
   };
   for (const auto& [name, size] : options_.dims) {
-    if (used_.count(name) == 0) {
-      throw Error(ErrorCode::invalid_argument, cat(file_, ": no open dimension or loop is named '",
-                                                   name, "'; there are: ", names(dims_)));
+    if (used_.count(name) > 0) continue;
+    if (name == kEveryFirst) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat(file_, ": no input leaves its first dimension open, so that a batch of ",
+                      size, " has no meaning; export the model with a dynamic batch"));
     }
+    std::string way;
+    if (dims_.count(kBatch) > 0) {
+      way = cat("; for the first dimension of every input write --batch ", size);
+    }
+    throw Error(ErrorCode::invalid_argument, cat(file_, ": no open dimension or loop is named '",
+                                                 name, "'; there are: ", names(dims_), way));
   }
   for (const auto& [name, shape] : options_.shapes) {
     if (used_.count(name) == 0) {
@@ -90,7 +114,7 @@ void Bindings::finish(std::vector<std::string>& notes) const {
   }
   if (!open_.empty()) {
     notes.push_back(cat("open dimensions of inputs: ", names(open_),
-                        "; bind them by name, all first ones by 'batch'"));
+                        "; give them with --dim NAME=SIZE, all first ones with --batch SIZE"));
   }
   if (!unknown_loops_.empty()) {
     notes.push_back(

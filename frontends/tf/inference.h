@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -34,6 +35,7 @@ class Bindings {
  private:
   std::string file_;
   const LoadOptions& options_;
+  std::optional<std::int64_t> batch_;
   std::set<std::string> inputs_;
   std::set<std::string> open_;  // dimensions that stay open
   std::set<std::string> dims_;  // all that may be bound

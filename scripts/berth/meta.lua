@@ -105,8 +105,9 @@ function object:release() end
 
 ---Loads a model file: a `.graph.json`, or any file that a frontend claims.
 ---@param path string
----@param options? { dims?: table<string, integer>, shapes?: table<string, integer[]>, fetches?: string[] }
----`dims`: values of named dynamic dimensions. `shapes`: shapes of inputs whose dimensions have no name.
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[] }
+---`dims`: values of named dynamic dimensions. `batch`: the first dimension of every input that leaves it
+---open. `shapes`: shapes of inputs whose dimensions have no name.
 ---`fetches`: ops or tensors to compute; only what they need is loaded.
 ---@return berth.Graph graph
 ---@return string[] notes what a user should know of the model but can live with
@@ -208,7 +209,7 @@ function berth.evaluator(problem, options) end
 ---Loads a model with everything that executing it needs. `program:graph()` is the graph that
 ---`berth.load` returns for the same options.
 ---@param path string
----@param options? { dims?: table<string, integer>, shapes?: table<string, integer[]>, fetches?: string[] }
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[] }
 ---@return berth.Program program
 ---@return string[] notes what a user should know of the model but can live with
 function berth.program(path, options) end

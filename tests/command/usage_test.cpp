@@ -66,6 +66,8 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"--dim", "batch=0"}, true, "'0' is not a dimension"},
       {{"--dim", "batch=99999999999999999999"}, true, "--dim"},
       {{"--dim", "=3"}, true, "name=value"},
+      {{"--batch", "0"}, true, "'0' is not a dimension"},
+      {{"--batch", "x"}, true, "--batch"},
       {{"--shape", "data=1x3x"}, true, "--shape"},
       {{"--shape", "data=1x-3"}, true, "'-3' is not a dimension"},
       {{"--shape", "data=1,,3"}, true, "'' is not a dimension"},

@@ -17,7 +17,7 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
       groups = 2 ^ 7, seed = 7, threads = 2, budget = 1.5,
       policies = { "topo", "scotch" },
       options = { rounds = 8, lr = 1e-3, verbose = true, mode = "fast" },
-      dims = { batch = math.max(8, 4) }, shapes = { image = { 1, 3, 8, 8 } },
+      dims = { batch = math.max(8, 4) }, batch = 4, shapes = { image = { 1, 3, 8, 8 } },
       fetches = { "loss:0", "train" },
     })"));
   CHECK(config.settings == std::map<std::string, OptionValue>{{"cluster", "k80x4"},
@@ -33,7 +33,7 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
   CHECK(config.options ==
         std::map<std::string, OptionValue>{
             {"rounds", std::int64_t{8}}, {"lr", 1e-3}, {"verbose", true}, {"mode", "fast"}});
-  CHECK(config.load.dims == std::map<std::string, std::int64_t>{{"batch", 8}});
+  CHECK(config.load.dims == std::map<std::string, std::int64_t>{{"*", 4}, {"batch", 8}});
   CHECK(config.load.shapes ==
         std::map<std::string, std::vector<std::int64_t>>{{"image", {1, 3, 8, 8}}});
   CHECK(config.load.fetches == std::vector<std::string>{"loss:0", "train"});

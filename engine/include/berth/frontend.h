@@ -19,8 +19,8 @@
 namespace berth {
 
 struct LoadOptions {
-  /// Values of named dynamic dimensions: {"batch": 8}; > 0. A name that the model does not have is
-  /// an error; the message lists those it has.
+  /// Values of named dynamic dimensions: {"batch": 8}; > 0. "*" is the first one of every input. A
+  /// name that the model does not have is an error; the message lists those it has.
   std::map<std::string, std::int64_t> dims;
   /// Shapes of inputs by name, for dimensions without a name.
   std::map<std::string, std::vector<std::int64_t>> shapes;

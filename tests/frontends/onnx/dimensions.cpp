@@ -38,6 +38,16 @@ TEST_CASE("dimensions without a name") {
   CHECK(type_text(*models.load(proto, {{}, {{"x", {4, 3}}}}).graph, "y") == "f32[4,3]");
 }
 
+TEST_CASE("the first dimension of every input is bound at once, whatever it is called") {
+  ModelFolder models;
+  const onnx::ModelProto proto = parse_graph(
+      "g (float[unk__1,seq] x, float[?,seq] p, float[3,seq] fixed) => (y) "
+      "{ y = Concat<axis = 0>(p, x, fixed) }");
+  const LoadedModel model = models.load(proto, {{{"*", 8}, {"seq", 5}}, {}});
+  CHECK(type_text(*model.graph, "y") == "f32[19,5]");
+  CHECK(model.notes.empty());
+}
+
 TEST_CASE("names that are sums and products follow") {
   ModelFolder models;
   onnx::ModelProto proto =
@@ -67,12 +77,18 @@ TEST_CASE("mistakes are told with what the model has") {
       {{{}, {{"x", {1}}}}, {"'x' has 2 dimensions", "has 1"}},
       {{{}, {{"x", {1, -3}}}}, {"'x'", "-3"}},
       {{{{"batch", 8}}, {{"x", {4, 5}}}}, {"'batch'", "8", "4"}},
+      {{{{"*", 8}, {"batch", 4}}, {}}, {"'batch'", "8", "4", "give it once"}},
+      {{{{"N", 8}}, {}}, {"'N'", "--batch 8", "--dim batch=8"}},
+      {{{{"*", -1}}, {}}, {"batch", "-1"}},
   };
   ModelFolder models;
   for (const Mistake& mistake : kMistakes) {
     expect_error(ErrorCode::invalid_argument, mistake.parts,
                  [&] { (void)models.load(parse_graph(kGraph), mistake.options); });
   }
+  expect_error(ErrorCode::invalid_argument, {"no input leaves its first dimension open"}, [&] {
+    (void)models.load(parse_graph("g (float[1,seq] x) => (y) { y = Relu(x) }"), {{{"*", 8}}, {}});
+  });
   expect_error(ErrorCode::invalid_argument, {"dimension 1", "3 in the model", "4"}, [&] {
     (void)models.load(parse_graph("g (float[N,3] x) => (y) { y = Relu(x) }"),
                       {{}, {{"x", {2, 4}}}});

@@ -124,6 +124,18 @@ TEST_CASE("open dimensions are bound by name") {
     options.dims = {{"batch", 8}, {"z/0", 9}};
     CHECK(shape_of(*load_bytes(text, options).graph, "u") == std::vector<std::int64_t>{9, 5});
   }
+  SUBCASE("all first ones without knowing a name") {
+    options.dims = {{"*", 8}, {"x/1", 7}};
+    const LoadedModel model = load_bytes(text, options);
+    CHECK(shape_of(*model.graph, "y") == std::vector<std::int64_t>{8, 7, 3});
+    CHECK(shape_of(*model.graph, "u") == std::vector<std::int64_t>{8, 5});
+  }
+  SUBCASE("all first ones where none is open") {
+    options.dims = {{"*", 8}};
+    expect_error(ErrorCode::invalid_argument, {"graph.pbtxt", "batch of 8", "dynamic batch"}, [&] {
+      static_cast<void>(load_bytes(placeholder("x", {1, -1}), options));
+    });
+  }
   SUBCASE("by whole shapes") {
     options.shapes = {{"x", {2, 2, 2}}, {"z:0", {4, 4}}};
     const LoadedModel model = load_bytes(text, options);
@@ -132,7 +144,7 @@ TEST_CASE("open dimensions are bound by name") {
   }
   SUBCASE("an unknown name lists the known ones") {
     options.dims = {{"length", 8}};
-    expect_error(ErrorCode::invalid_argument, {"'length'", "'batch'", "'x/1'"},
+    expect_error(ErrorCode::invalid_argument, {"'length'", "'batch'", "'x/1'", "--batch 8"},
                  [&] { static_cast<void>(load_bytes(text, options)); });
   }
   SUBCASE("an unknown input lists the known ones") {
