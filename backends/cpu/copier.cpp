@@ -6,12 +6,17 @@
 
 #include <cmath>
 #include <exception>
+#include <sstream>
 #include <utility>
 
+#include "berth/error.h"
 #include "runtime/values.h"
 
 namespace berth::cpu {
 namespace {
+
+/// A copy cannot be interrupted: a link that would hold one up for ever must not end in one.
+constexpr double kLongest_us = 10e6;
 
 /// Sleeps until the executor's clock shows `until_us`: spinning would take a core from the devices.
 void sleep_until(double until_us) {
@@ -70,12 +75,19 @@ void Copier::run(const Job& job) const {
     job.sink->copy_failed(job.request.number, std::current_exception());
     return;
   }
-  if (link_.bandwidth_bytes_per_s > 0) {
-    const auto bytes = static_cast<double>(runtime::value_bytes(copy));
-    sleep_until(job.begun_us + link_.latency_us + bytes / link_.bandwidth_bytes_per_s * 1e6);
-  } else {
-    sleep_until(job.begun_us + link_.latency_us);
+  const auto bytes = static_cast<double>(runtime::value_bytes(copy));
+  double lasts_us = link_.latency_us;
+  if (link_.bandwidth_bytes_per_s > 0) lasts_us += bytes / link_.bandwidth_bytes_per_s * 1e6;
+  if (lasts_us > kLongest_us) {
+    std::ostringstream text;
+    text << "backend 'cpu': a copy of " << bytes << " bytes over its emulated links takes "
+         << lasts_us / 1e6 << " s, and none longer than " << kLongest_us / 1e6
+         << " s is waited for; give it a smaller latency_us or a larger bandwidth_bytes_per_s";
+    job.sink->copy_failed(job.request.number,
+                          std::make_exception_ptr(Error(ErrorCode::invalid_argument, text.str())));
+    return;
   }
+  sleep_until(job.begun_us + lasts_us);
   job.sink->copied(job.request.number, std::move(copy));
 }
 

@@ -13,6 +13,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/support/text.h"
 #include "compare_report.h"
 #include "compare_sweep.h"
 #include "console.h"
@@ -45,16 +46,6 @@ struct Candidate {
   OptionTexts options;
 };
 
-std::vector<std::string> split_names(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 std::vector<std::string> all_policies(Engine& engine) {
   std::vector<std::string> names;
   for (const PluginInfo& plugin : engine.plugins()) {
@@ -67,12 +58,36 @@ std::vector<std::string> all_policies(Engine& engine) {
   return names;
 }
 
+std::vector<std::uint64_t> seeds_of(const std::string& text) {
+  std::vector<std::uint64_t> seeds = parse_seeds(text);
+  if (seeds.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the config's seeds are '{}'; give at most 10,000, such as \"0..4\" or "
+                            "{{ 0, 3, 7 }}",
+                            text));
+  }
+  return seeds;
+}
+
+/// The settings that compare alone takes. Before fill_in: a --cluster or --seed of the command line
+/// wins over several in the file.
+void fill_in_runs(const lua::Config& config, CompareOptions& options) {
+  const auto clusters = config_text(config, "clusters");
+  if (clusters && options.clusters.empty() && !options.choices.cluster) {
+    options.clusters = split_names(*clusters);
+  }
+  const auto seeds = config_text(config, "seeds");
+  if (seeds && options.seeds.empty() && !options.search.seed) options.seeds = seeds_of(*seeds);
+  if (options.csv.empty()) options.csv = config_text(config, "csv").value_or("");
+}
+
 /// Reads the config and makes the policies, so that a wrong name is told before any work.
 std::vector<Candidate> make_candidates(Engine& engine, NamedPolicies& maker,
                                        CompareOptions& options) {
   lua::Config config;
   if (!options.config.empty()) {
     config = Scripts(engine).read_config(options.config);
+    fill_in_runs(config, options);
     fill_in(config, options.model, options.choices, options.search);
   }
   std::vector<std::string> names = options.policies;
@@ -88,6 +103,18 @@ std::vector<Candidate> make_candidates(Engine& engine, NamedPolicies& maker,
   }
   return candidates;
 }
+
+/// "policy 7 of 19", and when the last of them ends at the latest.
+class RunStage {
+ public:
+  RunStage(std::size_t done, std::size_t count, const SearchChoices& search)
+      : stage_(fmt::format("policy {} of {}", done + 1, count)) {
+    stage_.ends_within(static_cast<double>(count - done) * search.budget_s());
+  }
+
+ private:
+  Stage stage_;
+};
 
 /// A policy's row; what fails is a row with the reason.
 CompareRow run_one(Search& search, const CompareOptions& options, NamedPolicies& maker,
@@ -112,8 +139,9 @@ std::vector<CompareRow> run_all(const Bench& bench, const CompareOptions& option
   const InterruptGuard guard;
   Search search(bench.problem, bench.session, options.choices, options.search);
   std::vector<CompareRow> rows;
-  for (const Candidate& candidate : candidates) {
-    rows.push_back(run_one(search, options, maker, candidate));
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const RunStage stage(i, candidates.size(), options.search);
+    rows.push_back(run_one(search, options, maker, candidates[i]));
   }
   sort_rows(rows);
   return rows;
@@ -125,7 +153,7 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, NamedPolici
   if (options.clusters.empty() && options.choices.cluster) {
     options.clusters.push_back(*options.choices.cluster);
   }
-  if (options.search.evaluator != "simulate") {
+  if (options.search.measures()) {
     throw CLI::ValidationError("--evaluator",
                                "several clusters or seeds are simulated; leave out one of them");
   }
@@ -138,12 +166,14 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, NamedPolici
   const std::shared_ptr<const Graph> graph = load_model(engine, options.model);
   const InterruptGuard guard;
   std::vector<SweepRun> runs;
+  const std::size_t count = clusters.size() * options.seeds.size() * candidates.size();
   for (std::size_t c = 0; c < clusters.size(); ++c) {
     const auto problem = make_problem(engine, graph, clusters[c], options.choices);
     for (const std::uint64_t seed : options.seeds) {
       options.search.seed = seed;
       Search search(problem, nullptr, options.choices, options.search);
       for (const Candidate& candidate : candidates) {
+        const RunStage stage(runs.size(), count, options.search);
         runs.push_back(
             sweep_run(options.clusters[c], seed, run_one(search, options, maker, candidate)));
       }
@@ -155,7 +185,7 @@ std::vector<SweepRun> sweep(Engine& engine, CompareOptions& options, NamedPolici
 int run_sweep(Engine& engine, CompareOptions& options, NamedPolicies& maker,
               const std::vector<Candidate>& candidates) {
   const std::vector<SweepRun> runs = sweep(engine, options, maker, candidates);
-  if (!options.csv.empty()) write_file(options.csv, sweep_csv(runs));
+  if (!options.csv.empty()) write_target(options.csv, sweep_csv(runs));
   const bool throughput = options.choices.objective == "throughput";
   print(options.json ? json_text(sweep_json(runs))
                      : sweep_text(options.model.model, runs, throughput));
@@ -168,17 +198,23 @@ int run_sweep(Engine& engine, CompareOptions& options, NamedPolicies& maker,
 }
 
 int run_compare(CompareOptions options) {
-  if (!options.csv.empty()) check_targets({{"--csv", options.csv}}, options.model.model);
   Engine engine;
   NamedPolicies maker(engine);
   const std::vector<Candidate> candidates = make_candidates(engine, maker, options);
+  if (!options.csv.empty()) {
+    std::vector<Input> inputs = input_files(options.model, options.choices);
+    inputs.push_back({"the config", options.config});
+    for (const std::string& cluster : options.clusters) inputs.push_back({"a cluster", cluster});
+    for (const Candidate& candidate : candidates) inputs.push_back({"a policy", candidate.name});
+    check_targets({{"--csv", options.csv}}, inputs);
+  }
   if (!options.clusters.empty() || !options.seeds.empty()) {
     return run_sweep(engine, options, maker, candidates);
   }
   const Bench bench = make_bench(engine, options.model, options.choices, options.search);
   const std::vector<CompareRow> rows = run_all(bench, options, maker, candidates);
 
-  if (!options.csv.empty()) write_file(options.csv, compare_csv(rows));
+  if (!options.csv.empty()) write_target(options.csv, compare_csv(rows));
   print(options.json ? json_text(compare_json(rows))
                      : compare_text(options.model.model, *bench.problem, rows));
   if (!rows.front().fits()) {

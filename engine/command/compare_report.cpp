@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/one_device.h"
 #include "support/units.h"
 #include "text_table.h"
 
@@ -33,7 +34,7 @@ std::string verdict_text(const Outcome& best) {
                   throughput ? " for the most loaded device" : " per step");
   if (best.best_single.device != kNoDevice) {
     const std::string single =
-        fmt::format("{} ({})", best.problem->cluster().device(best.best_single.device).name,
+        fmt::format("{} ({})", single_device_text(*best.problem, best.best_single),
                     format_us(best.best_single.evaluation.objective_us));
     if (best.speed_up() > kFaster) {
       text += fmt::format(", {} as fast as the best single device, {}",
@@ -44,7 +45,7 @@ std::string verdict_text(const Outcome& best) {
   } else {
     text += "; no single device can hold the model";
   }
-  return text + ".\n";
+  return printable(text) + ".\n";
 }
 
 std::vector<std::string> row_cells(const CompareRow& row) {
@@ -89,7 +90,7 @@ std::string compare_text(const std::string& model, const Problem& problem,
   const bool throughput = problem.options().objective == Objective::throughput;
   std::string text = problem_text(model, problem);
   const CompareRow& best = rows.front();
-  if (best.outcome) {
+  if (best.outcome && best.outcome->bound.us > 0) {
     text += fmt::format("no placement can have a {} below {} ({})\n",
                         throughput ? "largest load" : "runtime", format_us(best.outcome->bound.us),
                         best.outcome->bound.source);
@@ -124,7 +125,7 @@ Json row_json(const CompareRow& row) {
   }
   const Outcome& outcome = *row.outcome;
   json["feasible"] = outcome.evaluation.feasible;
-  json["runtime_us"] = outcome.trace.runtime_us;
+  json["runtime_us"] = outcome.runtime_us();
   if (outcome.problem->options().objective == Objective::throughput) {
     json["max_load_us"] = outcome.evaluation.max_load_us;
   }

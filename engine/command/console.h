@@ -4,13 +4,17 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace berth::command {
 
-/// Once, first thing: takes care of closed standard streams and of SIGPIPE, and sets up logging.
+/// Once, first thing: takes care of closed standard streams and of SIGPIPE, sets up logging, and
+/// keeps standard output for print(): what libraries write to file descriptor 1 from here on goes
+/// to standard error.
 void open_console();
 
 /// Lines on standard error: "berth: error: ...", "berth: warning: ...", "berth: note: ...".
@@ -20,16 +24,21 @@ void log_script_error(std::string_view message);
 void log_warning(std::string_view message);
 void log_note(std::string_view message);
 
-/// Writes all of `text` to standard output. Throws Error(io) where that fails (a full disk, a
-/// closed pipe).
+/// Writes all of `text` to standard output, its lines made safe to show (see printable). Throws
+/// Error(io) where that fails (a full disk, a closed pipe).
 void print(std::string_view text);
 
-/// For what others wrote to stdout (a script's `print`): sends it and throws as print() does where
-/// not all of it arrived.
-void flush_standard_output();
+/// Standard output for a script's `print`; its own buffer, sent by flush_script_output().
+[[nodiscard]] std::FILE* script_output();
+/// Sends what was written to script_output() and throws as print() does where not all of it
+/// arrived.
+void flush_script_output();
 
-/// While one lives, the first Ctrl-C (or SIGTERM) is remembered and the second ends the process at
-/// once. At most one at a time.
+/// `path`, or the way to the real standard output where it means that ("/dev/stdout").
+[[nodiscard]] std::filesystem::path output_path(const std::filesystem::path& path);
+
+/// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered and the
+/// second ends the process at once. At most one at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -41,24 +50,27 @@ class InterruptGuard {
   [[nodiscard]] static bool interrupted() noexcept;
 };
 
-/// One line on standard error that is rewritten in place; nothing where that is no terminal.
-/// [thread-safe]
-class ProgressLine {
+/// What the command is doing, for as long as the object lives. Once the command has run for two
+/// seconds, the stages that live, the outer ones first, stand in one line on standard error, with
+/// the time that is left where that is known. Nothing of it where standard output or standard error
+/// is no terminal. [thread-safe]
+class Stage {
  public:
-  ProgressLine();
-  ~ProgressLine() { clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
+  explicit Stage(std::string what);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
-  /// Shows `text`, at most ten times a second.
-  void show(const std::string& text);
-  void clear();
+  /// Where it stands, behind what it does.
+  void show(std::string detail);
+  /// It ends within so many seconds from now; infinity = nobody knows.
+  void ends_within(double seconds);
 
  private:
-  std::mutex mutex_;
-  bool terminal_;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point next_{};
+  friend class StageLine;
+  std::string what_;
+  std::string detail_;
+  std::optional<std::chrono::steady_clock::time_point> end_;
 };
 
 }  // namespace berth::command

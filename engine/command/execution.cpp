@@ -23,7 +23,10 @@ std::unique_ptr<Backend> make_backend(Engine& engine, const std::string& text) {
   return engine.make_backend(text.substr(0, colon), options);
 }
 
-CLI::Option* add_backend(CLI::App& app, std::string& text) {
+namespace {
+
+template <typename Text>
+CLI::Option* add_backend_to(CLI::App& app, Text& text) {
   return app
       .add_option("--backend", text,
                   "the backend that executes the model, such as cpu or "
@@ -31,10 +34,21 @@ CLI::Option* add_backend(CLI::App& app, std::string& text) {
       ->type_name("NAME[:KEY=VALUE,..]");
 }
 
+}  // namespace
+
+CLI::Option* add_backend(CLI::App& app, std::string& text) {
+  return add_backend_to(app, text);
+}
+
+CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& text) {
+  return add_backend_to(app, text);
+}
+
 Execution load_execution(Engine& engine, const ModelOptions& model, const std::string& backend) {
   // The backend first: a misspelled option is told at once.
   Execution execution;
   execution.backend = make_backend(engine, backend);
+  const Stage stage("loading " + model.model);
   LoadedProgram loaded = engine.load_program(model.model, model.load);
   for (const std::string& note : loaded.notes) log_note(note);
   execution.program = std::move(loaded.program);
@@ -68,9 +82,8 @@ std::shared_ptr<Session> open_session(const Execution& execution, const Problem&
 
 Bench make_bench(Engine& engine, const ModelOptions& model, const ProblemChoices& choices,
                  const SearchChoices& search) {
-  if (search.evaluator == "simulate")
-    return {nullptr, make_problem(engine, model, choices), nullptr};
-  const Execution execution = load_execution(engine, model, search.backend);
+  if (!search.measures()) return {nullptr, make_problem(engine, model, choices), nullptr};
+  const Execution execution = load_execution(engine, model, search.backend.value_or("cpu"));
   Bench bench{execution.backend, make_problem(engine, execution, choices), nullptr};
   bench.session = open_session(execution, *bench.problem, search.seed.value_or(0));
   return bench;
@@ -79,14 +92,13 @@ Bench make_bench(Engine& engine, const ModelOptions& model, const ProblemChoices
 void add_evaluator(CLI::App& app, SearchChoices& search) {
   app.add_option("--evaluator", search.evaluator,
                  "whether placements are simulated, or executed by --backend and measured (then "
-                 "--cluster is not needed)")
-      ->capture_default_str()
+                 "--cluster is not needed); default: simulate")
       ->check(CLI::IsMember({"simulate", "measure"}))
       ->type_name("simulate|measure");
-  add_backend(app, search.backend)->default_str("cpu");
+  add_backend(app, search.backend);
 }
 
-void RepeatChoices::add_to(CLI::App& app) {
+void RepeatChoices::add_to(CLI::App& app, int least) {
   constexpr int kMost = 1'000'000;
   options.should_stop = [] { return InterruptGuard::interrupted(); };
   app.add_option("--warm-up", options.warm_up, "number of first steps that do not count")
@@ -95,7 +107,7 @@ void RepeatChoices::add_to(CLI::App& app) {
       ->type_name("N");
   app.add_option("--repeats", options.repeats, "steps that count")
       ->capture_default_str()
-      ->check(CLI::Range(1, kMost))
+      ->check(CLI::Range(least, kMost))
       ->type_name("N");
   app.add_option("--seed", options.seed,
                  "seed of inputs, and of parameters that the model file does not hold")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "berth/backend.h"
@@ -16,6 +17,7 @@ namespace berth::command {
 
 /// Adds `--backend NAME[:KEY=VALUE,..]`.
 CLI::Option* add_backend(CLI::App& app, std::string& text);
+CLI::Option* add_backend(CLI::App& app, std::optional<std::string>& text);
 
 /// A model loaded for a backend.
 struct Execution {
@@ -53,7 +55,8 @@ void add_evaluator(CLI::App& app, SearchChoices& search);
 struct RepeatChoices {
   MeasureOptions options;
 
-  void add_to(CLI::App& app);
+  /// `least`: how many steps must count.
+  void add_to(CLI::App& app, int least);
 };
 
 }  // namespace berth::command

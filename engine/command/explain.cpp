@@ -48,7 +48,7 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
     Placement placement = load_placement(options.placement, problem->graph(), problem->cluster());
     Origin origin;
     origin.model = options.model.model;
-    return measure(std::move(problem), std::move(origin), std::move(placement));
+    return simulated_outcome(std::move(problem), std::move(origin), std::move(placement));
   }
   NamedPolicies maker(engine);
   const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
@@ -56,7 +56,10 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
   const InterruptGuard guard;
   Origin origin{options.model.model, *options.policy.name,
                 maker.resolved(*options.policy.name, options.policy.options), 0};
-  return Search(problem, nullptr, options.choices, options.search).run(*policy, std::move(origin));
+  Outcome outcome =
+      Search(problem, nullptr, options.choices, options.search).run(*policy, std::move(origin));
+  if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
+  return outcome;
 }
 
 int run_explain(ExplainOptions options) {

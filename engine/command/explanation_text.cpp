@@ -224,11 +224,11 @@ Json placement_explanation_json(const Outcome& outcome) {
   Json json = {{"objective_us", outcome.evaluation.objective_us},
                {"feasible", outcome.evaluation.feasible},
                {"runtime_us", outcome.trace.runtime_us},
-               {"lower_bound_us", outcome.bound.us},
                {"waits_us",
                 {{"compute", shares.compute_us},
                  {"transfers", shares.transfer_us},
                  {"pauses", shares.pause_us}}}};
+  if (outcome.bound.us > 0) json["lower_bound_us"] = outcome.bound.us;
   json["critical_path"] = Json::array();
   for (const Stretch& stretch : path) {
     json["critical_path"].push_back(stretch_json(outcome, stretch));

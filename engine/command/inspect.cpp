@@ -193,6 +193,7 @@ LoadedModel load_inspected(const InspectOptions& options, std::optional<Executab
 
 int run_inspect(const InspectOptions& options) {
   std::optional<Executability> executability;
+  const Stage stage("inspecting " + options.model.model);
   LoadedModel model = load_inspected(options, executability);
   const GraphSummary summary = summarize(*model.graph);
   if (const std::string uncounted = without_rule_text(summary); !uncounted.empty()) {

@@ -108,6 +108,7 @@ Measured measure_stored(const MeasureChoices& options) {
 
   const auto session = open_session(execution, *problem, options.repeats.options.seed);
   const InterruptGuard guard;
+  const Stage stage("measuring " + options.model.model);
   MeasureOptions repeats = options.repeats.options;
   repeats.trace = true;
   measured.measurement = measure(*session, measured.outcome.placement, repeats);
@@ -120,15 +121,17 @@ int run_measure(const MeasureChoices& options) {
   std::vector<Target> targets;
   if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
   if (!options.svg.empty()) targets.push_back({"--svg", options.svg});
-  check_targets(targets, options.model.model);
+  std::vector<Input> inputs = input_files(options.model, options.choices);
+  inputs.push_back({"the placement", options.placement});
+  check_targets(targets, inputs);
 
   const Measured measured = measure_stored(options);
   const Outcome& outcome = measured.outcome;
   if (!options.trace.empty()) {
-    write_file(options.trace, trace_json(*outcome.problem, outcome.placement, outcome.trace));
+    write_target(options.trace, trace_json(*outcome.problem, outcome.placement, outcome.trace));
   }
   if (!options.svg.empty()) {
-    write_file(options.svg, timeline_svg(*outcome.problem, outcome.placement, outcome.trace));
+    write_target(options.svg, timeline_svg(*outcome.problem, outcome.placement, outcome.trace));
   }
   if (options.json) {
     print(json_text(measured_json(measured, options.backend)));
@@ -151,7 +154,7 @@ void add_measure(CLI::App& app, Action& chosen) {
            "a berth.placement/1 file, as `berth place -o` writes it")
       ->required();
   options->choices.add_machine_to(*sub);
-  options->repeats.add_to(*sub);
+  options->repeats.add_to(*sub, /*least=*/1);
   add_file(*sub, "--trace", options->trace,
            "write the step here as a Chrome trace, which ui.perfetto.dev opens");
   add_file(*sub, "--svg", options->svg, "draw the step here: devices, links, critical path (SVG)");

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "berth/cluster.h"
-#include "berth/costs.h"
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/problem_choices.h"
 #include "console.h"
 #include "constraint_options.h"
 #include "duration.h"
@@ -48,27 +48,6 @@ std::vector<std::int64_t> parse_shape(const std::string& text, const std::string
     begin = end + 1;
   }
   return shape;
-}
-
-bool carries_costs(const Graph& graph) {
-  for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!graph.stated_costs(op).empty()) return true;
-  }
-  return false;
-}
-
-std::shared_ptr<const Costs> make_costs(Engine& engine, const Graph& graph, const Cluster& cluster,
-                                        const std::optional<std::string>& choice) {
-  const std::string source = choice.value_or(carries_costs(graph) ? "stated" : "roofline");
-  if (source == "stated") return Costs::stated(graph, cluster);
-  if (source == "roofline") {
-    const std::string uncounted = without_rule_text(summarize(graph));
-    if (!uncounted.empty()) log_note(uncounted);
-    return Costs::roofline(graph, cluster);
-  }
-  LoadedCosts loaded = engine.load_costs(source, graph, cluster);
-  for (const std::string& note : loaded.notes) log_note(note);
-  return std::move(loaded.costs);
 }
 
 /// A check of an option's value while the command line is read; `what` returns what is wrong.
@@ -217,6 +196,16 @@ double SearchChoices::budget_s() const {
   return budget ? parse_duration_s(*budget) : std::numeric_limits<double>::infinity();
 }
 
+std::vector<Input> input_files(const ModelOptions& model, const ProblemChoices& choices) {
+  // A preset or "roofline" may be the name of a file as well, which is then not what is read.
+  const auto file = [](const std::optional<std::string>& name) {
+    return name && name->find_first_of("/.") != std::string::npos ? *name : std::string();
+  };
+  return {{"the model", model.model},
+          {"the cluster", file(choices.cluster)},
+          {"the file of costs", file(choices.costs)}};
+}
+
 std::optional<std::string> config_text(const lua::Config& config, const std::string& key) {
   const auto found = config.settings.find(key);
   if (found == config.settings.end()) return std::nullopt;
@@ -246,6 +235,13 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
   number("groups", choices.groups);
   text("grouping", choices.grouping);
   number("threads", choices.threads);
+  text("backend", search.backend);
+  text("evaluator", search.evaluator);
+  if (search.evaluator && search.evaluator != "simulate" && search.evaluator != "measure") {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the config's evaluator is '{}'; known: simulate, measure", *search.evaluator));
+  }
   number("seed", search.seed);
   // Both hold: a constraint of the command line does not replace one of the file.
   choices.constraints.insert(choices.constraints.end(), config.constraints.begin(),
@@ -262,6 +258,7 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
 }
 
 std::shared_ptr<const Graph> load_model(Engine& engine, const ModelOptions& options) {
+  const Stage stage("loading " + options.model);
   LoadedModel loaded = engine.load(options.model, options.load);
   for (const std::string& note : loaded.notes) log_note(note);
   return std::move(loaded.graph);
@@ -282,22 +279,21 @@ std::shared_ptr<const Problem> make_problem(Engine& engine, const ModelOptions& 
 std::shared_ptr<const Problem> make_problem(Engine& engine, std::shared_ptr<const Graph> graph,
                                             std::shared_ptr<const Cluster> cluster,
                                             const ProblemChoices& choices) {
-  const auto costs = make_costs(engine, *graph, *cluster, choices.costs);
-  std::shared_ptr<const Constraints> constraints;
-  if (!choices.constraints.empty()) {
-    constraints =
-        std::make_shared<const Constraints>(*graph, *cluster, *costs, choices.constraints);
+  berth::ProblemChoices made;
+  made.cost_source = choices.costs.value_or("");
+  if (choices.grouping) made.grouping = grouping_from_name(*choices.grouping);
+  made.group_count = choices.groups;
+  if (choices.objective) made.options.objective = objective_from_name(*choices.objective);
+  if (choices.semantics) made.options.semantics = semantics_from_name(*choices.semantics);
+  made.constraints = choices.constraints;
+  const Stage stage("costs and groups");
+  MadeProblem result = berth::make_problem(engine, std::move(graph), std::move(cluster), made);
+  for (const std::string& note : result.notes) log_note(note);
+  if (result.problem->costs().source() == "roofline") {
+    const std::string uncounted = without_rule_text(summarize(result.problem->graph()));
+    if (!uncounted.empty()) log_note(uncounted);
   }
-  std::optional<Grouping> grouping;
-  if (choices.grouping) grouping = grouping_from_name(*choices.grouping);
-  std::optional<GroupId> count;
-  if (choices.groups) count = static_cast<GroupId>(*choices.groups);
-  const auto groups = make_groups(*graph, *costs, grouping, count);
-  ProblemOptions options;
-  if (choices.objective) options.objective = objective_from_name(*choices.objective);
-  if (choices.semantics) options.semantics = semantics_from_name(*choices.semantics);
-  return std::make_shared<const Problem>(std::move(graph), std::move(cluster), costs, groups,
-                                         options, constraints);
+  return std::move(result.problem);
 }
 
 }  // namespace berth::command

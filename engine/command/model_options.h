@@ -14,6 +14,7 @@
 #include "berth/frontend.h"
 #include "berth/problem.h"
 #include "lua/host.h"
+#include "targets.h"
 
 namespace berth::command {
 
@@ -30,7 +31,7 @@ struct ModelOptions {
 struct ProblemChoices {
   std::optional<std::string> cluster;
   std::optional<std::string> costs;
-  std::optional<std::int64_t> groups;
+  std::optional<GroupId> groups;
   std::optional<std::string> grouping;
   std::optional<std::string> objective;
   std::optional<std::string> semantics;
@@ -47,13 +48,18 @@ struct ProblemChoices {
 struct SearchChoices {
   std::optional<std::uint64_t> seed;
   std::optional<std::string> budget;
-  std::string evaluator = "simulate";  ///< or "measure", by `backend`
-  std::string backend = "cpu";
+  std::optional<std::string> evaluator;  ///< "simulate" (default) or "measure", by `backend`
+  std::optional<std::string> backend;    ///< default: cpu
 
   void add_to(CLI::App& app);
+  [[nodiscard]] bool measures() const { return evaluator == "measure"; }
   /// Infinity where no budget is given.
   [[nodiscard]] double budget_s() const;
 };
+
+/// The files that these choices read, for check_targets.
+[[nodiscard]] std::vector<Input> input_files(const ModelOptions& model,
+                                             const ProblemChoices& choices);
 
 /// Takes from a config file what the command line left open; dimensions and shapes by name.
 void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,

@@ -41,6 +41,10 @@ Origin stored_origin(const std::string& model, const std::string& file) {
   return origin;
 }
 
+double Outcome::runtime_us() const {
+  return executed ? evaluation.runtime_us : trace.runtime_us;
+}
+
 double Outcome::whole_us() const {
   const bool throughput = problem->options().objective == Objective::throughput;
   return throughput ? evaluation.max_load_us : trace.runtime_us;
@@ -64,7 +68,8 @@ double Outcome::speed_up() const {
   return best_single.evaluation.objective_us / evaluation.objective_us;
 }
 
-Outcome measure(std::shared_ptr<const Problem> problem, Origin origin, Placement placement) {
+Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
+                          Placement placement) {
   problem->validate(placement);
   const auto evaluator = make_simulation_evaluator(problem, /*threads=*/1);
   Outcome outcome;
@@ -78,7 +83,8 @@ Outcome measure(std::shared_ptr<const Problem> problem, Origin origin, Placement
   return outcome;
 }
 
-Outcome measure(std::shared_ptr<const Problem> problem, Origin origin, PlaceResult result) {
+Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
+                         PlaceResult result) {
   Outcome outcome;
   outcome.trace = Simulator(problem).trace(result.placement);
   outcome.placement = std::move(result.placement);
@@ -95,6 +101,9 @@ Outcome measure(std::shared_ptr<const Problem> problem, Origin origin, PlaceResu
 std::string excess_text(const Outcome& outcome) {
   const DeviceId id = outcome.evaluation.worst_device;
   const Device& device = outcome.problem->cluster().device(id);
+  if (outcome.evaluation.excess_bytes == 0) {
+    return printable(fmt::format("device {} holds ops that are to be apart", device.name));
+  }
   const auto index = static_cast<std::size_t>(id);
   std::string text = fmt::format("device {} needs {}, {} more than its {}", device.name,
                                  format_bytes(outcome.evaluation.peak_bytes[index]),

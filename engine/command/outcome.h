@@ -1,4 +1,4 @@
-// A measured placement with everything that is told of it, as text and as JSON.
+// An evaluated placement with everything that is told of it, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -58,11 +58,15 @@ struct Outcome {
   Placement placement;
   Evaluation evaluation;
   StepTrace trace;
-  bool executed = false;  ///< measured, not simulated
+  /// Measured, not simulated. Bounds follow from costs, which bound no measurement: there is none
+  /// then. What did not fit when it was executed has a simulated runtime.
+  bool executed = false;
   SingleDevice best_single;
-  LowerBound bound;
+  LowerBound bound;  ///< 0 us = none
   std::optional<SearchFigures> search;
 
+  /// Of one step: as it was measured, else as it was simulated.
+  [[nodiscard]] double runtime_us() const;
   /// What a device's busy_us is a share of: the largest load (throughput) or the runtime.
   [[nodiscard]] double whole_us() const;
   /// Devices at work on average over the step.
@@ -73,12 +77,12 @@ struct Outcome {
   [[nodiscard]] double speed_up() const;
 };
 
-/// Measures a placement that Problem::validate accepts.
-[[nodiscard]] Outcome measure(std::shared_ptr<const Problem> problem, Origin origin,
-                              Placement placement);
-/// The same for what a policy returned.
-[[nodiscard]] Outcome measure(std::shared_ptr<const Problem> problem, Origin origin,
-                              PlaceResult result);
+/// Simulates a placement that Problem::validate accepts.
+[[nodiscard]] Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
+                                        Placement placement);
+/// What a policy returned, with the trace of a simulated step.
+[[nodiscard]] Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
+                                       PlaceResult result);
 
 /// "device gpu:0 needs 15.2 GiB, 3.2 GiB more than it has; its peak is at op ...".
 [[nodiscard]] std::string excess_text(const Outcome& outcome);

@@ -1,6 +1,9 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <nlohmann/json.hpp>
 
 #include "berth/graph.h"
+#include "berth/one_device.h"
 #include "outcome.h"
 
 namespace berth::command {
@@ -61,17 +64,26 @@ Json path_json(const Outcome& outcome) {
 }
 
 void add_comparison(const Outcome& outcome, Json& json) {
-  json["lower_bound_us"] = outcome.bound.us;
-  json["lower_bound"] = outcome.bound.source;
+  if (outcome.bound.us > 0) {
+    json["lower_bound_us"] = outcome.bound.us;
+    json["lower_bound"] = outcome.bound.source;
+  }
   json["gap"] = outcome.gap();  // null where infinite
   if (outcome.best_single.device == kNoDevice) {
     json["best_single"] = nullptr;
     return;
   }
-  json["best_single"] = {
-      {"device", outcome.problem->cluster().device(outcome.best_single.device).name},
-      {"objective_us", outcome.best_single.evaluation.objective_us},
-      {"speed_up", outcome.speed_up()}};
+  const Cluster& cluster = outcome.problem->cluster();
+  Json ops = Json::object();
+  for (const DeviceId device : outcome.best_single.placement) {
+    Json& count = ops[cluster.device(device).name];
+    count = count.is_null() ? 1 : count.get<std::int64_t>() + 1;
+  }
+  json["best_single"] = {{"device", cluster.device(outcome.best_single.device).name},
+                         {"ops", std::move(ops)},
+                         {"text", single_device_text(*outcome.problem, outcome.best_single)},
+                         {"objective_us", outcome.best_single.evaluation.objective_us},
+                         {"speed_up", outcome.speed_up()}};
 }
 
 }  // namespace
@@ -92,7 +104,7 @@ Json outcome_json(const Outcome& outcome) {
   }
   json["feasible"] = outcome.evaluation.feasible;
   json["evaluator"] = outcome.executed ? "measure" : "simulate";
-  json["runtime_us"] = outcome.executed ? outcome.evaluation.runtime_us : outcome.trace.runtime_us;
+  json["runtime_us"] = outcome.runtime_us();
   if (problem.options().objective == Objective::throughput) {
     json["max_load_us"] = outcome.evaluation.max_load_us;
   }
@@ -110,8 +122,24 @@ Json outcome_json(const Outcome& outcome) {
   return json;
 }
 
+/// JSON escapes control characters below 0x20 alone; those from 0x7F on steer terminals as well.
 std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size() + 1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == 0x7F) {
+      safe += "\\u007f";
+    } else if (byte == 0xC2 && next < 0xA0) {
+      safe += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      safe += text[i];
+    }
+  }
+  return safe + '\n';
 }
 
 }  // namespace berth::command

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "berth/graph.h"
+#include "berth/one_device.h"
 #include "outcome.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -25,6 +26,7 @@ bool is_throughput(const Outcome& outcome) {
 }
 
 std::string gap_text(const Outcome& outcome) {
+  if (outcome.executed) return "costs prove nothing of what is measured";
   if (outcome.bound.us <= 0) return "no bound is known";
   const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
                                                    : format_percent(outcome.gap()) + " above it";
@@ -34,7 +36,7 @@ std::string gap_text(const Outcome& outcome) {
 /// The best single device and how this placement compares, as cells of the headline.
 std::vector<std::string> single_cells(const Outcome& outcome) {
   if (outcome.best_single.device == kNoDevice) {
-    return {"one device", "-", "no device runs and holds the whole graph"};
+    return {"one device", "-", "no device holds what it can run, with a host for the rest"};
   }
   const double speed_up = outcome.speed_up();
   std::string verdict = "this placement is no faster";
@@ -44,9 +46,9 @@ std::vector<std::string> single_cells(const Outcome& outcome) {
     verdict = fmt::format("FASTER than this placement, {} as fast; --policy single gives it",
                           format_factor(1 / speed_up));
   }
-  return {"one device", format_us(outcome.best_single.evaluation.objective_us),
-          fmt::format("on {}: {}",
-                      outcome.problem->cluster().device(outcome.best_single.device).name, verdict)};
+  return {
+      "one device", format_us(outcome.best_single.evaluation.objective_us),
+      fmt::format("on {}: {}", single_device_text(*outcome.problem, outcome.best_single), verdict)};
 }
 
 /// The figures that decide, one per line.
@@ -63,7 +65,8 @@ std::string headline_text(const Outcome& outcome) {
     table.add_row({"runtime", format_us(outcome.trace.runtime_us),
                    fmt::format("of one step, {} semantics", semantics_name(options.semantics))});
   }
-  table.add_row({"lower bound", format_us(outcome.bound.us), gap_text(outcome)});
+  table.add_row(
+      {"lower bound", outcome.bound.us > 0 ? format_us(outcome.bound.us) : "-", gap_text(outcome)});
   table.add_row(single_cells(outcome));
   const std::string text = table.text(2);
   return text.substr(text.find('\n') + 1);  // the titles are empty
@@ -128,7 +131,8 @@ std::string transfers_text(const Outcome& outcome) {
 /// What would make this placement better, from what its critical path is made of.
 std::string advice_text(const Outcome& outcome, const PathShares& shares) {
   const double runtime_us = outcome.trace.runtime_us;
-  if (outcome.gap() < kReached) return "Only another machine or cheaper ops would be faster.";
+  if (outcome.bound.us > 0 && outcome.gap() < kReached)
+    return "Only another machine or cheaper ops would be faster.";
   if (outcome.speed_up() < kSlower) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }

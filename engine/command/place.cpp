@@ -53,6 +53,13 @@ void apply_config(Engine& engine, PlaceOptions& options) {
   const lua::Config config = Scripts(engine).read_config(options.config);
   fill_in(config, options.model, options.choices, options.search);
   options.policy.fill_in(config);
+  const auto path = [&config](const char* key, std::string& target) {
+    if (target.empty()) target = config_text(config, key).value_or("");
+  };
+  path("output", options.output);
+  path("annotate", options.annotate);
+  path("trace", options.trace);
+  path("svg", options.svg);
 }
 
 /// Everything is written after the search and in this order, so that what fails most likely fails
@@ -61,18 +68,19 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
   const Problem& problem = *outcome.problem;
   if (frontend != nullptr) {
     frontend->annotate(options.model.model, problem.graph(), problem.cluster(), outcome.placement,
-                       options.annotate);
+                       output_path(options.annotate));
   }
   if (!options.trace.empty()) {
-    write_file(options.trace, trace_json(problem, outcome.placement, outcome.trace));
+    write_target(options.trace, trace_json(problem, outcome.placement, outcome.trace));
   }
   if (!options.svg.empty()) {
-    write_file(options.svg, timeline_svg(problem, outcome.placement, outcome.trace));
+    write_target(options.svg, timeline_svg(problem, outcome.placement, outcome.trace));
   }
   if (!options.output.empty()) {
     const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
-    write_file(options.output, placement_json(problem.graph(), problem.cluster(), outcome.placement,
-                                              &outcome.evaluation, &provenance));
+    write_target(options.output,
+                 placement_json(problem.graph(), problem.cluster(), outcome.placement,
+                                &outcome.evaluation, &provenance));
   }
 }
 
@@ -106,7 +114,10 @@ int run_place(PlaceOptions options) {
   if (!options.policy.name) {
     throw CLI::ValidationError("--policy", "which one? `berth plugins` lists them");
   }
-  check_targets(targets_of(options), options.model.model);
+  std::vector<Input> inputs = input_files(options.model, options.choices);
+  inputs.push_back({"the config", options.config});
+  if (is_script(*options.policy.name)) inputs.push_back({"the policy", *options.policy.name});
+  check_targets(targets_of(options), inputs);
   std::unique_ptr<Frontend> frontend;
   if (!options.annotate.empty()) frontend = engine.frontend_for(options.model.model);
 
@@ -143,7 +154,10 @@ void add_place(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<PlaceOptions>();
   options->model.add_to(*sub);
   options->choices.add_to(*sub, /*searches=*/true);
-  options->policy.add_to(*sub, "who places: a name of `berth plugins` or a policy's Lua file");
+  options->policy.add_to(
+      *sub,
+      "who places: a name of `berth plugins` or a policy's Lua file, which may do all "
+      "that you may (it has `os` and `io`)");
   options->search.add_to(*sub);
   add_evaluator(*sub, options->search);
   add_files(*sub, *options);
@@ -155,6 +169,7 @@ void add_place(CLI::App& app, Action& chosen) {
       "  berth place model.onnx --config experiment.lua --policy random --set samples=500\n"
       "where experiment.lua is\n"
       "  return { cluster = \"k80x4\", policy = \"scotch\", options = {}, dims = { batch = 8 } }\n"
+      "A config names files beside itself; what it has written is relative to where you are.\n"
       "Ctrl-C ends the search and keeps the best placement so far.");
   sub->callback([&chosen, options] { chosen = [options] { return run_place(*options); }; });
 }

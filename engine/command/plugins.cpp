@@ -12,6 +12,7 @@
 #include "berth/support/text.h"
 #include "console.h"
 #include "outcome.h"
+#include "scripts.h"
 #include "subcommands.h"
 #include "text_table.h"
 
@@ -104,9 +105,14 @@ std::vector<PluginInfo> named(const std::vector<PluginInfo>& plugins, const std:
 
 int run_plugins(const PluginsOptions& options) {
   Engine engine;
-  std::vector<PluginInfo> plugins = engine.plugins();
-  for (const std::string& problem : engine.problems()) log_warning(problem);
-  if (!options.name.empty()) plugins = named(plugins, options.name);
+  std::vector<PluginInfo> plugins;
+  if (is_script(options.name)) {
+    plugins.push_back(Scripts(engine).describe(options.name));
+  } else {
+    plugins = engine.plugins();
+    for (const std::string& problem : engine.problems()) log_warning(problem);
+    if (!options.name.empty()) plugins = named(plugins, options.name);
+  }
   if (options.json) {
     Json list = Json::array();
     for (const PluginInfo& plugin : plugins) list.push_back(plugin_json(plugin));
@@ -129,14 +135,15 @@ void add_plugins(CLI::App& app, Action& chosen) {
   CLI::App* sub =
       app.add_subcommand("plugins", "list policies, frontends and backends, or one's options");
   const auto options = std::make_shared<PluginsOptions>();
-  sub->add_option("NAME", options->name, "show the options of this one")->type_name("");
+  sub->add_option("NAME", options->name, "show the options of this one, or of a policy's Lua file")
+      ->type_name("");
   sub->add_flag("--json", options->json, "print one JSON object");
   sub->footer(
       "Examples:\n"
       "  berth plugins\n"
       "  berth plugins scotch\n"
-      "Plugins are looked for beside the engine's library, then in the folders of "
-      "BERTH_PLUGIN_PATH.");
+      "Plugins are looked for beside the engine's library, then in the folders of\n"
+      "BERTH_PLUGIN_PATH (absolute paths, separated by ':').");
   sub->callback([&chosen, options] { chosen = [options] { return run_plugins(*options); }; });
 }
 

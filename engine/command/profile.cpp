@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "berth/backend.h"
+#include "berth/error.h"
 #include "berth/files.h"
 #include "console.h"
 #include "execution.h"
@@ -47,6 +48,46 @@ struct Profiled {
   bool cached = false;
 };
 
+void parse(Profiled& profiled, ProfileFiles files, const std::string& costs_origin,
+           const std::string& cluster_origin) {
+  profiled.cluster = parse_cluster(files.cluster, cluster_origin);
+  profiled.costs = parse_costs(files.costs, costs_origin, *profiled.graph, *profiled.cluster);
+  profiled.files = std::move(files);
+}
+
+/// Takes a profile from the cache; a damaged one counts as none, and the next one replaces it.
+bool find_kept(Profiled& profiled, const ProfileCache& cache) {
+  std::optional<ProfileFiles> found = cache.find();
+  if (!found) return false;
+  try {
+    parse(profiled, std::move(*found), cache.file("costs").string(),
+          cache.file("cluster").string());
+    return true;
+  } catch (const Error& error) {
+    log_note(fmt::format("the profile that was kept is damaged, so this one is measured anew: {}",
+                         error.what()));
+    return false;
+  }
+}
+
+ProfileFiles measure_profile(const ProfileChoices& options, const Execution& execution) {
+  const MeasureOptions& repeats = options.repeats.options;
+  SessionOptions session_options;
+  session_options.seed = repeats.seed;
+  const auto session = execution.backend->open(execution.program, session_options);
+  const InterruptGuard guard;
+  Stage stage("profiling " + options.model.model);
+  ProfileOptions profile_options;
+  profile_options.warm_up = repeats.warm_up;
+  profile_options.repeats = repeats.repeats;
+  profile_options.seed = repeats.seed;
+  profile_options.should_stop = repeats.should_stop;
+  profile_options.progress = [&](const std::string& text) { stage.show(text); };
+  const Profile profile = berth::profile(*execution.backend, *session, profile_options);
+  return {costs_json(*execution.program->graph, *profile.costs, *profile.cluster),
+          cluster_json(*profile.cluster)};
+}
+
 Profiled make_profile(const ProfileChoices& options) {
   Engine engine;
   const Execution execution = load_execution(engine, options.model, options.backend);
@@ -55,30 +96,12 @@ Profiled make_profile(const ProfileChoices& options) {
   const MeasureOptions& repeats = options.repeats.options;
   const ProfileCache cache(*profiled.graph, execution.backend->fingerprint(),
                            fmt::format("{} {} {}", repeats.warm_up, repeats.repeats, repeats.seed));
-  std::optional<ProfileFiles> found;
-  if (!options.fresh) found = cache.find();
-  profiled.cached = found.has_value();
-  if (!found) {
-    SessionOptions session_options;
-    session_options.seed = repeats.seed;
-    const auto session = execution.backend->open(execution.program, session_options);
-    const InterruptGuard guard;
-    ProgressLine progress;
-    ProfileOptions profile_options;
-    profile_options.warm_up = repeats.warm_up;
-    profile_options.repeats = repeats.repeats;
-    profile_options.seed = repeats.seed;
-    profile_options.should_stop = repeats.should_stop;
-    profile_options.progress = [&](const std::string& text) { progress.show("profiling " + text); };
-    const Profile profile = berth::profile(*execution.backend, *session, profile_options);
-    found = ProfileFiles{costs_json(*profiled.graph, *profile.costs, *profile.cluster),
-                         cluster_json(*profile.cluster)};
-    cache.keep(*found);
+  profiled.cached = !options.fresh && find_kept(profiled, cache);
+  if (!profiled.cached) {
+    ProfileFiles files = measure_profile(options, execution);
+    cache.keep(files);
+    parse(profiled, std::move(files), "the profile's costs", "the profile's cluster");
   }
-  profiled.files = std::move(*found);
-  profiled.cluster = parse_cluster(profiled.files.cluster, "the profile's cluster");
-  profiled.costs =
-      parse_costs(profiled.files.costs, "the profile's costs", *profiled.graph, *profiled.cluster);
   return profiled;
 }
 
@@ -145,10 +168,10 @@ int run_profile(const ProfileChoices& options) {
   std::vector<Target> targets;
   if (!options.costs.empty()) targets.push_back({"-o", options.costs});
   if (!options.cluster.empty()) targets.push_back({"--cluster-output", options.cluster});
-  check_targets(targets, options.model.model);
+  check_targets(targets, {{"the model", options.model.model}});
   const Profiled profiled = make_profile(options);
-  if (!options.costs.empty()) write_file(options.costs, profiled.files.costs);
-  if (!options.cluster.empty()) write_file(options.cluster, profiled.files.cluster);
+  if (!options.costs.empty()) write_target(options.costs, profiled.files.costs);
+  if (!options.cluster.empty()) write_target(options.cluster, profiled.files.cluster);
   if (options.json) {
     print(json_text(profiled_json(options, profiled)));
     return 0;
@@ -177,7 +200,7 @@ void add_profile(CLI::App& app, Action& chosen) {
            "write the costs here (berth.costs/1), for --costs of other subcommands");
   add_file(*sub, "--cluster-output", options->cluster,
            "write the machine here as measured (berth.cluster/1), for their --cluster");
-  options->repeats.add_to(*sub);
+  options->repeats.add_to(*sub, /*least=*/3);
   sub->add_flag("--fresh", options->fresh,
                 "measure again what was measured before on this machine");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");

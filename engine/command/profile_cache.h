@@ -25,9 +25,10 @@ class ProfileCache {
   [[nodiscard]] std::optional<ProfileFiles> find() const;
   /// A cache that cannot be written is none: says nothing.
   void keep(const ProfileFiles& files) const noexcept;
+  /// Where the costs, or the cluster, are: file("costs"), file("cluster").
+  [[nodiscard]] std::filesystem::path file(const char* what) const;
 
  private:
-  [[nodiscard]] std::filesystem::path file(const char* what) const;
   std::filesystem::path folder_;  ///< empty: there is no place for a cache
   std::string key_;
 };

@@ -41,7 +41,10 @@ void add_run(CLI::App& app, Action& chosen) {
   sub->positionals_at_end();
   sub->footer(
       "Examples:\n"
-      "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8");
+      "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8\n"
+      "A script is a program: it has Lua's `os` and `io` and may do all that you may. Run none "
+      "that\n"
+      "you do not trust. A --config has `math` alone.");
   sub->callback([&chosen, options] { chosen = [options] { return run_script(*options); }; });
 }
 

@@ -1,5 +1,6 @@
 #include "scripts.h"
 
+#include <cstdio>
 #include <system_error>
 
 #include "berth/error.h"
@@ -32,8 +33,21 @@ Scripts::Scripts(Engine& engine) : host_(std::make_shared<lua::Host>(engine, lib
 void Scripts::run(const std::filesystem::path& script, const std::vector<std::string>& args) {
   const InterruptGuard guard;
   host_->set_should_stop([] { return InterruptGuard::interrupted(); });
-  host_->run_script(script, args);
-  flush_standard_output();
+  Stage stage("running " + script.string());
+  const auto progress = std::make_shared<std::function<void(const std::string&)>>(
+      [&stage](const std::string& text) { stage.show(text); });
+  // Nobody looks once the stage is over.
+  host_->set_progress([weak = std::weak_ptr(progress)](const std::string& text) {
+    if (const auto shown = weak.lock()) (*shown)(text);
+  });
+  host_->set_output(script_output());
+  try {
+    host_->run_script(script, args);
+  } catch (...) {
+    std::fflush(script_output());  // what it printed comes before why it ended
+    throw;
+  }
+  flush_script_output();
 }
 
 lua::Config Scripts::read_config(const std::filesystem::path& file) {
@@ -42,6 +56,17 @@ lua::Config Scripts::read_config(const std::filesystem::path& file) {
 
 std::unique_ptr<Policy> Scripts::make_policy(const std::string& name, const OptionTexts& options) {
   return host_->make_policy(name, options);
+}
+
+PluginInfo Scripts::describe(const std::string& script) {
+  static_cast<void>(host_->make_policy(script));
+  PluginInfo registered;
+  for (PluginInfo& plugin : host_->plugins()) {
+    // make_policy has seen to it that there is one; plugins come from files.
+    if (plugin.kind == PluginKind::policy && plugin.file.empty()) registered = std::move(plugin);
+  }
+  registered.file = script;
+  return registered;
 }
 
 #else
@@ -56,6 +81,9 @@ lua::Config Scripts::read_config(const std::filesystem::path&) {
   return {};
 }
 std::unique_ptr<Policy> Scripts::make_policy(const std::string&, const OptionTexts&) {
+  return {};
+}
+PluginInfo Scripts::describe(const std::string&) {
   return {};
 }
 

@@ -25,6 +25,8 @@ class Scripts {
   /// process.
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
   [[nodiscard]] lua::Config read_config(const std::filesystem::path& file);
+  /// What the policy of a script says of itself.
+  [[nodiscard]] PluginInfo describe(const std::string& script);
   /// The policy must not outlive this object.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(const std::string& name,
                                                     const OptionTexts& options);

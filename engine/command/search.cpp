@@ -35,19 +35,21 @@ Outcome Search::run(Policy& policy, Origin origin) {
   PlaceContext context;
   context.seed = seed_;
   context.should_stop = [] { return InterruptGuard::interrupted(); };
-  context.progress = [this, name = origin.policy](double best_us, const std::string& text) {
-    progress_.show(fmt::format("{}: best so far {}  {}", name, format_us(best_us), text));
+  Stage stage(
+      fmt::format("{} places {} groups", origin.policy, format_count(problem_->groups().count())));
+  stage.ends_within(budget_s_);
+  context.progress = [&stage](double best_us, const std::string& text) {
+    stage.show(fmt::format("best so far {}  {}", format_us(best_us), text));
   };
-  progress_.show(fmt::format("{}: placing {} groups", origin.policy, problem_->groups().count()));
   PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
-  progress_.clear();
   origin.seed = seed_;
-  Outcome outcome = measure(problem_, std::move(origin), std::move(result));
-  if (session_ != nullptr && outcome.evaluation.feasible) {
+  Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
+  if (session_ == nullptr) return outcome;
+  outcome.executed = true;
+  if (outcome.evaluation.feasible) {
     MeasureOptions options;
     options.trace = true;
     outcome.trace = berth::measure(*session_, outcome.placement, options).step.trace;
-    outcome.executed = true;
   }
   return outcome;
 }

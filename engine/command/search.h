@@ -51,7 +51,6 @@ class Search {
   std::unique_ptr<Evaluator> evaluator_;
   std::uint64_t seed_;
   double budget_s_;
-  ProgressLine progress_;
 };
 
 }  // namespace berth::command

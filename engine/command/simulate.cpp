@@ -28,7 +28,9 @@ int run_simulate(const SimulateOptions& options) {
   std::vector<Target> targets;
   if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
   if (!options.svg.empty()) targets.push_back({"--svg", options.svg});
-  check_targets(targets, options.model.model);
+  std::vector<Input> inputs = input_files(options.model, options.choices);
+  inputs.push_back({"the placement", options.placement});
+  check_targets(targets, inputs);
 
   Engine engine;
   const auto problem = make_problem(engine, options.model, options.choices);
@@ -36,12 +38,12 @@ int run_simulate(const SimulateOptions& options) {
   Placement placement =
       parse_placement(file, options.placement, problem->graph(), problem->cluster());
   const Outcome outcome =
-      measure(problem, stored_origin(options.model.model, file), std::move(placement));
+      simulated_outcome(problem, stored_origin(options.model.model, file), std::move(placement));
   if (!options.trace.empty()) {
-    write_file(options.trace, trace_json(*problem, outcome.placement, outcome.trace));
+    write_target(options.trace, trace_json(*problem, outcome.placement, outcome.trace));
   }
   if (!options.svg.empty()) {
-    write_file(options.svg, timeline_svg(*problem, outcome.placement, outcome.trace));
+    write_target(options.svg, timeline_svg(*problem, outcome.placement, outcome.trace));
   }
   if (options.json) {
     print(json_text(outcome_json(outcome)));

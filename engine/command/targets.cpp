@@ -6,6 +6,8 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "berth/files.h"
+#include "console.h"
 
 namespace berth::command {
 namespace {
@@ -21,7 +23,7 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
 }
 
-void check_target(const Target& target, const std::filesystem::path& input) {
+void check_target(const Target& target, const std::vector<Input>& inputs) {
   std::error_code ignored;
   std::filesystem::path folder = target.path.parent_path();
   if (folder.empty()) folder = ".";
@@ -34,16 +36,18 @@ void check_target(const Target& target, const std::filesystem::path& input) {
   if (access(folder.c_str(), W_OK) != 0) {
     refuse(target, fmt::format("folder '{}' is not writable; choose another", folder.string()));
   }
-  if (std::filesystem::equivalent(target.path, input, ignored)) {
-    refuse(target, "it is the model itself; choose another name");
+  for (const Input& input : inputs) {
+    if (!input.path.empty() && std::filesystem::equivalent(target.path, input.path, ignored)) {
+      refuse(target, fmt::format("it is {} itself; choose another name", input.what));
+    }
   }
 }
 
 }  // namespace
 
-void check_targets(const std::vector<Target>& targets, const std::filesystem::path& input) {
+void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs) {
   for (const Target& target : targets) {
-    check_target(target, input);
+    check_target(target, inputs);
     for (const Target& earlier : targets) {
       if (&earlier == &target) break;
       if (real_path(earlier.path) == real_path(target.path)) {
@@ -51,6 +55,10 @@ void check_targets(const std::vector<Target>& targets, const std::filesystem::pa
       }
     }
   }
+}
+
+void write_target(const std::filesystem::path& path, std::string_view content) {
+  write_file(output_path(path), content);
 }
 
 }  // namespace berth::command

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace berth::command {
@@ -13,8 +14,18 @@ struct Target {
   std::filesystem::path path;
 };
 
+/// A file that the command reads; an empty path = none. `what` as in "it is the model itself".
+struct Input {
+  std::string what;
+  std::filesystem::path path;
+};
+
 /// Before the work: tells what would fail after it. Throws Error(io) for a target whose folder is
-/// not there or not writable, that is a folder itself, that is `input`, or that two options name.
-void check_targets(const std::vector<Target>& targets, const std::filesystem::path& input);
+/// not there or not writable, that is a folder itself, that is one of `inputs`, or that two options
+/// name.
+void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs);
+
+/// Writes the file of a target, after check_targets; "/dev/stdout" is standard output.
+void write_target(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace berth::command

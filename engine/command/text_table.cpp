@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 
 namespace berth::command {
 namespace {
@@ -31,12 +32,59 @@ void append_row(std::string& out, const std::vector<std::string>& cells,
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7F'; }, '?');
+namespace {
+
+/// Bytes of the UTF-8 letter at the start of `text` that a terminal may be shown; 0 where there is
+/// none: a control character (also those above 0x7F) or no UTF-8.
+std::size_t letter_size(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  constexpr std::uint32_t kLeast[] = {0, 0, 0xA0, 0x800, 0x10000};
+  if (first < 0xC2 || first > 0xF4 || text.size() < size) return 0;
+  std::uint32_t letter = first & (0xFFU >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    letter = letter << 6 | (byte(i) & 0x3FU);
+  }
+  const bool surrogate = letter >= 0xD800 && letter <= 0xDFFF;
+  return letter >= kLeast[size] && letter <= 0x10FFFF && !surrogate ? size : 0;
+}
+
+std::string replaced(std::string_view text, bool keep_newlines) {
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const bool newline = keep_newlines && text.front() == '\n';
+    const std::size_t size = newline ? 1 : letter_size(text);
+    if (size == 0) {
+      safe += '?';
+    } else {
+      safe += text.substr(0, size);
+    }
+    text.remove_prefix(std::max<std::size_t>(1, size));
+  }
   return safe;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  return replaced(text, /*keep_newlines=*/false);
+}
+
+std::string printable_lines(std::string_view text) {
+  return replaced(text, /*keep_newlines=*/true);
+}
+
+std::string first_columns(std::string_view text, std::size_t columns) {
+  std::size_t end = 0;
+  for (std::size_t seen = 0; end < text.size(); ++end) {
+    const bool letter = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
+    if (letter && seen++ == columns) break;
+  }
+  return std::string(text.substr(0, end));
 }
 
 std::string bar(double fraction, std::size_t width) {

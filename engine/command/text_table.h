@@ -6,8 +6,13 @@
 
 namespace berth::command {
 
-/// `text` safe to show on a terminal: control characters become '?'. Names come from model files.
+/// `text` safe to show on a terminal: control characters, and what is no UTF-8, become '?'. Names
+/// come from model files.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same, but newlines stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+/// As much of `text`, which is printable, as `columns` columns hold.
+[[nodiscard]] std::string first_columns(std::string_view text, std::size_t columns);
 
 /// A share in [0, 1] as `width` characters: bar(0.5, 8) = "####....".
 [[nodiscard]] std::string bar(double fraction, std::size_t width);

@@ -79,6 +79,7 @@ int run_verify(const VerifyChoices& options) {
   session_options.seed = options.options.seed;
   const auto session = execution.backend->open(execution.program, session_options);
   const InterruptGuard guard;
+  const Stage stage("verifying " + options.model.model);
   const Verification found = verify(*execution.backend, *session, placement, options.options);
   const auto ops = static_cast<std::size_t>(graph.op_count());
   print(options.json ? json_text(verification_json(found, *cluster))

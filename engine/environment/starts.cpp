@@ -77,10 +77,15 @@ GroupPlacement earliest_placement(const Problem& problem) {
 }
 
 GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
-  GroupPlacement result(static_cast<std::size_t>(problem.groups().count()));
+  GroupPlacement result = zero_placement(problem);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    const OpId first = problem.groups().members(static_cast<GroupId>(i)).front();
-    result[i] = placement[static_cast<std::size_t>(first)];
+    const auto group = static_cast<GroupId>(i);
+    for (const OpId op : problem.groups().members(group)) {
+      const DeviceId device = placement[static_cast<std::size_t>(op)];
+      if (!problem.can_run(group, device)) continue;
+      result[i] = device;
+      break;
+    }
   }
   return result;
 }

@@ -123,10 +123,12 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
                 cat(name_of(policy), " returned an invalid placement: ", error.what()));
   }
   result.evaluation = evaluator.evaluate(answer.placement);
-  check_proven(policy, answer.proven, result.evaluation);
+  if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);
-  result.bound = lower_bound(evaluator.problem());
-  if (answer.proven.us > result.bound.us) result.bound = answer.proven;
+  if (!evaluator.measures()) {
+    result.bound = lower_bound(evaluator.problem());
+    if (answer.proven.us > result.bound.us) result.bound = answer.proven;
+  }
   result.end = end_of(answer, result, *stops);
   result.placement = std::move(answer.placement);
   result.notes = std::move(answer.notes);

@@ -76,6 +76,7 @@ class RegroupedEvaluator final : public Evaluator {
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
     evaluator_.evaluate(placements, out);
   }
+  bool measures() const noexcept override { return evaluator_.measures(); }
   std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
 
  private:

@@ -104,7 +104,14 @@ std::string cluster_json(const Cluster& cluster) {
                          {"name", cluster.name()},
                          {"devices", std::move(devices)},
                          {"links", std::move(links)}};
-  return document.dump(1) + "\n";
+  try {
+    return document.dump(1) + "\n";
+  } catch (const Json::type_error&) {
+    // Replaced letters would name other devices, or two of them alike.
+    throw Error(ErrorCode::invalid_argument,
+                cat("cluster '", cluster.name(),
+                    "' cannot be written: a name in it is not UTF-8, which JSON is; rename it"));
+  }
 }
 
 }  // namespace berth

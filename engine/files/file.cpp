@@ -51,14 +51,40 @@ int write_all(int fd, std::string_view content) {
   return 0;
 }
 
-/// Creates a file beside `target` under a unique name; -1 with errno set on failure.
-int create_beside(const std::filesystem::path& target, std::string& temporary) {
+/// Tries names of files beside `target` until `create(name)` does not fail with EEXIST; -1 with
+/// errno set where it fails otherwise.
+template <typename Create>
+int create_beside(const std::filesystem::path& target, std::string& temporary,
+                  const Create& create) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary = cat(target.string(), ".", ::getpid(), ".", attempt, ".tmp");
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    const int result = create(temporary.c_str());
+    if (result >= 0 || errno != EEXIST) return result;
   }
   return -1;
+}
+
+/// A new file in the folder of `target`. Without a name where the file system can do that, so that
+/// a process that is killed while it writes leaves nothing; else called `temporary`.
+int create_unnamed(const std::filesystem::path& target, std::string& temporary) {
+  const std::filesystem::path folder =
+      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const int fd = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd >= 0) return fd;
+  return create_beside(target, temporary, [](const char* name) {
+    return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  });
+}
+
+/// Gives the file the name `temporary`, one of its own beside `target`. 0 or errno.
+int give_name(int fd, const std::filesystem::path& target, std::string& temporary) {
+  const std::string unnamed = cat("/proc/self/fd/", fd);
+  const int linked = create_beside(target, temporary, [&](const char* name) {
+    return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+  });
+  if (linked == 0) return 0;
+  temporary.clear();
+  return errno;
 }
 
 }  // namespace
@@ -98,15 +124,16 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   const std::filesystem::path target =
       std::filesystem::is_regular_file(status) ? std::filesystem::canonical(path) : path;
   std::string temporary;
-  Descriptor file(create_beside(target, temporary));
+  Descriptor file(create_unnamed(target, temporary));
   if (file.get() < 0) fail(path, "cannot be created", errno);
   int error = write_all(file.get(), content);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  if (error == 0 && temporary.empty()) error = give_name(file.get(), target, temporary);
   const int close_error = file.close();
   if (error == 0) error = close_error;
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {
-    ::unlink(temporary.c_str());
+    if (!temporary.empty()) ::unlink(temporary.c_str());
     fail(path, "cannot be written", error);
   }
 }

@@ -120,6 +120,40 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
   return cat("line ", line, ", column ", before.size() - line_start + 1);
 }
 
+/// Finds where reading stops; the parser's exception for a number too large for a double does not
+/// say.
+class ErrorPlace final : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string& last, const Json::exception&) override {
+    token = last;
+    offset = position - std::min(position, last.size());
+    return false;
+  }
+
+  std::string token;
+  std::size_t offset = 0;
+};
+
+[[noreturn]] void refuse_number(std::string_view text, const std::string& origin) {
+  ErrorPlace place;
+  static_cast<void>(Json::sax_parse(text.begin(), text.end(), &place));
+  throw Error(ErrorCode::invalid_file,
+              cat(origin, ": ", line_and_column(text, place.offset), ": the number ", place.token,
+                  " is too large (above 1.7e308); correct the file"));
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& origin) {
@@ -149,6 +183,8 @@ Json parse_json(std::string_view text, const std::string& origin) {
         ErrorCode::invalid_file,
         cat(origin, ": ", line_and_column(text, offset),
             text.empty() ? ": the file is empty" : ": not valid JSON here", "; correct the file"));
+  } catch (const Json::out_of_range&) {
+    refuse_number(text, origin);
   }
 }
 

@@ -114,19 +114,22 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
   if (found == plugins.end()) {
     const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
     std::string refused;
+    std::string unsearched;
     for (const std::string& problem : problems) {
       if (problem.find(file) != std::string::npos) refused = " Refused: " + problem;
+      if (problem.starts_with("BERTH_PLUGIN_PATH")) unsearched += " " + problem + ".";
     }
     throw Error(refused.empty() ? ErrorCode::not_found : ErrorCode::incompatible,
                 cat("no ", plugin_kind_name(kind), " '", name, "'", known_names(name, names(kind)),
-                    refused));
+                    refused, unsearched));
   }
   return found->second;
 }
 
 Engine::Engine(std::vector<std::filesystem::path> plugin_folders)
     : state_(std::make_shared<State>()) {
-  state_->folders = plugin_folders.empty() ? default_plugin_folders() : std::move(plugin_folders);
+  state_->folders =
+      plugin_folders.empty() ? default_plugin_folders(state_->problems) : std::move(plugin_folders);
 }
 Engine::~Engine() = default;
 

@@ -13,7 +13,7 @@
 
 namespace berth {
 
-std::vector<std::filesystem::path> default_plugin_folders() {
+std::vector<std::filesystem::path> default_plugin_folders(std::vector<std::string>& problems) {
   std::vector<std::filesystem::path> folders;
   const std::filesystem::path library = boost::dll::this_line_location();
   folders.push_back(std::filesystem::absolute(library).parent_path() / "berth");
@@ -21,8 +21,15 @@ std::vector<std::filesystem::path> default_plugin_folders() {
     std::string_view rest = variable;
     while (!rest.empty()) {
       const std::size_t colon = std::min(rest.find(':'), rest.size());
-      // An empty entry would mean the working directory, which is never searched.
-      if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+      // An empty or a relative entry would mean the working directory, which is never searched:
+      // what is loaded must not depend on where a command is started.
+      const std::filesystem::path folder = rest.substr(0, colon);
+      if (folder.is_absolute()) {
+        folders.push_back(folder);
+      } else if (colon > 0) {
+        problems.push_back(cat("BERTH_PLUGIN_PATH: '", folder.string(),
+                               "' is not searched; give the whole path, from '/' on"));
+      }
       rest.remove_prefix(std::min(colon + 1, rest.size()));
     }
   }

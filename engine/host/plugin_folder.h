@@ -2,14 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "berth/plugin.h"
 
 namespace berth {
 
-/// `lib/berth` beside the engine's own library, then the folders of BERTH_PLUGIN_PATH.
-[[nodiscard]] std::vector<std::filesystem::path> default_plugin_folders();
+/// `lib/berth` beside the engine's own library, then the folders of BERTH_PLUGIN_PATH; relative
+/// ones become `problems`.
+[[nodiscard]] std::vector<std::filesystem::path> default_plugin_folders(
+    std::vector<std::string>& problems);
 
 /// Files of `folder` named <kind>_<name>.so, sorted. Empty if there is no such folder.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_files(const std::filesystem::path& folder);

@@ -1,6 +1,7 @@
 // berth.costs: how long each op takes on each kind of device.
 #include "berth/costs.h"
 #include "berth/files.h"
+#include "berth/problem_choices.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
@@ -43,9 +44,9 @@ int make(Call& call) {
   const Value source = call.argument(1, "source");
   const auto graph = call.argument(2, "graph").object<const Graph>();
   const auto cluster = call.argument(3, "cluster").object<const Cluster>();
-  const LoadedCosts loaded = source.is_table()
-                                 ? LoadedCosts{read_costs(call.L, source, *graph, *cluster), {}}
-                                 : costs_by_name(call.state.engine, source, *graph, *cluster);
+  const LoadedCosts loaded =
+      source.is_table() ? LoadedCosts{read_costs(call.L, source, *graph, *cluster), {}}
+                        : make_costs(call.state.engine, *graph, *cluster, cost_source(source));
   call.made(loaded.costs);
   push_texts(call.L, loaded.notes);
   return 2;
@@ -79,12 +80,10 @@ std::string describe(const void* object) {
 
 }  // namespace
 
-LoadedCosts costs_by_name(Engine& engine, const Value& source, const Graph& graph,
-                          const Cluster& cluster) {
+std::string cost_source(const Value& source) {
   const std::string name = source.is_text() ? source.text() : "";
-  if (name == "roofline") return {Costs::roofline(graph, cluster), {}};
-  if (name == "stated") return {Costs::stated(graph, cluster), {}};
-  if (name.find_first_of("./") != std::string::npos) return engine.load_costs(name, graph, cluster);
+  const bool known = name == "roofline" || name == "stated";
+  if (known || name.find_first_of("./") != std::string::npos) return name;
   source.fail("\"roofline\", \"stated\", a costs file's path or a table of costs");
 }
 

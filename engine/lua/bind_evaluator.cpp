@@ -35,6 +35,12 @@ int make(Call& call) {
   object->problem = problem;
   if (executing.present()) {
     object->session = executing.object<SessionObject>();
+    const std::string has = problem->problem().cluster().device_names();
+    const std::string runs_on = object->session->backend->cluster()->device_names();
+    if (has != runs_on) {
+      executing.refuse(cat("the session runs on the devices ", runs_on, ", and the problem has ",
+                           has, "; make the problem with backend:cluster()"));
+    }
     object->owned = make_measuring_evaluator(problem->shared(), object->session->session, measure);
   } else {
     object->owned = make_simulation_evaluator(problem->shared(), threads);

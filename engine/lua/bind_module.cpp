@@ -32,6 +32,12 @@ int should_stop(Call& call) {
   return call.boolean(call.state.should_stop && call.state.should_stop());
 }
 
+int progress(Call& call) {
+  const std::string text = call.argument(1, "text").text();
+  if (call.state.progress) call.state.progress(text);
+  return 0;
+}
+
 int infeasible(Call& call) {
   throw Error(ErrorCode::infeasible, call.argument(1, "message").text());
 }
@@ -40,11 +46,10 @@ int live_objects(Call& call) {
   return call.integer(call.state.live_objects);
 }
 
-constexpr Binding kFunctions[] = {{"berth.plugins", &plugins},
-                                  {"berth.clock", &clock},
-                                  {"berth.should_stop", &should_stop},
-                                  {"berth.infeasible", &infeasible},
-                                  {"berth.live_objects", &live_objects}};
+constexpr Binding kFunctions[] = {
+    {"berth.plugins", &plugins},         {"berth.clock", &clock},
+    {"berth.should_stop", &should_stop}, {"berth.progress", &progress},
+    {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects}};
 
 }  // namespace
 

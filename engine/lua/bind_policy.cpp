@@ -64,21 +64,23 @@ std::function<void(double, const std::string&)> progress_of(Call& call, const Va
   };
 }
 
-void push_outcome(const Call& call, const PlaceResult& result, const PolicyObject& self,
-                  std::uint64_t seed) {
+void push_outcome(const Call& call, const Problem& problem, const PlaceResult& result,
+                  const PolicyObject& self, std::uint64_t seed, bool measured) {
   push_evaluation(call.L, result.evaluation);
   set_text(call.L, "policy", self.name);
   set_number(call.L, "seed", static_cast<double>(seed));
   set_number(call.L, "evaluations", static_cast<double>(result.evaluations));
   set_number(call.L, "wall_s", result.wall_s);
-  set_number(call.L, "bound_us", result.bound.us);
-  set_text(call.L, "bound_source", result.bound.source);
-  set_number(call.L, "gap", result.gap());
+  if (!measured) {
+    set_number(call.L, "bound_us", result.bound.us);
+    set_text(call.L, "bound_source", result.bound.source);
+    set_number(call.L, "gap", result.gap());
+  }
   set_text(call.L, "ended", std::string(search_end_name(result.end)));
   push_texts(call.L, result.notes);
   lua_setfield(call.L, -2, "notes");
   if (result.best_single.device != kNoDevice) {
-    push_single_device(call.L, result.best_single);
+    push_single_device(call.L, problem, result.best_single);
     lua_setfield(call.L, -2, "single");
   }
 }
@@ -116,7 +118,7 @@ int place_problem(Call& call) {
   const std::uint64_t seed = context.seed;
   const PlaceResult result = place(*self->policy, *evaluator, std::move(context), budget_s);
   push_ids(call.L, result.placement);
-  push_outcome(call, result, *self, seed);
+  push_outcome(call, problem->problem(), result, *self, seed, evaluator->measures());
   return 2;
 }
 
@@ -157,6 +159,17 @@ int options(Call& call) {
   return 1;
 }
 
+int initial(Call& call) {
+  const PlaceContext& context = call.self<ContextObject>()->get();
+  lua_createtable(call.L, static_cast<int>(context.initial.size()), 0);
+  int i = 0;
+  for (const Placement& placement : context.initial) {
+    push_ids(call.L, placement);
+    lua_rawseti(call.L, -2, ++i);
+  }
+  return 1;
+}
+
 int should_stop(Call& call) {
   const PlaceContext& context = call.self<ContextObject>()->get();
   return call.boolean(context.should_stop && context.should_stop());
@@ -179,9 +192,10 @@ int note(Call& call) {
 }
 
 constexpr Binding kContextMethods[] = {
-    {"context:seed", &seed},         {"context:random", &random},
-    {"context:options", &options},   {"context:should_stop", &should_stop},
-    {"context:progress", &progress}, {"context:note", &note}};
+    {"context:seed", &seed},       {"context:random", &random},
+    {"context:options", &options}, {"context:should_stop", &should_stop},
+    {"context:initial", &initial}, {"context:progress", &progress},
+    {"context:note", &note}};
 
 std::string describe(const void* object) {
   return cat("'", static_cast<const PolicyObject*>(object)->name, "'");

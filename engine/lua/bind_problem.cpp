@@ -1,6 +1,7 @@
 // berth.problem: what is to be solved, and what is known of any placement of it.
 #include "berth/files.h"
-#include "berth/problem.h"
+#include "berth/one_device.h"
+#include "berth/problem_choices.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "constraint_values.h"
@@ -10,8 +11,8 @@
 
 namespace berth::lua {
 
-ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem)
-    : problem_(std::move(problem)) {}
+ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem, std::vector<std::string> notes)
+    : problem_(std::move(problem)), notes_(std::move(notes)) {}
 
 Evaluator& ProblemObject::evaluator() {
   if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_);
@@ -29,31 +30,26 @@ std::shared_ptr<const Cluster> cluster_of(const Value& value) {
   return value.is_text() ? load_cluster(value.text()) : value.object<const Cluster>();
 }
 
-/// Without a word about costs: those stated with the graph where it states any, else the roofline.
-std::shared_ptr<const Costs> costs_of(Engine& engine, const Value& value, const Graph& graph,
-                                      const Cluster& cluster) {
-  if (value.is_text()) return costs_by_name(engine, value, graph, cluster).costs;
-  if (value.present()) return value.object<const Costs>();
-  for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!graph.stated_costs(op).empty()) return Costs::stated(graph, cluster);
+/// Costs as an object, or by name.
+void read_costs(const Value& value, berth::ProblemChoices& choices) {
+  if (value.is_text()) {
+    choices.cost_source = cost_source(value);
+  } else if (value.present()) {
+    choices.costs = value.object<const Costs>();
   }
-  return Costs::roofline(graph, cluster);
 }
 
-/// Without a word about groups: the finest.
-std::shared_ptr<const Groups> groups_of(const Value& value, const Value& grouping,
-                                        const Graph& graph, const Costs& costs) {
-  std::optional<GroupId> count;
-  if (value.present()) {
-    if (!value.is_number()) {
-      if (grouping.present()) grouping.fail("either a grouping or groups that are made already");
-      return value.object<const Groups>();
-    }
-    count = static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
+/// Groups as an object, or how many and how.
+void read_groups(const Value& value, const Value& grouping, berth::ProblemChoices& choices) {
+  if (grouping.present()) choices.grouping = grouping_from_name(grouping.text());
+  if (!value.present()) return;
+  if (value.is_number()) {
+    choices.group_count =
+        static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
+    return;
   }
-  std::optional<Grouping> chosen;
-  if (grouping.present()) chosen = grouping_from_name(grouping.text());
-  return make_groups(graph, costs, chosen, count);
+  if (grouping.present()) grouping.fail("either a grouping or groups that are made already");
+  choices.groups = value.object<const Groups>();
 }
 
 int make(Call& call) {
@@ -62,10 +58,11 @@ int make(Call& call) {
   Fields fields(call.L, table);
   const auto graph = fields.get("graph").object<const Graph>();
   const auto cluster = cluster_of(fields.get("cluster"));
-  const Value costs_value = fields.get("costs");
-  const Value groups_value = fields.get("groups");
-  const Value grouping = fields.get("grouping");
-  ProblemOptions options;
+  berth::ProblemChoices choices;
+  read_costs(fields.get("costs"), choices);
+  const Value groups = fields.get("groups");
+  read_groups(groups, fields.get("grouping"), choices);
+  ProblemOptions& options = choices.options;
   if (const Value objective = fields.get("objective"); objective.present()) {
     options.objective = objective_from_name(objective.text());
   }
@@ -78,17 +75,17 @@ int make(Call& call) {
   if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
     options.transfer_gap_us = gap.number();
   }
-  const Value rules = fields.get("constraints");
-  fields.finish();
-  const auto costs = costs_of(call.state.engine, costs_value, *graph, *cluster);
-  std::shared_ptr<const Constraints> constraints;
-  if (rules.present()) {
-    constraints = std::make_shared<const Constraints>(*graph, *cluster, *costs,
-                                                      read_constraints(call.L, rules));
+  if (const Value rules = fields.get("constraints"); rules.present()) {
+    choices.constraints = read_constraints(call.L, rules);
   }
-  const auto groups = groups_of(groups_value, grouping, *graph, *costs);
-  return call.made(std::make_shared<ProblemObject>(
-      std::make_shared<const Problem>(graph, cluster, costs, groups, options, constraints)));
+  fields.finish();
+  MadeProblem made = make_problem(call.state.engine, graph, cluster, choices);
+  return call.made(std::make_shared<ProblemObject>(std::move(made.problem), std::move(made.notes)));
+}
+
+int notes(Call& call) {
+  push_texts(call.L, call.self<ProblemObject>()->notes());
+  return 1;
 }
 
 int graph(Call& call) {
@@ -168,11 +165,19 @@ int evaluate(Call& call) {
   return 1;
 }
 
+int one_device(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const DeviceId device = call.argument(1, "device").id(problem.cluster().device_count());
+  push_ids(call.L, one_device_placement(problem, device));
+  return 1;
+}
+
 int single(Call& call) {
   const auto self = call.self<ProblemObject>();
   const SingleDevice best = best_single_device(self->evaluator());
   if (best.device == kNoDevice) return call.nil();
-  push_single_device(call.L, best);
+  push_single_device(call.L, self->problem(), best);
   return 1;
 }
 
@@ -246,6 +251,7 @@ int load_a_placement(Call& call) {
 
 constexpr Binding kFunctions[] = {{"berth.problem", &make}};
 constexpr Binding kMethods[] = {
+    {"problem:notes", &notes},
     {"problem:graph", &graph},
     {"problem:cluster", &cluster},
     {"problem:costs", &costs},
@@ -258,6 +264,7 @@ constexpr Binding kMethods[] = {
     {"problem:group_param_bytes", &group_param_bytes},
     {"problem:validate", &validate},
     {"problem:evaluate", &evaluate},
+    {"problem:one_device", &one_device},
     {"problem:single", &single},
     {"problem:bound", &bound},
     {"problem:bounds", &bounds},

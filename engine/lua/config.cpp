@@ -1,4 +1,6 @@
 // `--config FILE.lua`: a chunk that returns a table of settings.
+#include <cstdlib>
+
 #include "berth/error.h"
 #include "berth/support/text.h"
 #include "constraint_values.h"
@@ -13,7 +15,7 @@ namespace {
 /// A config computes a few values; one that goes on for this many instructions does not end.
 constexpr int kMaxInstructions = 10'000'000;
 
-enum class Kind { text, count, names, duration };
+enum class Kind { text, count, names, numbers, duration };
 
 struct Setting {
   const char* key;
@@ -23,7 +25,10 @@ constexpr Setting kSettings[] = {
     {"cluster", Kind::text},   {"policy", Kind::text},     {"policies", Kind::names},
     {"objective", Kind::text}, {"semantics", Kind::text},  {"costs", Kind::text},
     {"groups", Kind::count},   {"grouping", Kind::text},   {"seed", Kind::count},
-    {"threads", Kind::count},  {"budget", Kind::duration},
+    {"threads", Kind::count},  {"budget", Kind::duration}, {"evaluator", Kind::text},
+    {"backend", Kind::text},   {"clusters", Kind::names},  {"seeds", Kind::numbers},
+    {"output", Kind::text},    {"annotate", Kind::text},   {"trace", Kind::text},
+    {"svg", Kind::text},       {"csv", Kind::text},
 };
 
 OptionValue read_setting(const Value& value, Kind kind) {
@@ -40,6 +45,15 @@ OptionValue read_setting(const Value& value, Kind kind) {
       }
       return joined;
     }
+    case Kind::numbers: {
+      if (value.is_text()) return value.text();
+      if (value.is_number()) return std::to_string(value.integer(0));
+      std::string joined;
+      for (const std::int64_t number : value.integers(0, kMaxInteger)) {
+        joined += (joined.empty() ? "" : ",") + std::to_string(number);
+      }
+      return joined;
+    }
     case Kind::duration:
       if (value.is_text()) return value.text();
       if (!value.is_number() || !(value.number() >= 0)) {
@@ -50,11 +64,29 @@ OptionValue read_setting(const Value& value, Kind kind) {
   throw Error(ErrorCode::invalid_argument, "unknown kind of setting");
 }
 
+/// What a config may allocate: far more than settings need, far less than a machine has.
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+
+/// lua_Alloc within kMaxBytes; `data` counts them.
+void* allocate(void* data, void* block, std::size_t old_size, std::size_t new_size) {
+  auto& used = *static_cast<std::size_t*>(data);
+  const std::size_t before = block != nullptr ? old_size : 0;
+  if (new_size == 0) {
+    std::free(block);
+    used -= before;
+    return nullptr;
+  }
+  if (new_size > before && new_size - before > kMaxBytes - used) return nullptr;
+  void* const moved = std::realloc(block, new_size);
+  if (moved != nullptr) used = used - before + new_size;
+  return moved;
+}
+
 /// A Lua state that has `math` and what the language itself gives, so that a config can compute
 /// but reach nothing.
 class Sandbox {
  public:
-  Sandbox() : L_(luaL_newstate()) {
+  Sandbox() : L_(lua_newstate(&allocate, &used_)) {
     if (L_ == nullptr) throw std::bad_alloc();
   }
   ~Sandbox() { lua_close(L_); }
@@ -63,6 +95,7 @@ class Sandbox {
   [[nodiscard]] lua_State* get() const { return L_; }
 
  private:
+  std::size_t used_ = 0;
   lua_State* L_;
 };
 
@@ -82,6 +115,30 @@ int evaluate_config(lua_State* L) {
   lua_call(L, 0, 1);
   lua_sethook(L, nullptr, 0, 0);
   return 1;
+}
+
+/// A file that a config names is looked for beside the config, wherever the command is started.
+std::string beside(const std::filesystem::path& config, const std::string& name) {
+  const bool is_file = name.find_first_of("/.") != std::string::npos;
+  if (!is_file || std::filesystem::path(name).is_absolute()) return name;
+  return (config.parent_path() / name).string();
+}
+
+void find_files(const std::filesystem::path& config, Config& settings) {
+  for (const char* key : {"cluster", "costs", "policy"}) {
+    const auto found = settings.settings.find(key);
+    if (found == settings.settings.end()) continue;
+    found->second = beside(config, std::get<std::string>(found->second));
+  }
+  for (const char* key : {"clusters", "policies"}) {
+    const auto found = settings.settings.find(key);
+    if (found == settings.settings.end()) continue;
+    std::string joined;
+    for (const std::string& name : split_names(std::get<std::string>(found->second))) {
+      joined += (joined.empty() ? "" : ",") + beside(config, name);
+    }
+    found->second = joined;
+  }
 }
 
 Config config_from(lua_State* L) {
@@ -116,7 +173,12 @@ Config Host::read_config(const std::filesystem::path& file) {
   load_source(L, file);
   lua_pushcfunction(L, &evaluate_config);
   lua_insert(L, 1);
-  if (lua_pcall(L, 1, 1, 0) != 0) {
+  const int status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_ERRMEM) {
+    throw Error(ErrorCode::invalid_file, cat(file.string(), ": the config needs more than ",
+                                             kMaxBytes >> 20, " MiB; compute less in it"));
+  }
+  if (status != 0) {
     const char* text = lua_tostring(L, -1);
     throw Error(ErrorCode::invalid_file,
                 cat(text != nullptr ? text : "out of memory",
@@ -124,7 +186,9 @@ Config Host::read_config(const std::filesystem::path& file) {
                     file.string(), ")"));
   }
   try {
-    return config_from(L);
+    Config config = config_from(L);
+    find_files(file, config);
+    return config;
   } catch (const Error& error) {
     throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what()));
   }

@@ -1,10 +1,14 @@
 // The Lua host: runs scripts and configs on top of the engine.
 //
+// Scripts and the policies in them are programs: they have Lua's `os` and `io`. Configs have
+// neither.
+//
 // What scripts see is documented in scripts/berth/meta.lua, the types that editors read; a test
 // holds it equal to what is bound here.
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -22,9 +26,11 @@ namespace berth::lua {
 /// What a config file returns. Every value is of its key's type; whether a policy or a cluster of
 /// that name exists is for the caller to find.
 struct Config {
-  /// By key; only those the file gives. text: cluster, policy, policies (a list of names arrives as
-  /// "a,b,c"), objective, semantics, costs; integer >= 0: groups, seed, threads; text or a number
-  /// of seconds: budget.
+  /// By key; only those the file gives. text: cluster, clusters, policy, policies, seeds (a list
+  /// arrives as "a,b,c"), objective, semantics, costs, grouping, evaluator, backend, output,
+  /// annotate, trace, svg, csv; integer >= 0: groups, seed, threads; text or a number of seconds:
+  /// budget. Relative paths of clusters, costs and policies are those beside the file; what is
+  /// written (output, ..) is relative to the working directory.
   std::map<std::string, OptionValue> settings;
   std::map<std::string, OptionValue> options;  ///< options = { ... } of the policy
   std::vector<ConstraintRule> constraints;     ///< constraints = { { pin = ..., to = ... }, ... }
@@ -65,6 +71,12 @@ class Host {
   /// Asked by policies that scripts run, and by `berth.should_stop()`: true = end now with the best
   /// so far (Ctrl-C). Empty = never.
   void set_should_stop(std::function<bool()> should_stop);
+
+  /// Where `print`, `io.write` and `io.stdout` write from here on; C's stdout before. Stays open.
+  void set_output(std::FILE* output);
+
+  /// Called by `berth.progress(text)`: where the script stands. Empty = nobody looks.
+  void set_progress(std::function<void(const std::string&)> progress);
 
   /// C++ objects that Lua values hold now. Falls to 0 when a script's values have been collected.
   [[nodiscard]] std::int64_t live_objects() const noexcept;

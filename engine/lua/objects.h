@@ -25,15 +25,19 @@ namespace berth::lua {
 /// A problem with what its methods need again and again, made when first needed.
 class ProblemObject {
  public:
-  explicit ProblemObject(std::shared_ptr<const Problem> problem);
+  explicit ProblemObject(std::shared_ptr<const Problem> problem,
+                         std::vector<std::string> notes = {});
 
   [[nodiscard]] const Problem& problem() const noexcept { return *problem_; }
   [[nodiscard]] const std::shared_ptr<const Problem>& shared() const noexcept { return problem_; }
+  /// What a user should know of how it was made.
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
   Evaluator& evaluator();
   const Simulator& simulator();
 
  private:
   std::shared_ptr<const Problem> problem_;
+  std::vector<std::string> notes_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<const Simulator> simulator_;
 };
@@ -78,10 +82,9 @@ struct ContextObject {
   const PlaceContext& get() const;
 };
 
-/// "roofline", "stated" or the path of a file (anything with a '/' or a '.'); throws Error for any
-/// other value.
-LoadedCosts costs_by_name(Engine& engine, const Value& source, const Graph& graph,
-                          const Cluster& cluster);
+/// "roofline", "stated" or the path of a file (anything with a '/' or a '.'), as
+/// berth::make_costs takes it; throws Error for any other value.
+[[nodiscard]] std::string cost_source(const Value& source);
 
 template <>
 const Type& type_of<Graph>();

@@ -35,6 +35,7 @@ struct State {
   std::int64_t collect_at = 32;  ///< live objects at which collect_when_due collects
   int callback_depth = 0;
   std::function<bool()> should_stop;
+  std::function<void(const std::string&)> progress;
   /// The last Error turned into a Lua error. A Lua error has only a text; where that text comes
   /// back unchanged, the Error it came from tells the code.
   struct Raised {

@@ -239,7 +239,7 @@ void Fields::finish() const {
   for (const std::string& key : table_.keys()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
       throw Error(ErrorCode::invalid_argument,
-                  cat("unknown field '", key, "'", known_names(key, known_)));
+                  cat("unknown field '", key, "'", known_names(key, known_, known_.size())));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "berth/one_device.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "state.h"
@@ -34,9 +35,15 @@ int evaluation_text(Call& call) {
   const bool feasible = lua_toboolean(L, -1) != 0;
   char text[160];
   std::snprintf(text, sizeof text, "%s %.6g us, %s", load > 0 ? "largest load" : "runtime",
-                load > 0 ? load : runtime, feasible ? "feasible" : "out of memory");
+                load > 0 ? load : runtime,
+                feasible                                 ? "feasible"
+                : field_number(L, 1, "excess_bytes") > 0 ? "out of memory"
+                                                         : "not apart what is separated");
   std::string result = text;
-  if (!feasible) {
+  if (!feasible && field_number(L, 1, "excess_bytes") == 0) {
+    std::snprintf(text, sizeof text, " on device %.0f", field_number(L, 1, "worst_device"));
+    result += text;
+  } else if (!feasible) {
     std::snprintf(text, sizeof text, " by %.0f bytes on device %.0f",
                   field_number(L, 1, "excess_bytes"), field_number(L, 1, "worst_device"));
     result += text;
@@ -201,10 +208,11 @@ void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation) {
   lua_pop(L, 1);
 }
 
-void push_single_device(lua_State* L, const SingleDevice& single) {
+void push_single_device(lua_State* L, const Problem& problem, const SingleDevice& single) {
   reserve_stack(L, 4);
   lua_newtable(L);
   set_id(L, "device", single.device);
+  set_text(L, "text", single_device_text(problem, single));
   push_ids(L, single.placement);
   lua_setfield(L, -2, "placement");
   push_evaluation(L, single.evaluation);

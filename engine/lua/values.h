@@ -35,8 +35,8 @@ void push_evaluation(lua_State* L, const Evaluation& evaluation);
 /// The same into the table at `index`, which keeps its arrays: nothing is allocated.
 void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation);
 
-/// { device =, placement =, evaluation = }
-void push_single_device(lua_State* L, const SingleDevice& single);
+/// { device =, placement =, evaluation =, text = }
+void push_single_device(lua_State* L, const Problem& problem, const SingleDevice& single);
 
 /// What to load of a model, of a table's fields dims, shapes and fetches.
 [[nodiscard]] LoadOptions read_load_options(lua_State* L, Fields& fields);

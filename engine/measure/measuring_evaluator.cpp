@@ -18,6 +18,7 @@ class MeasuringEvaluator final : public Evaluator {
         simulator_(problem_) {}
 
   const Problem& problem() const noexcept override { return *problem_; }
+  bool measures() const noexcept override { return true; }
   std::int64_t evaluations() const noexcept override { return evaluations_; }
 
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
@@ -39,6 +40,7 @@ class MeasuringEvaluator final : public Evaluator {
     simulator_.evaluate(placement, workspace_, out);
     try {
       Measurement measured = measure(*session_, placement, options_);
+      check_devices(measured);
       out.runtime_us = out.objective_us = measured.mean_us;
       out.peak_bytes = std::move(measured.peak_bytes);
       out.busy_us = std::move(measured.step.busy_us);
@@ -47,6 +49,16 @@ class MeasuringEvaluator final : public Evaluator {
       if (error.code() != ErrorCode::out_of_memory) throw;
       if (out.feasible) say_full(out);
     }
+  }
+
+  /// A session of fewer devices has no figures for the rest, and runs some placements all the same.
+  void check_devices(const Measurement& measured) const {
+    const DeviceId devices = problem_->cluster().device_count();
+    if (measured.peak_bytes.size() == static_cast<std::size_t>(devices)) return;
+    throw Error(ErrorCode::invalid_argument,
+                cat("the session has ", measured.peak_bytes.size(), " devices and cluster '",
+                    problem_->cluster().name(), "' has ", devices,
+                    "; make the problem with the cluster of the session's backend"));
   }
 
   /// Judges as the simulator does, but by the measured peaks.

@@ -95,9 +95,10 @@ int main(int argc, char** argv) try {
     std::printf("%-8s -> %s\n", instruction.name.c_str(),
                 cluster->device(result.placement[op]).name.c_str());
   }
-  std::printf("%s: %.0f us a step, best single device %.0f us, no placement is below %.0f us\n",
+  std::printf("%s: %.0f us a step, %.0f us on %s, no placement is below %.0f us\n",
               policy_name.c_str(), result.evaluation.runtime_us,
-              result.best_single.evaluation.runtime_us, result.bound.us);
+              result.best_single.evaluation.runtime_us,
+              berth::single_device_text(*problem, result.best_single).c_str(), result.bound.us);
   return 0;
 } catch (const berth::Error& error) {
   std::fprintf(stderr, "compiler_pass: %s\n", error.what());

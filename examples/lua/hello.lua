@@ -18,7 +18,7 @@ local policy = berth.policy "topo"
 local placement, outcome = policy:place(problem)
 print("placed: " .. tostring(outcome))
 print(("%.1f %% above the lower bound (%s)"):format(100 * outcome.gap, outcome.bound_source))
-if outcome.single then print("on one device: " .. tostring(outcome.single.evaluation)) end
+if outcome.single then print("on " .. outcome.single.text .. ": " .. tostring(outcome.single.evaluation)) end
 
 -- Ids count from 1, so placement[op] is the device of an op.
 local cluster = problem:cluster()

@@ -128,11 +128,9 @@ class ExactPolicy final : public Policy {
     try {
       const Placement placement = any_feasible(problem, evaluator);
       Incumbent found;
-      for (GroupId group = 0; group < problem.groups().count(); ++group) {
-        const OpId op = problem.groups().members(group).front();
-        found.device_of_group.push_back(placement[static_cast<std::size_t>(op)]);
-      }
-      const Evaluation evaluation = evaluator.evaluate(placement);
+      found.device_of_group = group_placement(problem, placement);
+      const Evaluation evaluation =
+          evaluator.evaluate(problem.groups().expand(found.device_of_group));
       if (!evaluation.feasible) return {};
       found.us = evaluation.objective_us;
       return found;

@@ -1,11 +1,12 @@
-// Everything on one device, the best of them: the baseline that every placement has to beat.
+// All that one device can run on it and the rest on a host, with the best of all devices: the
+// baseline that every placement has to beat.
 #include <algorithm>
 #include <sstream>
 #include <string>
 
 #include "berth/error.h"
+#include "berth/one_device.h"
 #include "berth/plugin.h"
-#include "common/repair.h"
 
 namespace berth::policies::single {
 namespace {
@@ -20,11 +21,8 @@ class SinglePolicy final : public Policy {
     Best best;
     std::string refused;
     for (const DeviceId device : candidates(cluster)) {
-      if (best.found() && stopped(context)) break;
-      // Ops that the device cannot run go elsewhere, as in the "1 GPU" rows of the papers.
-      GroupPlacement on_one(static_cast<std::size_t>(problem.groups().count()), device);
-      const Placement placement =
-          finish(problem, evaluator, std::move(on_one), /*fit_memory=*/false);
+      if (best.found() && context.should_stop && context.should_stop()) break;
+      const Placement placement = one_device_placement(problem, device);
       const Evaluation evaluation = evaluator.evaluate(placement);
       if (!evaluation.feasible) {
         std::ostringstream line;
@@ -80,7 +78,8 @@ constexpr OptionSpec kOptions[] = {
 
 }  // namespace
 
-BERTH_PLUGIN(SinglePolicy, "single", "1.0", "everything on one device, the best that holds it",
+BERTH_PLUGIN(SinglePolicy, "single", "1.0",
+             "one device for all that it can run, a host for the rest; the best device for it",
              kOptions);
 
 }  // namespace berth::policies::single

@@ -54,16 +54,6 @@ columns.names = { "cpu", "gpu", "scotch", "mincut", "expert" }
 columns.titles = { cpu = "CPU", gpu = "1 GPU", scotch = "Scotch", mincut = "MinCut",
                  expert = "Expert" }
 
--- Everything on `device`, and on the CPU what it cannot run.
-local function all_on(problem, device)
-  local device_of_group = {}
-  local cpu = problem:cluster():find "cpu:0"
-  for group = 1, problem:groups():count() do
-    device_of_group[group] = problem:can_run(group, device) and device or cpu
-  end
-  return problem:groups():expand(device_of_group)
-end
-
 -- Policies whose libraries this build lacks are left out.
 local built = {}
 for _, plugin in ipairs((berth.plugins())) do built[plugin.name] = true end
@@ -110,8 +100,8 @@ function columns.of(problem, options)
     return columns.cell(problem, by_policy(problem, name, policy_options, seed))
   end
   return {
-    cpu = columns.cell(problem, all_on(problem, cluster:find "cpu:0")),
-    gpu = columns.cell(problem, all_on(problem, cluster:find "gpu:0")),
+    cpu = columns.cell(problem, problem:one_device(cluster:find "cpu:0")),
+    gpu = columns.cell(problem, problem:one_device(cluster:find "gpu:0")),
     scotch = policy("scotch", {}),
     mincut = policy("mincut", {}),
     expert = policy("expert", { recipe = options.recipe or "auto" }),

@@ -11,13 +11,16 @@ local function percent(ratio)
   return ("%.1f %%"):format(100 * ratio)
 end
 
+-- As a program reads it; empty where there is no bound.
+local function ratio(value) return value < math.huge and ("%.9g"):format(value) or "" end
+
 -- The columns of tables.* for the rows of compare.policies.
 compare.columns = {
   { key = "policy" },
   { key = "objective_us", title = "ms", format = milliseconds },
   { key = "feasible", title = "fits", format = function(fits) return fits and "yes" or "NO" end },
-  { key = "gap", format = percent },
-  { key = "speedup", title = "vs single", format = "%.2fx" },
+  { key = "gap", format = percent, csv = ratio },
+  { key = "speedup", title = "vs one device", format = "%.2fx", csv = ratio },
   { key = "devices" },
   { key = "evaluations", title = "evaluated" },
   { key = "wall_s", title = "s", format = "%.2f" },
@@ -58,6 +61,7 @@ local function run(problem, entry, options)
   row.wall_s = outcome.wall_s
   if outcome.single then
     row.speedup = outcome.single.evaluation.objective_us / outcome.objective_us
+    row.single = outcome.single.text
   end
   return row
 end
@@ -70,6 +74,27 @@ local function better(a, b)
   return a.policy < b.policy
 end
 
+local KNOWN = { problem = "userdata", policies = "table", seed = "number", budget_s = "number" }
+
+local function check(options)
+  if type(options) ~= "table" then
+    error(("compare.policies: a table of options expected, got a %s"):format(type(options)), 3)
+  end
+  for name, value in pairs(options) do
+    if not KNOWN[name] then
+      error(("compare.policies: unknown option '%s'; known: budget_s, policies, problem, seed")
+        :format(tostring(name)), 3)
+    end
+    if type(value) ~= KNOWN[name] then
+      error(("compare.policies: option '%s' is a %s, and a %s is expected"):format(name, type(value),
+        name == "problem" and "problem" or KNOWN[name]), 3)
+    end
+  end
+  for _, name in ipairs { "problem", "policies" } do
+    if not options[name] then error(("compare.policies: option '%s' is missing"):format(name), 3) end
+  end
+end
+
 -- Runs each policy on the problem.
 --   ARGS    options   table:
 --             problem   what to place
@@ -77,9 +102,10 @@ end
 --             seed      of every policy, default: its own
 --             budget_s  seconds for each policy, default: without end
 --   RETURN  rows best first: { policy, objective_us, feasible, gap (to the lower bound), speedup (of
---           the best single device's objective over this one), devices (how many are used),
---           evaluations, wall_s, placement }; of a policy that failed { policy, error }
+--           one device's objective over this one), single (that device, and what runs elsewhere),
+--           devices (how many are used), evaluations, wall_s, placement }; of a policy that failed { policy, error }
 function compare.policies(options)
+  check(options)
   local rows = {}
   for i, entry in ipairs(options.policies) do
     if berth.should_stop() then break end

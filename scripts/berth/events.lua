@@ -64,19 +64,74 @@ local function event(time_s, body)
   return record(field(1, 1, bytes_of("double[1]", { time_s })) .. body)
 end
 
+local function content_of(path)
+  local file = io.open(path, "rb")
+  if not file then return "" end
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+
+-- Opens `path` for appending with `kept` as its content.
+local function reopened(path, kept, what)
+  local file, problem = io.open(path, kept == content_of(path) and "ab" or "wb")
+  if not file then error(("the %s cannot be opened: %s"):format(what, problem), 3) end
+  if kept ~= "" and file:seek "end" == 0 then file:write(kept) end
+  return file
+end
+
+local function number_at(text, at, size)
+  local value = 0
+  for i = size, 1, -1 do value = value * 256 + text:byte(at + i - 1) end
+  return value
+end
+
+-- The step of an event as `event` and `log.write` make it; nil where it has none.
+local function step_of(data)
+  if #data < 11 or data:byte(10) ~= 16 then return nil end
+  local step, factor, at = 0, 1, 11
+  repeat
+    local byte = data:byte(at)
+    if not byte then return nil end
+    step, factor, at = step + (byte % 128) * factor, factor * 128, at + 1
+  until byte < 128
+  return step
+end
+
+-- The records up to step `last`, without one that was cut off in writing.
+local function records_until(content, last)
+  local kept, at = {}, 1
+  while at + 11 < #content do
+    local size = number_at(content, at, 4)
+    local stop = at + 15 + size
+    if stop > #content then break end
+    local step = step_of(content:sub(at + 12, at + 11 + size))
+    if not step or step <= last then kept[#kept + 1] = content:sub(at, stop) end
+    at = stop + 1
+  end
+  return table.concat(kept)
+end
+
+-- The header and the rows whose first column is at most `last`, without one that was cut off.
+local function rows_until(content, last)
+  local kept = {}
+  for line in content:gmatch "[^\n]*\n" do
+    local first = tonumber(line:match "^[^,\n]*")
+    if #kept == 0 or first and first <= last then kept[#kept + 1] = line end
+  end
+  return table.concat(kept)
+end
+
 -- Opens an event file for appending.
 --   ARGS    path     of the file; TensorBoard finds names that contain "tfevents"
+--           last     the last step to keep of what is there; default: all
 --   RETURN  table with
 --             write(step, values, time_s)  values by tag; time_s defaults to the clock
 --             close()
-function events.tensorboard(path)
-  local existing = io.open(path, "rb")
-  local fresh = existing == nil or existing:seek("end") == 0
-  if existing then existing:close() end
-  local file, problem = io.open(path, "ab")
-  if not file then error(("the event file cannot be opened: %s"):format(problem), 2) end
+function events.tensorboard(path, last)
+  local file = reopened(path, records_until(content_of(path), last or math.huge), "event file")
   local log = {}
-  if fresh then file:write(event(os.time(), message(3, "brain.Event:2"))) end
+  if file:seek "end" == 0 then file:write(event(os.time(), message(3, "brain.Event:2"))) end
   function log.write(step, values, time_s)
     local tags = {}
     for tag in pairs(values) do tags[#tags + 1] = tag end
@@ -96,14 +151,12 @@ end
 
 -- Opens a CSV file for appending, with a header where it is new.
 --   ARGS    path, columns  array of names
+--           last           the last row to keep of what is there, by the first column; default: all
 --   RETURN  table with write(values by name), close()
-function events.csv(path, columns)
-  local existing = io.open(path, "rb")
-  local fresh = existing == nil or existing:seek("end") == 0
-  if existing then existing:close() end
-  local file, problem = io.open(path, "ab")
-  if not file then error(("the table cannot be opened: %s"):format(problem), 2) end
-  if fresh then file:write(table.concat(columns, ","), "\n") end
+function events.csv(path, columns, last)
+  local content = content_of(path)
+  local file = reopened(path, last and rows_until(content, last) or content, "table")
+  if file:seek "end" == 0 then file:write(table.concat(columns, ","), "\n") end
   local log = {}
   function log.write(values)
     local row = {}

@@ -30,18 +30,19 @@ local berth = {}
 ---@field seed integer
 ---@field evaluations integer number of placements that the policy evaluated
 ---@field wall_s number seconds that it took
----@field bound_us number a proven lower bound of the objective
----@field bound_source string the argument that gives the bound
----@field gap number objective / bound - 1
+---@field bound_us number? a proven lower bound of the objective; nil if runtimes are measured
+---@field bound_source string? the argument that gives the bound
+---@field gap number? objective / bound - 1
 ---@field ended "done" | "proven" | "budget" | "cancelled" | "gave up" why the search ended: it did
 ---everything it does, no placement is better, its time or another limit was used up, it was stopped, or
 ---it cannot search such a problem (a note says why)
 ---@field notes string[] what a user should know about the placement
----@field single berth.Single? the best single device; nil if none can hold everything
+---@field single berth.Single? the runtime on one device; nil if no device is feasible
 
----Everything on one device.
+---One device for all that it can run, a host for the rest.
 ---@class berth.Single
 ---@field device integer
+---@field text string "gpu:0", or "gpu:0 for all that it can run, cpu:0 for 12 ops"
 ---@field placement berth.Placement
 ---@field evaluation berth.Evaluation
 
@@ -255,6 +256,10 @@ function berth.clock() end
 ---Whether the user asked to stop (Ctrl-C). Then end with the best result so far.
 ---@return boolean
 function berth.should_stop() end
+
+---Reports where the script stands, in the line that `berth run` keeps up to date on a terminal.
+---@param text string
+function berth.progress(text) end
 
 ---Raises an error. For a policy that knows that nothing it can produce fits.
 ---@param message string what is short
@@ -574,6 +579,11 @@ function groups:expand(device_of_group) end
 ---@class berth.Problem: berth.Object
 local problem = {}
 
+---What one should know of how it was made: device kinds without any costs, how many ops a file of
+---costs measured.
+---@return string[]
+function problem:notes() end
+
 ---@return berth.Graph
 function problem:graph() end
 
@@ -625,7 +635,13 @@ function problem:validate(placement) end
 ---@return berth.Evaluation
 function problem:evaluate(placement) end
 
----The best single device; nil if none can run and hold everything.
+---What a framework does by default: all that a device can run on it, and the rest on a host or, if no
+---host can run it, on the device that computes it fastest. Memory is not checked.
+---@param device integer
+---@return berth.Placement
+function problem:one_device(device) end
+
+---The best of those placements; nil if none is feasible.
 ---@return berth.Single?
 function problem:single() end
 
@@ -894,6 +910,10 @@ function context:options() end
 ---Whether to return the best placement so far now: the budget is used up, or the user asked to stop.
 ---@return boolean
 function context:should_stop() end
+
+---Placements to start from: `initial` of policy:place. Empty if none were given.
+---@return berth.Placement[]
+function context:initial() end
 
 ---Reports progress.
 ---@param best_us number the best objective so far

@@ -32,8 +32,13 @@ end
 local function range_of(series, k)
   local low, high = math.huge, -math.huge
   for _, each in ipairs(series) do
-    for _, point in ipairs(each.points) do
-      low, high = math.min(low, point[k]), math.max(high, point[k])
+    for p, point in ipairs(each.points) do
+      local value = point[k]
+      if type(value) ~= "number" or value - value ~= 0 then
+        error(("plots: point %d of series '%s' is at %s = %s; give finite numbers"):format(p,
+          tostring(each.name), k == 1 and "x" or "y", tostring(value)), 4)
+      end
+      low, high = math.min(low, value), math.max(high, value)
     end
   end
   if low > high then error("plots: there are no points to show", 3) end
@@ -142,7 +147,13 @@ function plots.distributions(options)
   local series = {}
   for i, each in ipairs(options.series) do
     local values, points = {}, {}
-    for k, value in ipairs(each.values) do values[k] = value end
+    for k, value in ipairs(each.values) do
+      if type(value) ~= "number" or value ~= value then
+        error(("plots: value %d of series '%s' is %s; give finite numbers"):format(k,
+          tostring(each.name), tostring(value)), 2)
+      end
+      values[k] = value
+    end
     table.sort(values)
     for k, value in ipairs(values) do
       points[#points + 1] = { value, (k - 1) / #values }

@@ -4,16 +4,17 @@
 --   rows     an array of records
 --   columns  an array of { key =, title = key, format = tostring, optional = false },
 --            format: a format of string.format or a function(value, row) -> text
+--            csv: the same for CSV alone, where a figure is to be read by a program; default: format
 --            optional: left out where no row has a value
 -- and return a text with a newline after each line. A missing value shows as "-" (empty in CSV).
 -- Columns of numbers are aligned to the right.
 
 local tables = {}
 
-local function cell(row, column, missing)
+local function cell(row, column, missing, csv)
   local value = row[column.key]
   if value == nil then return missing end
-  local format = column.format
+  local format = csv and column.csv or column.format
   if type(format) == "function" then return format(value, row) end
   if type(format) == "string" then return format:format(value) end
   return tostring(value)
@@ -30,7 +31,7 @@ local function shown(rows, columns)
 end
 
 -- One array of texts per row, the titles first; then which columns hold numbers only.
-local function cells(rows, columns, missing)
+local function cells(rows, columns, missing, csv)
   local lines, numeric = { {} }, {}
   columns = shown(rows, columns)
   for c, column in ipairs(columns) do
@@ -40,7 +41,7 @@ local function cells(rows, columns, missing)
   for r, row in ipairs(rows) do
     lines[r + 1] = {}
     for c, column in ipairs(columns) do
-      lines[r + 1][c] = cell(row, column, missing)
+      lines[r + 1][c] = cell(row, column, missing, csv)
       local value = row[column.key]
       if value ~= nil and type(value) ~= "number" then numeric[c] = false end
     end
@@ -81,7 +82,7 @@ end
 
 -- RFC 4180: commas, and quotes where a value needs them.
 function tables.csv(rows, columns)
-  local lines = cells(rows, columns, "")
+  local lines = cells(rows, columns, "", true)
   local out = {}
   for l, line in ipairs(lines) do
     local quoted = {}

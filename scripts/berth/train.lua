@@ -34,6 +34,8 @@ local DEFAULTS = {
   learning_rate = false,  -- number or schedule; default 3e-3 -> 3e-4 linearly (released sample
                           -- settings: 1e-3 -> 1e-4)
   entropy_weight = false, -- number or schedule; default 0.02 -> 0 linearly
+  score = false,          -- score(evaluation), the smaller the better: by what the best placement of those
+                          -- that fit is kept; default: its objective_us
   max_norm = 1.25,        -- of the gradient, as in the released code
   epsilon = 0,            -- number or schedule
   noise = 0,              -- number or schedule: on the logits, where the policy has it (TensorFlow's
@@ -62,10 +64,75 @@ local DEFAULTS = {
   should_stop = berth.should_stop,  -- function(), asked after every update; Ctrl-C by default
 }
 
+-- What TensorBoard shows, beside the best of each problem where there are several.
+local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "entropy", "loss", "gradient_norm",
+  "learning_rate", "entropy_weight" }
+
 local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
   "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
 
+-- What values an option may have: a text for the message, and whether a value is one.
+local function whole(least, most)
+  return "a whole number from " .. least .. (most and " to " .. most or " on"), function(value)
+    return type(value) == "number" and value % 1 == 0 and value >= least
+      and value <= (most or 2 ^ 53)
+  end
+end
+local function between(low, high)
+  local what = high == math.huge and "a number from " .. low .. " on"
+    or ("a number from %s to %s"):format(low, high)
+  return what, function(value)
+    return type(value) == "number" and value >= low and value <= high and value < math.huge
+  end
+end
+local function rate(low, high)
+  local what, fits = between(low, high)
+  return what .. " or a schedule", function(value)
+    return value == false or type(value) == "function" or fits(value)
+  end
+end
+local function of_type(name, or_false)
+  return "a " .. name, function(value) return type(value) == name or or_false and value == false end
+end
+local function array(or_false)
+  return "an array, { one, .. }", function(value)
+    return type(value) == "table" and #value > 0 or or_false and value == false
+  end
+end
+
+local RANGES = {
+  policy = { "a policy: berth.policy(name, options)",
+    function(value) return type(value) == "userdata" or type(value) == "table" end },
+  problems = { array() }, evaluators = { array(true) }, count = { whole(1) },
+  reward = { of_type("function", true) }, discount = { between(0, 1) },
+  baseline = { "a constructor, such as baselines.per_step or function() return "
+    .. "baselines.moving_average { decay = 0.9 } end",
+    function(value) return type(value) == "function" or value == false end },
+  learning_rate = { rate(0, math.huge) }, entropy_weight = { rate(0, math.huge) },
+  score = { of_type("function", true) },
+  max_norm = { "a number from 0 on, or math.huge",
+    function(value) return type(value) == "number" and value >= 0 end }, epsilon = { rate(0, 1) }, noise = { rate(0, math.huge) },
+  valid_only_after = { "a number of updates", function(value)
+    return type(value) == "number" and value >= 0 end },
+  samples = { whole(1) }, batch = { whole(0) }, traversal = { of_type "string" },
+  initial = { "a start's name or a function", function(value)
+    return type(value) == "string" or type(value) == "function" end },
+  seed = { whole(0, 9e9) },  -- with the update's number behind it a seed is still a whole number
+  evaluate_every = { whole(0) }, checkpoint = { of_type "string" }, checkpoint_every = { whole(1) },
+  resume = { of_type "boolean" }, tensorboard = { of_type "string" }, csv = { of_type "string" },
+  progress = { of_type("function", true) }, should_stop = { of_type "function" },
+}
+
+local function shown(value)
+  if type(value) == "string" then return ("%q"):format(value) end
+  if type(value) == "number" then return tostring(value) end
+  return "a " .. type(value)
+end
+
 local function read_options(given)
+  if type(given) ~= "table" then
+    error(("train: a table of options expected, got %s"):format(shown(given)), 3)
+  end
   local options = {}
   for name, default in pairs(DEFAULTS) do options[name] = default end
   for name, value in pairs(given) do
@@ -80,6 +147,15 @@ local function read_options(given)
   end
   for _, name in ipairs { "policy", "problems", "count" } do
     if options[name] == true then error(("train: option '%s' is missing"):format(name), 3) end
+  end
+  for name, range in pairs(RANGES) do
+    if not range[2](options[name]) then
+      error(("train: option '%s' is %s; give %s"):format(name, shown(options[name]), range[1]), 3)
+    end
+  end
+  if options.evaluators and #options.evaluators ~= #options.problems then
+    error(("train: there are %d evaluators for %d problems; give one for each"):format(
+      #options.evaluators, #options.problems), 3)
   end
   if not options.policy:learns() then
     error(("train: policy '%s' has nothing to learn"):format(options.policy:name()), 3)
@@ -96,7 +172,7 @@ local function episode_returns(rollout, e, reward, discount, returns)
   for t = 1, steps do
     rollout:evaluation(e, t, after)
     local value = reward(before, after, t == steps)
-    if not (value == value and value > -math.huge and value < math.huge) then
+    if not (type(value) == "number" and value > -math.huge and value < math.huge) then
       error(("train: the reward of episode %d, step %d is %s; it must be a finite number")
         :format(e, t, tostring(value)), 0)
     end
@@ -108,11 +184,17 @@ local function episode_returns(rollout, e, reward, discount, returns)
   return sum
 end
 
-local function better(a, b)
+-- What does not fit by no byte breaks a separation: worse than any that lacks memory.
+local function excess(evaluation)
+  return evaluation.excess_bytes > 0 and evaluation.excess_bytes or math.huge
+end
+
+local function better(a, b, score)
   if b == nil then return true end
   if a.feasible ~= b.feasible then return a.feasible end
-  if a.feasible then return a.objective_us < b.objective_us end
-  return a.excess_bytes < b.excess_bytes
+  if not a.feasible then return excess(a) < excess(b) end
+  if score then return score(a) < score(b) end
+  return a.objective_us < b.objective_us
 end
 
 -- What training remembers of a problem.
@@ -120,7 +202,7 @@ local function new_memory(options)
   local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil,
                    latest = nil }
   function memory.note(placement, evaluation)
-    if better(evaluation, memory.best) then
+    if better(evaluation, memory.best, options.score) then
       memory.best, memory.placement = evaluation, placement
     end
   end
@@ -169,8 +251,49 @@ local function initial_of(options, update, memories, indices)
   return initial
 end
 
+-- What a checkpoint belongs to: other problems or other settings would go on from figures that are not
+-- theirs. Functions cannot be told apart, and `count` may be raised.
+local SETTINGS = { "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
+  "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }
+
+local function fingerprint(options)
+  local of = { settings = {}, problems = {} }
+  for _, name in ipairs(SETTINGS) do
+    local value = options[name]
+    of.settings[name] = type(value) == "function" and "a function" or value
+  end
+  for i, problem in ipairs(options.problems) do
+    local graph, cluster = problem:graph(), problem:cluster()
+    of.problems[i] = { graph = graph:name(), ops = graph:op_count(), groups = problem:groups():count(),
+      cluster = cluster:name(), devices = cluster:device_count(), objective = problem:objective(),
+      semantics = problem:semantics(),
+      -- Other costs, sizes or links give another runtime.
+      one_device_us = problem:evaluate(problem:one_device(1)).objective_us }
+  end
+  return of
+end
+
+local function refuse_difference(options, what, kept, now)
+  local keys, seen = {}, {}
+  for _, side in ipairs { kept, now } do
+    for key in pairs(side) do
+      if not seen[key] then keys[#keys + 1] = key end
+      seen[key] = true
+    end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    if kept[key] ~= now[key] then
+      error(("train: %s was made with %s %s = %s, and here it is %s; name another checkpoint, or set "
+        .. "resume = false to replace it"):format(options.checkpoint, what, key,
+        tostring(kept[key]), tostring(now[key])), 4)
+    end
+  end
+end
+
 local function save(options, state, memories)
-  local kept = { update = state.update, measured = state.measured, problems = {} }
+  local kept = { update = state.update, measured = state.measured, problems = {},
+    fingerprint = state.fingerprint }
   for i, memory in ipairs(memories) do
     kept.problems[i] = { baseline = memory.baseline.state(), best = memory.best,
       placement = memory.placement, latest = memory.latest }
@@ -184,11 +307,26 @@ local function exists(path)
   return file ~= nil
 end
 
+-- Told before the first update and not at the fiftieth.
+local function check_writable(path)
+  local probe = path .. ".probe"
+  local file, problem = io.open(probe, "wb")
+  if not file then error(("train: the checkpoint cannot be written: %s"):format(problem), 3) end
+  file:close()
+  os.remove(probe)
+end
+
 local function resume(options, state, memories)
   local kept = notes.read(options.policy:load(options.checkpoint))
   if kept.problems == nil or #kept.problems ~= #memories then
     error(("train: %s holds the training of %d problems, not of %d"):format(options.checkpoint,
       kept.problems and #kept.problems or 0, #memories), 3)
+  end
+  if kept.fingerprint then
+    refuse_difference(options, "option", kept.fingerprint.settings, state.fingerprint.settings)
+    for i, problem in ipairs(kept.fingerprint.problems) do
+      refuse_difference(options, ("problem %d,"):format(i), problem, state.fingerprint.problems[i])
+    end
   end
   state.update, state.measured = kept.update, kept.measured
   for i, memory in ipairs(memories) do
@@ -211,7 +349,7 @@ function train.evaluate(options)
         { greedy = true, initial = initial, traversal = options.traversal,
           evaluators = picked(options.evaluators, { i }) })
       local placement, evaluation = rollout:best(1)
-      if not better(evaluation, results[i] and results[i].evaluation) then break end
+      if not better(evaluation, results[i] and results[i].evaluation, options.score) then break end
       results[i] = { placement = placement, evaluation = evaluation }
       initial = { { placement } }
     end
@@ -246,7 +384,7 @@ local function update_once(options, state, memories, reward, rates)
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
       end
-      if better(rollout:best_evaluation(e, after), best) then
+      if better(rollout:best_evaluation(e, after), best, options.score) then
         best, best_of = rollout:best_evaluation(e), e
       end
       state.measured = state.measured + rollout:measured(e)
@@ -273,7 +411,11 @@ local function update_once(options, state, memories, reward, rates)
   record.loss, record.entropy, record.gradient_norm = report.loss, report.entropy,
     report.gradient_norm
   local best = 0
-  for _, i in ipairs(indices) do best = best + memories[i].best.objective_us end
+  record.best_by_problem_us = {}
+  for _, i in ipairs(indices) do
+    best = best + memories[i].best.objective_us
+    record.best_by_problem_us[i] = memories[i].best.objective_us
+  end
   record.best_us = best / #indices
   return record
 end
@@ -296,12 +438,14 @@ function train.episodes(given)
   }
   local memories = {}
   for i = 1, #options.problems do memories[i] = new_memory(options) end
-  local state = { update = 0, measured = 0 }
-  if options.checkpoint ~= "" and options.resume and exists(options.checkpoint) then
-    resume(options, state, memories)
+  local state = { update = 0, measured = 0, fingerprint = fingerprint(options) }
+  if options.checkpoint ~= "" then
+    check_writable(options.checkpoint)
+    if options.resume and exists(options.checkpoint) then resume(options, state, memories) end
   end
-  local board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard)
-  local csv = options.csv ~= "" and events.csv(options.csv, COLUMNS)
+  -- What was written after the checkpoint comes again, and belongs there once.
+  local board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard, state.update)
+  local csv = options.csv ~= "" and events.csv(options.csv, COLUMNS, state.update)
 
   local stopped = false
   local started, first = berth.clock(), state.update
@@ -319,9 +463,12 @@ function train.episodes(given)
     record.count = options.count
     record.left_s = (berth.clock() - started) / (state.update - first) * (options.count - state.update)
     if board then
-      board.write(state.update, { runtime_us = record.runtime_us, best_us = record.best_us,
-        reward = record.reward, entropy = record.entropy, loss = record.loss,
-        gradient_norm = record.gradient_norm, learning_rate = record.learning_rate })
+      local values = {}
+      for _, name in ipairs(CURVES) do values[name] = record[name] end
+      for i, best_us in pairs(#options.problems > 1 and record.best_by_problem_us or {}) do
+        values[("problem_%d/best_us"):format(i)] = best_us
+      end
+      board.write(state.update, values)
     end
     if csv then csv.write(record) end
     if options.checkpoint ~= "" and
@@ -366,14 +513,10 @@ function train.progress_line(record)
       record.reward, record.entropy, record.left_s)
 end
 
--- A `progress` that keeps one line on standard error up to date.
+-- A `progress` that says where training is in the line that `berth run` keeps up to date on a terminal.
 --   ARGS    what  text in front of it
 function train.show_progress(what)
-  return function(record)
-    io.stderr:write("\r", what, ": ", train.progress_line(record), "   ",
-      record.update == record.count and "\n" or "")
-    io.stderr:flush()
-  end
+  return function(record) berth.progress(what .. ": " .. train.progress_line(record)) end
 end
 
 return train

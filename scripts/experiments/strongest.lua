@@ -90,7 +90,7 @@ local function percent(ratio) return ("%.1f %%"):format(100 * ratio) end
 io.write(tables[options.format](rows, {
   { key = "model" }, { key = "cluster" },
   { key = "bound_us", title = "bound ms", format = milliseconds },
-  { key = "single_us", title = "single", format = milliseconds },
+  { key = "single_us", title = "one device", format = milliseconds },
   { key = "auto_us", title = "auto", format = milliseconds },
   { key = "gap", title = "above bound", format = percent },
   { key = "classic", title = "best classic" },

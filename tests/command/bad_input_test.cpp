@@ -164,6 +164,24 @@ TEST_CASE("a bad graph file") {
       kPlace);
 }
 
+TEST_CASE("a number that no double holds is named in every file") {
+  const auto huge = [](std::string file) {
+    return [file = std::move(file)](const Workplace& work) {
+      const std::string content = file_text(work / file);
+      work.write_text(file, content.substr(0, content.size() - 1) + ", \"x\": 1e309}");
+    };
+  };
+  check_all({{"graph", huge(kGraph), {}, {kGraph + ": line 1, column ", "1e309 is too large"}},
+             {"cluster", huge(kCluster), {}, {kCluster + ": line 1, column ", "1e309"}},
+             {"costs",
+              text("costs.json", "{\"format\": 1e309}"),
+              {"--costs", "costs.json"},
+              {"costs.json: line 1, column 12", "1e309"}}},
+            kPlace);
+  check_all({{"placement", huge("split.json"), {}, {"split.json: line 1, column ", "1e309"}}},
+            {"simulate", kGraph, "--cluster", kCluster, "--placement", "split.json"});
+}
+
 TEST_CASE("a bad cluster file") {
   check_all(
       {
@@ -328,11 +346,28 @@ TEST_CASE("a script or config that is wrong") {
               text("c.lua", "return { polcy = 'single' }"),
               {"--config", "c.lua"},
               {"c.lua", "polcy", "policy"}},
+             {"more groups than there can be",
+              text("c.lua", "return { groups = 2^32 + 1 }"),
+              {"--config", "c.lua"},
+              {"groups = 4294967297 is out of range"}},
+             {"no groups at all",
+              text("c.lua", "return { groups = 0 }"),
+              {"--config", "c.lua"},
+              {"groups", "0"}},
+             {"an evaluator that is none",
+              text("c.lua", "return { evaluator = 'guess' }"),
+              {"--config", "c.lua"},
+              {"evaluator", "'guess'", "simulate", "measure"}},
              {"a syntax error",
               text("c.lua", "return {\n  x = \n}"),
               {"--config", "c.lua"},
               {"c.lua:3"}}},
             kPlace);
+  check_all({{"seeds that are none",
+              text("c.lua", "return { seeds = 'all' }"),
+              {"--config", "c.lua"},
+              {"seeds", "'all'"}}},
+            {"compare", kGraph, "--cluster", kCluster});
   check_all({{"a script that is not there", {}, {}, {"none.lua"}}}, {"run", "none.lua"});
 }
 
@@ -357,4 +392,39 @@ TEST_CASE("names of a model cannot steer the terminal or split a message") {
               {},
               {"x?[2J?y"}}},
             kPlace);
+}
+
+TEST_CASE("names of devices cannot steer the terminal") {
+  // The control sequence introducer as two bytes, as one letter above 0x7F, and as a stray byte.
+  const std::string name = "gpu:0\x1B[2J\xC2\x9B\x33J";
+  Workplace work;
+  Json cluster = pair_cluster();
+  cluster["devices"][0]["name"] = name;
+  cluster["devices"][2]["name"] = "cpu\x1B[31m";
+  cluster["name"] = "pair\x1B[31m";
+  work.write(kCluster, cluster);
+  work.write(kGraph, hosted_diamond_graph());
+  const std::vector<std::vector<std::string>> commands = {
+      {"place", "--policy", "single", "-o", "p.json"},
+      {"place", "--policy", "single", "--json"},
+      {"place", "--policy", "single", "--memory-margin", "99%"},
+      {"compare", "--policies", "single"},
+      {"compare", "--policies", "single", "--seeds", "0..1"},
+      {"simulate", "--placement", "p.json"},
+      {"explain", "--placement", "p.json"},
+      {"explain", "--placement", "p.json", "--op", "a1"},
+      {"devices"}};
+  for (std::vector<std::string> command : commands) {
+    if (command.front() != "devices") command.insert(command.begin() + 1, kGraph);
+    command.insert(command.end(), {"--cluster", kCluster});
+    const ProcessResult result = work.berth(command);
+    CAPTURE(command);
+    const std::string shown = result.out + result.err;
+    CHECK(shown.size() > 100);
+    CHECK(shown.find('\x1B') == std::string::npos);
+    CHECK(shown.find("\xC2\x9B") == std::string::npos);
+    if (command.back() == "--json" || result.out.starts_with('{')) {
+      CHECK(Json::parse(result.out)["devices"][0]["name"] == name);
+    }
+  }
 }

@@ -48,6 +48,13 @@ inline Json pair_cluster() {
            {{{"src", "*"}, {"dst", "*"}, {"bandwidth_bytes_per_s", 1e9}, {"latency_us", 10}}}}};
 }
 
+/// The same with one op that only the host can run.
+inline Json hosted_diamond_graph() {
+  Json graph = diamond_graph();
+  graph["ops"][2]["cost_us"] = {{"cpu", 100}};
+  return graph;
+}
+
 /// A placement of the diamond: `devices` by op, in the order of diamond_graph.
 inline Json diamond_placement(const std::vector<std::string>& devices) {
   const Json ops = diamond_graph()["ops"];

@@ -67,6 +67,44 @@ TEST_CASE("profile writes costs and a machine that simulate takes, and remembers
   CHECK(simulated["runtime_us"] > 0);
 }
 
+TEST_CASE("a damaged profile in the cache is told and measured anew") {
+  const Machine machine;
+  const std::vector<std::string> profile = {"profile",   machine.model, "--backend", "cpu",
+                                            "--repeats", "3",           "--json"};
+  REQUIRE(machine.berth(profile).status == 0);
+  for (const char* content : {"", "{\"format\": \"berth.costs/1\"", "{}", "1e309"}) {
+    std::string damaged;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(machine / "cache/berth/profiles")) {
+      damaged = entry.path().string();
+      std::ofstream(damaged) << content;
+    }
+    const ProcessResult again = machine.berth(profile);
+    CHECK(json_of(again)["cached"] == false);
+    CHECK(again.err.find("berth: note: the profile that was kept is damaged") != std::string::npos);
+    CHECK(again.err.find("cache/berth/profiles/") != std::string::npos);
+    CHECK(json_of(machine.berth(profile))["cached"] == true);
+  }
+}
+
+TEST_CASE("an emulated link that nobody would wait for is an error") {
+  const Machine machine;
+  for (const char* backend : {"cpu:latency_us=1e12", "cpu:bandwidth_bytes_per_s=1e-3"}) {
+    const ProcessResult result =
+        machine.berth({"profile", machine.model, "--backend", backend, "--repeats", "3"});
+    CHECK(result.status == 1);
+    CHECK(result.err.find("none longer than 10 s is waited for") != std::string::npos);
+  }
+}
+
+TEST_CASE("profile needs three steps, and says so as a usage error") {
+  const Machine machine;
+  const ProcessResult result =
+      machine.berth({"profile", machine.model, "--backend", "cpu", "--repeats", "2"});
+  CHECK(result.status == 2);
+  CHECK(result.err.find("--repeats") != std::string::npos);
+}
+
 TEST_CASE("place and compare measure where they are asked to") {
   const Machine machine;
   const Json json =
@@ -75,6 +113,19 @@ TEST_CASE("place and compare measure where they are asked to") {
   CHECK(json["evaluator"] == "measure");
   CHECK(json["runtime_us"] > 0);
   CHECK(json["devices"].size() == 3);
+  // A bound from costs, be it above or below what was measured, proves nothing of it.
+  CHECK(!json.contains("lower_bound_us"));
+  CHECK(json["gap"].is_null());
+  const ProcessResult placed =
+      machine.berth({"place", machine.model, "--policy", "round_robin", "--evaluator", "measure"});
+  CHECK(placed.out.find("reached") == std::string::npos);
+  CHECK(placed.out.find("costs prove nothing of what is measured") != std::string::npos);
+  const ProcessResult compared = machine.berth(
+      {"compare", machine.model, "--policies", "single,round_robin", "--evaluator", "measure"});
+  CHECK(compared.status == 0);
+  CHECK(compared.out.find("no placement can have") == std::string::npos);
+  const std::string table = compared.out.substr(0, compared.out.find("Best: "));
+  CHECK(table.find('%') == std::string::npos);
 }
 
 TEST_CASE("inspect says what a backend can execute") {

@@ -26,7 +26,7 @@ const std::vector<std::string> kPlace = {
 }  // namespace
 
 TEST_CASE("the first signal ends the search and keeps the best placement so far") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const PatientWorkplace work(signal);
     const ProcessResult result = work.berth(kPlace);
     CHECK(result.status == 0);

@@ -68,6 +68,20 @@ TEST_CASE("plugins") {
     CHECK(json[0]["options"][0]["name"] == "level");
     CHECK(json[0]["options"][0]["default"] == "3");
   }
+  SUBCASE("that of a script") {
+    work.write_text("mine.lua",
+                    "require 'berth'.register_policy { name = 'mine', description = 'all on one',\n"
+                    "  options = { { name = 'device', default = 1, meaning = 'which' } },\n"
+                    "  place = function() end }\n");
+    const ProcessResult result = work.berth({"plugins", "mine.lua"});
+    if (result.err.find("built without Lua") != std::string::npos) return;
+    CHECK(result.err == "");
+    for (const char* part :
+         {"policy mine script: all on one", "from mine.lua", "device", "which"}) {
+      CAPTURE(part);
+      CHECK(result.out.find(part) != std::string::npos);
+    }
+  }
   SUBCASE("a refused one is told on standard error, the others are listed") {
     work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_REFUSED_PLUGINS};
     const ProcessResult result = work.berth({"plugins"});

@@ -55,6 +55,59 @@ TEST_CASE("what a script prints must arrive as well") {
   check_refused(work.berth({"run", "print.lua"}));
 }
 
+TEST_CASE("what a library prints is kept out of the result") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  const std::vector<std::string> loud = {"diamond.graph.json", "--cluster", "pair.cluster.json"};
+  const auto with = [&](std::vector<std::string> arguments, std::vector<std::string> more) {
+    arguments.insert(arguments.end(), loud.begin(), loud.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return work.berth(arguments);
+  };
+  const auto is_json = [](const ProcessResult& result) {
+    CHECK(result.status == 0);
+    CHECK(Json::accept(result.out));
+    CHECK(result.err.find("***Cannot bisect") != std::string::npos);
+    CHECK(result.err.find("loud: places\n") != std::string::npos);
+    CHECK(result.err.find("loud: writes\n") != std::string::npos);
+  };
+  is_json(with({"place"}, {"--policy", "loud", "--json"}));
+  is_json(with({"compare"}, {"--policies", "loud,single", "--json"}));
+  is_json(with({"place"}, {"--policy", "loud", "--json", "-o", "/dev/null"}));
+
+  work.write_text("loud.lua",
+                  "local berth = require 'berth'\n"
+                  "local problem = berth.problem { graph = berth.load 'diamond.graph.json',\n"
+                  "  cluster = './pair.cluster.json' }\n"
+                  "print('first', 1, nil)\n"
+                  "berth.policy 'loud':place(problem)\n"
+                  "io.write('second ', 2, '\\n')\n"
+                  "io.stdout:write 'third\\n'\n"
+                  "print(setmetatable({}, { __tostring = function() return 'fourth' end }))\n");
+  const ProcessResult ran = work.berth({"run", "loud.lua"});
+  if (ran.err.find("built without Lua") != std::string::npos) return;
+  CHECK(ran.out == "first\t1\tnil\nsecond 2\nthird\nfourth\n");
+  CHECK(ran.err.find("***Cannot bisect") != std::string::npos);
+
+  work.write_text("talks.lua",
+                  "local berth = require 'berth'\n"
+                  "berth.register_policy { name = 'talks', place = function(problem)\n"
+                  "  print 'I place' return problem:one_device(1) end }\n");
+  const ProcessResult talked = with({"place"}, {"--policy", "talks.lua", "--json"});
+  CHECK(Json::accept(talked.out));
+  CHECK(talked.err == "I place\n");
+}
+
+TEST_CASE("/dev/stdout is standard output") {
+  if (geteuid() != 0) return;  // nobody else may write into /dev
+  Workplace work;
+  std::vector<std::string> command = kPlace;
+  command.insert(command.end(), {"-o", "/dev/stdout", "--json"});
+  const ProcessResult result = work.berth(command);
+  CHECK(result.err == "");
+  CHECK(result.out.find("berth.placement/1") != std::string::npos);
+}
+
 TEST_CASE("a result never ends up in a file because standard output was closed") {
   Workplace work;
   work.settings.out_closed = true;
@@ -67,6 +120,8 @@ TEST_CASE("a result never ends up in a file because standard output was closed")
 TEST_CASE("a target that cannot be written is told before the search, and nothing is left") {
   const Workplace work;
   std::filesystem::create_directory(work / "folder");
+  std::filesystem::create_symlink("diamond.graph.json", work / "link.json");
+  work.write_text("config.lua", "return {}");
   struct Case {
     std::vector<std::string> arguments;
     std::string part;
@@ -76,6 +131,11 @@ TEST_CASE("a target that cannot be written is told before the search, and nothin
       {{"-o", "folder"}, "it is a folder"},
       {{"-o", "diamond.graph.json"}, "it is the model itself"},
       {{"-o", "./diamond.graph.json"}, "it is the model itself"},
+      {{"-o", "pair.cluster.json"}, "it is the cluster itself"},
+      {{"--svg", "./pair.cluster.json"}, "it is the cluster itself"},
+      {{"--config", "config.lua", "--trace", "config.lua"}, "it is the config itself"},
+      {{"--costs", "./diamond.graph.json", "-o", "p.json", "--trace", "link.json"},
+       "it is the model itself"},
       {{"--trace", "nowhere/t.json"}, "cannot write --trace"},
       {{"-o", "p.json", "--trace", "./p.json"}, "-o names it too"},
       {{"-o", "/dev/full"}, "/dev/full"},

@@ -37,6 +37,23 @@ TEST_CASE("place --json tells what was found and how good it is") {
   CHECK(json["links"] == Json::array());
 }
 
+TEST_CASE("one device is the gpu, with the host for what only the host can run") {
+  const Workplace work;
+  work.write("diamond.graph.json", hosted_diamond_graph());
+  const std::string text = "gpu:0 for all that it can run, cpu:0 for 1 op";
+  const Json json = work.berth_json(place("single", {"--json"}));
+  CHECK(json["best_single"]["device"] == "gpu:0");
+  CHECK(json["best_single"]["text"] == text);
+  CHECK(json["best_single"]["ops"] == Json{{"gpu:0", 6}, {"cpu:0", 1}});
+  CHECK(json["best_single"]["objective_us"].get<double>() < 7000);  // the host alone: 600,000
+  CHECK(json["best_single"]["speed_up"] == doctest::Approx(1));
+  const ProcessResult placed = work.berth(place("single"));
+  CHECK(placed.out.find("on " + text + ": this placement is no faster") != std::string::npos);
+  const ProcessResult compared = work.berth(
+      {"compare", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policies", "single"});
+  CHECK(compared.out.find("the best single device, " + text + " (") != std::string::npos);
+}
+
 TEST_CASE("only what the fetches need is placed, and simulated with the same fetches") {
   const Workplace work;
   work.write_text("only.lua", "return { fetches = { 'a2' } }");
@@ -194,4 +211,38 @@ TEST_CASE("a config file gives what the command line leaves open") {
     CHECK(json["policy"] == "careless");
     CHECK(!json["options"].contains("device"));
   }
+}
+
+TEST_CASE("a config may name everything, and finds its files beside itself") {
+  Workplace work;
+  std::filesystem::create_directory(work / "study");
+  for (const char* file : {"diamond.graph.json", "pair.cluster.json"}) {
+    std::filesystem::copy_file(work / file, work / (std::string("study/") + file));
+  }
+  std::filesystem::remove(work / "pair.cluster.json");
+  work.write_text("study/mine.lua",
+                  "require 'berth'.register_policy { name = 'mine',\n"
+                  "  place = function(problem) return problem:one_device(2) end }\n");
+  work.write_text("study/config.lua",
+                  "return { cluster = './pair.cluster.json', costs = './diamond.graph.json',\n"
+                  "  policy = 'mine.lua', policies = { 'single', 'mine.lua' }, seeds = { 3, 5 },\n"
+                  "  evaluator = 'simulate', output = 'p.json', svg = 'p.svg', trace = 't.json',\n"
+                  "  csv = 'runs.csv' }\n");
+  const ProcessResult placed =
+      work.berth({"place", "diamond.graph.json", "--config", "study/config.lua"});
+  if (placed.err.find("built without Lua") != std::string::npos) return;
+  CHECK(placed.err == "");
+  CHECK(placed.status == 0);
+  CHECK(Json::parse(file_text(work / "p.json"))["assignment"]["a0"] == "gpu:1");
+  CHECK(std::filesystem::exists(work / "p.svg"));
+  CHECK(std::filesystem::exists(work / "t.json"));
+  const Json runs = work.berth_json(
+      {"compare", "diamond.graph.json", "--config", "study/config.lua", "--json"})["runs"];
+  REQUIRE(runs.size() == 4);
+  CHECK(runs[3]["seed"] == 5);
+  CHECK(std::filesystem::exists(work / "runs.csv"));
+  // The command line wins.
+  CHECK(!work.berth_json({"compare", "diamond.graph.json", "--config", "study/config.lua", "--seed",
+                          "1", "--json"})
+             .contains("runs"));
 }

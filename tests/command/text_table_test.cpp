@@ -5,7 +5,9 @@
 #include <cmath>
 
 using berth::command::bar;
+using berth::command::first_columns;
 using berth::command::printable;
+using berth::command::printable_lines;
 using berth::command::TextTable;
 using Align = TextTable::Align;
 
@@ -40,7 +42,22 @@ TEST_CASE("a table aligns its columns") {
 
 TEST_CASE("printable text cannot steer a terminal") {
   CHECK(printable("a\x1B[2Jb\nc\x7F") == "a?[2Jb?c?");
-  CHECK(printable("caf\xC3\xA9") == "caf\xC3\xA9");
+  CHECK(printable("caf\xC3\xA9 \xE5\x8D\xB7 \xF0\x9F\x9A\xA2") ==
+        "caf\xC3\xA9 \xE5\x8D\xB7 \xF0\x9F\x9A\xA2");
+  // The control sequence introducer as one letter and as a byte; what is cut, too long or no
+  // letter.
+  CHECK(printable("a\xC2\x9B\x33Jb") == "a??3Jb");
+  CHECK(printable("a\x9B\x33Jb\xFF") == "a?3Jb?");
+  CHECK(printable("\xE5\x8D") == "??");
+  CHECK(printable("\xC0\x9B\xED\xA0\x80") == "?????");
+  CHECK(printable(std::string("a\0b", 3)) == "a?b");
+  CHECK(printable_lines("a\n\x1B\tb\n") == "a\n??b\n");
+}
+
+TEST_CASE("a line is cut between letters") {
+  CHECK(first_columns("abc", 2) == "ab");
+  CHECK(first_columns("abc", 3) == "abc");
+  CHECK(first_columns("\xC3\xA9\xC3\xA9x", 2) == "\xC3\xA9\xC3\xA9");
 }
 
 TEST_CASE("a bar shows a share") {

@@ -39,6 +39,8 @@ struct ProcessSettings {
   std::vector<std::string> environment;  ///< "NAME=value", over this process's own
   /// Standard output: a file (its own capture where empty), or a pipe nobody reads, or closed.
   std::filesystem::path out;
+  /// Standard error: a file (its own capture where empty).
+  std::filesystem::path err;
   bool out_pipe_without_reader = false;
   bool out_closed = false;
   /// Called again and again while it runs: sends signals when the time has come.
@@ -91,7 +93,7 @@ inline ProcessResult run_process(std::vector<std::string> command,
                                  const ProcessSettings& settings = {}) {
   const TemporaryFolder captured;
   const std::string out = settings.out.empty() ? captured / "out" : settings.out;
-  const std::string err = captured / "err";
+  const std::string err = settings.err.empty() ? captured / "err" : settings.err;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addchdir_np(&actions, settings.folder.c_str());
@@ -120,7 +122,7 @@ inline ProcessResult run_process(std::vector<std::string> command,
   ProcessResult result;
   result.status = detail::wait_for(pid, settings.while_running);
   if (settings.out.empty()) result.out = file_text(captured / "out");
-  result.err = file_text(err);
+  if (settings.err.empty()) result.err = file_text(captured / "err");
   return result;
 }
 

@@ -16,8 +16,10 @@
 #include "berth/groups.h"                 // IWYU pragma: export
 #include "berth/learning.h"               // IWYU pragma: export
 #include "berth/moves.h"                  // IWYU pragma: export
+#include "berth/one_device.h"             // IWYU pragma: export
 #include "berth/policy.h"                 // IWYU pragma: export
 #include "berth/problem.h"                // IWYU pragma: export
+#include "berth/problem_choices.h"        // IWYU pragma: export
 #include "berth/program.h"                // IWYU pragma: export
 #include "berth/random.h"                 // IWYU pragma: export
 #include "berth/separation.h"             // IWYU pragma: export

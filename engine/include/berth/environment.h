@@ -78,7 +78,8 @@ class BERTH_EXPORT PartialSchedule {
 /// List scheduling: in topological order, every group on the device where it ends first given the
 /// groups before it. Memory is not considered.
 [[nodiscard]] BERTH_EXPORT GroupPlacement earliest_placement(const Problem& problem);
-/// The device of each group's first op. Exact if no group is split over devices.
+/// For each group, the first device of its ops that can run the whole group; without one, as in
+/// zero_placement. Exact if no group is split over devices.
 [[nodiscard]] BERTH_EXPORT GroupPlacement group_placement(const Problem& problem,
                                                           const Placement& placement);
 

@@ -26,6 +26,9 @@ class BERTH_EXPORT Evaluator {
   /// for a placement that Problem::validate_but_separations refuses, before anything is evaluated.
   virtual void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) = 0;
 
+  /// Whether runtimes are measured on hardware. No bound that follows from costs holds for those.
+  [[nodiscard]] virtual bool measures() const noexcept { return false; }
+
   /// Number of placements evaluated so far.
   [[nodiscard]] virtual std::int64_t evaluations() const noexcept = 0;
 
@@ -56,9 +59,10 @@ struct LowerBound {
 /// All bounds, largest first.
 [[nodiscard]] BERTH_EXPORT std::vector<LowerBound> lower_bounds(const Problem& problem);
 
-/// The best single device: the one with the smallest objective among those that are feasible.
+/// One device for all that it can run, a host for the rest (see one_device.h): the device with the
+/// smallest objective among those for which that is feasible.
 struct SingleDevice {
-  DeviceId device = kNoDevice;  ///< kNoDevice: no device can run and hold all ops
+  DeviceId device = kNoDevice;  ///< kNoDevice: it is feasible for none
   Placement placement;          ///< empty if there is none
   Evaluation evaluation;
 };

@@ -94,8 +94,8 @@ class BERTH_EXPORT Policy {
 struct PlaceResult {
   Placement placement;
   Evaluation evaluation;
-  SingleDevice best_single;  ///< always evaluated, for comparison
-  LowerBound bound;
+  SingleDevice best_single;      ///< always evaluated, for comparison
+  LowerBound bound;              ///< 0 us if runtimes are measured (Evaluator::measures)
   std::int64_t evaluations = 0;  ///< number of placements that the policy evaluated
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;

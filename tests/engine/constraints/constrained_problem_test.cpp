@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "berth/evaluator.h"
+#include "berth/one_device.h"
 #include "support/constrained_chain.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"
@@ -112,16 +113,20 @@ TEST_CASE("Problem under constraints: margins decide what fits") {
   CHECK(over.excess_bytes == 1);
 }
 
-TEST_CASE("Problem under constraints: the best single device is an allowed one") {
+TEST_CASE("Problem under constraints: what one device may not hold is elsewhere") {
   const Chain chain;
   const auto best = [&](std::vector<ConstraintRule> rules) {
-    return best_single_device(*make_simulation_evaluator(chain.problem(std::move(rules)), 1))
-        .device;
+    const auto problem = chain.problem(std::move(rules));
+    const SingleDevice single = best_single_device(*make_simulation_evaluator(problem, 1));
+    REQUIRE(single.device != kNoDevice);
+    problem->validate(single.placement);
+    return single_device_text(*problem, single);
   };
-  CHECK(best({}) == Chain::kGpu0);
-  CHECK(best({pin(named("a/1"), {"gpu:1"})}) == Chain::kGpu1);
-  CHECK(best({separate({named("a/1"), named("a/2")})}) == kNoDevice);
-  CHECK(best({pin(named("in/x"), {"cpu:0"})}) == kNoDevice);
+  CHECK(best({}) == "gpu:0");
+  CHECK(best({pin(named("a/1"), {"gpu:1"})}) == "gpu:1");
+  CHECK(best({separate({named("a/1"), named("a/2")})}) ==
+        "gpu:0 for all that it can run, cpu:0 for 1 op");
+  CHECK(best({pin(named("in/x"), {"cpu:0"})}) == "gpu:0 for all that it can run, cpu:0 for 1 op");
 }
 
 TEST_CASE("lower_bound under constraints: sees what rules leave of the kinds") {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "berth/error.h"
+#include "berth/one_device.h"
 #include "berth/policy.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"
@@ -61,23 +62,97 @@ TEST_CASE("best_single_device: the fastest that holds everything") {
   CHECK(evaluator->evaluations() == 2);
 }
 
-TEST_CASE("best_single_device: none") {
-  GraphBuilder builder("two");
-  builder.add_op("a", "Op");
-  builder.add_op("b", "Op");
-  Device x, y;
+namespace {
+
+/// Ops of 10 us that gpus run ten times as fast, but for `hosted` ones, which they cannot run, with
+/// an output of a byte each to the next; a host between two gpus.
+std::shared_ptr<const Problem> hosted_chain(int ops, const std::vector<OpId>& hosted,
+                                            std::int64_t gpu_bytes = kNoLimit, bool host = true) {
+  GraphBuilder builder("chain");
+  std::vector<double> gpu_us(static_cast<std::size_t>(ops), 1);
+  TensorId before = kNoTensor;
+  for (OpId op = 0; op < ops; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    builder.set_param_bytes(op, 10);
+    if (op > 0) builder.add_input(op, before);
+    TensorInfo info;
+    info.bytes = 1;
+    before = builder.add_output(op, info);
+  }
+  for (const OpId op : hosted) gpu_us[static_cast<std::size_t>(op)] = kCannotRun;
+  Device first, cpu, second;
+  first.name = "gpu:0";
+  second.name = "gpu:1";
+  first.kind = second.kind = "gpu";
+  first.memory_bytes = second.memory_bytes = gpu_bytes;
+  cpu.name = cpu.kind = "cpu";
+  cpu.host = host;
+  const auto cluster =
+      std::make_shared<const Cluster>("test", std::vector<Device>{first, cpu, second},
+                                      std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
+  const auto costs = std::make_shared<const Costs>(
+      std::vector<std::vector<double>>{gpu_us, std::vector<double>(gpu_us.size(), 10)},
+      std::vector<std::int64_t>(), "test");
+  return std::make_shared<const Problem>(builder.build(), cluster, costs);
+}
+
+}  // namespace
+
+TEST_CASE("best_single_device: what the device cannot run is on the host") {
+  const auto problem = hosted_chain(6, {2, 3});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const SingleDevice best = best_single_device(*evaluator);
+  CHECK(best.device == 0);
+  CHECK(best.placement == Placement{0, 0, 1, 1, 0, 0});
+  CHECK(best.evaluation.objective_us < 60);  // what the host alone takes
+  CHECK(evaluator->evaluations() == 2);      // the gpus are alike
+  CHECK(single_device_text(*problem, best) == "gpu:0 for all that it can run, cpu for 2 ops");
+  CHECK(one_device_placement(*problem, 2) == Placement{2, 2, 1, 1, 2, 2});
+  CHECK(one_device_placement(*problem, 1) == Placement(6, 1));
+}
+
+TEST_CASE("best_single_device: groups of a policy's grain are not its own") {
+  const auto problem = hosted_chain(6, {2});
+  const auto grouped = std::make_shared<const Problem>(
+      problem->shared_graph(), problem->shared_cluster(), problem->shared_costs(),
+      std::make_shared<const Groups>(problem->graph(), std::vector<GroupId>(6, 0)));
+  const SingleDevice best = best_single_device(*make_simulation_evaluator(grouped, 1));
+  CHECK(best.placement == Placement{0, 0, 1, 0, 0, 0});
+  CHECK(single_device_text(*grouped, best) == "gpu:0 for all that it can run, cpu for 1 op");
+}
+
+TEST_CASE("best_single_device: without a host the rest is where it is fastest") {
+  GraphBuilder builder("three");
+  for (const char* name : {"a", "b", "c"}) builder.add_op(name, "Op");
+  Device x, y, z;
   x.name = x.kind = "x";
   y.name = y.kind = "y";
+  z.name = z.kind = "z";
   const auto cluster = std::make_shared<const Cluster>(
-      "test", std::vector<Device>{x, y}, std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
+      "test", std::vector<Device>{x, y, z}, std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}});
   const auto costs = std::make_shared<const Costs>(
-      std::vector<std::vector<double>>{{1, kCannotRun}, {kCannotRun, 1}},
+      std::vector<std::vector<double>>{{1, kCannotRun, 1}, {50, 8, kCannotRun}, {50, 5, 50}},
       std::vector<std::int64_t>(), "test");
-  const auto evaluator = make_simulation_evaluator(
-      std::make_shared<const Problem>(builder.build(), cluster, costs), 1);
-  const SingleDevice best = best_single_device(*evaluator);
-  CHECK(best.device == kNoDevice);
-  CHECK(best.placement.empty());
+  const auto problem = std::make_shared<const Problem>(builder.build(), cluster, costs);
+  const SingleDevice best = best_single_device(*make_simulation_evaluator(problem, 1));
+  CHECK(best.device == 0);
+  CHECK(best.placement == Placement{0, 2, 0});
+}
+
+TEST_CASE("best_single_device: none holds what it can run") {
+  const auto problem = hosted_chain(6, {2}, /*gpu_bytes=*/40);
+  const SingleDevice host = best_single_device(*make_simulation_evaluator(problem, 1));
+  CHECK(host.device == 1);
+  CHECK(single_device_text(*problem, host) == "cpu");
+  const auto small = hosted_chain(6, {}, /*gpu_bytes=*/40, /*host=*/false);
+  std::vector<Device> devices;
+  for (DeviceId d = 0; d < 3; ++d) devices.push_back(small->cluster().device(d));
+  devices[1].memory_bytes = 40;
+  const auto cluster = std::make_shared<const Cluster>("small", devices, small->cluster().links());
+  const SingleDevice none = best_single_device(*make_simulation_evaluator(
+      std::make_shared<const Problem>(small->shared_graph(), cluster, small->shared_costs()), 1));
+  CHECK(none.device == kNoDevice);
+  CHECK(none.placement.empty());
 }
 
 TEST_CASE("place: measures the answer and compares it") {
@@ -100,6 +175,43 @@ TEST_CASE("place: measures the answer and compares it") {
   CHECK(result.wall_s >= 0);
   CHECK(result.bound.us > 0);
   CHECK(result.gap() >= 0);
+}
+
+namespace {
+
+/// Measures steps of 1 us, whatever the costs say.
+class Hardware final : public Evaluator {
+ public:
+  explicit Hardware(std::shared_ptr<const Problem> problem)
+      : simulated_(make_simulation_evaluator(std::move(problem), 1)) {}
+  const Problem& problem() const noexcept override { return simulated_->problem(); }
+  bool measures() const noexcept override { return true; }
+  std::int64_t evaluations() const noexcept override { return simulated_->evaluations(); }
+  void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
+    simulated_->evaluate(placements, out);
+    for (Evaluation& each : out) each.runtime_us = each.objective_us = 1;
+  }
+
+ private:
+  std::unique_ptr<Evaluator> simulated_;
+};
+
+}  // namespace
+
+TEST_CASE("place: costs prove nothing of what is measured") {
+  Hardware hardware(two_ops());
+  Scripted prover([](Evaluator&, const PlaceContext&) {
+    PolicyAnswer answer(Placement{1, 1});
+    answer.proven = {20, "costs"};
+    return answer;
+  });
+  const PlaceResult result = place(prover, hardware, {}, kNoBudget);
+  CHECK(result.end == SearchEnd::done);
+  CHECK(result.evaluation.objective_us == 1);
+  CHECK(result.bound.us == 0);
+  CHECK(result.gap() == std::numeric_limits<double>::infinity());
+  const auto regrouped = make_regrouped_evaluator(hardware, hardware.problem().shared_groups());
+  CHECK(regrouped->measures());
 }
 
 TEST_CASE("place: the budget and the caller's wish both stop a policy") {

@@ -49,5 +49,27 @@ TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
   }
 }
 
+TEST_CASE("a number too large for a double is named with its place") {
+  for (const std::string number : {"1e309", "-1e400", "1e99999999999"}) {
+    std::string text = kGood;
+    const std::string good = "2e11";
+    text.replace(text.find(good), good.size(), number);
+    test::expect_error(ErrorCode::invalid_file,
+                       {"bad.json: line 3, column ", ": the number ", number, "too large"},
+                       [&] { static_cast<void>(parse_cluster(text, "bad.json")); });
+  }
+  test::expect_error(ErrorCode::invalid_file, {"bad.json: line 1, column 1: ", "1e309"},
+                     [] { static_cast<void>(parse_cluster("1e309", "bad.json")); });
+}
+
+TEST_CASE("cluster_json refuses names that are not UTF-8") {
+  Device device;
+  device.name = "gpu\xFF";
+  device.kind = "gpu";
+  const Cluster cluster("odd", {device}, {});
+  test::expect_error(ErrorCode::invalid_argument, {"cluster 'odd'", "UTF-8", "rename"},
+                     [&] { static_cast<void>(cluster_json(cluster)); });
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "berth/files.h"
@@ -28,6 +33,25 @@ TEST_CASE("write_file and read_file") {
     write_file(path, "new");
     CHECK(std::filesystem::is_symlink(path));
     CHECK(read_file(folder / "real") == "new");
+  }
+  SUBCASE("a process that is killed while it writes leaves the old file and nothing else") {
+    const int unnamed = ::open(folder.path().c_str(), O_WRONLY | O_TMPFILE, 0600);
+    if (unnamed < 0) return;  // this file system has no files without a name
+    ::close(unnamed);
+    write_file(path, "old");
+    const pid_t child = fork();
+    if (child == 0) {
+      const rlimit limit{4096, 4096};  // passing it is a deadly signal
+      std::signal(SIGXFSZ, SIG_DFL);
+      setrlimit(RLIMIT_FSIZE, &limit);
+      write_file(path, std::string(1 << 20, 'x'));
+      _exit(0);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    CHECK(read_file(path) == "old");
+    CHECK(entries(folder.path()) == 1);
   }
   SUBCASE("a missing folder is named") {
     test::expect_error(ErrorCode::not_found, {"no-such", "a.json"},

@@ -9,6 +9,7 @@
 
 #include "berth/engine.h"
 #include "berth/error.h"
+#include "support/expect_error.h"
 
 using namespace berth;
 namespace fs = std::filesystem;
@@ -230,6 +231,24 @@ TEST_CASE("plugin host: BERTH_PLUGIN_PATH is searched in order, after the engine
   }
   const PluginPath path("");
   CHECK(description() == "not found");
+}
+
+TEST_CASE("plugin host: relative entries of BERTH_PLUGIN_PATH are told and not searched") {
+  const fs::path before = fs::current_path();
+  fs::current_path(fixture_folder("good"));
+  for (const std::string entry : {".", "./", "../good"}) {
+    const PluginPath path(entry + ":" + fixture_folder("same_name").string());
+    Engine engine;
+    CHECK(engine.plugin(PluginKind::policy, "fixture").description == "the other one");
+    REQUIRE(engine.problems().size() == 1);
+    CHECK(engine.problems()[0] ==
+          "BERTH_PLUGIN_PATH: '" + entry + "' is not searched; give the whole path, from '/' on");
+  }
+  const PluginPath path(".");
+  Engine engine;
+  test::expect_error(ErrorCode::not_found, {"'fixture'", "BERTH_PLUGIN_PATH: '.' is not searched"},
+                     [&] { static_cast<void>(engine.make_policy("fixture")); });
+  fs::current_path(before);
 }
 
 TEST_CASE("plugin host: the working directory is not searched") {

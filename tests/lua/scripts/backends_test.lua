@@ -58,6 +58,25 @@ check.test("mistakes are told: backend, option, placement, repeats", function()
     { repeats = -1 })
 end)
 
+check.test("a session of other devices is refused", function()
+  local program = berth.program(model)
+  local session = berth.backend("cpu", { devices = 2 }):open(program)
+  local function problem(cluster) return berth.problem { graph = program:graph(), cluster = cluster } end
+  check.fails("session.*runs on the devices cpu:0, cpu:1, and the problem has", berth.evaluator,
+    problem "k80x4", { session = session })
+  check.fails("cpu:0, cpu:1, cpu:2", berth.evaluator,
+    problem(berth.backend("cpu", { devices = 3 }):cluster()), { session = session })
+end)
+
+check.test("what is measured has no bound", function()
+  local program = berth.program(model)
+  local backend = berth.backend("cpu", { devices = 2 })
+  local problem = berth.problem { graph = program:graph(), cluster = backend:cluster() }
+  local evaluator = berth.evaluator(problem, { session = backend:open(program), repeats = 1 })
+  local _, outcome = berth.policy("single"):place(problem, { evaluator = evaluator })
+  check.equal({ outcome.bound_us, outcome.gap, outcome.runtime_us > 0 }, { nil, nil, true })
+end)
+
 check.test("policies learn from real runtimes", function()
   local program = berth.program(model)
   local backend = berth.backend("cpu", { devices = 2 })

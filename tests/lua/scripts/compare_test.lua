@@ -32,6 +32,24 @@ check.test("rows come best first, infeasible ones after, failed ones last", func
   check.equal(tables.text(rows, compare.columns):match "policy +ms" ~= nil, true)
 end)
 
+check.test("a table for programs has plain numbers", function()
+  local columns = compare.columns
+  local rows = { { policy = "a", objective_us = 45, feasible = true, gap = 0.478, speedup = 1.5 },
+                 { policy = "b", objective_us = 45, feasible = true, gap = math.huge } }
+  check.equal(tables.csv(rows, columns):match "\na,([^\n]*)", "0.045,yes,0.478,1.5,,,")
+  check.equal(tables.csv(rows, columns):match "\nb,([^\n]*)", "0.045,yes,,,,,")
+  check.equal(tables.text(rows, columns):find "47.8 %%" ~= nil, true)
+end)
+
+check.test("options that are none are told", function()
+  local problem = models.problem()
+  check.fails("unknown option 'budget'; known: budget_s, policies", compare.policies,
+    { problem = problem, policies = {}, budget = 1 })
+  check.fails("option 'policies' is a string", compare.policies,
+    { problem = problem, policies = "single" })
+  check.fails("option 'problem' is missing", compare.policies, { policies = {} })
+end)
+
 check.test("all policies by name", function()
   local names = {}
   for _, name in ipairs(compare.all_policies()) do names[name] = true end

@@ -48,6 +48,16 @@ check.test("one value is enough, none is an error", function()
   check.fails("give series", plots.lines, {})
 end)
 
+check.test("what is no finite number is told with its series", function()
+  for _, value in ipairs { 0 / 0, 1 / 0, -1 / 0, "7", false } do
+    local series = { { name = "a", points = { { 1, 1 }, { 2, value } } } }
+    check.fails("point 2 of series 'a' is at y = ", plots.lines, { series = series })
+    check.fails("point 2 of series 'a'", plots.scatter, { series = series })
+  end
+  check.fails("value 1 of series 'b' is %-?nan", plots.distributions,
+    { series = { { name = "b", values = { 0 / 0 } } } })
+end)
+
 check.test("the median", function()
   check.equal(statistics.median { 3, 1, 2 }, 2)
   check.equal(statistics.median { 4, 1, 2, 3 }, 2.5)

@@ -134,6 +134,19 @@ check.test("a policy places inside a coroutine", function()
   check.fails("policies.lua:%d+: inside", thread)
 end)
 
+check.test("a policy is told where to start", function()
+  local starts
+  register(function(_, _, context)
+    starts = context:initial()
+    return { 1, 1, 1, 1 }
+  end)
+  local problem = models.problem()
+  berth.policy("test"):place(problem, { initial = { { 2, 2, 2, 2 }, { 1, 2, 1, 2 } } })
+  check.equal(starts, { { 2, 2, 2, 2 }, { 1, 2, 1, 2 } })
+  berth.policy("test"):place(problem)
+  check.equal(starts, {})
+end)
+
 check.test("a policy comes from a script by its path", function()
   local path = folder .. "/mine.lua"
   local file = io.open(path, "w")

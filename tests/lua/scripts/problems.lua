@@ -54,6 +54,23 @@ check.test("too little memory is told with the device and the bytes", function()
   check.equal(problem:single(), nil)
 end)
 
+check.test("a placement that breaks a separation says so", function()
+  local problem = models.problem { constraints = { { separate = { "left", "right" } } } }
+  check.equal(tostring(problem:evaluate(together)), "runtime 65 us, not apart what is separated on device 1")
+end)
+
+check.test("a problem says which devices stay idle", function()
+  check.equal(models.problem():notes(), {})
+  local builder = berth.graph_builder "k80"
+  builder:set_cost(builder:add_op("a", "Test"), 1, "gpu")
+  local cluster = berth.cluster { name = "mixed",
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 0 } },
+    devices = { { name = "gpu:0", kind = "gpu" }, { name = "tpu:0", kind = "tpu" } } }
+  local notes = berth.problem { graph = builder:build(), cluster = cluster }:notes()
+  check.equal(#notes, 1)
+  check.equal(notes[1]:match "no op has a cost on device kind 'tpu'" ~= nil, true)
+end)
+
 check.test("throughput asks for the largest load", function()
   local problem = models.problem { objective = "throughput", semantics = "dataflow" }
   local evaluation = problem:evaluate(together)
@@ -72,6 +89,31 @@ check.test("the best single device and the bounds", function()
   check.equal(type(source), "string")
   local bounds = problem:bounds()
   check.equal(bounds[1], { us = us, source = source })
+end)
+
+check.test("one device: what it cannot run is on the host", function()
+  local builder = berth.graph_builder "hosted"
+  for i = 1, 3 do
+    local op = builder:add_op("op" .. i, "Test")
+    builder:set_cost(op, 50, "cpu")
+    if i ~= 2 then builder:set_cost(op, 1, "gpu") end
+  end
+  local problem = berth.problem {
+    graph = builder:build(),
+    cluster = berth.cluster {
+      name = "hosted",
+      devices = { { name = "gpu:0", kind = "gpu" }, { name = "cpu:0", kind = "cpu", host = true } },
+      links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 0 } },
+    },
+  }
+  check.equal(problem:one_device(1), { 1, 2, 1 })
+  check.equal(problem:one_device(2), { 2, 2, 2 })
+  check.fails("integer in 1..2 expected", problem.one_device, problem, 3)
+  local single = problem:single()
+  check.equal({ single.device, single.placement }, { 1, { 1, 2, 1 } })
+  check.equal(single.text, "gpu:0 for all that it can run, cpu:0 for 1 op")
+  local rows = require "berth.compare".policies { problem = problem, policies = { "single" } }
+  check.equal({ rows[1].single, rows[1].speedup }, { single.text, 1 })
 end)
 
 check.test("a trace tells the whole step", function()

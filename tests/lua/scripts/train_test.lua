@@ -104,6 +104,33 @@ check.test("an event file has the records TensorBoard reads", function()
   check.equal(content:find("\10\6reward\21\0\0\0\63", 1, true) ~= nil, true)
 end)
 
+check.test("an event file and a table go on after the step that is kept", function()
+  local path = folder .. "/kept.tfevents"
+  local straight = folder .. "/straight.tfevents"
+  local function write(log, first, last)
+    for step = first, last do log.write(step, { reward = step }, 2) end
+    log.close()
+  end
+  write(events.tensorboard(path), 1, 300)
+  local cut = read(path)
+  local file = assert(io.open(path, "wb"))
+  file:write(cut:sub(1, -3))  -- killed while it wrote
+  file:close()
+  write(events.tensorboard(path, 200), 201, 302)
+  write(events.tensorboard(straight), 1, 302)
+  check.equal(#read(path), #read(straight))
+  check.equal(read(path):sub(30) == read(straight):sub(30), true)  -- but for when it began
+
+  local csv, columns = folder .. "/kept.csv", { "update", "reward" }
+  local log = events.csv(csv, columns)
+  for update = 1, 4 do log.write { update = update, reward = update / 2 } end
+  log.close()
+  log = events.csv(csv, columns, 2)
+  log.write { update = 3, reward = 9 }
+  log.close()
+  check.equal(read(csv), "update,reward\n1,0.5\n2,1\n3,9\n")
+end)
+
 check.test("a policy that does not learn is refused", function()
   check.fails("nothing to learn", function()
     train.episodes { policy = berth.policy "single", problems = { two_chains(2) }, count = 1 }
@@ -168,6 +195,68 @@ check.test("training that was interrupted goes on bit for bit", function()
   check.equal(read(broken) == read(straight), false)
   train.episodes(options { checkpoint = broken })
   check.equal(read(broken) == read(straight), true)
+end)
+
+check.test("a run that was killed leaves each row and each step once", function()
+  local function files(name)
+    return { checkpoint = folder .. "/" .. name .. ".berth", checkpoint_every = 2,
+      csv = folder .. "/" .. name .. ".csv", tensorboard = folder .. "/" .. name .. ".tfevents" }
+  end
+  local straight, broken = files "whole", files "killed"
+  train.episodes(options(straight))
+  broken.progress = function(record) if record.update == 3 then error "killed" end end
+  check.fails("killed", train.episodes, options(broken))
+  broken.progress = nil
+  train.episodes(options(broken))
+  check.equal(read(broken.csv), read(straight.csv))
+  check.equal(#read(broken.tensorboard), #read(straight.tensorboard))
+end)
+
+check.test("a checkpoint of another training is refused with what differs", function()
+  local path = folder .. "/other.berth"
+  train.episodes(options { checkpoint = path, count = 2 })
+  local before = read(path)
+  check.fails("option samples = 4, and here it is 5", train.episodes,
+    options { checkpoint = path, samples = 5 })
+  check.fails("option seed = 5, and here it is 6", train.episodes,
+    options { checkpoint = path, seed = 6 })
+  check.fails("problem 1, groups = 8, and here it is 10", train.episodes,
+    options { checkpoint = path, problems = { two_chains(5) } })
+  check.equal(read(path) == before, true)
+  check.equal(train.episodes(options { checkpoint = path, count = 3 }).updates, 3)
+  train.episodes(options { checkpoint = path, count = 2, samples = 5, resume = false })
+  check.equal(read(path) == before, false)
+end)
+
+check.test("the best is that of the score where there is one", function()
+  local result = train.episodes(options { count = 2,
+    score = function(evaluation) return -evaluation.objective_us end })
+  check.near(result.best[1].evaluation.objective_us, 800)
+end)
+
+check.test("options that cannot be are told before anything is done", function()
+  for pattern, more in pairs {
+    ["'count' is 0; give a whole number from 1 on"] = { count = 0 },
+    ["'count' is 2.5"] = { count = 2.5 },
+    ["'batch' is %-1"] = { batch = -1 },
+    ["'discount' is 2; give a number from 0 to 1"] = { discount = 2 },
+    ["'checkpoint_every' is 0"] = { checkpoint_every = 0 },
+    ["'samples' is 0"] = { samples = 0 },
+    ["'learning_rate' is %-?nan"] = { learning_rate = 0 / 0 },
+    ["'learning_rate' is inf"] = { learning_rate = math.huge },
+    ["'epsilon' is 1.5"] = { epsilon = 1.5 },
+    ["'policy' is \"placeto\"; give a policy"] = { policy = "placeto" },
+    ["'problems' is a userdata; give an array"] = { problems = two_chains(2) },
+    ["'baseline' is a table; give a constructor"] = { baseline = baselines.moving_average() },
+    ["'reward' is 3"] = { reward = 3 },
+    ["there are 2 evaluators for 1 problems"] = { evaluators = { 1, 2 } },
+    ["the checkpoint cannot be written: .*nowhere"] = { checkpoint = folder .. "/nowhere/c.berth" },
+  } do
+    check.fails(pattern, train.episodes, options(more))
+  end
+  check.fails("a table of options expected", train.episodes, "all")
+  check.fails("the reward of episode 1, step 1 is nil", train.episodes,
+    options { reward = function() end })
 end)
 
 check.test("checkpoints of other shapes, other policies and damaged ones are refused", function()
