@@ -134,6 +134,11 @@ Checkpoint load_checkpoint(const std::filesystem::path& file) {
     values.remove_prefix(count * sizeof(float));
   }
   if (!values.empty()) refuse(file, "there are more values than its tensors have");
+  try {
+    require_finite(result.tensors);
+  } catch (const std::invalid_argument& error) {
+    refuse(file, error.what());
+  }
   return result;
 }
 
