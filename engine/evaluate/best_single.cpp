@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/support/index.h"
 
 namespace berth {
 namespace {
@@ -39,7 +40,7 @@ SingleDevice best_single_device(Evaluator& evaluator) {
   std::vector<Placement> placements;
   placements.reserve(candidates.size());
   for (const DeviceId device : candidates) {
-    placements.emplace_back(static_cast<std::size_t>(problem.graph().op_count()), device);
+    placements.emplace_back(at(problem.graph().op_count()), device);
   }
   std::vector<Evaluation> evaluations(placements.size());
   evaluator.evaluate(placements, evaluations);

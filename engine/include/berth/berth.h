@@ -16,6 +16,7 @@
 #include "berth/groups.h"                 // IWYU pragma: export
 #include "berth/learning.h"               // IWYU pragma: export
 #include "berth/moves.h"                  // IWYU pragma: export
+#include "berth/placement.h"              // IWYU pragma: export
 #include "berth/policy.h"                 // IWYU pragma: export
 #include "berth/problem.h"                // IWYU pragma: export
 #include "berth/program.h"                // IWYU pragma: export
