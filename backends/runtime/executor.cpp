@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -59,7 +60,7 @@ Step::Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs)
       message_times_(plan_->messages.size()),
       peak_bytes_(lanes_.size()),
       resident_bytes_(lanes_.size()) {
-  parameters_.resize(plan_->inputs.entries.size());
+  parameters_.resize(plan_->inputs.items().size());
   for (std::size_t d = 0; d < lanes_.size(); ++d) {
     Lane& lane = lanes_[d];
     std::size_t most_inputs = 0;
@@ -67,8 +68,8 @@ Step::Step(std::shared_ptr<const Plan> plan, const StepInputs& inputs)
     for (std::uint32_t i = plan_->first_op[d]; i < plan_->first_op[d + 1]; ++i) {
       most_inputs = std::max(most_inputs, plan_->inputs[i].size());
       most_outputs = std::max(most_outputs, plan_->outputs[i].size());
-      for (std::uint32_t at = plan_->inputs.begin[i]; at < plan_->inputs.begin[i + 1]; ++at) {
-        const TensorId parameter = plan_->inputs.entries[at].parameter;
+      for (std::uint32_t at = plan_->inputs.begin()[i]; at < plan_->inputs.begin()[i + 1]; ++at) {
+        const TensorId parameter = plan_->inputs.items()[at].parameter;
         if (parameter == kNoTensor) continue;
         parameters_[at] = inputs.parameter(parameter, static_cast<DeviceId>(d));
       }
@@ -129,7 +130,9 @@ void Step::clear() noexcept {
 }
 
 void Step::drop_holder(std::uint32_t slot) noexcept {
-  if (holders_[slot].fetch_sub(1, std::memory_order_acq_rel) == 1) slots_[slot] = {};
+  const std::uint32_t held = holders_[slot].fetch_sub(1, std::memory_order_acq_rel);
+  assert(held > 0);
+  if (held == 1) slots_[slot] = {};
 }
 
 void Step::ring(Lane& lane) noexcept {
@@ -363,6 +366,7 @@ bool Executor::Impl::take_messages(Step::Lane& lane) {
   while (const std::uint32_t entry = lane.inbox[lane.read].load(std::memory_order_acquire)) {
     ++lane.read;
     for (const std::uint32_t op : step_->plan().released_on_arrival[entry - 1]) {
+      assert(step_->pending_[op] > 0);
       if (--step_->pending_[op] == 0) make_ready(lane, op);
     }
   }
@@ -381,12 +385,13 @@ void Executor::Impl::wait_for_message(Step::Lane& lane) {
 void Executor::Impl::execute(DeviceId device, Step::Lane& lane, std::uint32_t op) {
   const Plan& plan = step_->plan();
   const auto sources = plan.inputs[op];
-  const std::uint32_t first_source = plan.inputs.begin[op];
+  const std::uint32_t first_source = plan.inputs.begin()[op];
   const std::span<Value> inputs(lane.inputs.data(), sources.size());
   const std::span<Value> outputs(lane.outputs.data(), plan.outputs[op].size());
   MemoryMeter& meter = runtime_.meter(device);
   meter.reset_op_peak();
 
+  assert(step_->executed_[op] == kNoDevice && step_->pending_[op] == 0);
   lane.order.push_back(op);
   OpTimes& times = lane.times.emplace_back();
   times.start_us = now_us();
@@ -465,6 +470,7 @@ void Executor::Impl::end_op(Step::Lane& lane, std::uint32_t op) {
     begin_copies(started);
   }
   for (const std::uint32_t consumer : plan.released[op]) {
+    assert(step_->pending_[consumer] > 0);
     if (--step_->pending_[consumer] == 0) make_ready(lane, consumer);
   }
   for (const std::uint32_t slot : plan.held[op]) step_->drop_holder(slot);

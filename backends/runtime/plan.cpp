@@ -1,7 +1,10 @@
 #include "runtime/plan.h"
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
+
+#include "berth/support/index.h"
 
 namespace berth::runtime {
 namespace {
@@ -12,7 +15,7 @@ class PlanMaker {
             std::span<const double> priorities_us)
       : program_(program),
         graph_(*program.graph),
-        devices_(static_cast<std::size_t>(device_count)),
+        devices_(at(device_count)),
         priorities_us_(priorities_us) {
     plan_.device_of = placement;
   }
@@ -26,29 +29,30 @@ class PlanMaker {
     std::sort(resident_.begin(), resident_.end());
     resident_.erase(std::unique(resident_.begin(), resident_.end()), resident_.end());
     for (const auto& [on, parameter] : resident_) plan_.parameters.push_back({parameter, on});
+    assert(plan_.consistent());
     return std::move(plan_);
   }
 
  private:
   using Message = Plan::Message;
 
-  DeviceId device(OpId op) const { return plan_.device_of[static_cast<std::size_t>(op)]; }
-  double priority(OpId op) const { return priorities_us_[static_cast<std::size_t>(op)]; }
-  std::uint32_t index(OpId op) const { return plan_.index[static_cast<std::size_t>(op)]; }
+  DeviceId device(OpId op) const { return plan_.device_of[at(op)]; }
+  double priority(OpId op) const { return priorities_us_[at(op)]; }
+  std::uint32_t index(OpId op) const { return plan_.index[at(op)]; }
 
   void number_ops() {
-    const auto ops = static_cast<std::size_t>(graph_.op_count());
+    const auto ops = at(graph_.op_count());
     plan_.index.resize(ops);
     plan_.first_op.assign(devices_ + 1, 0);
-    for (const DeviceId d : plan_.device_of) ++plan_.first_op[static_cast<std::size_t>(d) + 1];
+    for (const DeviceId d : plan_.device_of) ++plan_.first_op[at(d) + 1];
     for (std::size_t d = 0; d < devices_; ++d) plan_.first_op[d + 1] += plan_.first_op[d];
     std::vector<std::uint32_t> next(plan_.first_op.begin(), plan_.first_op.end() - 1);
     plan_.op.resize(ops);
     plan_.priority_us.resize(ops);
     // Topological order within a device: ops that run after one another lie near one another.
     for (const OpId op : graph_.topological_order()) {
-      const std::uint32_t i = next[static_cast<std::size_t>(device(op))]++;
-      plan_.index[static_cast<std::size_t>(op)] = i;
+      const std::uint32_t i = next[at(device(op))]++;
+      plan_.index[at(op)] = i;
       plan_.op[i] = op;
       plan_.priority_us[i] = priority(op);
     }
@@ -63,10 +67,10 @@ class PlanMaker {
   }
 
   void number_home_slots() {
-    plan_.home_slot.assign(static_cast<std::size_t>(graph_.tensor_count()), kNone);
+    plan_.home_slot.assign(at(graph_.tensor_count()), kNone);
     for (const OpId op : plan_.op) {
       for (const TensorId tensor : graph_.outputs(op)) {
-        plan_.home_slot[static_cast<std::size_t>(tensor)] = add_slot(tensor);
+        plan_.home_slot[at(tensor)] = add_slot(tensor);
       }
     }
   }
@@ -102,7 +106,7 @@ class PlanMaker {
         if (device(edge.dst) == device(edge.src)) {
           if (last_release[consumer] == i) continue;
           last_release[consumer] = i;
-          plan_.released.entries.push_back(consumer);
+          plan_.released.push_back(consumer);
           ++plan_.pending[consumer];
           continue;
         }
@@ -120,15 +124,14 @@ class PlanMaker {
       }
       plan_.released.end_row();
       for (std::size_t m = first; m < found.size(); ++m) {
-        sent.entries.push_back(static_cast<std::uint32_t>(m));
+        sent.push_back(static_cast<std::uint32_t>(m));
       }
       sent.end_row();
     }
     plan_.sent = std::move(sent);
     for (Found& one : found) {
       plan_.messages.push_back(one.message);
-      auto& entries = plan_.released_on_arrival.entries;
-      entries.insert(entries.end(), one.released.begin(), one.released.end());
+      for (const std::uint32_t op : one.released) plan_.released_on_arrival.push_back(op);
       plan_.released_on_arrival.end_row();
     }
   }
@@ -138,10 +141,10 @@ class PlanMaker {
     copies_.resize(devices_);
     for (std::size_t d = 0; d < devices_; ++d) {
       for (Message& message : plan_.messages) {
-        if (static_cast<std::size_t>(message.dst) != d) continue;
+        if (at(message.dst) != d) continue;
         ++plan_.incoming[d];
         if (message.tensor == kNoTensor) continue;
-        message.src_slot = plan_.home_slot[static_cast<std::size_t>(message.tensor)];
+        message.src_slot = plan_.home_slot[at(message.tensor)];
         message.dst_slot = add_slot(message.tensor);
         ++plan_.holders[message.src_slot];
         copies_[d].emplace_back(message.tensor, message.dst_slot);
@@ -155,34 +158,30 @@ class PlanMaker {
     if (tensor == kNoTensor) return {};
     const OpId producer = graph_.producer(tensor);
     if (producer == kNoOp) return {kNone, tensor};
-    if (device(producer) == on) return {plan_.home_slot[static_cast<std::size_t>(tensor)]};
-    const auto& copies = copies_[static_cast<std::size_t>(on)];
+    if (device(producer) == on) return {plan_.home_slot[at(tensor)]};
+    const auto& copies = copies_[at(on)];
     return {std::lower_bound(copies.begin(), copies.end(), std::pair(tensor, 0U))->second};
   }
 
   void read(std::uint32_t i) {
     const OpId op = plan_.op[i];
-    std::vector<std::uint32_t> held;
     for (const TensorId tensor : graph_.inputs(op)) {
       const Plan::Source from = source(tensor, device(op));
-      plan_.inputs.entries.push_back(from);
+      plan_.inputs.push_back(from);
       if (from.parameter != kNoTensor) {
         resident_.emplace_back(device(op), from.parameter);
-      } else if (from.slot != kNone &&
-                 std::find(held.begin(), held.end(), from.slot) == held.end()) {
-        held.push_back(from.slot);
+      } else if (from.slot != kNone && !std::ranges::count(plan_.held.open_row(), from.slot)) {
+        plan_.held.push_back(from.slot);
         ++plan_.holders[from.slot];
       }
     }
     plan_.inputs.end_row();
-    plan_.held.entries.insert(plan_.held.entries.end(), held.begin(), held.end());
     plan_.held.end_row();
   }
 
   void write(OpId op) {
-    for (const ValueId output : program_.instructions[static_cast<std::size_t>(op)].outputs) {
-      plan_.outputs.entries.push_back(
-          output == kNoValue ? kNone : plan_.home_slot[static_cast<std::size_t>(output)]);
+    for (const ValueId output : program_.instructions[at(op)].outputs) {
+      plan_.outputs.push_back(output == kNoValue ? kNone : plan_.home_slot[at(output)]);
     }
     plan_.outputs.end_row();
   }
@@ -197,6 +196,24 @@ class PlanMaker {
 };
 
 }  // namespace
+
+bool Plan::consistent() const {
+  for (const std::size_t rows :
+       {inputs.size(), outputs.size(), released.size(), sent.size(), held.size()}) {
+    if (rows != op.size()) return false;
+  }
+  if (released_on_arrival.size() != messages.size()) return false;
+  std::vector<std::uint32_t> releases(op.size(), 0);
+  for (const std::uint32_t each : released.items()) ++releases[each];
+  for (const std::uint32_t each : released_on_arrival.items()) ++releases[each];
+  std::vector<std::uint32_t> uses(holders.size(), 0);
+  for (const std::uint32_t slot : held.items()) ++uses[slot];
+  for (const Message& message : messages) {
+    if (message.src == message.dst) return false;
+    if (message.tensor != kNoTensor) ++uses[message.src_slot];
+  }
+  return releases == pending && uses == holders;
+}
 
 Plan make_plan(const Program& program, const Placement& placement, DeviceId device_count,
                std::span<const double> priorities_us) {

@@ -8,20 +8,9 @@
 
 #include "berth/problem.h"
 #include "berth/program.h"
+#include "berth/support/rows.h"
 
 namespace berth::runtime {
-
-/// Rows of different lengths in one array.
-template <typename Entry>
-struct Rows {
-  std::vector<std::uint32_t> begin = {0};  ///< by row, and the end of the last
-  std::vector<Entry> entries;
-
-  void end_row() { begin.push_back(static_cast<std::uint32_t>(entries.size())); }
-  [[nodiscard]] std::span<const Entry> operator[](std::uint32_t row) const noexcept {
-    return {entries.data() + begin[row], entries.data() + begin[row + 1]};
-  }
-};
 
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
@@ -76,6 +65,10 @@ struct Plan {
   [[nodiscard]] std::uint32_t op_count() const noexcept {
     return static_cast<std::uint32_t>(op.size());
   }
+
+  /// Whether it can be run to its end: there is a row for every op and message, what an op waits
+  /// for will come, and a slot is held as often as it is read and sent. For assertions.
+  [[nodiscard]] bool consistent() const;
 };
 
 /// `placement` is valid; `priorities_us` by op.

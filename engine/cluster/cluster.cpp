@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -153,7 +154,7 @@ std::string Cluster::device_names() const {
 
 const Device& Cluster::kind_device(KindId kind) const noexcept {
   const auto first = std::find(kind_of_.begin(), kind_of_.end(), kind);
-  return devices_[static_cast<std::size_t>(first - kind_of_.begin())];
+  return devices_[at(first - kind_of_.begin())];
 }
 
 }  // namespace berth

@@ -35,6 +35,7 @@
 
 #include "berth/cluster.h"
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -95,9 +96,8 @@ std::vector<LinkSpec> links_of(const Machine& machine) {
     return "pcie:" + std::to_string(gpu / pcie.gpus_per_switch) + ":" + direction;
   };
   const auto lanes = [&](int src, int dst) {
-    return machine.nvlink.lanes.empty()
-               ? machine.nvlink.lanes_everywhere
-               : machine.nvlink.lanes[static_cast<std::size_t>(src * machine.gpus + dst)];
+    return machine.nvlink.lanes.empty() ? machine.nvlink.lanes_everywhere
+                                        : machine.nvlink.lanes[at(src * machine.gpus + dst)];
   };
   std::vector<LinkSpec> links;
   for (int src = 0; src < machine.gpus; ++src) {

@@ -13,10 +13,6 @@ std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
 }
 
-bool better(const Evaluation& a, const Evaluation& b) {
-  return a.feasible != b.feasible ? a.feasible : a.objective_us < b.objective_us;
-}
-
 /// Why none of `ops` but for its own sake may be on the device; empty: they may.
 std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
   for (const OpId op : ops) {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/disjoint_sets.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "constraints/rule_text.h"
 #include "constraints/selection.h"
@@ -18,18 +20,6 @@ namespace berth {
 namespace {
 
 using Kind = ConstraintRule::Kind;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-std::int32_t find(std::vector<std::int32_t>& parent, std::int32_t node) {
-  while (parent[at(node)] != node) {
-    parent[at(node)] = parent[at(parent[at(node)])];
-    node = parent[at(node)];
-  }
-  return node;
-}
 
 /// Distinct sets with dense numbers, as one flat table.
 class SetTable {
@@ -141,21 +131,18 @@ void ConstraintCompiler::restrict_to(std::size_t rule, std::vector<OpId> ops,
 }
 
 void ConstraintCompiler::join_classes() {
-  std::vector<std::int32_t> parent(at(graph_.op_count()));
-  std::iota(parent.begin(), parent.end(), 0);
+  DisjointSets classes(at(graph_.op_count()));
   std::unordered_map<std::string_view, OpId> first;
   for (OpId op = 0; op < graph_.op_count(); ++op) {
     if (graph_.colocation(op).empty()) continue;
-    const OpId other = first.try_emplace(graph_.colocation(op), op).first->second;
-    parent[at(find(parent, op))] = find(parent, other);
+    classes.merge(op, first.try_emplace(graph_.colocation(op), op).first->second);
   }
   for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
     if (out_.rules_[rule].kind != Kind::colocate) continue;
     const std::vector<OpId>& ops = out_.ops_of_rule_[rule];
-    for (const OpId op : ops) parent[at(find(parent, op))] = find(parent, ops.front());
+    for (const OpId op : ops) classes.merge(op, ops.front());
   }
-  for (OpId op = 0; op < graph_.op_count(); ++op) parent[at(op)] = find(parent, op);
-  out_.classes_ = std::make_shared<const Groups>(graph_, std::move(parent));
+  out_.classes_ = std::make_shared<const Groups>(graph_, classes.names());
 }
 
 void ConstraintCompiler::restrict_ops() {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "constraints/compiler.h"
 #include "constraints/rule_text.h"
@@ -48,7 +49,7 @@ std::vector<ConstraintCompiler::Cause> ConstraintCompiler::causes(GroupId of_cla
     if (!seen.insert(devices).second) continue;
     std::set<std::string> kinds;
     for (DeviceId d = 0; d < cluster_.device_count(); ++d) {
-      if (devices[static_cast<std::size_t>(d)]) kinds.insert(cluster_.device(d).kind);
+      if (devices[at(d)]) kinds.insert(cluster_.device(d).kind);
     }
     all.push_back({op, std::move(devices),
                    cat("op '", graph_.op_name(op), "' of type '", graph_.op_type(op),
@@ -108,7 +109,7 @@ void ConstraintCompiler::fail_without_device(GroupId of_classes) const {
     for (std::size_t j = 0; j < left.size(); ++j) {
       if (j != i) others.push_back(&left[j].devices);
     }
-    if (none_in_common(others, static_cast<std::size_t>(cluster_.device_count()))) {
+    if (none_in_common(others, at(cluster_.device_count()))) {
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
@@ -157,7 +158,7 @@ std::vector<std::string> ConstraintCompiler::restricting(
 
 void ConstraintCompiler::fail_for_crowded_parts(const Constraints::Separation& separation) const {
   std::vector<std::string> lines{shown(out_.rules_[separation.rule])};
-  const auto devices = static_cast<std::size_t>(cluster_.device_count());
+  const auto devices = at(cluster_.device_count());
   if (separation.parts.size() > devices) {
     throw Error(ErrorCode::infeasible, cat("this constraint asks for ", separation.parts.size(),
                                            " devices at least and cluster '", cluster_.name(),

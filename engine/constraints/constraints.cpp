@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "constraints/compiler.h"
 
 namespace berth {
@@ -12,7 +13,7 @@ Constraints::Constraints(const Graph& graph, const Cluster& cluster, const Costs
                          std::vector<ConstraintRule> rules)
     : rules_(std::move(rules)) {
   if (costs.kind_count() != cluster.kind_count() ||
-      costs.of_kind(0).size() != static_cast<std::size_t>(graph.op_count())) {
+      costs.of_kind(0).size() != at(graph.op_count())) {
     throw Error(ErrorCode::invalid_argument,
                 "the costs are for another graph or cluster than the constraints; make them from "
                 "these");
@@ -25,8 +26,7 @@ Constraints::Constraints(const Graph& graph, const Cluster& cluster, const Costs
 
 std::vector<bool> Constraints::column(DeviceId device) const {
   std::vector<bool> column;
-  for (std::size_t i = static_cast<std::size_t>(device); i < sets_.size();
-       i += memory_bytes_.size()) {
+  for (std::size_t i = at(device); i < sets_.size(); i += memory_bytes_.size()) {
     column.push_back(sets_[i]);
   }
   return column;
@@ -35,7 +35,7 @@ std::vector<bool> Constraints::column(DeviceId device) const {
 std::vector<std::size_t> Constraints::rules_against(OpId op, DeviceId device) const {
   std::vector<std::size_t> against;
   for (const Restriction& restriction : restrictions_) {
-    if (restriction.devices[static_cast<std::size_t>(device)]) continue;
+    if (restriction.devices[at(device)]) continue;
     const bool about = std::any_of(restriction.ops.begin(), restriction.ops.end(), [&](OpId other) {
       return classes_->of(other) == classes_->of(op);
     });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -108,7 +109,7 @@ ConstraintRule memory_margin_rule(std::string_view amount, std::vector<std::stri
   rule.devices = std::move(devices);
   double value = 0;
   const auto [rest, error] = std::from_chars(amount.data(), amount.data() + amount.size(), value);
-  std::string_view unit = amount.substr(static_cast<std::size_t>(rest - amount.data()));
+  std::string_view unit = amount.substr(at(rest - amount.data()));
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (error == std::errc() && value >= 0) {
     if (unit == "%" && value < 100) {

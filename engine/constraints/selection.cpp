@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "support/pattern.h"
 
@@ -129,11 +130,11 @@ std::string device_part(std::string_view text) {
 }  // namespace
 
 std::vector<bool> requested_devices(const Cluster& cluster, std::string_view text) {
-  const auto count = static_cast<std::size_t>(cluster.device_count());
+  const auto count = at(cluster.device_count());
   std::vector<bool> devices(count, false);
   const auto mark = [&](auto meant) {
     for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-      devices[static_cast<std::size_t>(d)] = meant(cluster.device(d));
+      devices[at(d)] = meant(cluster.device(d));
     }
     return any(devices);
   };
@@ -192,14 +193,14 @@ std::vector<OpId> select_ops(const Graph& graph, const Cluster& cluster, const O
 
 std::vector<bool> select_devices(const Cluster& cluster, const std::vector<std::string>& names,
                                  const std::string& rule) {
-  std::vector<bool> devices(static_cast<std::size_t>(cluster.device_count()), false);
+  std::vector<bool> devices(at(cluster.device_count()), false);
   for (const std::string& name : names) {
     const auto device = cluster.find_device(name);
     bool found = device.has_value();
-    if (device) devices[static_cast<std::size_t>(*device)] = true;
+    if (device) devices[at(*device)] = true;
     for (DeviceId d = 0; !device && d < cluster.device_count(); ++d) {
       if (cluster.device(d).kind != name) continue;
-      devices[static_cast<std::size_t>(d)] = true;
+      devices[at(d)] = true;
       found = true;
     }
     if (found) continue;

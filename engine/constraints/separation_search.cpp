@@ -4,12 +4,10 @@
 #include <map>
 #include <tuple>
 
+#include "berth/support/index.h"
+
 namespace berth {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Whether every row can have a column of its own (augmenting paths, Kuhn 1955).
 class Matching {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -54,12 +55,10 @@ class SeparationSearch {
   void release(Node& node);
   Result search();
   Owner& owner(std::int32_t separation, DeviceId device) {
-    return owners_[static_cast<std::size_t>(separation) * devices_ +
-                   static_cast<std::size_t>(device)];
+    return owners_[at(separation) * devices_ + at(device)];
   }
   [[nodiscard]] const Owner& owner(std::int32_t separation, DeviceId device) const {
-    return owners_[static_cast<std::size_t>(separation) * devices_ +
-                   static_cast<std::size_t>(device)];
+    return owners_[at(separation) * devices_ + at(device)];
   }
 
   std::size_t devices_;

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/evaluator.h"
 #include "berth/simulator.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "evaluate/simulation_evaluator.h"
 
 namespace berth {
 namespace {
@@ -32,7 +32,7 @@ void check_runs(const Problem& problem, GroupId group, DeviceId device) {
 }
 
 void check_start(const Problem& problem, const EpisodeStart& start) {
-  const auto count = static_cast<std::size_t>(problem.groups().count());
+  const auto count = at(problem.groups().count());
   if (start.initial.size() != count || start.order.size() != count) {
     throw Error(ErrorCode::invalid_argument,
                 cat("an episode over ", count, " groups with an initial placement of ",
@@ -40,18 +40,17 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
                     " groups; both need all of them"));
   }
   for (std::size_t i = 0; i < count; ++i) {
-    check_runs(problem, static_cast<GroupId>(i), start.initial[i]);
+    check_runs(problem, static_cast<GroupId>(i), start.initial[static_cast<GroupId>(i)]);
   }
   std::vector<bool> seen(count);
   for (const GroupId group : start.order) {
-    if (group < 0 || static_cast<std::size_t>(group) >= count ||
-        seen[static_cast<std::size_t>(group)]) {
+    if (group < 0 || at(group) >= count || seen[at(group)]) {
       throw Error(ErrorCode::invalid_argument,
                   cat("group ", group,
                       " is not a group of the problem, or occurs twice in an order of "
                       "visits; visit each once"));
     }
-    seen[static_cast<std::size_t>(group)] = true;
+    seen[at(group)] = true;
   }
 }
 
@@ -61,26 +60,37 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
 struct Environment::Measure {
   struct Source {
     Evaluator* evaluator;
-    SimulationEvaluator* simulation;    ///< the same, where it is one
-    std::unique_ptr<Simulator> beside;  ///< for the details, where it is not
-    Simulator::Workspace workspace;
+    /// Simulates beside an evaluator that measures in another way, where details are wanted.
+    std::unique_ptr<Evaluator> beside;
+    /// Of the evaluator, or of the one beside it; null where there is neither.
+    SuccessiveEvaluator* successive;
+
+    /// Whether what a sequence gives is the evaluation; else it is good for the details alone.
+    [[nodiscard]] bool measures() const noexcept { return successive != nullptr && !beside; }
   };
   std::vector<Source> sources;
   StateDetails details;
-  std::vector<Placement> op_placements;               ///< by episode
-  std::vector<std::vector<double>> op_start_us;       ///< by episode
-  std::vector<std::optional<SuccessiveSteps>> steps;  ///< by episode; where it is simulated
-  std::vector<bool> moved;                            ///< by episode: to be measured
+  std::vector<Placement> op_placements;                      ///< by episode
+  std::vector<std::vector<double>> op_start_us;              ///< by episode
+  std::vector<std::unique_ptr<PlacementSequence>> sequence;  ///< by episode; null without a source
+  std::vector<Evaluation> simulated;                         ///< by episode: where not measured so
+  std::vector<bool> moved;                                   ///< by episode: to be measured
+
+  [[nodiscard]] Source& source_of(const Episode& episode) { return sources[episode.problem_index]; }
+  [[nodiscard]] Evaluation& simulation_of(Episode& episode, std::size_t index) {
+    return source_of(episode).measures() ? episode.evaluation : simulated[index];
+  }
 };
 
 Environment::Environment(std::vector<Evaluator*> evaluators, const StateDetails& details)
     : measure_(std::make_unique<Measure>()) {
   measure_->details = details;
   for (Evaluator* const evaluator : evaluators) {
-    Measure::Source source{evaluator, dynamic_cast<SimulationEvaluator*>(evaluator), nullptr, {}};
-    if (source.simulation == nullptr && (details.starts || details.alternatives)) {
-      source.beside = std::make_unique<Simulator>(
+    Measure::Source source{evaluator, nullptr, evaluator->successive()};
+    if (source.successive == nullptr && (details.starts || details.alternatives)) {
+      source.beside = make_simulation_evaluator(
           std::shared_ptr<const Problem>(std::shared_ptr<void>(), &evaluator->problem()));
+      source.successive = source.beside->successive();
     }
     measure_->sources.push_back(std::move(source));
   }
@@ -110,14 +120,12 @@ void Environment::begin(std::span<const EpisodeStart> episodes) {
   }
   measure_->op_placements.resize(episodes_.size());
   measure_->op_start_us.resize(episodes_.size());
-  measure_->steps.clear();
+  measure_->simulated.resize(episodes_.size());
+  measure_->sequence.clear();
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
-    const SimulationEvaluator* const simulation =
-        measure_->sources[episodes_[i].problem_index].simulation;
-    measure_->steps.emplace_back();
-    if (simulation != nullptr) {
-      measure_->steps.back().emplace(simulation->successive_steps(measure_->details.alternatives));
-    }
+    SuccessiveEvaluator* const successive = measure_->source_of(episodes_[i]).successive;
+    measure_->sequence.push_back(
+        successive != nullptr ? successive->sequence(measure_->details.alternatives) : nullptr);
     measure_->op_placements[i] = episodes_[i].problem->groups().expand(episodes_[i].placement);
   }
   measure_->moved.assign(episodes_.size(), true);
@@ -148,21 +156,20 @@ bool Environment::move(std::size_t index, DeviceId device) {
   Episode& episode = episodes_[index];
   const GroupId group = episode.current();
   ++episode.step;
-  DeviceId& now = episode.placement[static_cast<std::size_t>(group)];
+  DeviceId& now = episode.placement[group];
   if (now == device) return false;  // the state is as it was, and so is its measurement
   now = device;
   Placement& placement = measure_->op_placements[index];
   for (const OpId op : episode.problem->groups().members(group)) {
-    placement[static_cast<std::size_t>(op)] = device;
+    placement[at(op)] = device;
   }
   return true;
 }
 
 void Environment::run(const Decide& decide) {
   const auto& sources = measure_->sources;
-  const bool alone = std::all_of(sources.begin(), sources.end(), [](const Measure::Source& source) {
-    return source.simulation != nullptr;
-  });
+  const bool alone = std::all_of(sources.begin(), sources.end(),
+                                 [](const Measure::Source& source) { return source.measures(); });
   if (!alone) {
     std::vector<DeviceId> devices(episodes_.size());
     while (!done()) {
@@ -175,7 +182,7 @@ void Environment::run(const Decide& decide) {
   }
   if (episodes_.empty()) return;
   std::vector<std::size_t> measured(episodes_.size());
-  sources.front().simulation->for_each(episodes_.size(), [&](std::size_t i) {
+  sources.front().successive->for_each(episodes_.size(), [&](std::size_t i) {
     Episode& episode = episodes_[i];
     while (!episode.done()) {
       const DeviceId device = decide(i);
@@ -188,26 +195,25 @@ void Environment::run(const Decide& decide) {
     }
   });
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
-    sources[episodes_[i].problem_index].simulation->count(measured[i]);
+    sources[episodes_[i].problem_index].successive->count(measured[i]);
   }
 }
 
 /// After a move, or at the start.
 void Environment::simulate(std::size_t index) {
   Episode& episode = episodes_[index];
-  SimulationEvaluator& simulation = *measure_->sources[episode.problem_index].simulation;
   const Placement& placement = measure_->op_placements[index];
-  SuccessiveSteps& steps = *measure_->steps[index];
+  PlacementSequence& sequence = *measure_->sequence[index];
+  Evaluation& out = measure_->simulation_of(episode, index);
   std::vector<double>& starts = measure_->op_start_us[index];
   if (episode.step == 0) {
     starts.resize(placement.size());
-    steps.start(placement, simulation.scratch(), episode.evaluation, starts);
+    sequence.start(placement, out, starts);
   } else {
     const Groups& groups = episode.problem->groups();
     const auto next =
         episode.done() ? std::span<const OpId>() : groups.members(episode.order[episode.step]);
-    steps.move(placement, groups.members(episode.order[episode.step - 1]), next,
-               simulation.scratch(), episode.evaluation, starts);
+    sequence.move(placement, groups.members(episode.order[episode.step - 1]), next, out, starts);
   }
   note_starts(index);
 }
@@ -220,7 +226,7 @@ void Environment::note_starts(std::size_t index) {
   const Groups& groups = episode.problem->groups();
   std::fill(episode.start_us.begin(), episode.start_us.end(), kCannotRun);
   for (std::size_t op = 0; op < op_start_us.size(); ++op) {
-    double& start = episode.start_us[static_cast<std::size_t>(groups.map()[op])];
+    double& start = episode.start_us[at(groups.map()[op])];
     start = std::min(start, op_start_us[op]);
   }
 }
@@ -231,39 +237,26 @@ std::size_t Environment::look_ahead(std::size_t index) {
   episode.alternatives.clear();
   if (!measure_->details.alternatives || episode.done()) return 0;
   const Problem& problem = *episode.problem;
-  Measure::Source& source = measure_->sources[episode.problem_index];
-  Placement& placement = measure_->op_placements[index];
-  const auto members = problem.groups().members(episode.current());
-  const DeviceId own = episode.placement[static_cast<std::size_t>(episode.current())];
-  std::size_t simulated = 0;
-  const auto on = [&](DeviceId device, double limit_us) -> Alternative {
-    ++simulated;
-    for (const OpId op : members) placement[static_cast<std::size_t>(op)] = device;
-    if (source.simulation != nullptr) {
-      const SuccessiveSteps::Worth worth = measure_->steps[index]->try_move(
-          placement, members, limit_us, source.simulation->scratch());
-      return {worth.objective_us, worth.excess_bytes};
-    }
-    Evaluation evaluation;
-    source.beside->evaluate(placement, source.workspace, evaluation);
-    return {evaluation.objective_us < limit_us ? evaluation.objective_us : kCannotRun,
-            evaluation.excess_bytes};
-  };
-  const Evaluation& state = episode.evaluation;
-  const Alternative now = source.simulation != nullptr
-                              ? Alternative{state.objective_us, state.excess_bytes}
-                              : on(own, kCannotRun);
+  const GroupId group = episode.current();
+  const auto members = problem.groups().members(group);
+  const DeviceId own = episode.placement[group];
+  const Score now = measure_->simulation_of(episode, index).score();
   const double limit_us = now.excess_bytes > 0 ? kCannotRun : kHopeless * now.objective_us;
+  Placement& placement = measure_->op_placements[index];
+  std::size_t simulated = 0;
   for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
     if (device == own) {
       episode.alternatives.push_back(now);
-    } else if (problem.can_run(episode.current(), device)) {
-      episode.alternatives.push_back(on(device, limit_us));
+    } else if (problem.can_run(group, device)) {
+      for (const OpId op : members) placement[at(op)] = device;
+      episode.alternatives.push_back(
+          measure_->sequence[index]->try_move(placement, members, limit_us));
+      ++simulated;
     } else {
       episode.alternatives.push_back({kCannotRun, 0});
     }
   }
-  for (const OpId op : members) placement[static_cast<std::size_t>(op)] = own;
+  for (const OpId op : members) placement[at(op)] = own;
   return simulated;
 }
 
@@ -276,36 +269,26 @@ void Environment::measure() {
       all.push_back(i);
       if (measure_->moved[i]) moved.push_back(i);
     }
-    if (source.simulation != nullptr) {
-      std::vector<std::size_t> looked(all.size());
-      source.simulation->for_each(all.size(), [&](std::size_t k) {
-        if (measure_->moved[all[k]]) simulate(all[k]);
-        looked[k] = look_ahead(all[k]);
-      });
-      source.simulation->count(std::accumulate(looked.begin(), looked.end(), moved.size()));
-    } else {
-      measure_otherwise(s, moved);
-      for (const std::size_t i : all) look_ahead(i);
-    }
+    if (!source.measures()) measure_together(s, moved);
+    if (source.successive == nullptr) continue;
+    std::vector<std::size_t> looked(all.size());
+    source.successive->for_each(all.size(), [&](std::size_t k) {
+      if (measure_->moved[all[k]]) simulate(all[k]);
+      looked[k] = look_ahead(all[k]);
+    });
+    source.successive->count(std::accumulate(looked.begin(), looked.end(), moved.size()));
   }
 }
 
-/// By an evaluator that does not simulate: those that moved, as one batch.
-void Environment::measure_otherwise(std::size_t index, std::span<const std::size_t> moved) {
-  Measure::Source& source = measure_->sources[index];
+/// By an evaluator that has no sequences: those that moved, as one batch.
+void Environment::measure_together(std::size_t index, std::span<const std::size_t> moved) {
   if (moved.empty()) return;
   std::vector<Placement> placements;
   for (const std::size_t i : moved) placements.push_back(measure_->op_placements[i]);
   std::vector<Evaluation> out(moved.size());
-  source.evaluator->evaluate(placements, out);
-  Evaluation ignored;
+  measure_->sources[index].evaluator->evaluate(placements, out);
   for (std::size_t k = 0; k < moved.size(); ++k) {
     episodes_[moved[k]].evaluation = std::move(out[k]);
-    if (!measure_->details.starts) continue;
-    std::vector<double>& op_start_us = measure_->op_start_us[moved[k]];
-    op_start_us.resize(placements[k].size());
-    source.beside->evaluate(placements[k], source.workspace, ignored, op_start_us);
-    note_starts(moved[k]);
   }
 }
 

@@ -1,16 +1,9 @@
 #include <algorithm>
 
 #include "berth/environment.h"
+#include "berth/support/index.h"
 
 namespace berth {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 PartialSchedule::PartialSchedule(const Problem& problem)
     : problem_(problem),
       put_(at(problem.groups().count())),

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "berth/environment.h"
+#include "berth/support/index.h"
 
 namespace berth {
 namespace {
@@ -19,7 +20,7 @@ std::vector<DeviceId> able_devices(const Problem& problem, GroupId group) {
 std::vector<DeviceId> fastest_devices(const Problem& problem) {
   const DeviceId devices = problem.cluster().device_count();
   double least_us = 0;
-  std::vector<double> cost_us(static_cast<std::size_t>(devices), 0.0);
+  std::vector<double> cost_us(at(devices), 0.0);
   for (GroupId group = 0; group < problem.groups().count(); ++group) {
     double least = kCannotRun;
     for (DeviceId device = 0; device < devices; ++device) {
@@ -28,12 +29,12 @@ std::vector<DeviceId> fastest_devices(const Problem& problem) {
     least_us += least;
     for (DeviceId device = 0; device < devices; ++device) {
       const double cost = problem.group_cost_us(group, device);
-      cost_us[static_cast<std::size_t>(device)] += cost < kCannotRun ? cost : least;
+      cost_us[at(device)] += cost < kCannotRun ? cost : least;
     }
   }
   std::vector<DeviceId> fast;
   for (DeviceId device = 0; device < devices; ++device) {
-    if (cost_us[static_cast<std::size_t>(device)] <= 2 * least_us) fast.push_back(device);
+    if (cost_us[at(device)] <= 2 * least_us) fast.push_back(device);
   }
   if (fast.empty()) fast.push_back(0);
   return fast;
@@ -42,18 +43,18 @@ std::vector<DeviceId> fastest_devices(const Problem& problem) {
 }  // namespace
 
 GroupPlacement zero_placement(const Problem& problem) {
-  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    placement[i] = able_devices(problem, static_cast<GroupId>(i)).front();
+  GroupPlacement placement;
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    placement.push_back(able_devices(problem, group).front());
   }
   return placement;
 }
 
 GroupPlacement random_placement(const Problem& problem, Random& random) {
-  GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()));
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const auto able = able_devices(problem, static_cast<GroupId>(i));
-    placement[i] = able[random.below(able.size())];
+  GroupPlacement placement;
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    const auto able = able_devices(problem, group);
+    placement.push_back(able[random.below(able.size())]);
   }
   return placement;
 }
@@ -78,12 +79,11 @@ GroupPlacement earliest_placement(const Problem& problem) {
 
 GroupPlacement group_placement(const Problem& problem, const Placement& placement) {
   GroupPlacement result = zero_placement(problem);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto group = static_cast<GroupId>(i);
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
     for (const OpId op : problem.groups().members(group)) {
-      const DeviceId device = placement[static_cast<std::size_t>(op)];
+      const DeviceId device = placement[at(op)];
       if (!problem.can_run(group, device)) continue;
-      result[i] = device;
+      result[group] = device;
       break;
     }
   }
@@ -93,9 +93,9 @@ GroupPlacement group_placement(const Problem& problem, const Placement& placemen
 GroupPlacement contiguous_placement(const Problem& problem) {
   GroupPlacement placement = zero_placement(problem);
   const std::vector<DeviceId> fast = fastest_devices(problem);
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const DeviceId device = fast[i * fast.size() / placement.size()];
-    if (problem.can_run(static_cast<GroupId>(i), device)) placement[i] = device;
+  for (GroupId group = 0; group < problem.groups().count(); ++group) {
+    const DeviceId device = fast[at(group) * fast.size() / placement.size()];
+    if (problem.can_run(group, device)) placement[group] = device;
   }
   return placement;
 }

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "berth/environment.h"
+#include "berth/support/index.h"
 #include "support/enum_name.h"
 
 namespace berth {
@@ -12,7 +13,7 @@ constexpr Traversal kAll[] = {Traversal::topological, Traversal::reverse, Traver
 
 /// Groups without incoming edges, by number; then any that only a cycle leads to.
 std::vector<GroupId> roots_first(const Groups& groups) {
-  std::vector<GroupId> all(static_cast<std::size_t>(groups.count()));
+  std::vector<GroupId> all(at(groups.count()));
   std::iota(all.begin(), all.end(), GroupId{0});
   std::stable_partition(all.begin(), all.end(),
                         [&](GroupId group) { return groups.in_edges(group).empty(); });
@@ -21,10 +22,10 @@ std::vector<GroupId> roots_first(const Groups& groups) {
 
 std::vector<GroupId> breadth_first(const Groups& groups) {
   std::vector<GroupId> order;
-  std::vector<bool> seen(static_cast<std::size_t>(groups.count()));
+  std::vector<bool> seen(at(groups.count()));
   const auto visit = [&](GroupId group) {
-    if (seen[static_cast<std::size_t>(group)]) return;
-    seen[static_cast<std::size_t>(group)] = true;
+    if (seen[at(group)]) return;
+    seen[at(group)] = true;
     order.push_back(group);
   };
   std::size_t next = 0;
@@ -43,15 +44,15 @@ std::vector<GroupId> breadth_first(const Groups& groups) {
 
 std::vector<GroupId> depth_first(const Groups& groups) {
   std::vector<GroupId> order;
-  std::vector<bool> seen(static_cast<std::size_t>(groups.count()));
+  std::vector<bool> seen(at(groups.count()));
   std::vector<GroupId> stack;
   for (const GroupId start : roots_first(groups)) {
     stack.push_back(start);
     while (!stack.empty()) {
       const GroupId group = stack.back();
       stack.pop_back();
-      if (seen[static_cast<std::size_t>(group)]) continue;
-      seen[static_cast<std::size_t>(group)] = true;
+      if (seen[at(group)]) continue;
+      seen[at(group)] = true;
       order.push_back(group);
       const auto edges = groups.out_edges(group);
       for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) stack.push_back(edge->dst);
@@ -83,7 +84,7 @@ Traversal traversal_from_name(std::string_view name) {
 }
 
 std::vector<GroupId> traversal_order(const Groups& groups, Traversal traversal, Random& random) {
-  std::vector<GroupId> order(static_cast<std::size_t>(groups.count()));
+  std::vector<GroupId> order(at(groups.count()));
   std::iota(order.begin(), order.end(), GroupId{0});  // groups are numbered topologically
   switch (traversal) {
     case Traversal::topological:

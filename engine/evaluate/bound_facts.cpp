@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth::bounds {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.finest_groups()) {
   const Cluster& cluster = problem.cluster();
   device_count_.assign(at(kind_count()), 0);

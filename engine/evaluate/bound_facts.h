@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/evaluator.h"
+#include "berth/support/index.h"
 
 namespace berth::bounds {
 
@@ -29,13 +30,10 @@ class Facts {
   [[nodiscard]] double pause_us(OpId op, KindId kind) const noexcept;
   /// Time that all ops of a class keep their device from other ops, pauses included.
   [[nodiscard]] double class_us(GroupId group, KindId kind) const noexcept {
-    return class_us_[static_cast<std::size_t>(kind) * static_cast<std::size_t>(classes_->count()) +
-                     static_cast<std::size_t>(group)];
+    return class_us_[at(kind) * at(classes_->count()) + at(group)];
   }
 
-  [[nodiscard]] double devices_of(KindId kind) const noexcept {
-    return device_count_[static_cast<std::size_t>(kind)];
-  }
+  [[nodiscard]] double devices_of(KindId kind) const noexcept { return device_count_[at(kind)]; }
   /// Fastest transfer of `tensor` (kNoTensor: a control signal) from a device of one kind to
   /// another device, of the second kind; kCannotRun if there are no two such devices.
   [[nodiscard]] double transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept;

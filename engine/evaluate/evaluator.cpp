@@ -3,6 +3,8 @@
 namespace berth {
 
 Evaluator::~Evaluator() = default;
+PlacementSequence::~PlacementSequence() = default;
+SuccessiveEvaluator::~SuccessiveEvaluator() = default;
 
 Evaluation Evaluator::evaluate(const Placement& placement) {
   Evaluation evaluation;

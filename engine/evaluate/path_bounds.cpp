@@ -15,14 +15,12 @@
 // of the last event, pauses included).
 #include <algorithm>
 
+#include "berth/support/disjoint_sets.h"
+#include "berth/support/index.h"
 #include "evaluate/bound_facts.h"
 
 namespace berth::bounds {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// The recurrences cost edges x kinds^2; beyond this many kinds transfers count as free, which is
 /// weaker.
@@ -154,27 +152,13 @@ class Paths {
 };
 
 /// Connected parts of the graph, edges taken without direction and co-location classes as one.
-class Components {
- public:
-  explicit Components(const Facts& facts) : parent_(at(facts.classes().count())) {
-    for (GroupId group = 0; group < facts.classes().count(); ++group) parent_[at(group)] = group;
-    for (GroupId group = 0; group < facts.classes().count(); ++group) {
-      for (const Groups::Edge& edge : facts.classes().out_edges(group)) {
-        parent_[at(find(edge.src))] = find(edge.dst);
-      }
-    }
+DisjointSets components_of(const Groups& classes) {
+  DisjointSets components(at(classes.count()));
+  for (GroupId group = 0; group < classes.count(); ++group) {
+    for (const Groups::Edge& edge : classes.out_edges(group)) components.merge(edge.src, edge.dst);
   }
-  GroupId find(GroupId group) {
-    while (parent_[at(group)] != group) {
-      parent_[at(group)] = parent_[at(parent_[at(group)])];
-      group = parent_[at(group)];
-    }
-    return group;
-  }
-
- private:
-  std::vector<GroupId> parent_;
-};
+  return components;
+}
 
 /// Memory-forced transfer. If the parameters of one connected component exceed the memory of every
 /// device, a feasible placement has the component on two devices or more. So it cuts at least one
@@ -191,7 +175,7 @@ double forced_cut_us(const Facts& facts, const Paths& paths) {
   }
   if (static_cast<double>(graph.total_param_bytes()) <= largest_memory) return 0;
 
-  Components components(facts);
+  DisjointSets components = components_of(facts.classes());
   std::vector<double> bytes(at(facts.classes().count()), 0);
   const auto component_of = [&](OpId op) { return components.find(facts.classes().of(op)); };
   for (OpId op = 0; op < graph.op_count(); ++op) {

@@ -12,15 +12,39 @@
 
 namespace berth {
 
-SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads,
-                                         SimulationEvaluator* counted_by)
-    : simulator_(problem),
-      problem_(std::move(problem)),
+/// The steps of one sequence, with the scratch memory of whichever thread evaluates it.
+class SimulationEvaluator::Sequence final : public PlacementSequence {
+ public:
+  Sequence(SimulationEvaluator& evaluator, bool tries)
+      : evaluator_(evaluator), steps_(evaluator.simulator_, tries) {}
+
+  void start(std::span<const DeviceId> placement, Evaluation& out,
+             std::span<double> op_start_us) override {
+    steps_.start(placement, evaluator_.scratches_.local(), out, op_start_us);
+  }
+  void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+            std::span<const OpId> next, Evaluation& out, std::span<double> op_start_us) override {
+    steps_.move(placement, moved, next, evaluator_.scratches_.local(), out, op_start_us);
+  }
+  Score try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                 double limit_us) override {
+    return steps_.try_move(placement, moved, limit_us, evaluator_.scratches_.local());
+  }
+
+ private:
+  SimulationEvaluator& evaluator_;
+  SuccessiveSteps steps_;
+};
+
+SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads)
+    : simulator_(std::move(problem)),
       // More threads than cores gain nothing, and oneTBB would print a warning about them.
       arena_(threads == 0 ? tbb::task_arena::automatic
-                          : std::min(threads, tbb::info::default_concurrency())),
-      threads_(threads),
-      counted_by_(counted_by) {}
+                          : std::min(threads, tbb::info::default_concurrency())) {}
+
+std::unique_ptr<PlacementSequence> SimulationEvaluator::sequence(bool tries) {
+  return std::make_unique<Sequence>(*this, tries);
+}
 
 void SimulationEvaluator::evaluate(std::span<const Placement> placements,
                                    std::span<Evaluation> out) {
@@ -30,14 +54,14 @@ void SimulationEvaluator::evaluate(std::span<const Placement> placements,
                     " placements; give one for each"));
   }
   validate(placements);
-  for_each(placements.size(),
-           [&](std::size_t i) { simulator_.evaluate(placements[i], scratch().full, out[i]); });
+  for_each(placements.size(), [&](std::size_t i) {
+    simulator_.evaluate(placements[i], scratches_.local().full, out[i]);
+  });
   count(placements.size());
 }
 
 void SimulationEvaluator::count(std::size_t evaluations) noexcept {
   evaluations_ += static_cast<std::int64_t>(evaluations);
-  if (counted_by_ != nullptr) counted_by_->count(evaluations);
 }
 
 void SimulationEvaluator::for_each(std::size_t count,
@@ -53,15 +77,16 @@ void SimulationEvaluator::validate(std::span<const Placement> placements) {
   std::atomic<std::size_t> first_invalid = placements.size();
   for_each(placements.size(), [&](std::size_t i) {
     try {
-      problem_->validate_but_separations(placements[i]);
+      problem().validate_but_separations(placements[i]);
     } catch (const Error&) {
       std::size_t known = first_invalid;
       while (i < known && !first_invalid.compare_exchange_weak(known, i)) {
       }
     }
   });
-  if (first_invalid < placements.size())
-    problem_->validate_but_separations(placements[first_invalid]);
+  if (first_invalid < placements.size()) {
+    problem().validate_but_separations(placements[first_invalid]);
+  }
 }
 
 namespace {
@@ -78,6 +103,7 @@ class RegroupedEvaluator final : public Evaluator {
   }
   bool measures() const noexcept override { return evaluator_.measures(); }
   std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
+  SuccessiveEvaluator* successive() noexcept override { return evaluator_.successive(); }
 
  private:
   Evaluator& evaluator_;
@@ -92,10 +118,6 @@ std::unique_ptr<Evaluator> make_regrouped_evaluator(Evaluator& evaluator,
   auto problem = std::make_shared<const Problem>(given.shared_graph(), given.shared_cluster(),
                                                  given.shared_costs(), std::move(groups),
                                                  given.options(), given.constraints());
-  if (auto* const simulation = dynamic_cast<SimulationEvaluator*>(&evaluator)) {
-    return std::make_unique<SimulationEvaluator>(std::move(problem), simulation->threads(),
-                                                 simulation);
-  }
   return std::make_unique<RegroupedEvaluator>(evaluator, std::move(problem));
 }
 

@@ -6,8 +6,8 @@
 // of the step), in `throughput` T is the largest load and compute is a part of each load.
 //
 // Total work. For any weights y(k) >= 0 with sum n(k) y(k) = 1, summing y over the devices:
-//   T = sum over devices y T >= sum over devices y busy = sum over o of y(kind of o) c(o, kind of
-//   o)
+//   T = sum over devices y T
+//     >= sum over devices y busy = sum over o of y(kind of o) c(o, kind of o)
 //     >= sum over o of min over kinds k that can run o of y(k) c(o, k).
 // This is the dual of spreading the work fractionally (R||Cmax); any y gives a valid bound, so the
 // search for a good one below need not be exact.
@@ -24,14 +24,11 @@
 #include <functional>
 #include <numeric>
 
+#include "berth/support/index.h"
 #include "evaluate/bound_facts.h"
 
 namespace berth::bounds {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Sums of many terms are rounded; a bound gives that away so as never to pass the optimum.
 constexpr double kRounding = 1 - 1e-12;
@@ -270,7 +267,7 @@ double crowded_classes_us(const Facts& facts) {
   std::sort(us.begin(), us.end(), std::greater<>());
   std::vector<double> sum(us.size() + 1, 0);
   std::partial_sum(us.begin(), us.end(), sum.begin() + 1);
-  const auto devices = static_cast<std::size_t>(facts.problem().cluster().device_count());
+  const auto devices = at(facts.problem().cluster().device_count());
   double best = 0;
   for (std::size_t k = 1; k * devices < us.size(); ++k) {
     best = std::max(best, sum[k * devices + 1] - sum[k * devices - k]);

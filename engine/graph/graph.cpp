@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
 #include "graph/graph_data.h"
 
 namespace berth {
 
 std::int64_t element_count(std::span<const std::int64_t> shape) noexcept {
   std::int64_t count = 1;
-  bool saturated = false;
   for (const std::int64_t dim : shape) {
     if (dim < 0) return kUnknownDim;
     if (dim == 0) return 0;
-    saturated = saturated || __builtin_mul_overflow(count, dim, &count);
+    count = saturating_product(count, dim);
   }
-  return saturated ? std::numeric_limits<std::int64_t>::max() : count;
+  return count;
 }
 
 std::string_view op_class_name(OpClass op_class) noexcept {
@@ -41,14 +42,14 @@ TensorId Graph::tensor_count() const noexcept {
   return static_cast<TensorId>(data_->producers.size());
 }
 std::int64_t Graph::edge_count() const noexcept {
-  return static_cast<std::int64_t>(data_->in_edges.items.size());
+  return static_cast<std::int64_t>(data_->in_edges.items().size());
 }
 
 const std::string& Graph::op_name(OpId op) const noexcept {
-  return data_->op_names[static_cast<std::size_t>(op)];
+  return data_->op_names[at(op)];
 }
 const std::string& Graph::op_type(OpId op) const noexcept {
-  return data_->strings[data_->op_types[static_cast<std::size_t>(op)]];
+  return data_->strings[data_->op_types[at(op)]];
 }
 std::optional<OpId> Graph::find_op(std::string_view name) const noexcept {
   const auto found = data_->op_by_name.find(name);
@@ -56,41 +57,41 @@ std::optional<OpId> Graph::find_op(std::string_view name) const noexcept {
   return found->second;
 }
 std::span<const TensorId> Graph::inputs(OpId op) const noexcept {
-  return data_->inputs.row(op);
+  return data_->inputs[op];
 }
 std::span<const TensorId> Graph::outputs(OpId op) const noexcept {
-  return data_->outputs.row(op);
+  return data_->outputs[op];
 }
 std::span<const Edge> Graph::in_edges(OpId op) const noexcept {
-  return data_->in_edges.row(op);
+  return data_->in_edges[op];
 }
 std::span<const Edge> Graph::out_edges(OpId op) const noexcept {
-  return data_->out_edges.row(op);
+  return data_->out_edges[op];
 }
 std::int64_t Graph::output_bytes(OpId op) const noexcept {
-  return data_->output_bytes[static_cast<std::size_t>(op)];
+  return data_->output_bytes[at(op)];
 }
 std::int64_t Graph::param_bytes(OpId op) const noexcept {
-  return data_->param_bytes[static_cast<std::size_t>(op)];
+  return data_->param_bytes[at(op)];
 }
 std::int64_t Graph::own_param_bytes(OpId op) const noexcept {
-  return data_->own_param_bytes[static_cast<std::size_t>(op)];
+  return data_->own_param_bytes[at(op)];
 }
 const std::string& Graph::colocation(OpId op) const noexcept {
-  return data_->strings[data_->colocations[static_cast<std::size_t>(op)]];
+  return data_->strings[data_->colocations[at(op)]];
 }
 const std::string& Graph::requested_device(OpId op) const noexcept {
-  return data_->strings[data_->requested_devices[static_cast<std::size_t>(op)]];
+  return data_->strings[data_->requested_devices[at(op)]];
 }
 const AttributeValue* Graph::attribute(OpId op, std::string_view name) const noexcept {
-  for (const auto& [id, value] : data_->attributes.row(op)) {
+  for (const auto& [id, value] : data_->attributes[op]) {
     if (data_->strings[id] == name) return &value;
   }
   return nullptr;
 }
 std::vector<std::pair<std::string_view, const AttributeValue*>> Graph::attributes(OpId op) const {
   std::vector<std::pair<std::string_view, const AttributeValue*>> attributes;
-  for (const auto& [id, value] : data_->attributes.row(op)) {
+  for (const auto& [id, value] : data_->attributes[op]) {
     attributes.emplace_back(data_->strings[id], &value);
   }
   return attributes;
@@ -102,25 +103,25 @@ const std::optional<Work>& Graph::stated_work(OpId op) const noexcept {
 }
 
 OpId Graph::producer(TensorId tensor) const noexcept {
-  return data_->producers[static_cast<std::size_t>(tensor)];
+  return data_->producers[at(tensor)];
 }
 const std::string& Graph::tensor_name(TensorId tensor) const noexcept {
-  return data_->tensor_names[static_cast<std::size_t>(tensor)];
+  return data_->tensor_names[at(tensor)];
 }
 DType Graph::dtype(TensorId tensor) const noexcept {
-  return data_->dtypes[static_cast<std::size_t>(tensor)];
+  return data_->dtypes[at(tensor)];
 }
 bool Graph::has_shape(TensorId tensor) const noexcept {
-  return data_->has_shape[static_cast<std::size_t>(tensor)];
+  return data_->has_shape[at(tensor)];
 }
 std::span<const std::int64_t> Graph::shape(TensorId tensor) const noexcept {
-  return data_->shapes.row(tensor);
+  return data_->shapes[tensor];
 }
 std::int64_t Graph::bytes(TensorId tensor) const noexcept {
-  return std::max<std::int64_t>(0, data_->tensor_bytes[static_cast<std::size_t>(tensor)]);
+  return std::max<std::int64_t>(0, data_->tensor_bytes[at(tensor)]);
 }
 bool Graph::bytes_known(TensorId tensor) const noexcept {
-  return data_->tensor_bytes[static_cast<std::size_t>(tensor)] != kUnknownBytes;
+  return data_->tensor_bytes[at(tensor)] != kUnknownBytes;
 }
 
 const std::vector<Graph::SharedParameter>& Graph::shared_parameters() const noexcept {
@@ -133,7 +134,7 @@ std::span<const OpId> Graph::topological_order() const noexcept {
   return data_->order;
 }
 std::span<const Graph::StatedCost> Graph::stated_costs(OpId op) const noexcept {
-  return data_->stated_costs.row(op);
+  return data_->stated_costs[op];
 }
 
 }  // namespace berth

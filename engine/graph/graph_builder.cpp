@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <queue>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "graph/graph_data.h"
@@ -17,20 +19,14 @@ using Pending = std::vector<std::pair<std::int32_t, Item>>;
 /// Gathers `pending` into rows, keeping the order within a row.
 template <typename Item>
 Rows<Item> gather(Pending<Item>&& pending, std::size_t row_count) {
-  Rows<Item> rows;
-  rows.begin.assign(row_count + 1, 0);
-  for (const auto& entry : pending) ++rows.begin[static_cast<std::size_t>(entry.first) + 1];
-  for (std::size_t i = 0; i < row_count; ++i) rows.begin[i + 1] += rows.begin[i];
-  rows.items.resize(pending.size());
-  std::vector<std::int32_t> next(rows.begin.begin(), rows.begin.end() - 1);
-  for (auto& [row, item] : pending) {
-    rows.items[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = std::move(item);
-  }
+  auto rows = Rows<Item>::collect(row_count, [&](const auto& report) {
+    for (auto& [row, item] : pending) report(row, std::move(item));
+  });
   Pending<Item>().swap(pending);
   return rows;
 }
 
-constexpr std::size_t kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::max());
+constexpr auto kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::max());
 
 }  // namespace
 
@@ -49,17 +45,17 @@ struct GraphBuilder::State {
   }
   std::size_t op_count() const { return data->op_names.size(); }
   std::string op_label(OpId op) const {
-    return cat("op '", data->op_names[static_cast<std::size_t>(op)], "' (#", op, ")");
+    return cat("op '", data->op_names[at(op)], "' (#", op, ")");
   }
 
   void check_op(OpId op, std::string_view call) const {
-    if (op < 0 || static_cast<std::size_t>(op) >= op_count()) {
+    if (op < 0 || at(op) >= op_count()) {
       fail(ErrorCode::invalid_argument,
            cat(call, " names op #", op, ", but there are ", op_count(), "; use an id of add_op"));
     }
   }
   void check_tensor(TensorId tensor, std::string_view call) const {
-    if (tensor < 0 || static_cast<std::size_t>(tensor) >= data->producers.size()) {
+    if (tensor < 0 || at(tensor) >= data->producers.size()) {
       fail(ErrorCode::invalid_argument,
            cat(call, " names tensor #", tensor, ", but there are ", data->producers.size(),
                "; use an id of add_output or add_parameter"));
@@ -74,6 +70,8 @@ struct GraphBuilder::State {
   void make_edges();
   void make_out_edges();
   void make_order();
+  /// Whether every edge leads from an op to a later one of the order.
+  bool in_order() const;
   void make_params();
   void sum_outputs();
   std::string describe_cycle(const std::vector<std::int32_t>& waiting) const;
@@ -173,7 +171,7 @@ void GraphBuilder::add_control_edge(OpId src, OpId dst) {
 
 void GraphBuilder::set_tensor(TensorId tensor, TensorInfo info) {
   state_->check_tensor(tensor, "set_tensor");
-  const auto index = static_cast<std::size_t>(tensor);
+  const auto index = at(tensor);
   state_->store_info(index, std::move(info), state_->data->tensor_names[index]);
 }
 
@@ -183,19 +181,17 @@ void GraphBuilder::set_param_bytes(OpId op, std::int64_t bytes) {
     state_->fail(ErrorCode::invalid_graph, cat(state_->op_label(op), " has ", bytes,
                                                " parameter bytes; sizes are not negative"));
   }
-  state_->extra_param_bytes[static_cast<std::size_t>(op)] = bytes;
+  state_->extra_param_bytes[at(op)] = bytes;
 }
 
 void GraphBuilder::set_colocation(OpId op, std::string colocation) {
   state_->check_op(op, "set_colocation");
-  state_->data->colocations[static_cast<std::size_t>(op)] =
-      state_->data->strings.intern(std::move(colocation));
+  state_->data->colocations[at(op)] = state_->data->strings.intern(std::move(colocation));
 }
 
 void GraphBuilder::set_requested_device(OpId op, std::string device) {
   state_->check_op(op, "set_requested_device");
-  state_->data->requested_devices[static_cast<std::size_t>(op)] =
-      state_->data->strings.intern(std::move(device));
+  state_->data->requested_devices[at(op)] = state_->data->strings.intern(std::move(device));
 }
 
 void GraphBuilder::set_attribute(OpId op, std::string name, AttributeValue value) {
@@ -246,38 +242,36 @@ void GraphBuilder::State::check_names() {
 void GraphBuilder::State::make_edges() {
   const Rows<OpId> control = gather(std::move(control_inputs), op_count());
   Rows<Edge>& in = data->in_edges;
-  in.begin.assign(1, 0);
   // The last op that read a tensor, and the last op an op was an input of: repeats are dropped.
   std::vector<OpId> read_by(data->producers.size(), kNoOp);
   std::vector<OpId> input_of(op_count(), kNoOp);
   for (std::size_t i = 0; i < op_count(); ++i) {
     const auto op = static_cast<OpId>(i);
-    for (const TensorId tensor : data->inputs.row(op)) {
+    for (const TensorId tensor : data->inputs[op]) {
       if (tensor == kNoTensor) continue;
-      const auto t = static_cast<std::size_t>(tensor);
+      const auto t = at(tensor);
       const OpId producer = data->producers[t];
       if (producer == kNoOp || read_by[t] == op) continue;
       read_by[t] = op;
-      input_of[static_cast<std::size_t>(producer)] = op;
-      in.items.push_back({producer, op, tensor});
+      input_of[at(producer)] = op;
+      in.push_back({producer, op, tensor});
     }
-    for (const OpId src : control.row(op)) {
+    for (const OpId src : control[op]) {
       // A data edge from the same op already implies the order.
-      if (input_of[static_cast<std::size_t>(src)] == op) continue;
-      input_of[static_cast<std::size_t>(src)] = op;
-      in.items.push_back({src, op, kNoTensor});
+      if (input_of[at(src)] == op) continue;
+      input_of[at(src)] = op;
+      in.push_back({src, op, kNoTensor});
     }
-    if (in.items.size() > kMostIds) fail(ErrorCode::invalid_graph, "too many edges");
-    in.begin.push_back(static_cast<std::int32_t>(in.items.size()));
+    if (in.items().size() > kMostIds) fail(ErrorCode::invalid_graph, "too many edges");
+    in.end_row();
   }
   make_out_edges();
 }
 
 void GraphBuilder::State::make_out_edges() {
-  Pending<Edge> by_source;
-  by_source.reserve(data->in_edges.items.size());
-  for (const Edge& edge : data->in_edges.items) by_source.emplace_back(edge.src, edge);
-  data->out_edges = gather(std::move(by_source), op_count());
+  data->out_edges = Rows<Edge>::collect(op_count(), [&](const auto& report) {
+    for (const Edge& edge : data->in_edges.items()) report(edge.src, edge);
+  });
 }
 
 void GraphBuilder::State::make_order() {
@@ -285,7 +279,7 @@ void GraphBuilder::State::make_order() {
   std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
   for (std::size_t i = 0; i < op_count(); ++i) {
     const auto op = static_cast<OpId>(i);
-    waiting[i] = static_cast<std::int32_t>(data->in_edges.row(op).size());
+    waiting[i] = static_cast<std::int32_t>(data->in_edges[op].size());
     if (waiting[i] == 0) ready.push(op);
   }
   data->order.reserve(op_count());
@@ -293,8 +287,8 @@ void GraphBuilder::State::make_order() {
     const OpId op = ready.top();
     ready.pop();
     data->order.push_back(op);
-    for (const Edge& edge : data->out_edges.row(op)) {
-      if (--waiting[static_cast<std::size_t>(edge.dst)] == 0) ready.push(edge.dst);
+    for (const Edge& edge : data->out_edges[op]) {
+      if (--waiting[at(edge.dst)] == 0) ready.push(edge.dst);
     }
   }
   if (data->order.size() != op_count()) {
@@ -303,17 +297,28 @@ void GraphBuilder::State::make_order() {
   }
 }
 
+bool GraphBuilder::State::in_order() const {
+  std::vector<bool> passed(op_count(), false);
+  for (const OpId op : data->order) {
+    passed[at(op)] = true;
+    for (const Edge& edge : data->out_edges[op]) {
+      if (passed[at(edge.dst)]) return false;
+    }
+  }
+  return data->order.size() == op_count();
+}
+
 std::string GraphBuilder::State::describe_cycle(const std::vector<std::int32_t>& waiting) const {
   // Every op still waiting has an input that still waits: walking back must meet an op again.
   const auto first = std::find_if(waiting.begin(), waiting.end(), [](auto n) { return n > 0; });
   auto op = static_cast<OpId>(first - waiting.begin());
   std::vector<bool> seen(op_count(), false);
   std::vector<OpId> path;
-  while (!seen[static_cast<std::size_t>(op)]) {
-    seen[static_cast<std::size_t>(op)] = true;
+  while (!seen[at(op)]) {
+    seen[at(op)] = true;
     path.push_back(op);
-    for (const Edge& edge : data->in_edges.row(op)) {
-      if (waiting[static_cast<std::size_t>(edge.src)] > 0) {
+    for (const Edge& edge : data->in_edges[op]) {
+      if (waiting[at(edge.src)] > 0) {
         op = edge.src;
         break;
       }
@@ -322,13 +327,13 @@ std::string GraphBuilder::State::describe_cycle(const std::vector<std::int32_t>&
   path.erase(path.begin(), std::find(path.begin(), path.end(), op));
   std::reverse(path.begin(), path.end());
   constexpr std::size_t kShown = 8;
-  std::string text = data->op_names[static_cast<std::size_t>(op)];
+  std::string text = data->op_names[at(op)];
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (i == kShown && path.size() > kShown + 1) {
       text += cat(" -> (", path.size() - i - 1, " more)");
       i = path.size() - 1;
     }
-    text += " -> " + data->op_names[static_cast<std::size_t>(path[i])];
+    text += " -> " + data->op_names[at(path[i])];
   }
   return text;
 }
@@ -339,11 +344,11 @@ void GraphBuilder::State::make_params() {
   std::vector<std::vector<OpId>> readers(data->producers.size());
   for (std::size_t i = 0; i < op_count(); ++i) {
     const auto op = static_cast<OpId>(i);
-    for (const TensorId tensor : data->inputs.row(op)) {
-      if (tensor == kNoTensor || data->producers[static_cast<std::size_t>(tensor)] != kNoOp) {
+    for (const TensorId tensor : data->inputs[op]) {
+      if (tensor == kNoTensor || data->producers[at(tensor)] != kNoOp) {
         continue;
       }
-      std::vector<OpId>& ops = readers[static_cast<std::size_t>(tensor)];
+      std::vector<OpId>& ops = readers[at(tensor)];
       if (ops.empty() || ops.back() != op) ops.push_back(op);
     }
   }
@@ -356,7 +361,7 @@ void GraphBuilder::State::make_params() {
     const std::int64_t bytes = std::max<std::int64_t>(0, data->tensor_bytes[t]);
     fits = fits && add_bytes(data->total_param_bytes, bytes);
     for (const OpId op : readers[t]) {
-      const auto i = static_cast<std::size_t>(op);
+      const auto i = at(op);
       fits = fits && add_bytes(data->param_bytes[i], bytes);
       if (readers[t].size() == 1) fits = fits && add_bytes(data->own_param_bytes[i], bytes);
     }
@@ -383,7 +388,7 @@ void GraphBuilder::State::sum_outputs() {
            cat("the outputs up to ", op_label(producer),
                " are larger than 2^63 bytes in total; correct their sizes"));
     }
-    data->output_bytes[static_cast<std::size_t>(producer)] += bytes;
+    data->output_bytes[at(producer)] += bytes;
   }
 }
 
@@ -394,16 +399,16 @@ std::shared_ptr<const Graph> GraphBuilder::build() {
   data.outputs = gather(std::move(state.outputs), state.op_count());
   data.attributes = gather(std::move(state.attributes), state.op_count());
   data.stated_costs = gather(std::move(state.stated_costs), state.op_count());
-  data.shapes.begin.assign(1, 0);
   for (const std::vector<std::int64_t>& shape : state.shapes) {
-    data.shapes.items.insert(data.shapes.items.end(), shape.begin(), shape.end());
-    data.shapes.begin.push_back(static_cast<std::int32_t>(data.shapes.items.size()));
+    for (const std::int64_t dim : shape) data.shapes.push_back(dim);
+    data.shapes.end_row();
   }
   state.check_names();
   state.make_edges();
   state.make_order();
   state.make_params();
   state.sum_outputs();
+  assert(state.in_order());
   std::shared_ptr<const Graph> graph(new Graph(std::move(state.data)));
   state_ = std::make_unique<State>();
   return graph;

@@ -9,20 +9,9 @@
 #include <vector>
 
 #include "berth/graph.h"
+#include "berth/support/rows.h"
 
 namespace berth {
-
-/// Rows of a compressed table: row i is items[begin[i], begin[i + 1]).
-template <typename Item>
-struct Rows {
-  std::vector<std::int32_t> begin;
-  std::vector<Item> items;
-
-  [[nodiscard]] std::span<const Item> row(std::int32_t index) const noexcept {
-    const auto i = static_cast<std::size_t>(index);
-    return {items.data() + begin[i], static_cast<std::size_t>(begin[i + 1] - begin[i])};
-  }
-};
 
 /// Interns strings: equal ones share an id, and 0 is the empty string.
 class StringTable {

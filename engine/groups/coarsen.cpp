@@ -2,19 +2,21 @@
 // only as far as it is needed:
 //   1. contract the heaviest edge that creates no cycle (contraction.h);
 //   2. merge neighbours in the resulting topological order, the cheapest pair first;
-//   3. where device kinds or constraints forbid what is left, order the groups so that those that
+//   3. where device kinds or limits forbid what is left, order the groups so that those that
 //      may merge are neighbours, and do 2 again.
+#include "groups/coarsen.h"
+
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "berth/constraints.h"
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/support/disjoint_sets.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "groups/contraction.h"
 #include "groups/costs_check.h"
@@ -29,10 +31,6 @@ namespace {
 constexpr std::int32_t kQuickSearch = 200;
 constexpr std::int32_t kThoroughSearch = 4000;
 
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
 /// A set of base groups on its way to become one group.
 struct Part {
   double us = 0;           ///< on the fastest kind that can run it
@@ -45,15 +43,14 @@ enum class Sizes { even, any };
 class Coarsening {
  public:
   Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count, Sizes sizes,
-             const Constraints* constraints)
+             const MergeLimits* limits)
       : base_(base),
         count_(count),
         sizes_(sizes),
-        rules_(costs, constraints),
+        rules_(costs, limits),
         parts_(at(base.count())),
         part_of_(at(base.count())),
         left_(base.count()) {
-    std::iota(part_of_.begin(), part_of_.end(), 0);
     for (GroupId group = 0; group < base.count(); ++group) {
       parts_[at(group)] = measure(graph, costs, group);
       mean_.us += parts_[at(group)].us / count;
@@ -69,7 +66,7 @@ class Coarsening {
       merge_neighbours(order);
     }
     std::vector<GroupId> group_of(at(graph.op_count()));
-    for (OpId op = 0; op < graph.op_count(); ++op) group_of[at(op)] = find(base_.of(op));
+    for (OpId op = 0; op < graph.op_count(); ++op) group_of[at(op)] = part_of_.find(base_.of(op));
     return group_of;
   }
 
@@ -86,14 +83,6 @@ class Coarsening {
     }
     const double fastest = *std::min_element(us.begin(), us.end());
     part.us = fastest == kCannotRun ? 0 : fastest;
-    return part;
-  }
-
-  std::int32_t find(std::int32_t part) {
-    while (part_of_[at(part)] != part) {
-      part_of_[at(part)] = part_of_[at(part_of_[at(part)])];
-      part = part_of_[at(part)];
-    }
     return part;
   }
 
@@ -118,7 +107,7 @@ class Coarsening {
     part.us += other.us;
     part.param_bytes += other.param_bytes;
     part.may = rules_.join(part.may, other.may);
-    part_of_[at(absorbed)] = survivor;
+    part_of_.merge(absorbed, survivor);
     --left_;
   }
 
@@ -210,8 +199,8 @@ class Coarsening {
     std::set<std::pair<std::int32_t, std::int32_t>> edges;  // by rank
     for (GroupId group = 0; group < base_.count(); ++group) {
       for (const Groups::Edge& edge : base_.out_edges(group)) {
-        const std::int32_t a = rank[at(find(edge.src))];
-        const std::int32_t b = rank[at(find(edge.dst))];
+        const std::int32_t a = rank[at(part_of_.find(edge.src))];
+        const std::int32_t b = rank[at(part_of_.find(edge.dst))];
         if (a != b) edges.emplace(std::min(a, b), std::max(a, b));
       }
     }
@@ -251,8 +240,8 @@ class Coarsening {
   GroupId count_;
   Sizes sizes_;
   MergeRules rules_;
-  std::vector<Part> parts_;            // by the base group that survives
-  std::vector<std::int32_t> part_of_;  // union-find over base groups
+  std::vector<Part> parts_;  // by the base group that survives
+  DisjointSets part_of_;     // of base groups
   Part mean_;
   GroupId left_;
 };
@@ -265,15 +254,19 @@ void require_count(const Graph& graph, GroupId count) {
 
 }  // namespace
 
-std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count,
-                                      const Constraints* constraints) {
+std::shared_ptr<const Groups> groups::coarsen_within(const Graph& graph, const Costs& costs,
+                                                     GroupId count,
+                                                     std::shared_ptr<const Groups> base,
+                                                     const MergeLimits* limits) {
   require_count(graph, count);
-  std::shared_ptr<const Groups> base =
-      constraints != nullptr ? constraints->classes() : colocation_groups(graph);
   if (base->count() <= count) return base;
-  groups::require_costs_of(graph, costs);
+  require_costs_of(graph, costs);
   return std::make_shared<const Groups>(
-      graph, Coarsening(graph, costs, *base, count, Sizes::even, constraints).run(graph));
+      graph, Coarsening(graph, costs, *base, count, Sizes::even, limits).run(graph));
+}
+
+std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count) {
+  return groups::coarsen_within(graph, costs, count, colocation_groups(graph), /*limits=*/nullptr);
 }
 
 std::shared_ptr<const Groups> placeto_groups(const Graph& graph, const Costs& costs,
@@ -282,8 +275,7 @@ std::shared_ptr<const Groups> placeto_groups(const Graph& graph, const Costs& co
   std::shared_ptr<const Groups> base = icml2017_groups(graph, costs);
   if (base->count() <= count) return base;
   return std::make_shared<const Groups>(
-      graph,
-      Coarsening(graph, costs, *base, count, Sizes::any, /*constraints=*/nullptr).run(graph));
+      graph, Coarsening(graph, costs, *base, count, Sizes::any, /*limits=*/nullptr).run(graph));
 }
 
 }  // namespace berth

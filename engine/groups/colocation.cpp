@@ -2,15 +2,16 @@
 #include <unordered_map>
 
 #include "berth/groups.h"
+#include "berth/support/index.h"
 
 namespace berth {
 
 std::shared_ptr<const Groups> colocation_groups(const Graph& graph) {
-  std::vector<GroupId> group_of(static_cast<std::size_t>(graph.op_count()));
+  std::vector<GroupId> group_of(at(graph.op_count()));
   std::unordered_map<std::string_view, GroupId> group_of_class;
   GroupId next = 0;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    GroupId& group = group_of[static_cast<std::size_t>(op)];
+    GroupId& group = group_of[at(op)];
     const std::string& name = graph.colocation(op);
     if (name.empty()) {
       group = next++;

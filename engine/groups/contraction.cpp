@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "berth/support/index.h"
+
 namespace berth {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 Contraction::Contraction(const Groups& groups, std::int32_t search_limit)
     : search_limit_(search_limit),
       position_(at(groups.count())),

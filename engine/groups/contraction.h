@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/groups.h"
+#include "berth/support/index.h"
 
 namespace berth {
 
@@ -65,12 +66,10 @@ class Contraction {
     return (static_cast<std::uint64_t>(src) << 32) | static_cast<std::uint32_t>(dst);
   }
   [[nodiscard]] Node tail(const Direction& direction, EdgeId edge) const {
-    return &direction == &out_ ? edges_[static_cast<std::size_t>(edge)].src
-                               : edges_[static_cast<std::size_t>(edge)].dst;
+    return &direction == &out_ ? edges_[at(edge)].src : edges_[at(edge)].dst;
   }
   [[nodiscard]] Node head(const Direction& direction, EdgeId edge) const {
-    return &direction == &out_ ? edges_[static_cast<std::size_t>(edge)].dst
-                               : edges_[static_cast<std::size_t>(edge)].src;
+    return &direction == &out_ ? edges_[at(edge)].dst : edges_[at(edge)].src;
   }
   void hook(Direction& direction, EdgeId edge);
   void unhook(Direction& direction, EdgeId edge);

@@ -4,6 +4,7 @@
 
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "groups/costs_check.h"
 
@@ -71,8 +72,7 @@ std::shared_ptr<const Groups> make_groups(const Graph& graph, const Costs& costs
 namespace groups {
 
 void require_costs_of(const Graph& graph, const Costs& costs) {
-  if (costs.kind_count() > 0 &&
-      costs.of_kind(0).size() == static_cast<std::size_t>(graph.op_count())) {
+  if (costs.kind_count() > 0 && costs.of_kind(0).size() == at(graph.op_count())) {
     return;
   }
   throw Error(ErrorCode::invalid_argument,

@@ -8,14 +8,11 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Labels made dense, in the order of their first op.
 GroupId make_dense(const Graph& graph, std::vector<GroupId>& group_of) {
@@ -81,14 +78,12 @@ std::vector<Groups::Edge> quotient_edges(const Graph& graph, std::span<const Gro
   return edges;
 }
 
-/// Offsets of each group's run in `edges`, which are sorted by `end_of`.
-template <typename EndOf>
-std::vector<std::int32_t> row_offsets(GroupId count, const std::vector<Groups::Edge>& edges,
-                                      EndOf end_of) {
-  std::vector<std::int32_t> begin(at(count) + 1, 0);
-  for (const Groups::Edge& edge : edges) ++begin[at(end_of(edge)) + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  return begin;
+/// `edges` by one of their ends, in their order within each row.
+Rows<Groups::Edge> by_end(std::size_t count, std::span<const Groups::Edge> edges,
+                          GroupId Groups::Edge::*end) {
+  return Rows<Groups::Edge>::collect(count, [&](const auto& report) {
+    for (const Groups::Edge& edge : edges) report(edge.*end, edge);
+  });
 }
 
 /// Mean position of each group's members in the graph's topological order.
@@ -110,8 +105,7 @@ std::vector<double> mean_positions(const Graph& graph, std::span<const GroupId> 
 std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
                                const std::vector<double>& position, bool& acyclic) {
   const auto count = static_cast<GroupId>(position.size());
-  const std::vector<std::int32_t> begin =
-      row_offsets(count, edges, [](const Groups::Edge& e) { return e.src; });
+  const Rows<Groups::Edge> out_edges = by_end(position.size(), edges, &Groups::Edge::src);
   std::vector<std::int32_t> waiting_for(at(count), 0);
   for (const Groups::Edge& edge : edges) ++waiting_for[at(edge.dst)];
 
@@ -126,9 +120,8 @@ std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
     const GroupId group = ready.top().second;
     ready.pop();
     number[at(group)] = next++;
-    for (std::int32_t e = begin[at(group)]; e < begin[at(group) + 1]; ++e) {
-      const GroupId dst = edges[at(e)].dst;
-      if (--waiting_for[at(dst)] == 0) ready.emplace(position[at(dst)], dst);
+    for (const Groups::Edge& edge : out_edges[group]) {
+      if (--waiting_for[at(edge.dst)] == 0) ready.emplace(position[at(edge.dst)], edge.dst);
     }
   }
   acyclic = next == count;
@@ -146,53 +139,29 @@ std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
 
 Groups::Groups(const Graph& graph, std::vector<GroupId> group_of) : group_of_(std::move(group_of)) {
   const GroupId count = make_dense(graph, group_of_);
-  out_edges_ = quotient_edges(graph, group_of_);
+  std::vector<Edge> edges = quotient_edges(graph, group_of_);
   const std::vector<GroupId> number =
-      numbering(out_edges_, mean_positions(graph, group_of_, count), acyclic_);
+      numbering(edges, mean_positions(graph, group_of_, count), acyclic_);
 
   for (GroupId& group : group_of_) group = number[at(group)];
-  for (Edge& edge : out_edges_)
+  for (Edge& edge : edges) {
     edge = {number[at(edge.src)], number[at(edge.dst)], edge.bytes, edge.tensors};
-  std::sort(out_edges_.begin(), out_edges_.end(), [](const Edge& a, const Edge& b) {
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
   });
-  in_edges_ = out_edges_;
-  std::sort(in_edges_.begin(), in_edges_.end(), [](const Edge& a, const Edge& b) {
-    return std::tie(a.dst, a.src) < std::tie(b.dst, b.src);
+  out_edges_ = by_end(at(count), edges, &Edge::src);
+  in_edges_ = by_end(at(count), edges, &Edge::dst);
+  members_ = Rows<OpId>::collect(at(count), [&](const auto& report) {
+    for (const OpId op : graph.topological_order()) report(of(op), op);
   });
-  out_begin_ = row_offsets(count, out_edges_, [](const Edge& e) { return e.src; });
-  in_begin_ = row_offsets(count, in_edges_, [](const Edge& e) { return e.dst; });
-
-  begin_.assign(at(count) + 1, 0);
-  for (const GroupId group : group_of_) ++begin_[at(group) + 1];
-  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  members_.resize(group_of_.size());
-  std::vector<std::int32_t> next(begin_.begin(), begin_.end() - 1);
-  for (const OpId op : graph.topological_order()) {
-    members_[at(next[at(group_of_[at(op)])]++)] = op;
-  }
 }
 
-std::span<const OpId> Groups::members(GroupId group) const noexcept {
-  return std::span(members_).subspan(at(begin_[at(group)]),
-                                     at(begin_[at(group) + 1] - begin_[at(group)]));
-}
-
-std::span<const Groups::Edge> Groups::out_edges(GroupId group) const noexcept {
-  return std::span(out_edges_)
-      .subspan(at(out_begin_[at(group)]), at(out_begin_[at(group) + 1] - out_begin_[at(group)]));
-}
-
-std::span<const Groups::Edge> Groups::in_edges(GroupId group) const noexcept {
-  return std::span(in_edges_).subspan(at(in_begin_[at(group)]),
-                                      at(in_begin_[at(group) + 1] - in_begin_[at(group)]));
-}
-
-std::vector<DeviceId> Groups::expand(std::span<const DeviceId> device_of_group) const {
-  std::vector<DeviceId> placement(group_of_.size());
-  std::transform(group_of_.begin(), group_of_.end(), placement.begin(),
-                 [&](GroupId group) { return device_of_group[at(group)]; });
-  return placement;
+Placement Groups::expand(const GroupPlacement& placement) const {
+  Placement result(group_of_.size());
+  std::transform(group_of_.begin(), group_of_.end(), result.begin(),
+                 [&](GroupId group) { return placement[group]; });
+  return result;
 }
 
 }  // namespace berth

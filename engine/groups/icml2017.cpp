@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "berth/groups.h"
 #include "berth/layers.h"
+#include "berth/support/disjoint_sets.h"
+#include "berth/support/index.h"
 #include "groups/costs_check.h"
 #include "groups/merge_rules.h"
 
@@ -17,28 +18,17 @@ namespace {
 /// comes to the published order of groups, and a network without branches keeps some to place.
 constexpr int kLayersInARow = 4;
 
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
 /// Sets of groups of `base` that may be on one device together.
 class Sets {
  public:
   Sets(const Groups& base, const Costs& costs)
-      : rules_(costs, /*constraints=*/nullptr), parent_(at(base.count())) {
-    std::iota(parent_.begin(), parent_.end(), 0);
+      : rules_(costs, /*limits=*/nullptr), sets_(at(base.count())) {
     for (GroupId group = 0; group < base.count(); ++group) {
       may_.push_back(rules_.of(base.members(group)));
     }
   }
 
-  GroupId find(GroupId group) {
-    while (parent_[at(group)] != group) {
-      parent_[at(group)] = parent_[at(parent_[at(group)])];
-      group = parent_[at(group)];
-    }
-    return group;
-  }
+  GroupId find(GroupId group) { return sets_.find(group); }
 
   /// What the group may be on, which those that it joins have in common.
   [[nodiscard]] MergeRules::State may(GroupId group) { return may_[at(find(group))]; }
@@ -49,7 +39,7 @@ class Sets {
     from = find(from);
     into = find(into);
     if (from == into || !rules_.allow(may_[at(from)], may_[at(into)])) return false;
-    parent_[at(from)] = into;
+    sets_.merge(from, into);
     may_[at(into)] = rules_.join(may_[at(from)], may_[at(into)]);
     return true;
   }
@@ -62,7 +52,7 @@ class Sets {
 
  private:
   MergeRules rules_;
-  std::vector<GroupId> parent_;
+  DisjointSets sets_;
   std::vector<MergeRules::State> may_;
 };
 

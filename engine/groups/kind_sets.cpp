@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth {
 
 KindSets::Id KindSets::without(Id set, KindId kind) {
-  std::vector<bool> kinds = sets_[static_cast<std::size_t>(set)];
-  kinds[static_cast<std::size_t>(kind)] = false;
+  std::vector<bool> kinds = sets_[at(set)];
+  kinds[at(kind)] = false;
   return intern(std::move(kinds));
 }
 
 KindSets::Id KindSets::common(Id a, Id b) {
   const auto [entry, is_new] = common_.try_emplace({std::min(a, b), std::max(a, b)}, kNone);
   if (is_new) {
-    std::vector<bool> kinds = sets_[static_cast<std::size_t>(a)];
-    const std::vector<bool>& other = sets_[static_cast<std::size_t>(b)];
+    std::vector<bool> kinds = sets_[at(a)];
+    const std::vector<bool>& other = sets_[at(b)];
     for (std::size_t k = 0; k < kinds.size(); ++k) kinds[k] = kinds[k] && other[k];
     if (std::find(kinds.begin(), kinds.end(), true) != kinds.end()) {
       entry->second = intern(std::move(kinds));

@@ -1,4 +1,4 @@
-// Sets of device kinds, or of devices where constraints tell devices of a kind apart, interned:
+// Sets of device kinds, or of devices where more than the kind tells them apart, interned:
 // many groups share few distinct sets.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -18,14 +19,10 @@ class KindSets {
 
   explicit KindSets(KindId kind_count) : kind_count_(kind_count) {}
 
-  [[nodiscard]] Id all() {
-    return intern(std::vector<bool>(static_cast<std::size_t>(kind_count_), true));
-  }
+  [[nodiscard]] Id all() { return intern(std::vector<bool>(at(kind_count_), true)); }
   /// The set of those marked; not empty.
   [[nodiscard]] Id of(std::vector<bool> kinds) { return intern(std::move(kinds)); }
-  [[nodiscard]] const std::vector<bool>& members(Id set) const {
-    return sets_[static_cast<std::size_t>(set)];
-  }
+  [[nodiscard]] const std::vector<bool>& members(Id set) const { return sets_[at(set)]; }
   /// The set with one kind taken out.
   [[nodiscard]] Id without(Id set, KindId kind);
   /// kNone where the two sets have no kind in common.

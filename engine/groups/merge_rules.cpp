@@ -8,12 +8,12 @@ namespace berth {
 MergeRules::State MergeRules::of(std::span<const OpId> members) {
   State state;
   state.places = places_.all();
-  if (constraints_ != nullptr) {
-    const GroupId of_classes = constraints_->classes()->of(members.front());
-    state.label = constraints_->label_of_class(of_classes);
+  if (limits_ != nullptr) {
+    const GroupId of_classes = limits_->classes().of(members.front());
+    state.label = limits_->label_of(of_classes);
     std::vector<bool> places;
-    for (DeviceId d = 0; d < constraints_->device_count(); ++d) {
-      places.push_back(constraints_->class_can_be_on(of_classes, d));
+    for (DeviceId d = 0; d < limits_->device_count(); ++d) {
+      places.push_back(limits_->can_be_on(of_classes, d));
     }
     state.places = places_.of(std::move(places));
     return state;

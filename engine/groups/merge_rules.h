@@ -6,30 +6,43 @@
 #include <cstdint>
 #include <span>
 
-#include "berth/constraints.h"
 #include "berth/costs.h"
 #include "berth/groups.h"
 #include "groups/kind_sets.h"
 
 namespace berth {
 
+/// What tells devices of a kind apart, and ops that are to be apart, by classes of ops that stay
+/// together anyway.
+class MergeLimits {
+ public:
+  virtual ~MergeLimits() = default;
+
+  [[nodiscard]] virtual const Groups& classes() const = 0;
+  [[nodiscard]] virtual DeviceId device_count() const = 0;
+  /// Whether nothing, kinds included, keeps the class from the device. Every class has one.
+  [[nodiscard]] virtual bool can_be_on(GroupId of_classes, DeviceId device) const = 0;
+  /// Classes with the same label are apart from the same others; 0 = apart from none.
+  [[nodiscard]] virtual std::int32_t label_of(GroupId of_classes) const = 0;
+};
+
 /// [thread-compatible]
 class MergeRules {
  public:
-  /// `constraints` may be null.
-  MergeRules(const Costs& costs, const Constraints* constraints)
+  /// `limits` null = kinds alone.
+  MergeRules(const Costs& costs, const MergeLimits* limits)
       : costs_(costs),
-        constraints_(constraints),
-        places_(constraints != nullptr ? constraints->device_count() : costs.kind_count()) {}
+        limits_(limits),
+        places_(limits != nullptr ? limits->device_count() : costs.kind_count()) {}
 
   /// What counts of a set of ops when it comes to merging.
   struct State {
-    KindSets::Id places = 0;  ///< the kinds, or under constraints the devices, that all may be on
-    std::int32_t label = 0;   ///< Constraints::label_of_class; 0 = apart from nothing
+    KindSets::Id places = 0;  ///< the kinds, or under limits the devices, that all may be on
+    std::int32_t label = 0;   ///< MergeLimits::label_of
 
     friend auto operator<=>(const State&, const State&) = default;
   };
-  /// Of the ops of one class (co-located by the graph and by constraints).
+  /// Of the ops of one class.
   [[nodiscard]] State of(std::span<const OpId> members);
 
   /// Only what may be on the same devices: one op that a host alone can run would keep all others
@@ -46,7 +59,7 @@ class MergeRules {
 
  private:
   const Costs& costs_;
-  const Constraints* constraints_;
+  const MergeLimits* limits_;
   KindSets places_;
 };
 

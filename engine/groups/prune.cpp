@@ -4,14 +4,11 @@
 
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// A constant that nobody reads is left over from an export, not a result.
 bool is_bare_constant(const Graph& graph, OpId op) {

@@ -4,14 +4,11 @@
 #include <tuple>
 
 #include "berth/costs.h"
+#include "berth/support/index.h"
 #include "layers/recurrent_cells.h"
 
 namespace berth {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 bool starts_with(std::string_view text, std::string_view front) {
   return text.substr(0, front.size()) == front;

@@ -4,12 +4,10 @@
 #include <array>
 #include <string_view>
 
+#include "berth/support/index.h"
+
 namespace berth::layers {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 template <std::size_t n>
 bool one_of(std::string_view type, const std::array<std::string_view, n>& types) {

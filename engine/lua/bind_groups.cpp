@@ -95,7 +95,7 @@ int expand(Call& call) {
   std::vector<DeviceId> device_of_group;
   call.argument(1, "device_of_group")
       .ids(groups->count(), std::numeric_limits<DeviceId>::max(), device_of_group);
-  push_ids(call.L, groups->expand(device_of_group));
+  push_ids(call.L, groups->expand(GroupPlacement(std::move(device_of_group))));
   return 1;
 }
 

@@ -3,6 +3,7 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -67,7 +68,7 @@ class MeasuringEvaluator final : public Evaluator {
     out.excess_bytes = 0;
     for (DeviceId d = 0; d < problem_->cluster().device_count(); ++d) {
       const std::int64_t limit = problem_->memory_bytes(d);
-      const std::int64_t peak = out.peak_bytes[static_cast<std::size_t>(d)];
+      const std::int64_t peak = out.peak_bytes[at(d)];
       if (limit == kNoLimit || peak - limit <= out.excess_bytes) continue;
       out.worst_device = d;
       out.excess_bytes = peak - limit;
@@ -82,7 +83,7 @@ class MeasuringEvaluator final : public Evaluator {
     for (DeviceId d = 0; d < problem_->cluster().device_count(); ++d) {
       const std::int64_t limit = problem_->memory_bytes(d);
       if (limit == kNoLimit) continue;
-      const auto peak = static_cast<double>(out.peak_bytes[static_cast<std::size_t>(d)]);
+      const auto peak = static_cast<double>(out.peak_bytes[at(d)]);
       const double share = peak / std::max(1.0, static_cast<double>(limit));
       if (share <= fullest) continue;
       fullest = share;

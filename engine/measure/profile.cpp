@@ -5,6 +5,7 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "measure/statistics.h"
 
@@ -33,7 +34,7 @@ void warm_up(Session& session, const Placement& placement, const StepOptions& st
 }
 
 KindProfile profile_device(Session& session, DeviceId device, const ProfileOptions& options) {
-  const auto ops = static_cast<std::size_t>(session.program().graph->op_count());
+  const auto ops = at(session.program().graph->op_count());
   const Placement placement(ops, device);
   StepOptions step;
   step.seed = options.seed;
@@ -130,7 +131,7 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
   std::vector<Device> devices;
   for (DeviceId d = 0; d < cluster->device_count(); ++d) {
     devices.push_back(cluster->device(d));
-    devices.back().op_overhead_us = overhead_us[static_cast<std::size_t>(cluster->kind_of(d))];
+    devices.back().op_overhead_us = overhead_us[at(cluster->kind_of(d))];
   }
   profile.cluster = std::make_shared<const Cluster>(
       cat(cluster->name(), " (", backend.description(), ")"), std::move(devices), links);

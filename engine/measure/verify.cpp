@@ -8,6 +8,7 @@
 
 #include "berth/backend.h"
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -71,7 +72,7 @@ std::optional<double> number_at(const TensorContent& content, std::size_t i) {
 }
 
 std::size_t number_count(const TensorContent& content) {
-  const auto elements = static_cast<std::size_t>(element_count(content.shape));
+  const auto elements = at(element_count(content.shape));
   return content.dtype == DType::c64 || content.dtype == DType::c128 ? 2 * elements : elements;
 }
 
@@ -127,7 +128,7 @@ std::string compare(const TensorContent& expected, const TensorContent& got,
 /// A step on the first device that can hold everything.
 StepResult reference_step(Session& session, const Cluster& cluster, const StepOptions& step,
                           DeviceId& reference) {
-  const auto ops = static_cast<std::size_t>(session.program().graph->op_count());
+  const auto ops = at(session.program().graph->op_count());
   for (reference = 0;; ++reference) {
     session.reset();
     try {
@@ -164,7 +165,7 @@ Verification verify(Backend& backend, Session& session, const Placement& placeme
     found.outputs.push_back(std::move(output));
   }
   for (OpId op = 0; op < program.graph->op_count(); ++op) {
-    const auto index = static_cast<std::size_t>(op);
+    const auto index = at(op);
     if (got.executed[index] == placement[index]) continue;
     const DeviceId executed = got.executed[index];
     found.differences.push_back(

@@ -5,11 +5,14 @@
 // that have readers of it, and how many. So a move takes time in proportion to the op's tensors and
 // the devices that read them, whatever the size of the graph.
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
+#include "berth/support/index.h"
+#include "berth/support/rows.h"
 #include "moves/device_counts.h"
 #include "moves/exact_sum.h"
-#include "moves/method.h"
+#include "moves/move_strategy.h"
 
 namespace berth::moves {
 namespace {
@@ -17,30 +20,7 @@ namespace {
 using simulator::Index;
 using simulator::Plan;
 
-/// Lists of numbers per op.
-struct Lists {
-  std::vector<std::uint32_t> begin;
-  std::vector<std::uint32_t> items;
-
-  [[nodiscard]] std::span<const std::uint32_t> of(Index op) const noexcept {
-    return {items.data() + begin[op], items.data() + begin[op + 1]};
-  }
-};
-
-/// visit(report) calls report(op, item) for every item, the same way each time.
-template <typename Visit>
-Lists collect(std::uint32_t ops, const Visit& visit) {
-  Lists lists;
-  lists.begin.assign(ops + 1, 0);
-  visit([&](Index op, std::uint32_t) { ++lists.begin[op + 1]; });
-  for (std::uint32_t op = 0; op < ops; ++op) lists.begin[op + 1] += lists.begin[op];
-  lists.items.resize(lists.begin.back());
-  std::vector<std::uint32_t> next(lists.begin.begin(), lists.begin.end() - 1);
-  visit([&](Index op, std::uint32_t item) { lists.items[next[op]++] = item; });
-  return lists;
-}
-
-class LoadMoves final : public Method {
+class LoadMoves final : public MoveStrategy {
  public:
   explicit LoadMoves(const Plan& plan);
 
@@ -57,12 +37,12 @@ class LoadMoves final : public Method {
   template <int kSign>
   void charge(std::uint32_t message);
   void place_shared(std::uint32_t parameter, std::uint32_t device);
-  [[nodiscard]] Worth current() const;
+  [[nodiscard]] Score current() const;
   [[nodiscard]] double largest_total_us() const;
 
   const Plan& plan_;
-  Lists reads_;       ///< by op: messages
-  Lists parameters_;  ///< by op: shared parameters
+  Rows<std::uint32_t> reads_;       ///< by op: messages
+  Rows<std::uint32_t> parameters_;  ///< by op: shared parameters
   TickScale scale_;
   std::vector<std::uint32_t> device_;  ///< by Index
   std::vector<std::uint8_t> host_;     ///< by device
@@ -72,11 +52,11 @@ class LoadMoves final : public Method {
   std::vector<double> load_us_;        ///< the same, on demand
   std::vector<std::int64_t> bytes_;    ///< by device
   std::vector<Move> undo_;             ///< the way back to the placement kept
-  Worth candidate_;
+  Score candidate_;
 };
 
 LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
-  reads_ = collect(plan.op_count, [&](const auto& report) {
+  reads_ = Rows<std::uint32_t>::collect(plan.op_count, [&](const auto& report) {
     for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
       if (plan.message_tensor[m] == kNoTensor) continue;
       for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
@@ -85,7 +65,7 @@ LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
     }
   });
   const auto& shared = plan.graph().shared_parameters();
-  parameters_ = collect(plan.op_count, [&](const auto& report) {
+  parameters_ = Rows<std::uint32_t>::collect(plan.op_count, [&](const auto& report) {
     for (std::uint32_t p = 0; p < shared.size(); ++p) {
       for (const OpId op : shared[p].consumers) report(plan.index_of(op), p);
     }
@@ -138,16 +118,16 @@ void LoadMoves::reset(std::span<const DeviceId> placement) {
   receivers_.clear();
   holders_.clear();
   for (Index op = 0; op < plan_.op_count; ++op) {
-    const DeviceId device = placement[static_cast<std::size_t>(plan_.ids[op])];
+    const DeviceId device = placement[at(plan_.ids[op])];
     const auto d = static_cast<std::uint32_t>(device);
     device_[op] = d;
     load_[d] += scale_.ticks(plan_.durations_on(device)[op]);
     bytes_[d] += plan_.param_bytes[op];
-    for (const std::uint32_t message : reads_.of(op)) receivers_.add(message, d);
-    for (const std::uint32_t parameter : parameters_.of(op)) place_shared(parameter, d);
+    for (const std::uint32_t message : reads_[op]) receivers_.add(message, d);
+    for (const std::uint32_t parameter : parameters_[op]) place_shared(parameter, d);
   }
   for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) charge<+1>(m);
-  worth_ = candidate_ = current();
+  score_ = candidate_ = current();
 }
 
 void LoadMoves::place_shared(std::uint32_t parameter, std::uint32_t device) {
@@ -192,13 +172,13 @@ void LoadMoves::apply(OpId id, DeviceId to) {
 }
 
 void LoadMoves::relocate_readers(Index op, std::uint32_t from, std::uint32_t to) {
-  for (const std::uint32_t message : reads_.of(op)) {
+  for (const std::uint32_t message : reads_[op]) {
     charge<-1>(message);
     receivers_.remove(message, from);
     receivers_.add(message, to);
     charge<+1>(message);
   }
-  for (const std::uint32_t parameter : parameters_.of(op)) {
+  for (const std::uint32_t parameter : parameters_[op]) {
     if (holders_.remove(parameter, from)) {
       bytes_[from] -= plan_.graph().shared_parameters()[parameter].bytes;
     }
@@ -213,9 +193,10 @@ void LoadMoves::undo() {
     apply(back.op, back.to);
   }
   undo_.clear();
+  assert(current() == score_);
 }
 
-Worth LoadMoves::current() const {
+Score LoadMoves::current() const {
   Ticks largest = 0;
   std::int64_t excess_bytes = 0;
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
@@ -231,7 +212,7 @@ MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double 
   for (const Move& move : moves) apply(move.op, move.to);
   candidate_ = current();
   const bool rejected = candidate_.objective_us >= cutoff_us;
-  return {candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes, rejected};
+  return {{candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes}, rejected};
 }
 
 std::span<const double> LoadMoves::loads_us() {
@@ -242,16 +223,16 @@ std::span<const double> LoadMoves::loads_us() {
 
 void LoadMoves::accept() {
   for (const Move& changed : undo_) {
-    const auto op = static_cast<std::size_t>(changed.op);
+    const auto op = at(changed.op);
     placement_[op] = static_cast<DeviceId>(device_[plan_.index_of(changed.op)]);
   }
   undo_.clear();
-  worth_ = candidate_;
+  score_ = candidate_;
 }
 
 }  // namespace
 
-std::unique_ptr<Method> load_moves(const Plan& plan) {
+std::unique_ptr<MoveStrategy> load_moves(const Plan& plan) {
   return std::make_unique<LoadMoves>(plan);
 }
 

@@ -2,19 +2,19 @@
 
 #include "berth/error.h"
 #include "berth/moves.h"
-#include "moves/method.h"
+#include "moves/move_strategy.h"
 
 namespace berth {
 
 struct MoveEvaluator::State {
   explicit State(std::shared_ptr<const Simulator> the_simulator)
       : simulator(std::move(the_simulator)),
-        method(simulator->problem().options().objective == Objective::throughput
-                   ? moves::load_moves(*simulator->plan_)
-                   : moves::step_moves(*simulator, *simulator->plan_)) {}
+        strategy(simulator->problem().options().objective == Objective::throughput
+                     ? moves::load_moves(simulator->plan())
+                     : moves::step_moves(*simulator, simulator->plan())) {}
 
   std::shared_ptr<const Simulator> simulator;
-  std::unique_ptr<moves::Method> method;
+  std::unique_ptr<moves::MoveStrategy> strategy;
   bool started = false;
   bool proposed = false;
 };
@@ -30,19 +30,19 @@ const Problem& MoveEvaluator::problem() const noexcept {
 }
 
 void MoveEvaluator::reset(std::span<const DeviceId> placement) {
-  state_->method->reset(placement);
+  state_->strategy->reset(placement);
   state_->started = true;
   state_->proposed = false;
 }
 
 std::span<const DeviceId> MoveEvaluator::placement() const noexcept {
-  return state_->method->placement();
+  return state_->strategy->placement();
 }
 double MoveEvaluator::objective_us() const noexcept {
-  return state_->method->worth().objective_us;
+  return state_->strategy->score().objective_us;
 }
 std::int64_t MoveEvaluator::excess_bytes() const noexcept {
-  return state_->method->worth().excess_bytes;
+  return state_->strategy->score().excess_bytes;
 }
 
 bool MoveEvaluator::feasible() const {
@@ -57,16 +57,16 @@ MoveEvaluator::Candidate MoveEvaluator::propose(std::span<const Move> moves, dou
                 "moves were proposed before there was a placement; call reset(placement) first");
   }
   state_->proposed = true;
-  return state_->method->propose(moves, cutoff_us);
+  return state_->strategy->propose(moves, cutoff_us);
 }
 
 std::span<const double> MoveEvaluator::loads_us() {
-  return state_->method->loads_us();
+  return state_->strategy->loads_us();
 }
 
 void MoveEvaluator::accept() {
   if (!state_->proposed) return;
-  state_->method->accept();
+  state_->strategy->accept();
   state_->proposed = false;
 }
 

@@ -14,23 +14,26 @@
 // the recorded order does not work: if devices have queues, three of four ops that start at another
 // time also run after another op (tests/bench/moves_bench.cpp).
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <type_traits>
 
 #include "berth/simulator.h"
-#include "moves/method.h"
+#include "berth/support/index.h"
+#include "moves/move_strategy.h"
 #include "moves/placed_tails.h"
 #include "simulator/footprints.h"
 #include "simulator/placed.h"
 #include "simulator/run.h"
+#include "simulator/step_record.h"
 
 namespace berth::moves {
 namespace {
 
 using simulator::Index;
+using simulator::kNotEnded;
 using simulator::Plan;
 
-constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
 /// Bounds are sums in another order than the step's, so they must pass a cutoff by more than their
 /// rounding.
 constexpr double kRounding = 1e-9;
@@ -97,14 +100,14 @@ struct Watch : simulator::NoObserver {
     ++ended;
   }
   void arrived(std::uint32_t sent) {
-    if constexpr (kRecords) arrived_before[sent] = static_cast<std::uint32_t>(*recorded_count);
+    if constexpr (kRecords) arrived_before[sent] = recorded_count;
   }
 
   std::uint32_t ended = 0;
   std::uint32_t stop = 0;
   std::uint32_t* position = nullptr;
   std::uint32_t* arrived_before = nullptr;
-  const std::size_t* recorded_count = nullptr;
+  std::uint32_t recorded_count = 0;
   const Index* ends_of_readers = nullptr;
   Index end_of_readers = 0;  ///< ops from here on know nothing yet
   double* left_us = nullptr;
@@ -117,7 +120,7 @@ struct Watch : simulator::NoObserver {
 };
 
 template <typename Rules>
-class StepMoves final : public Method {
+class StepMoves final : public MoveStrategy {
  public:
   StepMoves(const Simulator& simulator, const Plan& plan);
 
@@ -169,13 +172,10 @@ class StepMoves final : public Method {
   std::uint32_t round_ = 0;
 
   // The step of the placement kept.
-  std::vector<std::uint32_t> position_;  ///< by Index: how many ops ended before
   /// By number of what was sent (Placed::sent): the first pause after it arrived.
   std::vector<std::uint32_t> arrived_before_;
   std::vector<double> tail_us_;
-  std::vector<Recorded> recorded_;
-  std::size_t recorded_count_ = 0;
-  Index first_ = 0;  ///< while recording: ops before it have ended
+  simulator::StepRecord<Recorded> record_;
 
   std::vector<double> left_us_;
   Index differing_ = 0;  ///< an op of which other inputs were missing than in a pause
@@ -218,14 +218,13 @@ void StepMoves<Rules>::reset(std::span<const DeviceId> placement) {
   rewired_.clear();
   room_.assign(plan_.device_count, 0);
   at_most_bytes_.assign(plan_.device_count, footprints_.common_bytes);
-  position_.assign(plan_.op_count, kNotEnded);
   arrived_before_.assign(std::max(plan_.messages.size(), plan_.consumers.size()), kNotEnded);
-  if (recorded_.empty()) recorded_.emplace_back();
-  Recorded& start = recorded_.front();
+  record_.clear(plan_.op_count);
+  Recorded& start = record_.add(0);
   start.earliest_us.assign(plan_.device_count, 0);
   start.left_us.assign(plan_.device_count, 0);
   for (Index op = 0; op < plan_.op_count; ++op) {
-    const auto d = static_cast<std::uint32_t>(placement[static_cast<std::size_t>(plan_.ids[op])]);
+    const auto d = static_cast<std::uint32_t>(placement[at(plan_.ids[op])]);
     initial_[op] = plan_.waiting[op] | d;
     room_[d] += plan_.sends[op];
     at_most_bytes_[d] += footprints_.op_bytes[op];
@@ -259,56 +258,51 @@ void StepMoves<Rules>::load_inputs(const Recorded& from) {
 /// Simulates the placement in candidate_, which is the one kept, from a pause on and records it.
 template <typename Rules>
 void StepMoves<Rules>::record(std::size_t from) {
-  recorded_count_ = from + 1;
-  const std::uint32_t ended = recorded_[from].ended;
-  for (std::uint32_t& position : position_) {
-    if (position >= ended) position = kNotEnded;
-  }
+  record_.keep(from + 1);
+  const std::uint32_t ended = record_.go_on();
   for (std::uint32_t& pause : arrived_before_) {
     if (pause > from) pause = kNotEnded;
   }
-  first_ = recorded_[from].first;
-  left_us_ = recorded_[from].left_us;
+  left_us_ = record_[from].left_us;
   place_rows();
-  load_inputs(recorded_[from]);
+  load_inputs(record_[from]);
 
   Watch<true, true> watch;
   watch.ended = ended;
-  watch.position = position_.data();
+  watch.position = record_.positions();
   watch.arrived_before = arrived_before_.data();
-  watch.recorded_count = &recorded_count_;
+  watch.recorded_count = static_cast<std::uint32_t>(record_.size());
   watch.ends_of_readers = end_of_readers_.data();
-  watch.end_of_readers = recorded_[from].end;
+  watch.end_of_readers = record_[from].end;
   watch.left_us = left_us_.data();
   watch.busy_us = busy_rows_.data();
   watch.tail_us = tail_us_.data();
-  worth_.objective_us = simulator::with_events(plan_, workspace_, [&](auto& events) {
+  score_.objective_us = simulator::with_events(plan_, workspace_, [&](auto& events) {
     typename Rules::template Step<std::remove_reference_t<decltype(events)>, Watch<true, true>>
         step(plan_, placed_, workspace_, events, watch);
     if (ended == 0) {
       step.begin();
     } else {
-      step.resume(recorded_[from].snapshot);
+      step.resume(record_[from].snapshot);
     }
     watch.stop = (ended / spacing_ + 1) * spacing_;
     while (!step.go_on()) {
       save(step, watch.ended, watch.end_of_readers);
+      ++watch.recorded_count;
       watch.stop = (watch.ended / spacing_ + 1) * spacing_;
     }
     return step.runtime_us();
   });
-  worth_.excess_bytes = excess_bytes();
+  assert(watch.ended == plan_.op_count);
+  assert(score_.objective_us == simulator_.runtime_us(candidate_, full_workspace_));
+  score_.excess_bytes = excess_bytes();
 }
 
 template <typename Rules>
 template <typename Step>
 void StepMoves<Rules>::save(const Step& step, std::uint32_t ended, Index end) {
-  if (recorded_count_ == recorded_.size()) recorded_.emplace_back();
-  Recorded& to = recorded_[recorded_count_++];
-  to.ended = ended;
-  while (first_ < plan_.op_count && position_[first_] != kNotEnded) ++first_;
-  to.first = first_;
-  to.end = std::max(end, first_);
+  Recorded& to = record_.add(ended);
+  to.end = std::max(end, to.first);
   to.state.assign(workspace_.state.begin() + to.first, workspace_.state.begin() + to.end);
   to.left_us = left_us_;
   to.earliest_us.clear();
@@ -333,7 +327,7 @@ void StepMoves<Rules>::relocate(const Changed& change) {
   room_[change.to] += plan_.sends[change.op];
   at_most_bytes_[change.from] -= footprints_.op_bytes[change.op];
   at_most_bytes_[change.to] += footprints_.op_bytes[change.op];
-  candidate_[static_cast<std::size_t>(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
+  candidate_[at(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
 }
 
 template <typename Rules>
@@ -384,30 +378,27 @@ template <typename Rules>
 auto StepMoves<Rules>::start_of_change() const -> const Recorded& {
   std::uint32_t earliest = plan_.op_count;
   for (const Rewired& rewired : rewired_) {
-    if (rewired.sends_anew) earliest = std::min(earliest, position_[rewired.op]);
+    if (rewired.sends_anew) earliest = std::min(earliest, record_.position(rewired.op));
   }
   for (const Changed& change : changed_) {
     std::uint32_t last = 0;
     for (const Edge& edge : plan_.graph().in_edges(plan_.ids[change.op])) {
-      last = std::max(last, position_[plan_.index_of(edge.src)]);
+      last = std::max(last, record_.position(plan_.index_of(edge.src)));
     }
     earliest = std::min(earliest, last);
   }
-  const auto after = std::upper_bound(
-      recorded_.begin(), recorded_.begin() + static_cast<std::ptrdiff_t>(recorded_count_), earliest,
-      [](std::uint32_t position, const Recorded& pause) { return position < pause.ended; });
-  return *(after - 1);
+  return record_[record_.no_later_than(earliest) - 1];
 }
 
 /// What simulator::Workspace::state has of a moved op in a pause before start_of_change.
 template <typename Rules>
 std::uint32_t StepMoves<Rules>::state_in(const Recorded& pause, Index op) const {
-  const auto number = static_cast<std::uint32_t>(&pause - recorded_.data());
+  const auto number = static_cast<std::uint32_t>(record_.number_of(pause));
   const std::uint32_t here = initial_[op] & simulator::kDeviceMask;
   std::uint32_t state = initial_[op];
   for (const Edge& edge : plan_.graph().in_edges(plan_.ids[op])) {
     const Index producer = plan_.index_of(edge.src);
-    if (position_[producer] >= pause.ended) continue;
+    if (record_.position(producer) >= pause.ended) continue;
     const bool there = (initial_[producer] & simulator::kDeviceMask) == here;
     if (there || arrived_before_[placed_.sent(plan_, producer, edge.tensor, here)] <= number) {
       state -= simulator::kOneInput;
@@ -501,7 +492,7 @@ bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& r
     } else {
       step.resume(from.snapshot);
     }
-    std::size_t next = static_cast<std::size_t>(&from - recorded_.data()) + 1;
+    std::size_t next = record_.number_of(from) + 1;
     for (;;) {
       if (!watch.hopeless) watch.stop = (watch.ended / spacing_ + 1) * spacing_;
       if (step.go_on()) break;
@@ -511,10 +502,10 @@ bool StepMoves<Rules>::simulate(const Recorded& from, double limit_us, double& r
           if (step.earliest_us(d) + left_us_[d] >= limit_us) return false;
         }
       }
-      while (next < recorded_count_ && recorded_[next].ended < watch.ended) ++next;
-      if (next == recorded_count_ || recorded_[next].ended != watch.ended) continue;
-      if (same_as(step, recorded_[next])) {
-        runtime_us = worth_.objective_us;
+      while (next < record_.size() && record_[next].ended < watch.ended) ++next;
+      if (next == record_.size() || record_[next].ended != watch.ended) continue;
+      if (same_as(step, record_[next])) {
+        runtime_us = score_.objective_us;
         return true;
       }
     }
@@ -527,19 +518,19 @@ template <typename Rules>
 MoveEvaluator::Candidate StepMoves<Rules>::propose(std::span<const Move> moves, double cutoff_us) {
   take_back();
   make(moves);
-  double runtime_us = worth_.objective_us;
+  double runtime_us = score_.objective_us;
   if (!changed_.empty()) {
     rewire();
     const Recorded& from = start_of_change();
     const bool bounded = cutoff_us < kCannotRun;
     const double limit_us = cutoff_us * (1 + kRounding);
-    if (bounded && hopeless_from(from, limit_us)) return {cutoff_us, 0, true};
+    if (bounded && hopeless_from(from, limit_us)) return {{cutoff_us, 0}, true};
     const bool known = bounded ? simulate<true>(from, limit_us, runtime_us)
                                : simulate<false>(from, limit_us, runtime_us);
-    if (!known) return {cutoff_us, 0, true};
+    if (!known) return {{cutoff_us, 0}, true};
   }
-  if (runtime_us >= cutoff_us) return {runtime_us, 0, true};
-  return {runtime_us, changed_.empty() ? worth_.excess_bytes : excess_bytes(), false};
+  if (runtime_us >= cutoff_us) return {{runtime_us, 0}, true};
+  return {{runtime_us, changed_.empty() ? score_.excess_bytes : excess_bytes()}, false};
 }
 
 /// Of the placement in candidate_.
@@ -559,12 +550,12 @@ template <typename Rules>
 void StepMoves<Rules>::accept() {
   if (changed_.empty()) return;
   rewire();
-  const auto from = static_cast<std::size_t>(&start_of_change() - recorded_.data());
+  const auto from = record_.number_of(start_of_change());
   for (const Changed& change : changed_) {
-    const auto op = static_cast<std::size_t>(plan_.ids[change.op]);
+    const auto op = at(plan_.ids[change.op]);
     placement_[op] = candidate_[op];
     for (std::size_t i = 0; i <= from; ++i) {
-      Recorded& pause = recorded_[i];
+      Recorded& pause = record_[i];
       pause.left_us[change.from] -= busy_us(change.op, change.from);
       pause.left_us[change.to] += busy_us(change.op, change.to);
       if (change.op >= pause.first && change.op < pause.end) {
@@ -580,7 +571,7 @@ void StepMoves<Rules>::accept() {
 
 }  // namespace
 
-std::unique_ptr<Method> step_moves(const Simulator& simulator, const Plan& plan) {
+std::unique_ptr<MoveStrategy> step_moves(const Simulator& simulator, const Plan& plan) {
   if (plan.placeto) return std::make_unique<StepMoves<PlacetoRules>>(simulator, plan);
   return std::make_unique<StepMoves<DataflowRules>>(simulator, plan);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "constraints/rule_text.h"
@@ -132,7 +133,7 @@ void Problem::check_parts() {
     throw Error(ErrorCode::invalid_argument,
                 cat("graph '", graph_->name(), "' has no ops; there is nothing to place"));
   }
-  const auto ops = static_cast<std::size_t>(graph_->op_count());
+  const auto ops = at(graph_->op_count());
   if (costs_->kind_count() != cluster_->kind_count() || costs_->of_kind(0).size() != ops) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the costs (", costs_->source(), ") are for another graph or cluster than '",
@@ -202,15 +203,15 @@ OpId Problem::split_from_its_class() const {
 }
 
 void Problem::sum_groups() {
-  const auto groups = static_cast<std::size_t>(groups_->count());
-  std::vector<DeviceId> device_of(static_cast<std::size_t>(device_class_count_), kNoDevice);
+  const auto groups = at(groups_->count());
+  std::vector<DeviceId> device_of(at(device_class_count_), kNoDevice);
   for (DeviceId d = 0; d < cluster_->device_count(); ++d) {
-    device_of[static_cast<std::size_t>(device_class(d))] = d;
+    device_of[at(device_class(d))] = d;
   }
   group_us_.assign(device_of.size() * groups, 0.0);
   group_param_bytes_.assign(groups, 0);
   for (OpId op = 0; op < graph_->op_count(); ++op) {
-    const auto group = static_cast<std::size_t>(groups_->of(op));
+    const auto group = at(groups_->of(op));
     bool runs_somewhere = false;
     for (std::size_t c = 0; c < device_of.size(); ++c) {
       const double us = cost_us(op, device_of[c]);
@@ -249,21 +250,21 @@ void Problem::validate(const Placement& placement) const {
     throw Error(ErrorCode::invalid_argument,
                 cat("ops '", graph_->op_name(crowd->first), "' and '",
                     graph_->op_name(crowd->second), "' are to be apart and are both on device '",
-                    cluster_->device(placement[static_cast<std::size_t>(crowd->first)]).name,
+                    cluster_->device(placement[at(crowd->first)]).name,
                     "': ", shown(constraints_->rules()[crowd->rule])));
   }
 }
 
 void Problem::validate_but_separations(const Placement& placement) const {
   const Graph& graph = *graph_;
-  if (placement.size() != static_cast<std::size_t>(graph.op_count())) {
+  if (placement.size() != at(graph.op_count())) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the placement has ", placement.size(), " ops, graph '", graph.name(), "' has ",
                     graph.op_count(), "; use a placement of this graph"));
   }
   std::unordered_map<std::string_view, OpId> first_of_class;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    const DeviceId device = placement[static_cast<std::size_t>(op)];
+    const DeviceId device = placement[at(op)];
     if (device < 0 || device >= cluster_->device_count()) {
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' is placed on device #", device, "; cluster '",
@@ -285,7 +286,7 @@ void Problem::validate_but_separations(const Placement& placement) const {
     const std::string& colocation = graph.colocation(op);
     if (colocation.empty()) continue;
     const OpId other = first_of_class.emplace(colocation, op).first->second;
-    const DeviceId expected = placement[static_cast<std::size_t>(other)];
+    const DeviceId expected = placement[at(other)];
     if (device != expected) {
       throw Error(
           ErrorCode::invalid_argument,
@@ -298,7 +299,7 @@ void Problem::validate_but_separations(const Placement& placement) const {
 }
 
 void Problem::validate_colocation(const Placement& placement) const {
-  const auto device_of = [&](OpId op) { return placement[static_cast<std::size_t>(op)]; };
+  const auto device_of = [&](OpId op) { return placement[at(op)]; };
   for (std::size_t rule = 0; rule < constraints_->rules().size(); ++rule) {
     if (constraints_->rules()[rule].kind != ConstraintRule::Kind::colocate) continue;
     const OpId first = constraints_->ops_of(rule).front();
@@ -320,11 +321,11 @@ std::optional<Problem::Crowd> Problem::find_crowd(std::span<const DeviceId> plac
       std::size_t part;
       OpId op;
     };
-    std::vector<Owner> owners(static_cast<std::size_t>(cluster_->device_count()), {0, kNoOp});
+    std::vector<Owner> owners(at(cluster_->device_count()), {0, kNoOp});
     for (std::size_t part = 0; part < separation.parts.size(); ++part) {
       for (const OpId op : separation.parts[part]) {
-        const DeviceId device = placement[static_cast<std::size_t>(op)];
-        Owner& owner = owners[static_cast<std::size_t>(device)];
+        const DeviceId device = placement[at(op)];
+        Owner& owner = owners[at(device)];
         if (owner.op == kNoOp) owner = {part, op};
         if (owner.part != part) return Crowd{owner.op, op, separation.rule};
       }
@@ -335,7 +336,7 @@ std::optional<Problem::Crowd> Problem::find_crowd(std::span<const DeviceId> plac
 
 DeviceId Problem::crowded_device(std::span<const DeviceId> placement) const {
   const std::optional<Crowd> crowd = find_crowd(placement);
-  return crowd ? placement[static_cast<std::size_t>(crowd->first)] : kNoDevice;
+  return crowd ? placement[at(crowd->first)] : kNoDevice;
 }
 
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "berth/files.h"
+#include "berth/support/index.h"
 #include "support/units.h"
 
 namespace berth {
@@ -102,9 +103,9 @@ class TimelineWriter {
         critical_transfer_(trace.transfers.size(), false) {
     for (const CriticalStep& step : trace.critical_path) {
       if (step.op == kNoOp) {
-        critical_transfer_[static_cast<std::size_t>(step.transfer)] = true;
+        critical_transfer_[at(step.transfer)] = true;
       } else {
-        critical_op_[static_cast<std::size_t>(step.op)] = true;
+        critical_op_[at(step.op)] = true;
       }
     }
   }
@@ -138,7 +139,7 @@ class TimelineWriter {
 
   void add_device_rows() {
     for (DeviceId id = 0; id < cluster_.device_count(); ++id) {
-      const DeviceUsage& usage = trace_.devices[static_cast<std::size_t>(id)];
+      const DeviceUsage& usage = trace_.devices[at(id)];
       const double share = trace_.runtime_us > 0 ? usage.busy_us / trace_.runtime_us : 0;
       add_row(cluster_.device(id).name,
               format_percent(share) + " busy, peak " + format_bytes(usage.peak_bytes), kDevice);
@@ -170,8 +171,8 @@ class TimelineWriter {
 
   void fill_rows() {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      const auto index = static_cast<std::size_t>(op);
-      Row& row = rows_[static_cast<std::size_t>(placement_[index])];
+      const auto index = at(op);
+      Row& row = rows_[at(placement_[index])];
       (critical_op_[index] ? row.critical : row.plain)
           .push_back({trace_.op_start_us[index], trace_.op_end_us[index],
                       graph_.op_name(op) + " (" + graph_.op_type(op) + ")"});
@@ -264,9 +265,9 @@ class TimelineWriter {
 
   [[nodiscard]] const Row* row_of(const CriticalStep& step) const {
     if (step.op != kNoOp) {
-      return &rows_[static_cast<std::size_t>(placement_[static_cast<std::size_t>(step.op)])];
+      return &rows_[at(placement_[at(step.op)])];
     }
-    const Transfer& transfer = trace_.transfers[static_cast<std::size_t>(step.transfer)];
+    const Transfer& transfer = trace_.transfers[at(step.transfer)];
     const auto found = link_row_.find({transfer.src, transfer.dst});
     return found == link_row_.end() ? nullptr : &rows_[found->second];
   }

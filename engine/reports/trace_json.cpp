@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/files.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -29,9 +30,9 @@ class TraceWriter {
         critical_transfer_(trace.transfers.size(), false) {
     for (const CriticalStep& step : trace.critical_path) {
       if (step.op == kNoOp) {
-        critical_transfer_[static_cast<std::size_t>(step.transfer)] = true;
+        critical_transfer_[at(step.transfer)] = true;
       } else {
-        critical_op_[static_cast<std::size_t>(step.op)] = true;
+        critical_op_[at(step.op)] = true;
       }
     }
   }
@@ -83,7 +84,7 @@ class TraceWriter {
   }
 
   void write_op(OpId op) {
-    const auto o = static_cast<std::size_t>(op);
+    const auto o = at(op);
     events_.push_back({{"ph", "X"},
                        {"name", graph_.op_name(op)},
                        {"cat", "op"},
@@ -127,7 +128,7 @@ class TraceWriter {
                          {"queued_us", transfer.queued_us},
                          {"critical", static_cast<bool>(critical_transfer_[i])}}}});
     // An arrow from the producer. It starts in the middle of the span, to be surely inside.
-    const auto p = static_cast<std::size_t>(transfer.producer);
+    const auto p = at(transfer.producer);
     const double middle_us = (trace_.op_start_us[p] + trace_.op_end_us[p]) / 2;
     flow("s", i, kDevices, placement_[p], middle_us);
     flow("f", i, kLinks, row, transfer.start_us);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
 #include "simulator/load.h"
 
 namespace berth::simulator {
@@ -11,7 +12,7 @@ void judge(const Problem& problem, std::span<const DeviceId> placement, Evaluati
   out.worst_device = kNoDevice;
   out.excess_bytes = 0;
   for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
-    const std::int64_t peak = out.peak_bytes[static_cast<std::size_t>(d)];
+    const std::int64_t peak = out.peak_bytes[at(d)];
     const std::int64_t memory = problem.memory_bytes(d);
     if (peak <= memory || peak - memory <= out.excess_bytes) continue;
     out.feasible = false;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/support/index.h"
 #include "simulator/plan.h"
 
 namespace berth::simulator {
@@ -39,7 +40,7 @@ class Contention {
     state_.heads.clear();
     state_.heads.reserve(plan.device_count);
     state_.receiver_busy.assign(plan.device_count, false);
-    state_.channel_busy.assign(static_cast<std::size_t>(plan.cluster().channel_count()), false);
+    state_.channel_busy.assign(at(plan.cluster().channel_count()), false);
     receiver_claimed_.assign(plan.device_count, 0);
     channel_claimed_.assign(state_.channel_busy.size(), 0);
     round_ = 0;
@@ -90,7 +91,7 @@ class Contention {
     state_.receiver_busy[receiver] = busy;
     if (plan.uniform_routes) return;
     for (const ChannelId channel : channels(plan, sender, receiver)) {
-      state_.channel_busy[static_cast<std::size_t>(channel)] = busy;
+      state_.channel_busy[at(channel)] = busy;
     }
   }
 
@@ -102,13 +103,13 @@ class Contention {
     bool free = !state_.receiver_busy[head.receiver] && receiver_claimed_[head.receiver] != round_;
     const auto& route = channels(plan, head.sender, head.receiver);
     for (const ChannelId channel : route) {
-      const auto c = static_cast<std::size_t>(channel);
+      const auto c = at(channel);
       free = free && !state_.channel_busy[c] && channel_claimed_[c] != round_;
     }
     if (free) return true;
     receiver_claimed_[head.receiver] = round_;
     for (const ChannelId channel : route) {
-      channel_claimed_[static_cast<std::size_t>(channel)] = round_;
+      channel_claimed_[at(channel)] = round_;
     }
     return false;
   }

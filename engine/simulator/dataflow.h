@@ -25,9 +25,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 
+#include "berth/support/index.h"
 #include "simulator/observer.h"
 #include "simulator/plan.h"
 #include "simulator/snapshot.h"
@@ -75,6 +77,7 @@ class DataflowStep {
       if (!signals_.empty()) instant = std::min(instant, signals_.front().arrival);
       if (is_idle(instant)) {
         now_us_ = now_us;
+        assert(workspace_.all_released());
         return true;
       }
       if constexpr (Observer::kPauses) {
@@ -83,6 +86,7 @@ class DataflowStep {
           return false;
         }
       }
+      assert(time_of(instant) >= now_us);
       now_us = time_of(instant);
       while (event.key == instant) {
         if (event.source < plan_.device_count) {
@@ -121,7 +125,7 @@ class DataflowStep {
     workspace_.contention.reset(plan_);
     workspace_.sent_to.assign(devices, 0);
     workspace_.touched.clear();
-    workspace_.touched.reserve(2 * static_cast<std::size_t>(devices) + plan_.op_count);
+    workspace_.touched.reserve(2 * at(devices) + plan_.op_count);
     signals_.clear();
     if (plan_.has_signals) signals_.reserve(plan_.consumers.size());
     next_slot_ = workspace_.next_slot.data();
@@ -152,6 +156,7 @@ class DataflowStep {
   /// If `here`, one of `op`'s inputs has arrived. There is no branch on `here`, because it would be
   /// mispredicted; an op that is not meant still waits for this input.
   void release_if(bool here, Index op, std::uint32_t d, double now_us, Cause cause) {
+    assert(!here || state_[op] >= kOneInput);
     const std::uint32_t word = state_[op] - (here ? kOneInput : 0);
     state_[op] = word;
     if (here & (word < kOneInput)) make_ready(op, d, now_us, cause);
@@ -160,6 +165,7 @@ class DataflowStep {
   void end_op(std::uint32_t d, double now_us) {
     DataflowDevice& device = devices_[d];
     const Index op = device.running;
+    assert(device.busy && (state_[op] & kDeviceMask) == d);
     device.busy = false;
     events_.set(d, idle_key(d));
     if constexpr (Events::kFewDevices) {
@@ -289,6 +295,7 @@ class DataflowStep {
   }
 
   void start_transfer(std::uint32_t d, double now_us) {
+    assert(!devices_[d].sending && devices_[d].send_head < devices_[d].send_tail);
     const SendEntry& sent = sends_[devices_[d].send_head];
     const double end_us = now_us + duration_us(sent.sent, d, sent.receiver);
     devices_[d].sending = true;
@@ -304,6 +311,7 @@ class DataflowStep {
       if (workspace_.ready.empty(d)) filled_ &= ~(1ULL << d);
     }
     DataflowDevice& device = devices_[d];
+    assert(!device.busy && state_[op] == d);
     const double end_us = now_us + device.duration_us[op];
     device.running = op;
     device.busy = true;

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth::simulator {
 
 void device_compute(const Plan& plan, std::span<const DeviceId> placement,
                     std::vector<double>& busy_us) {
   busy_us.assign(plan.device_count, 0.0);
   for (Index i = 0; i < plan.op_count; ++i) {
-    const DeviceId device = placement[static_cast<std::size_t>(plan.ids[i])];
-    busy_us[static_cast<std::size_t>(device)] += plan.durations_on(device)[i];
+    const DeviceId device = placement[at(plan.ids[i])];
+    busy_us[at(device)] += plan.durations_on(device)[i];
   }
 }
 
@@ -20,18 +22,18 @@ void device_loads(const Plan& plan, std::span<const DeviceId> placement, Workspa
   workspace.sent_to.assign(plan.device_count, 0);
   for (std::uint32_t m = 0; m < plan.messages.size(); ++m) {
     if (plan.message_tensor[m] == kNoTensor) continue;
-    const DeviceId src = placement[static_cast<std::size_t>(plan.ids[plan.message_producer[m]])];
+    const DeviceId src = placement[at(plan.ids[plan.message_producer[m]])];
     double slowest_us = 0;
     for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
-      const DeviceId dst = placement[static_cast<std::size_t>(plan.ids[plan.consumers[e]])];
-      const auto receiver = static_cast<std::size_t>(dst);
+      const DeviceId dst = placement[at(plan.ids[plan.consumers[e]])];
+      const auto receiver = at(dst);
       if (dst == src || workspace.sent_to[receiver] == m + 1) continue;
       workspace.sent_to[receiver] = m + 1;
       const double us = plan.transfer_us(m, src, dst);
       slowest_us = std::max(slowest_us, us);
       if (!cluster.device(dst).host) load_us[receiver] += us;
     }
-    if (!cluster.device(src).host) load_us[static_cast<std::size_t>(src)] += slowest_us;
+    if (!cluster.device(src).host) load_us[at(src)] += slowest_us;
   }
 }
 

@@ -14,6 +14,7 @@
 // what is taken counts before what is freed.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -81,6 +82,7 @@ class DataflowMemory : public NoObserver {
     }
     for (std::uint32_t i = plan_.input_begin[op]; i < plan_.input_begin[op + 1]; ++i) {
       const std::uint32_t holder = scratch_.holder_of_edge[plan_.input_edges[i]];
+      assert(scratch_.holders[holder] > 0);
       if (--scratch_.holders[holder] == 0) freed += plan_.message_bytes[message_of(holder)];
     }
     give(d, freed, now_us);
@@ -102,6 +104,7 @@ class DataflowMemory : public NoObserver {
 
   void transfer_ended(std::uint32_t, std::uint32_t message, std::uint32_t sender, DeviceId,
                       double now_us) {
+    assert(scratch_.holders[message] > 0);
     if (--scratch_.holders[message] == 0) give(sender, plan_.message_bytes[message], now_us);
   }
 
@@ -139,6 +142,7 @@ class DataflowMemory : public NoObserver {
   void give(std::uint32_t d, std::int64_t bytes, double now_us) {
     if (bytes == 0) return;
     scratch_.usage_bytes[d] -= bytes;
+    assert(scratch_.usage_bytes[d] >= 0);
     log_(d, now_us, scratch_.usage_bytes[d]);
   }
 
@@ -147,19 +151,5 @@ class DataflowMemory : public NoObserver {
   MemoryScratch& scratch_;
   Log log_;
 };
-
-struct Workspace;
-
-/// After a placeto step that filled workspace.op_start_us: fills workspace.memory.peaks.
-void placeto_peaks(const Plan& plan, Workspace& workspace);
-
-/// One stay of an op's outputs in memory (placeto).
-struct Stay {
-  std::uint32_t device;
-  double begin_us;
-  double end_us;
-  std::int64_t bytes;
-};
-[[nodiscard]] Stay placeto_stay(const Plan& plan, const Workspace& workspace, Index op);
 
 }  // namespace berth::simulator

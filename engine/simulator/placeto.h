@@ -29,6 +29,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 
@@ -81,6 +82,7 @@ class PlacetoStep {
         arrive(source - plan_.device_count, now_us);
       }
     }
+    assert(workspace_.all_released());
     return true;
   }
   /// When it is over.
@@ -152,6 +154,7 @@ class PlacetoStep {
   void end_op(std::uint32_t d, double now_us) {
     PlacetoDevice& device = devices_[d];
     const Index op = device.running;
+    assert(op != kIdle && state_[op] == d);
     const OpRow row = wiring_.rows[op];
     std::uint32_t tail = device.tail;
     std::uint32_t elsewhere = Wiring::kPlaced ? row.message_count : 0;
@@ -160,6 +163,7 @@ class PlacetoStep {
       std::uint32_t word = state_[consumer];
       const std::uint32_t here = Wiring::kPlaced || (word & kDeviceMask) == d ? 1 : 0;
       elsewhere |= here ^ 1U;
+      assert(here == 0 || word >= kOneInput);
       word -= here << kDeviceBits;
       state_[consumer] = word;
       // Always written, but kept only if it was the last input; a consumer elsewhere still waits
@@ -242,6 +246,7 @@ class PlacetoStep {
       std::uint32_t word = state_[consumer];
       const std::uint32_t receiver = word & kDeviceMask;
       const std::uint32_t there = Wiring::kPlaced || receiver != d ? 1 : 0;
+      assert(there == 0 || word >= kOneInput);
       word -= there << kDeviceBits;
       state_[consumer] = word;
       const std::uint32_t ready = there & (word < kOneInput ? 1U : 0U);

@@ -1,11 +1,13 @@
 #include "simulator/plan.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 
@@ -40,6 +42,25 @@ Plan::Plan(std::shared_ptr<const Problem> the_problem)
   compile_messages();
   compile_routes();
   compile_memory();
+  assert(consistent());
+}
+
+/// Edges lead forward, and every row and message lies within its tables.
+bool Plan::consistent() const {
+  for (Index op = 0; op < op_count; ++op) {
+    const OpRow& row = rows[op];
+    if (row.begin > row.end || row.end > consumers.size()) return false;
+    if (row.first_message + row.message_count > messages.size()) return false;
+    for (std::uint32_t e = row.begin; e < row.end; ++e) {
+      if (consumers[e] <= op || consumers[e] >= op_count) return false;
+    }
+    for (std::uint32_t m = row.first_message; m < row.first_message + row.message_count; ++m) {
+      const Message& message = messages[m];
+      if (message_producer[m] != op || message.begin >= message.end) return false;
+      if (message.end > consumers.size()) return false;
+    }
+  }
+  return true;
 }
 
 std::uint32_t Plan::message_of(const OpRow& row, TensorId tensor) const noexcept {
@@ -55,7 +76,7 @@ void Plan::number_ops() {
   const auto order = graph().topological_order();
   ids.assign(order.begin(), order.end());
   indices.resize(op_count);
-  for (Index i = 0; i < op_count; ++i) indices[static_cast<std::size_t>(ids[i])] = i;
+  for (Index i = 0; i < op_count; ++i) indices[at(ids[i])] = i;
   waiting.resize(op_count);
   for (OpId op = 0; op < graph().op_count(); ++op) {
     const Index i = index_of(op);
@@ -71,7 +92,7 @@ void Plan::number_ops() {
 }
 
 void Plan::compile_durations() {
-  const auto kinds = static_cast<std::size_t>(cluster().kind_count());
+  const auto kinds = at(cluster().kind_count());
   duration_us.resize(kinds * op_count);
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto kind_id = static_cast<KindId>(kind);
@@ -96,7 +117,7 @@ void Plan::compile_names() {
 
 void Plan::compile_priorities() {
   const std::vector<double> priority = priorities_us(*problem);
-  const auto of = [&](Index i) { return priority[static_cast<std::size_t>(ids[i])]; };
+  const auto of = [&](Index i) { return priority[at(ids[i])]; };
   std::vector<Index> order(op_count);
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](Index a, Index b) { return of(a) > of(b); });

@@ -8,6 +8,7 @@
 
 #include "berth/problem.h"
 #include "berth/simulator.h"
+#include "berth/support/index.h"
 
 namespace berth::simulator {
 
@@ -48,12 +49,10 @@ struct Plan {
 
   [[nodiscard]] const Graph& graph() const noexcept { return problem->graph(); }
   [[nodiscard]] const Cluster& cluster() const noexcept { return problem->cluster(); }
-  [[nodiscard]] Index index_of(OpId op) const noexcept {
-    return indices[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] Index index_of(OpId op) const noexcept { return indices[at(op)]; }
   /// Run durations by Index on `device`.
   [[nodiscard]] const double* durations_on(DeviceId device) const noexcept {
-    return duration_us.data() + static_cast<std::size_t>(cluster().kind_of(device)) * ids.size();
+    return duration_us.data() + at(cluster().kind_of(device)) * ids.size();
   }
   /// The message of the op of `row` that carries `tensor`, which must have consumers.
   [[nodiscard]] std::uint32_t message_of(const OpRow& row, TensorId tensor) const noexcept;
@@ -115,6 +114,7 @@ struct Plan {
   bool has_signals = false;                   ///< some edge is a control edge
 
  private:
+  [[nodiscard]] bool consistent() const;
   void number_ops();
   void compile_durations();
   void compile_names();

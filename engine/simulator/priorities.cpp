@@ -1,13 +1,14 @@
 #include <algorithm>
 
 #include "berth/simulator.h"
+#include "berth/support/index.h"
 
 namespace berth {
 
 std::vector<double> priorities_us(const Problem& problem) {
   const Graph& graph = problem.graph();
   const Cluster& cluster = problem.cluster();
-  std::vector<double> path_us(static_cast<std::size_t>(graph.op_count()), 0.0);
+  std::vector<double> path_us(at(graph.op_count()), 0.0);
   const auto order = graph.topological_order();
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
     double fastest_us = kCannotRun;
@@ -18,9 +19,9 @@ std::vector<double> priorities_us(const Problem& problem) {
     }
     double rest_us = 0;
     for (const Edge& edge : graph.out_edges(*op)) {
-      rest_us = std::max(rest_us, path_us[static_cast<std::size_t>(edge.dst)]);
+      rest_us = std::max(rest_us, path_us[at(edge.dst)]);
     }
-    path_us[static_cast<std::size_t>(*op)] = fastest_us + rest_us;
+    path_us[at(*op)] = fastest_us + rest_us;
   }
   return path_us;
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/support/index.h"
+
 namespace berth::simulator {
 
 /// Three levels of 64-way bitmaps per device; a bit of a higher level says that a word below is
@@ -13,7 +15,7 @@ namespace berth::simulator {
 class ReadySets {
  public:
   void reset(std::uint32_t devices, std::uint32_t slots) {
-    const std::size_t words0 = (static_cast<std::size_t>(slots) + 63) / 64;
+    const std::size_t words0 = (at(slots) + 63) / 64;
     const std::size_t words1 = (words0 + 63) / 64;
     const std::size_t words2 = (words1 + 63) / 64;
     level1_ = words0;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/support/index.h"
 #include "simulator/conclude.h"
 #include "simulator/load.h"
 #include "simulator/memory.h"
+#include "simulator/placeto_memory.h"
 #include "simulator/plan.h"
 #include "simulator/run.h"
 #include "simulator/trace.h"
@@ -86,7 +88,7 @@ void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& wo
   }
   if constexpr (starts) {
     for (simulator::Index i = 0; i < plan.op_count; ++i) {
-      op_start_us[static_cast<std::size_t>(plan.ids[i])] = scratch.op_start_us[i];
+      op_start_us[at(plan.ids[i])] = scratch.op_start_us[i];
     }
   }
   simulator::conclude(plan, placement, scratch.memory, runtime_us, out);

@@ -1,10 +1,12 @@
 #include "simulator/successive_steps.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <numeric>
 #include <type_traits>
 
+#include "berth/support/index.h"
 #include "simulator/conclude.h"
 #include "simulator/dataflow.h"
 #include "simulator/footprints.h"
@@ -17,7 +19,8 @@ namespace {
 using simulator::Index;
 using simulator::Plan;
 
-constexpr std::uint32_t kNotEnded = std::numeric_limits<std::uint32_t>::max();
+using simulator::kNotEnded;
+
 /// The first step is paused this many times, but not more often than every kLeastSpacing ops: a
 /// pause costs as much as 50 to 500 ops, by how many transfers wait.
 constexpr std::uint32_t kFirstPauses = 16;
@@ -32,12 +35,12 @@ struct Follow : Memory {
   static constexpr bool kPauses = true;
 
   template <typename... Arguments>
-  Follow(const Plan& the_plan, std::span<double> starts_us, std::vector<std::uint32_t>& positions,
+  Follow(const Plan& the_plan, std::span<double> starts_us, std::uint32_t* positions,
          std::uint32_t already_ended, Arguments&&... arguments)
       : Memory(the_plan, std::forward<Arguments>(arguments)...),
         ids(the_plan.ids.data()),
         op_start_us(starts_us.data()),
-        position(positions.data()),
+        position(positions),
         ended(already_ended) {}
 
   [[nodiscard]] bool pauses() const { return ended >= stop; }
@@ -93,7 +96,7 @@ bool always_fits(const Plan& plan) {
 
 SuccessiveSteps::SuccessiveSteps(const Simulator& simulator, bool tries)
     : simulator_(simulator),
-      plan_(*simulator.plan_),
+      plan_(simulator.plan()),
       tries_(tries),
       fits_(tries && always_fits(plan_)),
       spacing_(std::max(kLeastSpacing, plan_.op_count / kFirstPauses)) {}
@@ -108,15 +111,18 @@ void SuccessiveSteps::start(std::span<const DeviceId> placement, Scratch& scratc
   for (std::uint32_t stop = spacing_; stop < plan_.op_count; stop += spacing_) {
     stops_.push_back(stop);
   }
-  pause_count_ = 0;
+  record_.clear(resumes() ? plan_.op_count : 0);
   evaluate(placement, scratch, out, op_start_us);
 }
 
 void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const OpId> moved,
                            std::span<const OpId> next, Scratch& scratch, Evaluation& out,
                            std::span<double> op_start_us) {
-  pause_count_ = pauses_before(first_change(moved));
-  thin_out();
+  record_.keep(record_.no_later_than(first_change(moved)));
+  // Of pauses that lie close together the first is enough, but for the last of all.
+  record_.thin_out([this](const Pause& pause, const Pause* before, bool is_last) {
+    return is_last || pause.ended >= (before != nullptr ? before->ended : 0) + spacing_;
+  });
   stops_.clear();
   const std::uint32_t expected = next.empty() ? 0 : first_change(next);
   for (const std::uint32_t share : kAhead) {
@@ -124,7 +130,7 @@ void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const 
     if (expected > ahead) stops_.push_back(expected - ahead);
   }
   if (tries_) {
-    const std::uint32_t last = pause_count_ > 0 ? pauses_[pause_count_ - 1].ended : 0;
+    const std::uint32_t last = record_.size() > 0 ? record_[record_.size() - 1].ended : 0;
     for (std::uint32_t stop = last + spacing_; stop < plan_.op_count; stop += spacing_) {
       stops_.push_back(stop);
     }
@@ -135,36 +141,27 @@ void SuccessiveSteps::move(std::span<const DeviceId> placement, std::span<const 
 
 /// How many ops end, in the last step, before it matters where `ops` are.
 std::uint32_t SuccessiveSteps::first_change(std::span<const OpId> ops) const {
-  if (position_.empty()) return 0;
+  if (record_.empty()) return 0;
   std::uint32_t earliest = plan_.op_count;
   for (const OpId op : ops) {
     const auto edges = plan_.graph().in_edges(op);
     if (edges.empty()) return 0;  // it waits for its device from the first instant on
     for (const Edge& edge : edges) {
-      earliest = std::min(earliest, position_[plan_.index_of(edge.src)]);
+      earliest = std::min(earliest, record_.position(plan_.index_of(edge.src)));
     }
   }
   return earliest;
 }
 
-/// How many pauses are no later than after so many ops.
-std::size_t SuccessiveSteps::pauses_before(std::uint32_t position) const {
-  const auto after = std::upper_bound(
-      pauses_.begin(), pauses_.begin() + static_cast<std::ptrdiff_t>(pause_count_), position,
-      [](std::uint32_t ended, const Pause& pause) { return ended < pause.ended; });
-  return static_cast<std::size_t>(after - pauses_.begin());
-}
-
-SuccessiveSteps::Worth SuccessiveSteps::try_move(std::span<const DeviceId> placement,
-                                                 std::span<const OpId> moved, double limit_us,
-                                                 Scratch& scratch) const {
+Score SuccessiveSteps::try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                                double limit_us, Scratch& scratch) const {
   Evaluation& tried = scratch.tried;
   if (!resumes()) {
     simulator_.evaluate(placement, scratch.full, tried);
     return {tried.objective_us < limit_us ? tried.objective_us : kCannotRun, tried.excess_bytes};
   }
-  const std::size_t pauses = pauses_before(first_change(moved));
-  const Pause* const from = pauses > 0 ? &pauses_[pauses - 1] : nullptr;
+  const std::size_t pauses = record_.no_later_than(first_change(moved));
+  const Pause* const from = pauses > 0 ? &record_[pauses - 1] : nullptr;
   simulator::Workspace& workspace = scratch.step;
   workspace.prepare(plan_, placement);
   if (fits_) {
@@ -198,18 +195,6 @@ double SuccessiveSteps::finish(const Pause* from, Observer& limited,
   });
 }
 
-/// Of pauses that lie close together the first is enough, but for the last of all.
-void SuccessiveSteps::thin_out() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < pause_count_; ++i) {
-    const std::uint32_t before = kept > 0 ? pauses_[kept - 1].ended : 0;
-    if (i + 1 < pause_count_ && pauses_[i].ended < before + spacing_) continue;
-    if (kept != i) std::swap(pauses_[kept], pauses_[i]);
-    ++kept;
-  }
-  pause_count_ = kept;
-}
-
 /// Goes on from the last pause, all of which are of this placement's step too, and pauses where
 /// stops_ says.
 void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scratch,
@@ -219,14 +204,12 @@ void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scr
     return;
   }
   simulator::Workspace& workspace = scratch.step;
-  const Pause* const from = pause_count_ > 0 ? &pauses_[pause_count_ - 1] : nullptr;
-  const std::uint32_t ended = from != nullptr ? from->ended : 0;
-  position_.resize(plan_.op_count, kNotEnded);
-  for (std::uint32_t& position : position_) position = position < ended ? position : kNotEnded;
+  const std::uint32_t ended = record_.go_on();
+  const Pause* const from = record_.size() > 0 ? &record_[record_.size() - 1] : nullptr;
   workspace.prepare(plan_, placement);
 
-  Follow<StepMemory> follow(plan_, op_start_us, position_, ended, placement, workspace.state,
-                            workspace.memory, no_log);
+  Follow<StepMemory> follow(plan_, op_start_us, record_.positions(), ended, placement,
+                            workspace.state, workspace.memory, no_log);
   resident_bytes_ = workspace.memory.usage_bytes;
   const double runtime_us = simulator::with_events(plan_, workspace, [&](auto& events) {
     simulator::DataflowStep<Plan, std::remove_reference_t<decltype(events)>, Follow<StepMemory>>
@@ -248,6 +231,7 @@ void SuccessiveSteps::evaluate(std::span<const DeviceId> placement, Scratch& scr
       save(step, follow.ended, workspace);
       next_stop();
     }
+    assert(follow.ended == plan_.op_count);
     return step.runtime_us();
   });
   simulator::conclude(plan_, placement, workspace.memory, runtime_us, out);
@@ -279,11 +263,7 @@ void SuccessiveSteps::restore_memory(const Pause& from, simulator::MemoryScratch
 template <typename Step>
 void SuccessiveSteps::save(const Step& step, std::uint32_t ended,
                            const simulator::Workspace& workspace) {
-  if (pause_count_ == pauses_.size()) pauses_.emplace_back();
-  Pause& to = pauses_[pause_count_++];
-  to.ended = ended;
-  to.first = pause_count_ > 1 ? pauses_[pause_count_ - 2].first : 0;
-  while (to.first < plan_.op_count && position_[to.first] != kNotEnded) ++to.first;
+  Pause& to = record_.add(ended);
   Index end = plan_.op_count;
   const std::vector<std::uint32_t>& state = workspace.state;
   while (end > to.first && (state[end - 1] & ~simulator::kDeviceMask) == plan_.waiting[end - 1]) {

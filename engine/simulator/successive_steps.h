@@ -13,6 +13,7 @@
 
 #include "berth/simulator.h"
 #include "simulator/snapshot.h"
+#include "simulator/step_record.h"
 #include "simulator/workspace.h"
 
 namespace berth {
@@ -42,14 +43,10 @@ class SuccessiveSteps {
   void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
             std::span<const OpId> next, Scratch& scratch, Evaluation& out,
             std::span<double> op_start_us);
-  struct Worth {
-    double objective_us;
-    std::int64_t excess_bytes;
-  };
   /// What a move would give that is not made: `placement` differs from the last one in the devices
   /// of `moved` alone. It is fast where they are the `next` of the last move. An objective of
   /// `limit_us` or more is given as kCannotRun.
-  [[nodiscard]] Worth try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+  [[nodiscard]] Score try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
                                double limit_us, Scratch& scratch) const;
 
  private:
@@ -79,8 +76,6 @@ class SuccessiveSteps {
 
   [[nodiscard]] bool resumes() const;
   [[nodiscard]] std::uint32_t first_change(std::span<const OpId> ops) const;
-  [[nodiscard]] std::size_t pauses_before(std::uint32_t position) const;
-  void thin_out();
   void evaluate(std::span<const DeviceId> placement, Scratch& scratch, Evaluation& out,
                 std::span<double> op_start_us);
   void restore_inputs(const Pause& from, std::vector<std::uint32_t>& state) const;
@@ -96,11 +91,9 @@ class SuccessiveSteps {
   const bool tries_;
   const bool fits_;                           ///< any placement does (looked at for tries alone)
   const std::uint32_t spacing_;               ///< ops between pauses
-  std::vector<std::uint32_t> position_;       ///< by Index: how many ops ended before
   std::vector<std::int64_t> resident_bytes_;  ///< by device: parameters
   std::vector<std::uint32_t> stops_;          ///< ops that have ended when the step is to pause
-  std::vector<Pause> pauses_;
-  std::size_t pause_count_ = 0;
+  simulator::StepRecord<Pause> record_;       ///< of the last step, where steps resume
 };
 
 }  // namespace berth

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "berth/support/index.h"
 #include "simulator/critical_path.h"
 #include "simulator/load.h"
 #include "simulator/memory.h"
+#include "simulator/placeto_memory.h"
 #include "simulator/run.h"
 #include "simulator/workspace.h"
 
@@ -24,7 +26,7 @@ class Recorder : public NoObserver {
     last_op_.assign(plan.device_count, kNone);
     last_out_.assign(plan.device_count, kNone);
     last_in_.assign(plan.device_count, kNone);
-    last_on_channel_.assign(static_cast<std::size_t>(plan.cluster().channel_count()), kNone);
+    last_on_channel_.assign(at(plan.cluster().channel_count()), kNone);
   }
 
   void released(Index op, double now_us, Cause cause) {
@@ -58,10 +60,10 @@ class Recorder : public NoObserver {
     if (plan_.message_tensor[message] == kNoTensor && !plan_.placeto) return;  // holds nothing
     occupy(last_out_[sender], number, seen);
     if (receiver == kNoDevice) return;
-    occupy(last_in_[static_cast<std::size_t>(receiver)], number, seen);
+    occupy(last_in_[at(receiver)], number, seen);
     const Route& route = plan_.cluster().route(static_cast<DeviceId>(sender), receiver);
     for (const ChannelId channel : route.channels) {
-      occupy(last_on_channel_[static_cast<std::size_t>(channel)], number, seen);
+      occupy(last_on_channel_[at(channel)], number, seen);
     }
   }
 
@@ -135,7 +137,7 @@ std::vector<MemorySample> placeto_samples(const Plan& plan, const Workspace& wor
   });
   std::vector<std::int64_t> usage(plan.device_count, 0);
   for (MemorySample& sample : samples) {
-    sample.bytes = usage[static_cast<std::size_t>(sample.device)] += sample.bytes;
+    sample.bytes = usage[at(sample.device)] += sample.bytes;
   }
   return samples;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth::simulator {
 
 void Workspace::prepare(const Plan& plan, std::span<const DeviceId> placement) {
@@ -10,10 +12,9 @@ void Workspace::prepare(const Plan& plan, std::span<const DeviceId> placement) {
   state.resize(ops);
   // Four counts per device, taken in turn: neighbouring ops are often on one device, and adding to
   // one count over and over waits for each addition.
-  counts_.assign(4 * static_cast<std::size_t>(devices), 0);
+  counts_.assign(4 * at(devices), 0);
   for (Index i = 0; i < ops; ++i) {
-    const auto device =
-        static_cast<std::uint32_t>(placement[static_cast<std::size_t>(plan.ids[i])]);
+    const auto device = static_cast<std::uint32_t>(placement[at(plan.ids[i])]);
     state[i] = plan.waiting[i] | device;
     counts_[(i % 4) * devices + device] += plan.sends[i];
   }

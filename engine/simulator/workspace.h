@@ -2,6 +2,7 @@
 // may go from one plan to another; capacity only grows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -68,6 +69,11 @@ struct DataflowDevice {
 struct Workspace {
   /// Fills `state` and gives every device its row of `begin`.
   void prepare(const Plan& plan, std::span<const DeviceId> placement);
+  /// Whether no op waits for an input any more, as at the end of a step.
+  [[nodiscard]] bool all_released() const {
+    return std::none_of(state.begin(), state.end(),
+                        [](std::uint32_t word) { return word >= kOneInput; });
+  }
 
   std::vector<std::uint32_t> state;  ///< by Index: inputs still missing, and the device
   /// By device: where its row starts in the arrays below; a row has room for every op or transfer

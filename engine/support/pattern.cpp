@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -14,10 +15,6 @@ namespace {
 constexpr int kMaxNesting = 200;
 constexpr std::int32_t kMaxRepeats = 1000;
 constexpr std::size_t kMaxSteps = 20'000;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 }  // namespace
 

@@ -17,7 +17,7 @@ class FirstFit : public berth::Policy {
     const berth::Problem& problem = evaluator.problem();
     const berth::Cluster& cluster = problem.cluster();
     std::vector<double> used(cluster.device_count(), 0.0);
-    std::vector<berth::DeviceId> device_of_group;
+    berth::GroupPlacement placement;
     // Groups are numbered in topological order. A device that is full stays closed, so that the
     // parts are contiguous; only a group it cannot run at all passes it by.
     berth::DeviceId first = 0;
@@ -38,9 +38,9 @@ class FirstFit : public berth::Policy {
                                " fit on no device that is left; raise 'fill' or add devices");
       }
       used[device] += bytes;
-      device_of_group.push_back(device);
+      placement.push_back(device);
     }
-    return problem.groups().expand(device_of_group);
+    return problem.groups().expand(placement);
   }
 
  private:

@@ -12,8 +12,7 @@ namespace berth::onnx_frontend {
 ///  - every node of the main graph gets the metadata "berth.device" = its device's name (IR 10). A
 ///    call of a local function gets it where all ops inlined from it agree, a Constant where all
 ///    ops that read it do;
-///  - the model gets a device configuration named "berth" that lists the cluster's devices, and
-///  each
+///  - the model gets a device configuration named "berth" that lists the cluster's devices, and each
 ///    of these nodes a device configuration by which all its outputs are whole on the one device of
 ///    that list (IR 11).
 /// Readers of older IR versions skip them. Everything else is copied byte by byte, weights without

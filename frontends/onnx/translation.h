@@ -17,8 +17,7 @@ struct Translation {
 };
 
 /// A program with inferred types as a Graph of dialect "onnx":
-///  - graph inputs are ops of type "Input" without work, so that what is fed has a size and a
-///  place;
+///  - graph inputs are ops of type "Input" without work, so that what is fed has a size and a place;
 ///  - initializers, and Constants that the graph does not return, are parameters of their readers;
 ///  - op types of other domains than the standard one are "domain.Type";
 ///  - an op with a body also reads what its body captures, holds the body's parameters, and has the

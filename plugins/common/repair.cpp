@@ -26,11 +26,11 @@ double added_us(const Problem& problem, const GroupPlacement& placement, GroupId
   const Cluster& cluster = problem.cluster();
   double us = problem.group_cost_us(group, device);
   for (const Groups::Edge& edge : problem.groups().in_edges(group)) {
-    const DeviceId other = placement[at(edge.src)];
+    const DeviceId other = placement[edge.src];
     if (other != device) us += cluster.route(other, device).transfer_us(edge.bytes);
   }
   for (const Groups::Edge& edge : problem.groups().out_edges(group)) {
-    const DeviceId other = placement[at(edge.dst)];
+    const DeviceId other = placement[edge.dst];
     if (other != device) us += cluster.route(device, other).transfer_us(edge.bytes);
   }
   return us;
@@ -83,8 +83,8 @@ void keep_apart(const Problem& problem, GroupPlacement& placement) {
   };
   std::vector<GroupId> in_the_way;
   for (const GroupId group : separations.separated_groups()) {
-    if (suits(group, placement[at(group)])) {
-      separations.move(group, kNoDevice, placement[at(group)]);
+    if (suits(group, placement[group])) {
+      separations.move(group, kNoDevice, placement[group]);
     } else {
       in_the_way.push_back(group);
     }
@@ -94,12 +94,12 @@ void keep_apart(const Problem& problem, GroupPlacement& placement) {
         cheapest_device(problem, placement, group, [&](DeviceId d) { return suits(group, d); });
     if (device == kNoDevice) {
       for (const auto& [searched, found] : separated_devices(problem, placement)) {
-        placement[at(searched)] = found;
+        placement[searched] = found;
       }
       return;
     }
     separations.move(group, kNoDevice, device);
-    placement[at(group)] = device;
+    placement[group] = device;
   }
 }
 
@@ -115,14 +115,14 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
            plus_bytes(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
   };
   for (const GroupId group : packing_order(problem, footprint)) {
-    DeviceId best = placement[at(group)];
+    DeviceId best = placement[group];
     if (!fits(group, best)) {
       best = cheapest_device(problem, placement, group,
                              [&](DeviceId device) { return fits(group, device); });
       if (best == kNoDevice) return group;
     }
-    separations.move(group, placement[at(group)], best);
-    placement[at(group)] = best;
+    separations.move(group, placement[group], best);
+    placement[group] = best;
     used[at(best)] = plus_bytes(used[at(best)], footprint.added(group, best));
     footprint.put(group, best);
   }
@@ -194,7 +194,7 @@ class Shedding {
   void consider(GroupId group, std::priority_queue<Move>& moves) {
     const std::int64_t bytes = footprint_.alone(group);
     if (bytes == 0) return;
-    const double here = added_us(problem_, placement_, group, placement_[at(group)]);
+    const double here = added_us(problem_, placement_, group, placement_[group]);
     Move best{kCannotRun, group, kNoDevice, ++version_[at(group)]};
     for (DeviceId target = 0; target < problem_.cluster().device_count(); ++target) {
       if (room_[at(target)] < bytes || !problem_.can_run(group, target)) continue;
@@ -211,7 +211,7 @@ class Shedding {
   bool empty(DeviceId device) {
     std::priority_queue<Move> moves;
     for (GroupId group = 0; group < problem_.groups().count(); ++group) {
-      if (placement_[at(group)] == device) consider(group, moves);
+      if (placement_[group] == device) consider(group, moves);
     }
     bool moved = false;
     while (room_[at(device)] < 0 && !moves.empty()) {
@@ -228,13 +228,13 @@ class Shedding {
       room_[at(device)] += bytes;
       if (room_[at(move.target)] != kNoLimit) room_[at(move.target)] -= bytes;
       separations_.move(group, device, move.target);
-      placement_[at(group)] = move.target;
+      placement_[group] = move.target;
       moved = true;
       for (const Groups::Edge& edge : problem_.groups().in_edges(group)) {
-        if (placement_[at(edge.src)] == device) consider(edge.src, moves);
+        if (placement_[edge.src] == device) consider(edge.src, moves);
       }
       for (const Groups::Edge& edge : problem_.groups().out_edges(group)) {
-        if (placement_[at(edge.dst)] == device) consider(edge.dst, moves);
+        if (placement_[edge.dst] == device) consider(edge.dst, moves);
       }
     }
     return moved;

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "berth/environment.h"
 #include "berth/evaluator.h"
 #include "berth/options.h"
 #include "berth/policy.h"

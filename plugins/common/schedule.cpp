@@ -61,7 +61,7 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
   double total_us = 0;
   for (const Edge& edge : graph_.in_edges(op)) {
     if (!placed(edge.src)) continue;
-    const DeviceId src = placement_[at(problem_.groups().of(edge.src))];
+    const DeviceId src = placement_[problem_.groups().of(edge.src)];
     const double end_us = end_us_[at(edge.src)];
     if (src == device) {
       ready_us = std::max(ready_us, end_us);
@@ -108,14 +108,14 @@ double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
 
 void Schedule::place(OpId op, DeviceId device) {
   const GroupId group = problem_.groups().of(op);
-  if (placement_[at(group)] == kNoDevice) {
-    placement_[at(group)] = device;
+  if (placement_[group] == kNoDevice) {
+    placement_[group] = device;
     used_bytes_[at(device)] = plus_bytes(used_bytes_[at(device)], footprint_.added(group, device));
     footprint_.put(group, device);
   }
   double ready_us = 0;
   for (const Edge& edge : graph_.in_edges(op)) {
-    const DeviceId src = placement_[at(problem_.groups().of(edge.src))];
+    const DeviceId src = placement_[problem_.groups().of(edge.src)];
     double arrival_us = end_us_[at(edge.src)];
     if (src != device && edge.tensor != kNoTensor) {
       arrival_us = known_arrival_us(edge.tensor, device);
@@ -195,10 +195,11 @@ void Schedule::candidates(GroupId group, const std::vector<DeviceId>& among,
 
 GroupPlacement Schedule::placement() const {
   GroupPlacement placement = placement_;
-  for (std::size_t g = 0; g < placement.size(); ++g) {
-    if (placement[g] != kNoDevice) continue;
-    placement[g] = 0;
-    while (!problem_.can_run(static_cast<GroupId>(g), placement[g])) ++placement[g];
+  for (GroupId group = 0; group < problem_.groups().count(); ++group) {
+    DeviceId& device = placement[group];
+    if (device != kNoDevice) continue;
+    device = 0;
+    while (!problem_.can_run(group, device)) ++device;
   }
   return placement;
 }

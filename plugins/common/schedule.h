@@ -49,7 +49,7 @@ class Schedule {
   [[nodiscard]] double makespan_us() const { return makespan_us_; }
 
   /// kNoDevice where no op of the group is placed yet.
-  [[nodiscard]] DeviceId device_of(GroupId group) const { return placement_[at(group)]; }
+  [[nodiscard]] DeviceId device_of(GroupId group) const { return placement_[group]; }
   /// Whether the device's memory holds the group beside what was placed there.
   [[nodiscard]] bool has_room(GroupId group, DeviceId device) const;
   /// Whether all that was placed has room.

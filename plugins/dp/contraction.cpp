@@ -300,8 +300,8 @@ void SplitGraph::cost_transfers(const Problem& problem,
   }
 }
 
-std::vector<DeviceId> SplitGraph::expand(const std::vector<DeviceId>& device_of_node) const {
-  std::vector<DeviceId> result;
+GroupPlacement SplitGraph::expand(const std::vector<DeviceId>& device_of_node) const {
+  GroupPlacement result;
   result.reserve(node_of_group_.size());
   for (const Node node : node_of_group_) result.push_back(device_of_node[at(node)]);
   return result;

@@ -78,7 +78,7 @@ class SplitGraph {
   }
 
   /// Device per group of the problem from device per node.
-  [[nodiscard]] std::vector<DeviceId> expand(const std::vector<DeviceId>& device_of_node) const;
+  [[nodiscard]] GroupPlacement expand(const std::vector<DeviceId>& device_of_node) const;
 
  private:
   void collect_classes(const Problem& problem);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
 #include "common/repair.h"
@@ -56,8 +57,8 @@ class ExactPolicy final : public Policy {
     }
     Incumbent best;
     PolicyAnswer answer = search(problem, evaluator, context, best);
-    answer.placement = best.device_of_group.empty() ? any_feasible(problem, evaluator)
-                                                    : problem.groups().expand(best.device_of_group);
+    answer.placement = best.placement.empty() ? any_feasible(problem, evaluator)
+                                              : problem.groups().expand(best.placement);
     return answer;
   }
 
@@ -86,7 +87,7 @@ class ExactPolicy final : public Policy {
         (unbudgeted ? 1 : 10) *
         std::min(kLocalOps / problem.graph().op_count() + 1, kLocalRounds * moves);
     best = local_search(model, evaluator, evaluations, context);
-    if (best.device_of_group.empty() && !stopped(context)) best = repaired(problem, evaluator);
+    if (best.placement.empty() && !stopped(context)) best = repaired(problem, evaluator);
     std::unique_ptr<Bound> bound;
     if (problem.options().objective == Objective::throughput) {
       bound = std::make_unique<LoadBound>(model);
@@ -103,7 +104,7 @@ class ExactPolicy final : public Policy {
                   [&](const Incumbent& incumbent) { report(incumbent, "branch and bound"); });
     search.run(best);
     const std::string looked = std::to_string(search.nodes()) + " partial placements";
-    if (best.device_of_group.empty() && search.exhausted()) {
+    if (best.placement.empty() && search.exhausted()) {
       throw Error(ErrorCode::infeasible,
                   "exact: no placement of the groups fits in memory (" + looked +
                       " leave none out); use devices with more memory, or more of them");
@@ -128,9 +129,8 @@ class ExactPolicy final : public Policy {
     try {
       const Placement placement = any_feasible(problem, evaluator);
       Incumbent found;
-      found.device_of_group = group_placement(problem, placement);
-      const Evaluation evaluation =
-          evaluator.evaluate(problem.groups().expand(found.device_of_group));
+      found.placement = group_placement(problem, placement);
+      const Evaluation evaluation = evaluator.evaluate(problem.groups().expand(found.placement));
       if (!evaluation.feasible) return {};
       found.us = evaluation.objective_us;
       return found;

@@ -46,8 +46,8 @@ class LocalSearch {
 
   [[nodiscard]] bool over() const { return left_ <= 0 || stopped(context_); }
 
-  [[nodiscard]] std::vector<DeviceId> by_group(const Placement& initial) const {
-    std::vector<DeviceId> placement;
+  [[nodiscard]] GroupPlacement by_group(const Placement& initial) const {
+    GroupPlacement placement;
     for (GroupId group = 0; group < model_.groups(); ++group) {
       const OpId op = model_.problem().groups().members(group).front();
       const DeviceId device = initial[at(op)];
@@ -57,7 +57,7 @@ class LocalSearch {
     return placement;
   }
 
-  Value value(const std::vector<DeviceId>& placement) {
+  Value value(const GroupPlacement& placement) {
     --left_;
     const Evaluation evaluation = evaluator_.evaluate(model_.problem().groups().expand(placement));
     if (evaluation.feasible && evaluation.objective_us < best_.us) {
@@ -67,21 +67,21 @@ class LocalSearch {
   }
 
   /// Parts of about equal work on the fastest devices; what cannot run there goes elsewhere.
-  std::vector<DeviceId> cut(DeviceId parts) const {
+  GroupPlacement cut(DeviceId parts) const {
     std::vector<DeviceId> fastest;
     for (DeviceId device = 0; device < model_.devices(); ++device) fastest.push_back(device);
     std::stable_sort(fastest.begin(), fastest.end(),
                      [&](DeviceId a, DeviceId b) { return model_.speed(a) > model_.speed(b); });
     double total = 0;
     for (const GroupId group : model_.path_order()) total += work(group);
-    std::vector<DeviceId> placement(model_.all().size(), 0);
+    GroupPlacement placement(model_.all().size(), 0);
     double before = 0;
     for (const GroupId group : model_.path_order()) {
       const double share = total > 0 ? before / total : 0;
       const auto part = std::min(parts - 1, static_cast<DeviceId>(share * parts));
       const DeviceId device = fastest[at(part)];
       const DeviceSet able = model_.all()[at(group)];
-      placement[at(group)] = has(able, device) ? device : first_device(able);
+      placement[group] = has(able, device) ? device : first_device(able);
       before += work(group);
     }
     return placement;
@@ -96,12 +96,11 @@ class LocalSearch {
   }
 
   /// The best so far with up to four groups moved at random.
-  std::vector<DeviceId> shaken() {
-    std::vector<DeviceId> placement =
-        best_.device_of_group.empty() ? cut(model_.devices()) : best_.device_of_group;
+  GroupPlacement shaken() {
+    GroupPlacement placement = best_.placement.empty() ? cut(model_.devices()) : best_.placement;
     for (std::uint64_t i = 2 + random_.below(3); i > 0; --i) {
       const auto group = static_cast<GroupId>(random_.below(model_.all().size()));
-      placement[at(group)] = any_of(model_.all()[at(group)]);
+      placement[group] = any_of(model_.all()[at(group)]);
     }
     return placement;
   }
@@ -115,24 +114,24 @@ class LocalSearch {
   }
 
   /// Moves each group in turn to the device where that helps most, until no move helps.
-  void climb(std::vector<DeviceId> placement) {
+  void climb(GroupPlacement placement) {
     Value here = value(placement);
     bool better = true;
     while (better) {
       better = false;
       for (GroupId group = 0; group < model_.groups(); ++group) {
-        const DeviceId from = placement[at(group)];
+        const DeviceId from = placement[group];
         DeviceId best_device = from;
         for_each_device(model_.all()[at(group)], [&](DeviceId device) {
           if (device == from || over()) return;
-          placement[at(group)] = device;
+          placement[group] = device;
           const Value there = value(placement);
           if (!(there < here)) return;
           here = there;
           best_device = device;
           better = true;
         });
-        placement[at(group)] = best_device;
+        placement[group] = best_device;
         if (over()) return;
       }
     }

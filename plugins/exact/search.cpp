@@ -112,13 +112,13 @@ bool Search::same_as_earlier(const Domains& domains, DeviceId device) const {
 }
 
 bool Search::evaluate_leaf(const Domains& domains) {
-  std::vector<DeviceId> leaf;
+  GroupPlacement leaf;
   for (const DeviceSet set : domains) leaf.push_back(first_device(set));
   if (model_.problem().options().objective == Objective::throughput) {
     evaluate(leaf);
     return true;
   }
-  std::vector<DeviceId> used = leaf;
+  std::vector<DeviceId> used(leaf.devices().begin(), leaf.devices().end());
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<DeviceId> image;
@@ -128,10 +128,10 @@ bool Search::evaluate_leaf(const Domains& domains) {
 /// `image[i]` takes the place of `used[i]`; completes it in all ways.
 /// False where a limit ended that.
 bool Search::evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<DeviceId>& image,
-                                const std::vector<DeviceId>& leaf) {
+                                const GroupPlacement& leaf) {
   if (image.size() == used.size()) {
-    std::vector<DeviceId> exchanged;
-    for (const DeviceId device : leaf) {
+    GroupPlacement exchanged;
+    for (const DeviceId device : leaf.devices()) {
       const auto found = std::lower_bound(used.begin(), used.end(), device);
       exchanged.push_back(image[static_cast<std::size_t>(found - used.begin())]);
     }
@@ -150,14 +150,13 @@ bool Search::evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<D
   return true;
 }
 
-void Search::evaluate(const std::vector<DeviceId>& device_of_group) {
+void Search::evaluate(const GroupPlacement& placement) {
   for (GroupId group = 0; group < model_.groups(); ++group) {
-    if (!model_.problem().can_run(group, device_of_group[at(group)])) return;
+    if (!model_.problem().can_run(group, placement[group])) return;
   }
-  const Evaluation evaluation =
-      evaluator_.evaluate(model_.problem().groups().expand(device_of_group));
+  const Evaluation evaluation = evaluator_.evaluate(model_.problem().groups().expand(placement));
   if (!evaluation.feasible || evaluation.objective_us >= incumbent_->us) return;
-  *incumbent_ = {device_of_group, evaluation.objective_us};
+  *incumbent_ = {placement, evaluation.objective_us};
   if (improved_) improved_(*incumbent_);
 }
 

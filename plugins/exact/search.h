@@ -14,7 +14,7 @@ namespace berth::policies::exact {
 
 /// The best feasible placement known.
 struct Incumbent {
-  std::vector<DeviceId> device_of_group;  ///< empty: none
+  GroupPlacement placement;  ///< empty: none
   double us = std::numeric_limits<double>::infinity();
 };
 
@@ -64,8 +64,8 @@ class Search {
   /// False where a limit ended it before all exchanges were evaluated.
   bool evaluate_leaf(const Domains& domains);
   bool evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<DeviceId>& image,
-                          const std::vector<DeviceId>& leaf);
-  void evaluate(const std::vector<DeviceId>& device_of_group);
+                          const GroupPlacement& leaf);
+  void evaluate(const GroupPlacement& placement);
   [[nodiscard]] bool stop();
   [[nodiscard]] double limit_us() const noexcept { return incumbent_->us * (1 - kRounding); }
 

@@ -18,8 +18,7 @@ inline constexpr std::int64_t kPlaceFeatures = 64;
 /// 0.
 [[nodiscard]] torch::Tensor starting_groups(const Problem& problem, std::int64_t groups);
 
-/// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior *
-/// start).
+/// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior * start).
 ///
 /// `prior` is not published. Without it, a unit's group is nearly uniform at first, and no
 /// placement of such groups is good. With it, learning begins with a division into parts that

@@ -4,7 +4,8 @@
 //   length of the header in bytes, 8 bytes, little-endian
 //   CRC-32 of everything after it, 4 bytes, little-endian
 //   header      JSON: format "berth.checkpoint/1", policy, version, options, note, tensors with
-//   shapes values      float32, little-endian, of the tensors in order
+//               their shapes
+//   values      float32, little-endian, of the tensors in order
 #pragma once
 
 #include <cstdint>

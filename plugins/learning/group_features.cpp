@@ -167,14 +167,14 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
   return result;
 }
 
-std::vector<DeviceId> Units::expand(const Problem& problem, const Sequence& sequence,
-                                    std::span<const std::int32_t> label,
-                                    std::span<const std::int64_t> devices) const {
+GroupPlacement Units::expand(const Problem& problem, const Sequence& sequence,
+                             std::span<const std::int32_t> label,
+                             std::span<const std::int64_t> devices) const {
   std::vector<DeviceId> of_label(at(sequence.labels.back()) + 1, kNoDevice);
   for (std::size_t i = 0; i < sequence.labels.size(); ++i) {
     of_label[at(sequence.labels[i])] = static_cast<DeviceId>(devices[i]);
   }
-  std::vector<DeviceId> result;
+  GroupPlacement result;
   result.reserve(label.size());
   for (std::size_t unit = 0; unit < label.size(); ++unit) {
     const DeviceId device = of_label[at(label[unit])];

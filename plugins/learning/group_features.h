@@ -74,9 +74,9 @@ class Units {
 
   /// The device of every unit from that of every group of a sequence; a unit that cannot run there
   /// goes to the able device where it takes least time.
-  [[nodiscard]] std::vector<DeviceId> expand(const Problem& problem, const Sequence& sequence,
-                                             std::span<const std::int32_t> label,
-                                             std::span<const std::int64_t> devices) const;
+  [[nodiscard]] GroupPlacement expand(const Problem& problem, const Sequence& sequence,
+                                      std::span<const std::int32_t> label,
+                                      std::span<const std::int64_t> devices) const;
 
  private:
   struct Output {

@@ -45,11 +45,6 @@ double draw_normal(Random& random) {
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
-bool better(const Evaluation& a, const Evaluation& b) {
-  if (a.feasible != b.feasible) return a.feasible;
-  return a.feasible ? a.objective_us < b.objective_us : a.excess_bytes < b.excess_bytes;
-}
-
 void check_rollout(const RolloutOptions& options, std::size_t problems) {
   if (problems == 0 || options.samples < 1) {
     throw Error(ErrorCode::invalid_argument,

@@ -21,9 +21,6 @@ namespace berth::learning {
 /// Of the standard normal distribution (Box and Muller, 1958).
 [[nodiscard]] double draw_normal(Random& random);
 
-/// Whether `a` is the better result: feasible first, then by objective, else by excess.
-[[nodiscard]] bool better(const Evaluation& a, const Evaluation& b);
-
 /// Throws Error(invalid_argument) for options of a rollout over `problems` that make no sense.
 void check_rollout(const RolloutOptions& options, std::size_t problems);
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
 #include "mcmc/metropolis.h"
@@ -54,9 +55,10 @@ GroupPlacement single_device(const Problem& problem, Evaluator& evaluator,
 
 /// As many groups, in their order, on each device.
 GroupPlacement contiguous_parts(const Problem& problem, const std::vector<DeviceId>& devices) {
-  GroupPlacement placement(at(problem.groups().count()));
-  for (std::size_t g = 0; g < placement.size(); ++g) {
-    placement[g] = devices[g * devices.size() / placement.size()];
+  const std::size_t count = at(problem.groups().count());
+  GroupPlacement placement;
+  for (std::size_t g = 0; g < count; ++g) {
+    placement.push_back(devices[g * devices.size() / count]);
   }
   return placement;
 }
@@ -81,8 +83,10 @@ GroupPlacement start_of(const Problem& problem, Evaluator& evaluator,
     case Start::contiguous:
       return contiguous_parts(problem, devices);
     case Start::random: {
-      GroupPlacement placement(at(problem.groups().count()));
-      for (DeviceId& device : placement) device = devices[random.below(devices.size())];
+      GroupPlacement placement;
+      for (GroupId group = 0; group < problem.groups().count(); ++group) {
+        placement.push_back(devices[random.below(devices.size())]);
+      }
       return placement;
     }
   }

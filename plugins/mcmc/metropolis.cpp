@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace berth::policies::mcmc {
@@ -49,7 +48,7 @@ ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
     if (stopped(context)) break;
     ++since_best;
     const GroupId group = movable[random.below(movable.size())];
-    const DeviceId device = other_device(problem, devices, group, now[at(group)], random);
+    const DeviceId device = other_device(problem, devices, group, now[group], random);
     proposal.clear();
     for (const OpId op : groups.members(group)) proposal.push_back({op, device});
 
@@ -66,11 +65,8 @@ ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
          (candidate.excess_bytes == excess_bytes && candidate.objective_us < cutoff_us));
     if (!taken) continue;
     moves.accept();
-    now[at(group)] = device;
-    if (std::tuple(candidate.excess_bytes, candidate.objective_us) >=
-        std::tuple(best.excess_bytes, best.objective_us)) {
-      continue;
-    }
+    now[group] = device;
+    if (!better(candidate, Score{best.objective_us, best.excess_bytes})) continue;
     best = {now, candidate.objective_us, candidate.excess_bytes};
     since_best = 0;
   }

@@ -212,8 +212,8 @@ class MetisPolicy final : public Policy {
     if (devices.size() > 1) {
       const std::vector<idx_t> part = partition(weighted_graph(problem, devices, speeds), speeds,
                                                 recursive_, imbalance_, context.seed);
-      std::transform(part.begin(), part.end(), placement.begin(),
-                     [&](idx_t p) { return devices[static_cast<std::size_t>(p)]; });
+      placement = {};
+      for (const idx_t p : part) placement.push_back(devices[static_cast<std::size_t>(p)]);
     }
     return finish(problem, evaluator, std::move(placement), repair_);
   }

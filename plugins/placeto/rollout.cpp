@@ -33,7 +33,7 @@ std::vector<EpisodeStart> starts_of(std::span<Evaluator* const> evaluators,
 void note(const Environment::Episode& episode, Rollout::Episode& out) {
   const Evaluation& evaluation = episode.evaluation;
   out.evaluations[episode.step] = evaluation;
-  if (episode.step > 0 && !learning::better(evaluation, out.best_evaluation)) return;
+  if (episode.step > 0 && !better(evaluation, out.best_evaluation)) return;
   out.best_evaluation = evaluation;
   out.best = episode.problem->groups().expand(episode.placement);
 }
@@ -108,7 +108,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
                                  episode.candidates.data() + step * episode.candidate_floats,
                                  allowed);
     std::copy(
-        now.placement.begin(), now.placement.end(),
+        now.placement.devices().begin(), now.placement.devices().end(),
         episode.placement.begin() + static_cast<std::ptrdiff_t>(step * episode.view->graph.count));
     episode.current[step] = now.current();
     network->log_policy(episode.decision(step), episode.log_policy.data());

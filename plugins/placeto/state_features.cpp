@@ -99,7 +99,7 @@ struct FeatureEncoder::Loads {
   Loads(const Problem& problem, const Environment::Episode& episode)
       : us(static_cast<std::size_t>(problem.cluster().device_count())), bytes(us.size()) {
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      const DeviceId device = episode.placement[at(group)];
+      const DeviceId device = episode.placement[group];
       const double cost = problem.group_cost_us(group, device);
       total_us += cost;
       if (group == episode.current()) continue;
@@ -162,14 +162,14 @@ void FeatureEncoder::encode_by_device(const Environment::Episode& episode, float
 void FeatureEncoder::encode_alternatives(const Environment::Episode& episode,
                                          float* candidates) const {
   double least_us = kCannotRun;
-  for (const Environment::Alternative& to : episode.alternatives) {
+  for (const Score& to : episode.alternatives) {
     least_us = std::min(least_us, to.objective_us);
   }
   const auto count = static_cast<double>(problem_.groups().count());
   for (std::size_t device = 0; device < episode.alternatives.size(); ++device) {
     const auto id = static_cast<DeviceId>(device);
     if (!problem_.can_run(episode.current(), id)) continue;
-    const Environment::Alternative& to = episode.alternatives[device];
+    const Score& to = episode.alternatives[device];
     float* const row = candidates + device * shape_.candidate_width() + kCandidate;
     const double worse =
         to.objective_us < kCannotRun ? ratio(to.objective_us - least_us, least_us) * count : kWorst;
@@ -189,15 +189,15 @@ void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, c
   const std::size_t stride = padded(shape_.width());
   const std::size_t first = kShared + (shape_.start ? 1 : 0);
   const double busiest = *std::max_element(loads.us.begin(), loads.us.end());
-  const DeviceId own = episode.placement[at(episode.current())];
+  const DeviceId own = episode.placement[episode.current()];
   for (GroupId v = 0; v < groups.count(); ++v) {
-    const DeviceId device = episode.placement[at(v)];
+    const DeviceId device = episode.placement[v];
     const auto away = [&](std::span<const Groups::Edge> edges, auto end) {
       double all = 0, crossing = 0;
       for (const Groups::Edge& edge : edges) {
         const auto bytes = static_cast<double>(edge.bytes);
         all += bytes;
-        if (episode.placement[at(end(edge))] != device) crossing += bytes;
+        if (episode.placement[end(edge)] != device) crossing += bytes;
       }
       return ratio(crossing, all);
     };
@@ -228,7 +228,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
   // should go. The visited groups say more.
   PartialSchedule visited(problem_);
   for (std::size_t i = 0; i < episode.step; ++i) {
-    visited.put(episode.order[i], episode.placement[at(episode.order[i])]);
+    visited.put(episode.order[i], episode.placement[episode.order[i]]);
   }
   double first_end = kCannotRun, first_free = kCannotRun;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
@@ -249,7 +249,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     if (cost == kCannotRun) continue;
     double near_in = 0, near_out = 0, in_us = 0, out_us = 0, ready_us = 0, needed_us = step_us;
     for (const Groups::Edge& edge : groups.in_edges(current)) {
-      const DeviceId from = episode.placement[at(edge.src)];
+      const DeviceId from = episode.placement[edge.src];
       double arrival = episode.start_us[at(edge.src)] + problem_.group_cost_us(edge.src, from);
       if (from == device) {
         near_in += static_cast<double>(edge.bytes);
@@ -261,7 +261,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
       ready_us = std::max(ready_us, arrival);
     }
     for (const Groups::Edge& edge : groups.out_edges(current)) {
-      const DeviceId to = episode.placement[at(edge.dst)];
+      const DeviceId to = episode.placement[edge.dst];
       double start = episode.start_us[at(edge.dst)];
       if (to == device) {
         near_out += static_cast<double>(edge.bytes);
@@ -289,7 +289,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     row[6] = bounded(std::log1p(out_us / scale));
     row[7] = memory == kNoLimit ? 0.0F : bounded(held / static_cast<double>(memory));
     row[8] = cluster.device(device).host ? 1.0F : 0.0F;
-    row[9] = device == episode.placement[at(current)] ? 1.0F : 0.0F;
+    row[9] = device == episode.placement[current] ? 1.0F : 0.0F;
     row[10] = bounded(4 * (ready_us - episode.start_us[at(current)]) / step_us);
     row[11] = bounded(4 * (needed_us - ready_us - cost) / step_us);
     const double free = visited.free_us(device);

@@ -3,7 +3,6 @@
 #include "berth/random.h"
 
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -111,11 +110,6 @@ class RandomPolicy final : public Policy {
   }
 
  private:
-  static bool better(const Evaluation& a, const Evaluation& b) {
-    return std::tuple(!a.feasible, a.excess_bytes, a.objective_us) <
-           std::tuple(!b.feasible, b.excess_bytes, b.objective_us);
-  }
-
   std::int64_t samples_;
   bool hosts_;
   bool repair_;

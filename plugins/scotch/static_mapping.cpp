@@ -60,8 +60,8 @@ PolicyAnswer ScotchPolicy::place(Evaluator& evaluator, const PlaceContext& conte
     const std::vector<std::int32_t> processors =
         map_statically(weighted_graph(problem, devices, target.speeds), target, strategy_,
                        imbalance_, context.seed);
-    std::transform(processors.begin(), processors.end(), placement.begin(),
-                   [&](std::int32_t processor) { return devices[at(processor)]; });
+    placement = {};
+    for (const std::int32_t processor : processors) placement.push_back(devices[at(processor)]);
   }
   return finish(problem, evaluator, std::move(placement), repair_);
 }

@@ -181,7 +181,7 @@ class Cutter {
     for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
       const auto [c, range] = *segment;
       const DeviceId device = classes_[c].devices[used[c]++];
-      std::fill(result.begin() + range.first, result.begin() + range.second, device);
+      for (GroupId group = range.first; group < range.second; ++group) result[group] = device;
     }
     return result;
   }

@@ -30,7 +30,7 @@ class FirstFit final : public Policy {
  public:
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
     const Problem& problem = evaluator.problem();
-    std::vector<DeviceId> devices;
+    GroupPlacement devices;
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       DeviceId device = 0;
       while (!problem.can_run(group, device)) ++device;

@@ -203,7 +203,7 @@ class Tester {
     optimum_us_ = kNone;
     std::vector<DeviceId> of_unit(static_cast<std::size_t>(units->count()), 0);
     for (;;) {
-      const Placement placement = units->expand(of_unit);
+      const Placement placement = units->expand(GroupPlacement(of_unit));
       if (complaint(placement).empty()) {
         simulator.evaluate(placement, workspace, evaluation);
         if (evaluation.feasible) optimum_us_ = std::min(*optimum_us_, evaluation.objective_us);

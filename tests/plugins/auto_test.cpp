@@ -25,7 +25,7 @@ void for_all_placements(const Problem& problem, const Visit& visit) {
   const auto classes = colocation_groups(problem.graph());
   std::vector<DeviceId> devices(static_cast<std::size_t>(classes->count()), 0);
   while (true) {
-    const Placement placement = classes->expand(devices);
+    const Placement placement = classes->expand(GroupPlacement(devices));
     bool can_run = true;
     for (OpId op = 0; op < problem.graph().op_count(); ++op) {
       can_run =

@@ -70,7 +70,7 @@ double best_contiguous(const std::shared_ptr<const Problem>& problem) {
     for (GroupId group = 0; group < problem->groups().count(); ++group) {
       can_run = can_run && problem->can_run(group, of_group[static_cast<std::size_t>(group)]);
     }
-    const Placement placement = problem->groups().expand(of_group);
+    const Placement placement = problem->groups().expand(GroupPlacement(of_group));
     if (can_run && contiguous(problem->graph(), placement, devices)) {
       const Evaluation evaluation = evaluator->evaluate(placement);
       if (evaluation.feasible) best = std::min(best, evaluation.objective_us);

@@ -39,7 +39,7 @@ double best_of_all(const std::shared_ptr<const Problem>& problem) {
   std::vector<DeviceId> of_class(static_cast<std::size_t>(classes->count()), 0);
   double best = kNone;
   while (true) {
-    const Placement placement = classes->expand(of_class);
+    const Placement placement = classes->expand(GroupPlacement(of_class));
     bool can_run = true;
     for (OpId op = 0; op < problem->graph().op_count(); ++op) {
       can_run =

@@ -87,7 +87,7 @@ TEST_CASE("mcmc: out of memory, it moves towards less of an overflow whatever th
                                    {1e4, 200}, Random(1), PlaceContext{});
   CHECK(best.excess_bytes == 0);
   CHECK(best.objective_us == 100);
-  CHECK(std::count(best.placement.begin(), best.placement.end(), 0) == 2);
+  CHECK(std::ranges::count(best.placement.devices(), 0) == 2);
 }
 
 TEST_CASE("mcmc: the single device to start from is the fastest, though it does not hold all") {

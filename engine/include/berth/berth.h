@@ -17,6 +17,7 @@
 #include "berth/learning.h"               // IWYU pragma: export
 #include "berth/moves.h"                  // IWYU pragma: export
 #include "berth/one_device.h"             // IWYU pragma: export
+#include "berth/placement.h"              // IWYU pragma: export
 #include "berth/policy.h"                 // IWYU pragma: export
 #include "berth/problem.h"                // IWYU pragma: export
 #include "berth/problem_choices.h"        // IWYU pragma: export

@@ -12,6 +12,7 @@
 
 #include "berth/dtype.h"
 #include "berth/export.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -79,32 +80,28 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] DeviceId device_count() const noexcept {
     return static_cast<DeviceId>(devices_.size());
   }
-  [[nodiscard]] const Device& device(DeviceId id) const noexcept {
-    return devices_[static_cast<std::size_t>(id)];
-  }
+  [[nodiscard]] const Device& device(DeviceId id) const noexcept { return devices_[at(id)]; }
   [[nodiscard]] std::optional<DeviceId> find_device(std::string_view name) const noexcept;
   /// All names for messages: "gpu:0, gpu:1, cpu:0".
   [[nodiscard]] std::string device_names() const;
 
   [[nodiscard]] KindId kind_count() const noexcept { return static_cast<KindId>(kinds_.size()); }
   [[nodiscard]] const std::string& kind_name(KindId kind) const noexcept {
-    return kinds_[static_cast<std::size_t>(kind)];
+    return kinds_[at(kind)];
   }
-  [[nodiscard]] KindId kind_of(DeviceId id) const noexcept {
-    return kind_of_[static_cast<std::size_t>(id)];
-  }
+  [[nodiscard]] KindId kind_of(DeviceId id) const noexcept { return kind_of_[at(id)]; }
   /// Any device of this kind, for the figures that they share.
   [[nodiscard]] const Device& kind_device(KindId kind) const noexcept;
 
   /// Requires src != dst.
   [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept {
-    return routes_[static_cast<std::size_t>(src) * devices_.size() + static_cast<std::size_t>(dst)];
+    return routes_[at(src) * devices_.size() + at(dst)];
   }
   [[nodiscard]] ChannelId channel_count() const noexcept {
     return static_cast<ChannelId>(channels_.size());
   }
   [[nodiscard]] const std::string& channel_name(ChannelId id) const noexcept {
-    return channels_[static_cast<std::size_t>(id)];
+    return channels_[at(id)];
   }
 
   /// The links as given to the constructor, for writers.

@@ -18,6 +18,7 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/groups.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -82,9 +83,7 @@ class BERTH_EXPORT Constraints {
   /// Whether the rules allow `op`, with everything co-located with it, on `device`. Whether the
   /// device's kind can run it is not considered.
   [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept {
-    return sets_[static_cast<std::size_t>(set_of_op_[static_cast<std::size_t>(op)]) *
-                     memory_bytes_.size() +
-                 static_cast<std::size_t>(device)];
+    return sets_[at(set_of_op_[at(op)]) * memory_bytes_.size() + at(device)];
   }
   /// `allowed` of every op for one device. Devices with equal columns are alike to the rules.
   [[nodiscard]] std::vector<bool> column(DeviceId device) const;
@@ -92,7 +91,7 @@ class BERTH_EXPORT Constraints {
   [[nodiscard]] std::vector<std::size_t> rules_against(OpId op, DeviceId device) const;
   /// Memory of the device less its margin; kNoLimit if it has no limit.
   [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept {
-    return memory_bytes_[static_cast<std::size_t>(device)];
+    return memory_bytes_[at(device)];
   }
   [[nodiscard]] DeviceId device_count() const noexcept {
     return static_cast<DeviceId>(memory_bytes_.size());
@@ -103,9 +102,7 @@ class BERTH_EXPORT Constraints {
   /// Whether a class may be on a device by the rules and by the device's kind. Every class has at
   /// least one such device.
   [[nodiscard]] bool class_can_be_on(GroupId of_classes, DeviceId device) const noexcept {
-    return places_[static_cast<std::size_t>(place_of_class_[static_cast<std::size_t>(of_classes)]) *
-                       memory_bytes_.size() +
-                   static_cast<std::size_t>(device)];
+    return places_[at(place_of_class_[at(of_classes)]) * memory_bytes_.size() + at(device)];
   }
 
   /// Ops of different parts must not share a device.
@@ -116,7 +113,7 @@ class BERTH_EXPORT Constraints {
   [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
   /// Classes with the same label are in the same parts of the same separations. 0 = in none.
   [[nodiscard]] std::int32_t label_of_class(GroupId of_classes) const noexcept {
-    return label_of_class_[static_cast<std::size_t>(of_classes)];
+    return label_of_class_[at(of_classes)];
   }
 
  private:
@@ -141,5 +138,18 @@ class BERTH_EXPORT Constraints {
   std::vector<std::int32_t> label_of_class_;
   std::vector<std::int64_t> memory_bytes_;
 };
+
+/// coarsen (groups.h) from Constraints::classes. Ops that `constraints` let on different devices, or
+/// that must be apart, are never merged. `constraints` null = none.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
+                                                                 const Costs& costs, GroupId count,
+                                                                 const Constraints* constraints);
+
+/// `groups` changed to obey `constraints`. Groups that share a co-location class become one. A
+/// group whose ops may be on different devices is cut into runs of its topological order.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> regroup(const Graph& graph,
+                                                                 const Costs& costs,
+                                                                 const Groups& groups,
+                                                                 const Constraints& constraints);
 
 }  // namespace berth

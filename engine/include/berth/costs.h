@@ -12,6 +12,7 @@
 #include "berth/cluster.h"
 #include "berth/export.h"
 #include "berth/graph.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -57,19 +58,17 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] static std::shared_ptr<const Costs> roofline(const Graph& graph,
                                                              const Cluster& cluster);
 
-  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept {
-    return us_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept { return us_[at(kind)][at(op)]; }
   [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept {
     return op_us(op, kind) < kCannotRun;
   }
   /// The costs of all ops on one kind.
   [[nodiscard]] std::span<const double> of_kind(KindId kind) const noexcept {
-    return us_[static_cast<std::size_t>(kind)];
+    return us_[at(kind)];
   }
   [[nodiscard]] KindId kind_count() const noexcept { return static_cast<KindId>(us_.size()); }
   [[nodiscard]] std::int64_t workspace_bytes(OpId op) const noexcept {
-    return workspace_bytes_.empty() ? 0 : workspace_bytes_[static_cast<std::size_t>(op)];
+    return workspace_bytes_.empty() ? 0 : workspace_bytes_[at(op)];
   }
   /// "roofline", "stated", or the name of a file.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }

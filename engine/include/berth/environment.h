@@ -15,6 +15,7 @@
 #include "berth/export.h"
 #include "berth/problem.h"
 #include "berth/random.h"
+#include "berth/support/score.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -31,9 +32,6 @@ enum class Traversal { topological, reverse, breadth_first, depth_first, random 
 [[nodiscard]] BERTH_EXPORT std::vector<GroupId> traversal_order(const Groups& groups,
                                                                 Traversal traversal,
                                                                 Random& random);
-
-/// A device per group.
-using GroupPlacement = std::vector<DeviceId>;
 
 /// The schedule of the groups put so far, as if there were no others. Each group runs as one unit,
 /// in the order in which the groups were put, as soon as its device is free and its inputs have
@@ -118,13 +116,7 @@ class BERTH_EXPORT Environment {
   /// True when every episode has visited all of its groups.
   [[nodiscard]] bool done() const noexcept;
 
-  /// What the state would be with the current group on one of the devices.
-  struct Alternative {
-    /// kCannotRun if the group cannot run there. Also kCannotRun if the objective would be at least
-    /// kHopeless times that of the state; if the state does not fit in memory, this rule is off.
-    double objective_us;
-    std::int64_t excess_bytes;  ///< how much the most overfull device exceeds its memory
-  };
+  /// See Episode::alternatives.
   static constexpr double kHopeless = 1.1;
 
   /// One running episode. Spans into it stay valid until the next `begin`.
@@ -137,7 +129,11 @@ class BERTH_EXPORT Environment {
     std::vector<double> start_us;  ///< by group: when its first op starts; 0 if not requested
                                    ///< and for the objective throughput
     Evaluation evaluation;         ///< of the state
-    std::vector<Alternative> alternatives;  ///< by device; empty if done or not requested
+    /// By device: what the state would be with the current group there. The objective is kCannotRun
+    /// if the group cannot run there, and if it would be at least kHopeless times that of the
+    /// state; if the state does not fit in memory, this second rule is off. Empty if done or not
+    /// requested.
+    std::vector<Score> alternatives;
 
     [[nodiscard]] bool done() const noexcept { return step == order.size(); }
     /// The group to place next. Undefined if done.
@@ -166,7 +162,7 @@ class BERTH_EXPORT Environment {
   void note_starts(std::size_t index);
   std::size_t look_ahead(std::size_t index);
   void measure();
-  void measure_otherwise(std::size_t source, std::span<const std::size_t> moved);
+  void measure_together(std::size_t source, std::span<const std::size_t> moved);
   std::vector<Episode> episodes_;
   std::unique_ptr<Measure> measure_;
 };

@@ -2,6 +2,8 @@
 /// Evaluators turn placements into results. Also: lower bounds and the best single device.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,8 +12,11 @@
 #include "berth/export.h"
 #include "berth/problem.h"
 #include "berth/simulator.h"
+#include "berth/support/score.h"
 
 namespace berth {
+
+class SuccessiveEvaluator;
 
 /// Turns placements into results. A policy cannot tell whether it simulates or executes.
 /// [thread-compatible: a batch may be evaluated on many threads inside]
@@ -34,6 +39,45 @@ class BERTH_EXPORT Evaluator {
 
   /// Evaluates a batch of one.
   [[nodiscard]] Evaluation evaluate(const Placement& placement);
+
+  /// This evaluator's way to evaluate placements that follow one another; null if it has none.
+  [[nodiscard]] virtual SuccessiveEvaluator* successive() noexcept { return nullptr; }
+};
+
+/// One sequence of placements, each a few ops away from the one before: an episode of a policy that
+/// learns, for example. What it gives is what Evaluator::evaluate gives, to the last bit.
+/// Placements are not validated. [thread-compatible]
+class BERTH_EXPORT PlacementSequence {
+ public:
+  virtual ~PlacementSequence();
+
+  /// Starts anew. `op_start_us` has room for every op.
+  virtual void start(std::span<const DeviceId> placement, Evaluation& out,
+                     std::span<double> op_start_us) = 0;
+  /// `placement` differs from the one before in the devices of `moved` only; `out` and
+  /// `op_start_us` hold what they held then. Fast if `next` are the ops that will move next.
+  virtual void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                    std::span<const OpId> next, Evaluation& out, std::span<double> op_start_us) = 0;
+  /// What a move would give, without making it: `placement` differs from the last one in the
+  /// devices of `moved` only. Fast if they are the `next` of the last move. An objective of at
+  /// least `limit_us` is given as kCannotRun.
+  [[nodiscard]] virtual Score try_move(std::span<const DeviceId> placement,
+                                       std::span<const OpId> moved, double limit_us) = 0;
+};
+
+/// Evaluates sequences of placements, several at a time. An evaluator offers it that can go on from
+/// one placement to the next. [thread-compatible, except as said]
+class BERTH_EXPORT SuccessiveEvaluator {
+ public:
+  virtual ~SuccessiveEvaluator();
+
+  /// A new sequence, which must not outlive this. With `tries`, many a try_move is to be expected
+  /// per move, of ops anywhere in the step. [thread-safe]
+  [[nodiscard]] virtual std::unique_ptr<PlacementSequence> sequence(bool tries) = 0;
+  /// Calls body(i) for i in [0, count), on the evaluator's threads.
+  virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& body) = 0;
+  /// Adds to the evaluator's count what sequences evaluated; they do not count by themselves.
+  virtual void count(std::size_t evaluations) noexcept = 0;
 };
 
 /// An evaluator that simulates on up to `threads` threads, at most one per core; 0 = one per core.

@@ -14,11 +14,12 @@
 #include "berth/costs.h"
 #include "berth/export.h"
 #include "berth/graph.h"
+#include "berth/placement.h"
+#include "berth/support/index.h"
+#include "berth/support/rows.h"
 #include "berth/types.h"
 
 namespace berth {
-
-class Constraints;
 
 /// An immutable map from ops to groups, with its quotient graph. Policies place groups.
 ///
@@ -32,13 +33,13 @@ class BERTH_EXPORT Groups {
   /// Error(invalid_argument) for a wrong size or a negative label.
   Groups(const Graph& graph, std::vector<GroupId> group_of);
 
-  [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(begin_.size()) - 1; }
-  [[nodiscard]] GroupId of(OpId op) const noexcept {
-    return group_of_[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(members_.size()); }
+  [[nodiscard]] GroupId of(OpId op) const noexcept { return group_of_[at(op)]; }
   [[nodiscard]] std::span<const GroupId> map() const noexcept { return group_of_; }
   /// Sorted by position in the topological order.
-  [[nodiscard]] std::span<const OpId> members(GroupId group) const noexcept;
+  [[nodiscard]] std::span<const OpId> members(GroupId group) const noexcept {
+    return members_[group];
+  }
   /// True if the quotient graph has no cycle.
   [[nodiscard]] bool acyclic() const noexcept { return acyclic_; }
 
@@ -50,18 +51,22 @@ class BERTH_EXPORT Groups {
     std::int64_t bytes;
     std::int32_t tensors;  ///< 0 = control edges only
   };
-  [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept;  ///< by dst
-  [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept;   ///< by src
+  /// By dst.
+  [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept {
+    return out_edges_[group];
+  }
+  /// By src.
+  [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept {
+    return in_edges_[group];
+  }
 
   /// A device per op from a device per group. The argument has count() entries.
-  [[nodiscard]] std::vector<DeviceId> expand(std::span<const DeviceId> device_of_group) const;
+  [[nodiscard]] Placement expand(const GroupPlacement& placement) const;
 
  private:
   std::vector<GroupId> group_of_;
-  std::vector<std::int32_t> begin_;
-  std::vector<OpId> members_;
-  std::vector<std::int32_t> out_begin_, in_begin_;
-  std::vector<Edge> out_edges_, in_edges_;
+  Rows<OpId> members_;
+  Rows<Edge> out_edges_, in_edges_;
   bool acyclic_ = true;
 };
 
@@ -72,23 +77,14 @@ class BERTH_EXPORT Groups {
 
 /// At most `count` groups of similar size.
 ///
-/// Starts from `colocation_groups` (or Constraints::classes). Merges along the heaviest edge that
-/// creates no cycle; when no such edge is left, merges neighbours in topological order. The result
-/// is acyclic unless co-location forces a cycle. Ops that may be on different devices (by their
-/// kinds or by `constraints`), or that must be apart, are never merged; `count` can be exceeded
-/// only for this reason. A group exceeds twice the mean (in compute time on its fastest kind, or in
-/// parameter bytes) only if nothing else is left to merge. Deterministic. Throws
+/// Starts from `colocation_groups`. Merges along the heaviest edge that creates no cycle; when no
+/// such edge is left, merges neighbours in topological order. The result is acyclic unless
+/// co-location forces a cycle. Ops that may be on different devices are never merged; `count` can be
+/// exceeded only for this reason. A group exceeds twice the mean (in compute time on its fastest
+/// kind, or in parameter bytes) only if nothing else is left to merge. Deterministic. Throws
 /// Error(invalid_argument) for count < 1 and for the costs of another graph.
-[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(
-    const Graph& graph, const Costs& costs, GroupId count,
-    const Constraints* constraints = nullptr);
-
-/// `groups` changed to obey `constraints`. Groups that share a co-location class become one. A
-/// group whose ops may be on different devices is cut into runs of its topological order.
-[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> regroup(const Graph& graph,
-                                                                 const Costs& costs,
-                                                                 const Groups& groups,
-                                                                 const Constraints& constraints);
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen(const Graph& graph,
+                                                                 const Costs& costs, GroupId count);
 
 /// The grouping heuristics of Mirhoseini et al., "Device Placement Optimization with Reinforcement
 /// Learning", ICML 2017 (section on co-locating operations), in three steps:

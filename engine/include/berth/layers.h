@@ -9,6 +9,7 @@
 
 #include "berth/export.h"
 #include "berth/graph.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -59,16 +60,10 @@ class BERTH_EXPORT Layers {
 
   /// In topological order of Layer::op.
   [[nodiscard]] std::span<const Layer> all() const noexcept { return layers_; }
-  [[nodiscard]] const Layer& operator[](LayerId layer) const noexcept {
-    return layers_[static_cast<std::size_t>(layer)];
-  }
-  [[nodiscard]] LayerId of(OpId op) const noexcept {
-    return layer_of_[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] const Layer& operator[](LayerId layer) const noexcept { return layers_[at(layer)]; }
+  [[nodiscard]] LayerId of(OpId op) const noexcept { return layer_of_[at(op)]; }
   /// False for gradients and for everything computed from them.
-  [[nodiscard]] bool forward(OpId op) const noexcept {
-    return forward_[static_cast<std::size_t>(op)];
-  }
+  [[nodiscard]] bool forward(OpId op) const noexcept { return forward_[at(op)]; }
 
  private:
   std::vector<Layer> layers_;

@@ -51,12 +51,10 @@ class BERTH_EXPORT MoveEvaluator {
   /// How much the most overfull device exceeds its memory; 0 if none does.
   [[nodiscard]] std::int64_t excess_bytes() const noexcept;
 
-  struct Candidate {
-    double objective_us;
-    std::int64_t excess_bytes;  ///< 0 if rejected: not computed
+  struct Candidate : Score {
     /// The objective was proven to be at least the cutoff. objective_us is then a lower bound of
-    /// it, also at least the cutoff.
-    bool rejected;
+    /// it, also at least the cutoff, and excess_bytes is 0: it was not computed.
+    bool rejected = false;
   };
   /// The figures of the placement with all of `moves` made: the members of a group, for example, or
   /// both sides of a swap. If an op occurs twice, its last move counts. With a finite `cutoff_us`,

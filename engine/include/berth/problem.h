@@ -14,12 +14,11 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/groups.h"
+#include "berth/placement.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
-
-/// A device for every op of a graph, by op id.
-using Placement = std::vector<DeviceId>;
 
 enum class Objective {
   latency,     ///< runtime of one step
@@ -95,14 +94,12 @@ class BERTH_EXPORT Problem {
   }
   /// Sum of cost_us over the members of a group.
   [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept {
-    return group_us_[static_cast<std::size_t>(device_class(device)) *
-                         static_cast<std::size_t>(groups_->count()) +
-                     static_cast<std::size_t>(group)];
+    return group_us_[at(device_class(device)) * at(groups_->count()) + at(group)];
   }
   /// Devices of one class have the same kind and can run the same groups; their memory and links
   /// may differ. Without constraints a class is a kind. Dense, from 0.
   [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept {
-    return device_class_[static_cast<std::size_t>(device)];
+    return device_class_[at(device)];
   }
   [[nodiscard]] std::int32_t device_class_count() const noexcept { return device_class_count_; }
   /// Whether the group may be on the device by its kind and by the constraints. Separations are not
@@ -112,7 +109,7 @@ class BERTH_EXPORT Problem {
   }
   /// Sum of Graph::param_bytes over the members of a group.
   [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept {
-    return group_param_bytes_[static_cast<std::size_t>(group)];
+    return group_param_bytes_[at(group)];
   }
 
   /// Groups of different parts must not share a device.

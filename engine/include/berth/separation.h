@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "berth/export.h"
 #include "berth/problem.h"
+#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -19,9 +19,9 @@ namespace berth {
 /// [thread-compatible]
 class BERTH_EXPORT SeparationTracker {
  public:
-  /// `device_of_group` may violate separations and may hold kNoDevice for groups not yet placed.
-  /// The problem must outlive the tracker.
-  SeparationTracker(const Problem& problem, std::span<const DeviceId> device_of_group);
+  /// `placement` may violate separations and may hold kNoDevice for groups not yet placed. The
+  /// problem must outlive the tracker.
+  SeparationTracker(const Problem& problem, const GroupPlacement& placement);
 
   /// Whether the group would be apart from the separated groups that are on `device` now.
   [[nodiscard]] bool may_be_on(GroupId group, DeviceId device) const;
@@ -37,7 +37,7 @@ class BERTH_EXPORT SeparationTracker {
   };
   using Labels = std::vector<std::pair<std::size_t, std::int32_t>>;  // (separation, part)
   [[nodiscard]] std::size_t key(std::size_t separation, DeviceId device) const noexcept {
-    return separation * devices_ + static_cast<std::size_t>(device);
+    return separation * devices_ + at(device);
   }
 
   std::size_t devices_;
@@ -47,10 +47,10 @@ class BERTH_EXPORT SeparationTracker {
 };
 
 /// A device for every group that a separation names, such that all of them are apart and can run
-/// there. Memory is not considered. Keeps the devices of `device_of_group` if a short search finds
+/// there. Memory is not considered. Keeps the devices of `placement` if a short search finds
 /// that possible. Empty for a problem without separations. Throws Error(infeasible) if there is no
 /// such assignment, or a bounded search finds none.
 [[nodiscard]] BERTH_EXPORT std::vector<std::pair<GroupId, DeviceId>> separated_devices(
-    const Problem& problem, std::span<const DeviceId> device_of_group);
+    const Problem& problem, const GroupPlacement& placement);
 
 }  // namespace berth

@@ -34,6 +34,7 @@
 
 #include "berth/export.h"
 #include "berth/problem.h"
+#include "berth/support/score.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -62,7 +63,14 @@ struct Evaluation {
   std::vector<std::int64_t> peak_bytes;
   /// Compute time per device; for the objective throughput, its whole load, transfers included.
   std::vector<double> busy_us;
+
+  [[nodiscard]] Score score() const noexcept { return {objective_us, excess_bytes}; }
 };
+
+/// Whether `a` ranks before `b`: feasible ones first, then by score.
+[[nodiscard]] inline bool better(const Evaluation& a, const Evaluation& b) noexcept {
+  return a.feasible != b.feasible ? a.feasible : better(a.score(), b.score());
+}
 
 /// One tensor in transit. In `placeto` semantics dst is kNoDevice: a broadcast to all receivers. In
 /// `dataflow` semantics a control edge across devices is a transfer with tensor kNoTensor.
@@ -159,6 +167,10 @@ class BERTH_EXPORT Simulator {
 
   [[nodiscard]] const Problem& problem() const noexcept;
 
+  /// The compiled problem, which the engine's other ways of running steps share. Opaque outside.
+  struct Plan;
+  [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
+
   /// The next three functions take a device per op and do not validate it; an invalid placement is
   /// undefined behaviour (see Problem::validate).
   ///
@@ -174,14 +186,10 @@ class BERTH_EXPORT Simulator {
   [[nodiscard]] StepTrace trace(std::span<const DeviceId> placement) const;
 
  private:
-  friend class MoveEvaluator;
-  friend class SuccessiveSteps;
-
   template <bool starts>
   void evaluate_step(std::span<const DeviceId> placement, Workspace& workspace, Evaluation& out,
                      std::span<double> op_start_us) const;
 
-  struct Plan;
   std::unique_ptr<const Plan> plan_;
 };
 

@@ -7,8 +7,7 @@
 ///
 /// **Thread safety.** Each class carries one of these tags:
 ///  - `[thread-safe]`: any number of threads may call any member of one object at the same time.
-///  - `[thread-safe: immutable]`: thread-safe because nothing changes after construction. Share
-///  such
+///  - `[thread-safe: immutable]`: thread-safe because nothing changes after construction. Share such
 ///    objects freely.
 ///  - `[thread-compatible]`: different threads may use different objects at the same time. Two
 ///    threads must not use one object at the same time without a lock of the caller's.

@@ -211,3 +211,16 @@ TEST_CASE("coarsen under constraints: groups that can be placed, apart, and no m
     }
   }
 }
+
+TEST_CASE("a regrouped evaluator has the constraints of the problem") {
+  const Chain chain;
+  const auto problem = chain.problem({pin(named("a/1"), {"gpu:1"})});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const auto groups = coarsen(*chain.graph, *chain.costs, 2);
+  const auto regrouped = make_regrouped_evaluator(*evaluator, groups);
+  const Problem& other = regrouped->problem();
+  CHECK(other.constraints() == problem->constraints());
+  const GroupId pinned = other.groups().of(Chain::kA1);
+  CHECK(other.can_run(pinned, Chain::kGpu1));
+  CHECK_FALSE(other.can_run(pinned, Chain::kGpu0));
+}

@@ -86,7 +86,7 @@ void check_alternatives(const Environment::Episode& episode, Evaluator& evaluato
       continue;
     }
     GroupPlacement there = episode.placement;
-    there[static_cast<std::size_t>(episode.current())] = device;
+    there[episode.current()] = device;
     const Evaluation expected = evaluator.evaluate(problem.groups().expand(there));
     if (state.excess_bytes == 0 &&
         expected.objective_us >= Environment::kHopeless * state.objective_us) {
@@ -134,8 +134,7 @@ TEST_CASE("every state is measured as an evaluator measures it, by whatever eval
       for (std::size_t i = 0; i < starts.size(); ++i) {
         const Environment::Episode& episode = environment.episode(i);
         if (steps > episode.order.size()) continue;
-        const auto moved = static_cast<std::size_t>(episode.order[steps - 1]);
-        CHECK(episode.placement[moved] == devices[i]);
+        CHECK(episode.placement[episode.order[steps - 1]] == devices[i]);
       }
     }
     CHECK(steps ==
@@ -196,7 +195,7 @@ TEST_CASE("episodes that run each for itself see what those that step together s
         CHECK(a.evaluation.peak_bytes == b.evaluation.peak_bytes);
         CHECK(a.evaluation.busy_us == b.evaluation.busy_us);
         for (std::size_t step = 0; step < a.order.size(); ++step) {
-          const auto group = static_cast<std::size_t>(a.order[step]);
+          const GroupId group = a.order[step];
           if (decisions[i][step] != starts[i].initial[group]) ++moves;
         }
       }
@@ -245,7 +244,7 @@ TEST_CASE("whatever the order of visits, every state is the simulator's to the l
         check_alternatives(episode, *evaluator);
         // Now and then it stays where it is.
         const GroupId group = episode.current();
-        return random.uniform() < 0.3 ? episode.placement[static_cast<std::size_t>(group)]
+        return random.uniform() < 0.3 ? episode.placement[group]
                                       : able_device(*problem, group, random);
       });
       check_state(environment.episode(0), *evaluator);
@@ -292,7 +291,7 @@ TEST_CASE("bad beginnings are refused") {
                  [&] { environment.begin(std::span(&bad, 1)); });
   };
   refused({"problem 1"}, [](EpisodeStart& start) { start.problem = 1; });
-  refused({"need all of them"}, [](EpisodeStart& start) { start.initial.pop_back(); });
+  refused({"need all of them"}, [](EpisodeStart& start) { start.initial.push_back(0); });
   refused({"device 7"}, [](EpisodeStart& start) { start.initial[0] = 7; });
   refused({"visit each once"}, [](EpisodeStart& start) { start.order[0] = start.order[1]; });
   environment.begin(std::span(&good, 1));

@@ -36,7 +36,8 @@ double optimum(const std::shared_ptr<const Problem>& problem) {
       can_run = can_run && problem->can_run(group, device_of[static_cast<std::size_t>(group)]);
     }
     if (can_run) {
-      const Evaluation evaluation = evaluator->evaluate(problem->groups().expand(device_of));
+      const Evaluation evaluation =
+          evaluator->evaluate(problem->groups().expand(GroupPlacement(device_of)));
       if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
     }
     std::size_t digit = 0;

@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <type_traits>
 
 #include "berth/error.h"
 #include "support/random_graph.h"
 
 using namespace berth;
 using namespace berth::test;
+
+// Devices by group are no devices by op, and the other way round.
+static_assert(!std::is_convertible_v<GroupPlacement, Placement>);
+static_assert(!std::is_convertible_v<Placement, GroupPlacement>);
+static_assert(!std::is_convertible_v<GroupPlacement, std::span<const DeviceId>>);
 
 namespace {
 
@@ -120,8 +127,7 @@ TEST_CASE("Groups: quotient graph of a diamond") {
     CHECK(groups.out_edges(1)[0].tensors == 2);
     CHECK(groups.out_edges(2).empty());
     CHECK(groups.in_edges(2).size() == 2);
-    const DeviceId devices[] = {5, 6, 7};
-    CHECK(groups.expand(devices) == std::vector<DeviceId>{5, 6, 6, 7});
+    CHECK(groups.expand({5, 6, 7}) == Placement{5, 6, 6, 7});
     check_invariants(*graph, groups);
   }
   SUBCASE("a cyclic quotient is said to be one and numbered by mean position") {

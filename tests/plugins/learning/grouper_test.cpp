@@ -61,7 +61,7 @@ TEST_CASE("a sequence has the types, shapes, neighbours and barred devices of it
   CHECK(sequence.outputs[0].equal(torch::tensor({0.0F, 0.0F, 0.0F, 1.0F, 0.0F})));
   CHECK(sequence.barred.equal(torch::tensor({{false, true}, {false, false}})));
   const std::int64_t devices[] = {0, 1};
-  CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
+  CHECK(units.expand(problem, sequence, label, devices) == GroupPlacement{1, 0, 1});
 }
 
 TEST_CASE("a unit that cannot run where its group is goes where it takes least time") {
@@ -72,7 +72,7 @@ TEST_CASE("a unit that cannot run where its group is goes where it takes least t
   const Sequence sequence = units.sequence(problem, label, 2);
   CHECK(sequence.barred.equal(torch::tensor({{false, true}})));
   const std::int64_t devices[] = {1};
-  CHECK(units.expand(problem, sequence, label, devices) == std::vector<DeviceId>{1, 0, 1});
+  CHECK(units.expand(problem, sequence, label, devices) == GroupPlacement{1, 0, 1});
 }
 
 TEST_CASE("the grouper begins with a division of any graph, or as published") {

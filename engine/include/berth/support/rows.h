@@ -63,17 +63,18 @@ class Rows {
   }
 
   /// `count` rows from items in any order. `visit(report)` calls report(row, item) for each; it is
-  /// called twice and must report the same both times. Items keep their order within a row.
+  /// called twice and must report the same both times. Items keep their order within a row. The
+  /// first call only counts, so that visit may report items as rvalues.
   template <typename Visit>
   [[nodiscard]] static Rows collect(std::size_t count, const Visit& visit) {
     Rows rows;
     rows.begin_.assign(count + 1, 0);
-    visit([&](auto row, const Item&) { ++rows.begin_[static_cast<std::size_t>(row) + 1]; });
+    visit([&](auto row, auto&&) { ++rows.begin_[static_cast<std::size_t>(row) + 1]; });
     for (std::size_t row = 0; row < count; ++row) rows.begin_[row + 1] += rows.begin_[row];
     rows.items_.resize(rows.begin_.back());
     std::vector<std::uint32_t> next(rows.begin_.begin(), rows.begin_.end() - 1);
-    visit([&](auto row, const Item& item) {
-      rows.items_[next[static_cast<std::size_t>(row)]++] = item;
+    visit([&](auto row, auto&& item) {
+      rows.items_[next[static_cast<std::size_t>(row)]++] = std::forward<decltype(item)>(item);
     });
     return rows;
   }

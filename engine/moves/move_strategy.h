@@ -10,14 +10,9 @@
 
 namespace berth::moves {
 
-struct Worth {
-  double objective_us = 0;
-  std::int64_t excess_bytes = 0;
-};
-
-class Method {
+class MoveStrategy {
  public:
-  virtual ~Method() = default;
+  virtual ~MoveStrategy() = default;
 
   virtual void reset(std::span<const DeviceId> placement) = 0;
   virtual MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) = 0;
@@ -26,17 +21,17 @@ class Method {
   virtual std::span<const double> loads_us() { return {}; }
 
   [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
-  [[nodiscard]] const Worth& worth() const noexcept { return worth_; }
+  [[nodiscard]] const Score& score() const noexcept { return score_; }
 
  protected:
   std::vector<DeviceId> placement_;  ///< by op; the one kept
-  Worth worth_;                      ///< of it
+  Score score_;                      ///< of it
 };
 
 /// Objective throughput.
-[[nodiscard]] std::unique_ptr<Method> load_moves(const simulator::Plan& plan);
+[[nodiscard]] std::unique_ptr<MoveStrategy> load_moves(const simulator::Plan& plan);
 /// Objective latency.
-[[nodiscard]] std::unique_ptr<Method> step_moves(const Simulator& simulator,
-                                                 const simulator::Plan& plan);
+[[nodiscard]] std::unique_ptr<MoveStrategy> step_moves(const Simulator& simulator,
+                                                       const simulator::Plan& plan);
 
 }  // namespace berth::moves

@@ -17,7 +17,7 @@ TEST_CASE("SeparationTracker: follows moves") {
   const Chain chain;
   const auto problem = chain.problem({separate({like("a/.*"), like("b/.*"), named("out")})});
   const auto group = [&](OpId op) { return problem->groups().of(op); };
-  std::vector<DeviceId> devices(static_cast<std::size_t>(problem->groups().count()), Chain::kGpu0);
+  const GroupPlacement devices(at(problem->groups().count()), Chain::kGpu0);
   SeparationTracker tracker(*problem, devices);
   CHECK(tracker.separated_groups().size() == 4);  // b/1 and b/2 are one
   CHECK(tracker.may_be_on(group(Chain::kIn), Chain::kGpu0));
@@ -110,14 +110,14 @@ TEST_CASE("Constraints: a conflict is found exactly where no placement obeys the
                             constraints);
       // And devices that keep apart what is separated are found.
       GroupId groups = problem.groups().count();
-      std::vector<DeviceId> devices(static_cast<std::size_t>(groups), kNoDevice);
+      GroupPlacement devices(at(groups), kNoDevice);
       for (GroupId group = 0; group < groups; ++group) {
         DeviceId d = 0;
         while (!problem.can_run(group, d)) ++d;
-        devices[static_cast<std::size_t>(group)] = d;
+        devices[group] = d;
       }
       for (const auto& [group, d] : separated_devices(problem, devices)) {
-        devices[static_cast<std::size_t>(group)] = d;
+        devices[group] = d;
       }
       CHECK_NOTHROW(problem.validate(problem.groups().expand(devices)));
     } catch (const Error& error) {
@@ -135,9 +135,9 @@ TEST_CASE("Constraints: a conflict is found exactly where no placement obeys the
 TEST_CASE("separated_devices: stays where it can") {
   const Chain chain;
   const auto problem = chain.problem({separate({named("a/1"), named("a/2")})});
-  std::vector<DeviceId> devices(static_cast<std::size_t>(problem->groups().count()), Chain::kGpu1);
-  devices[static_cast<std::size_t>(problem->groups().of(Chain::kA2))] = Chain::kCpu;
+  GroupPlacement devices(at(problem->groups().count()), Chain::kGpu1);
+  devices[problem->groups().of(Chain::kA2)] = Chain::kCpu;
   for (const auto& [group, device] : separated_devices(*problem, devices)) {
-    CHECK(device == devices[static_cast<std::size_t>(group)]);
+    CHECK(device == devices[group]);
   }
 }

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "constraints/separation_search.h"
 
 namespace berth {
 
-SeparationTracker::SeparationTracker(const Problem& problem,
-                                     std::span<const DeviceId> device_of_group)
-    : devices_(static_cast<std::size_t>(problem.cluster().device_count())) {
+SeparationTracker::SeparationTracker(const Problem& problem, const GroupPlacement& placement)
+    : devices_(at(problem.cluster().device_count())) {
   for (std::size_t s = 0; s < problem.separations().size(); ++s) {
     const auto& parts = problem.separations()[s].parts;
     for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -22,9 +22,7 @@ SeparationTracker::SeparationTracker(const Problem& problem,
   }
   std::sort(groups_.begin(), groups_.end());
   groups_.erase(std::unique(groups_.begin(), groups_.end()), groups_.end());
-  for (const GroupId group : groups_) {
-    move(group, kNoDevice, device_of_group[static_cast<std::size_t>(group)]);
-  }
+  for (const GroupId group : groups_) move(group, kNoDevice, placement[group]);
 }
 
 bool SeparationTracker::may_be_on(GroupId group, DeviceId device) const {
@@ -60,8 +58,8 @@ void SeparationTracker::move(GroupId group, DeviceId from, DeviceId to) {
   }
 }
 
-std::vector<std::pair<GroupId, DeviceId>> separated_devices(
-    const Problem& problem, std::span<const DeviceId> device_of_group) {
+std::vector<std::pair<GroupId, DeviceId>> separated_devices(const Problem& problem,
+                                                            const GroupPlacement& placement) {
   if (problem.separations().empty()) return {};
   std::vector<SeparationSearch::Parts> separations;
   for (const Problem::Separation& separation : problem.separations()) {
@@ -73,7 +71,7 @@ std::vector<std::pair<GroupId, DeviceId>> separated_devices(
   for (const SeparationSearch::Parts& parts : separations) {
     for (const std::vector<GroupId>& part : parts) {
       for (const GroupId group : part) {
-        const DeviceId device = device_of_group[static_cast<std::size_t>(group)];
+        const DeviceId device = placement[group];
         if (device != kNoDevice) search.prefer(group, device);
       }
     }

@@ -1,36 +1,23 @@
-#include <numeric>
 #include <utility>
 
 #include "berth/constraints.h"
 #include "berth/groups.h"
+#include "berth/support/disjoint_sets.h"
+#include "berth/support/index.h"
+#include "constraints/merge_limits.h"
 #include "groups/merge_rules.h"
 
 namespace berth {
 namespace {
 
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-std::int32_t find(std::vector<std::int32_t>& parent, std::int32_t node) {
-  while (parent[at(node)] != node) {
-    parent[at(node)] = parent[at(parent[at(node)])];
-    node = parent[at(node)];
-  }
-  return node;
-}
-
 /// For every group, the union of groups it must be part of: those that share a class.
 std::vector<GroupId> joined(const Groups& groups, const Groups& classes) {
-  std::vector<GroupId> parent(at(groups.count()));
-  std::iota(parent.begin(), parent.end(), GroupId{0});
+  DisjointSets sets(at(groups.count()));
   for (GroupId of_classes = 0; of_classes < classes.count(); ++of_classes) {
     const auto members = classes.members(of_classes);
-    const GroupId first = groups.of(members.front());
-    for (const OpId op : members) parent[at(find(parent, groups.of(op)))] = find(parent, first);
+    for (const OpId op : members) sets.merge(groups.of(op), groups.of(members.front()));
   }
-  for (GroupId group = 0; group < groups.count(); ++group) parent[at(group)] = find(parent, group);
-  return parent;
+  return sets.names();
 }
 
 }  // namespace
@@ -39,7 +26,8 @@ std::shared_ptr<const Groups> regroup(const Graph& graph, const Costs& costs, co
                                       const Constraints& constraints) {
   const Groups& classes = *constraints.classes();
   const std::vector<GroupId> join = joined(groups, classes);
-  MergeRules rules(costs, &constraints);
+  const ConstraintLimits limits(constraints);
+  MergeRules rules(costs, &limits);
   std::vector<MergeRules::State> state_of(at(classes.count()));
   std::vector<std::vector<MergeRules::State>> states(at(groups.count()));  // by union
   for (GroupId of_classes = 0; of_classes < classes.count(); ++of_classes) {
