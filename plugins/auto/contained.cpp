@@ -17,14 +17,14 @@ using Clock = std::chrono::steady_clock;
 /// Of a time budget, what one contained policy may take. Most end by themselves, and are worth
 /// little when cut short: where a large graph needs their time, the search has no better use for
 /// it.
-constexpr double kShareOfOne = 0.25;
+constexpr double kShareOfOne = 0.8;
 /// What those may take that use all they get. `dp` minimises the largest load: a start worth its
 /// time for throughput.
 constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
 constexpr double kShareOfInsatiable = 0.05;
 constexpr double kShareOfInsatiableForThroughput = 0.2;
 /// After so much of it no further policy is run, once anything fits.
-constexpr double kShareOfAll = 0.6;
+constexpr double kShareOfAll = 0.8;
 
 class Collector {
  public:

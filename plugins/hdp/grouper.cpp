@@ -52,8 +52,9 @@ torch::Tensor place_features(const Groups& units) {
 torch::Tensor starting_groups(const Problem& problem, std::int64_t groups) {
   const std::vector<std::int32_t> label = divide(problem, static_cast<std::int32_t>(groups));
   torch::Tensor one_hot = torch::zeros({problem.groups().count(), groups});
+  float* const rows = one_hot.data_ptr<float>();
   for (std::size_t unit = 0; unit < label.size(); ++unit) {
-    one_hot[static_cast<std::int64_t>(unit)][label[unit]] = 1;
+    rows[static_cast<std::int64_t>(unit) * groups + label[unit]] = 1;
   }
   return one_hot;
 }

@@ -132,6 +132,8 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
   result.inputs = torch::zeros({length, capacity});
   result.outputs = torch::zeros({length, capacity});
   result.barred = torch::zeros({length, devices}, torch::kBool);
+  const auto width_of_devices = static_cast<std::size_t>(devices);
+  std::vector<float> unable(static_cast<std::size_t>(length) * width_of_devices, 0);  // ops
   const float* const unit_types = types_.data_ptr<float>();
   float* const types = result.types.data_ptr<float>();
   bool* const barred = result.barred.data_ptr<bool>();
@@ -146,7 +148,8 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
     }
     outputs[r].insert(outputs[r].end(), outputs_[at(unit)].begin(), outputs_[at(unit)].end());
     for (DeviceId device = 0; device < devices; ++device) {
-      if (!problem.can_run(unit, device)) barred[row * devices + device] = true;
+      if (!problem.can_run(unit, device))
+        unable[r * width_of_devices + at(device)] += ops_[at(unit)];
     }
     for (const Groups::Edge& edge : problem.groups().out_edges(unit)) {
       const std::int32_t other = label[at(edge.dst)];
@@ -159,6 +162,11 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
     const auto r = static_cast<std::size_t>(row);
     for (std::int64_t t = 0; t < width; ++t) types[row * width + t] /= ops[r];
     write_shapes(outputs[r], result.shapes.data_ptr<float>() + row * kShapeFeatures);
+    // What cannot run where the most of its row can goes home (expand): a few ops for the host
+    // alone, in a grouper's group, do not bar all others from the other devices.
+    for (std::size_t device = 0; device < width_of_devices; ++device) {
+      barred[r * width_of_devices + device] = 2 * unable[r * width_of_devices + device] > ops[r];
+    }
     bool* const first = barred + row * devices;
     if (std::all_of(first, first + devices, [](bool each) { return each; })) {
       std::fill_n(first, devices, false);

@@ -48,7 +48,7 @@ struct Sequence {
   torch::Tensor shapes;              ///< [length, kShapeFeatures] log(1 + dimension) / 10
   torch::Tensor inputs;              ///< [length, capacity] 1 if it reads from that label
   torch::Tensor outputs;             ///< [length, capacity] 1 if that label reads from it
-  torch::Tensor barred;              ///< [length, devices] bool: the device cannot run all of it
+  torch::Tensor barred;              ///< [length, devices] bool: the device cannot run most of it
 
   [[nodiscard]] std::int64_t length() const { return static_cast<std::int64_t>(labels.size()); }
 };
@@ -67,7 +67,7 @@ class Units {
   [[nodiscard]] torch::Tensor shapes() const;
 
   /// Units with one label are a group, which sees its parts' types, largest tensors and
-  /// neighbours. `label` is below `capacity` for every unit. A device that cannot run some unit of
+  /// neighbours. `label` is below `capacity` for every unit. A device that cannot run most ops of
   /// a group is barred from it, unless that leaves none.
   [[nodiscard]] Sequence sequence(const Problem& problem, std::span<const std::int32_t> label,
                                   std::int64_t capacity) const;

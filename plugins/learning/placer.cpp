@@ -123,6 +123,7 @@ PlacerSamples Placer::sample(const Sequence& sequence, const PlacerDraws& draws,
   torch::Tensor before = torch::full({samples}, shape_.devices, torch::kInt64);
   std::vector<std::uint8_t> allowed(devices);
   for (std::int64_t t = 0; t < length; ++t) {
+    if (draws.should_stop && draws.should_stop()) throw Ended{};
     torch::Tensor gates = encoded.inputs.index_select(0, before).add_(encoded.at_steps[t]);
     lstm_step(gates, decoder_.recurrent, state);
     const torch::Tensor focus =

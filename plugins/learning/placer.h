@@ -11,6 +11,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "berth/random.h"
@@ -41,6 +42,8 @@ struct PlacerDraws {
   bool greedy = false;
   double epsilon = 0;  ///< as RolloutOptions; neither changes the probabilities that are told
   double noise = 0;    ///< as RolloutOptions
+  /// As RolloutOptions, asked at every group: true throws Ended. May be empty.
+  std::function<bool()> should_stop = {};
 };
 
 /// Placements of one sequence.

@@ -51,6 +51,7 @@ struct Best {
   bool take(const Rollout& rollout) {
     bool any = false;
     for (const Rollout::Episode& episode : rollout.episodes) {
+      if (episode.best.empty()) continue;
       any = take(episode.best, episode.best_evaluation) || any;
     }
     return any;
@@ -135,13 +136,16 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
   Evaluator* const evaluators[] = {&evaluator};
   RolloutOptions how;
   how.seed = context.seed;
+  how.should_stop = context.should_stop;
   const std::vector<Best> plain = plain_starts(evaluator);
   Rollout rollout;
   const auto report = [&](const std::string& what) {
     if (context.progress) context.progress(best.evaluation.objective_us, what);
   };
   const auto start_at = [&](const Best& start) {
-    return group_placement(problem, start.placement);
+    GroupPlacement at = group_placement(problem, start.placement);
+    policies::keep_to_kinds(problem, at);
+    return at;
   };
 
   // From every start for itself until none gets better: what each leads to differs.
@@ -156,6 +160,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
       better = false;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const Rollout::Episode& episode = rollout.episodes[i];
+        if (episode.best.empty()) continue;
         better = at[i].take(episode.best, episode.best_evaluation) || better;
       }
       if (best.take(rollout)) report("greedy pass " + std::to_string(pass + 1));
@@ -183,6 +188,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (best.take(rollout)) report("update " + std::to_string(i + 1));
+    if (rollout.tape == nullptr) break;
     from = {};
     from.take(rollout);
     UpdateOptions update;

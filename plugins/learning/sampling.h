@@ -11,6 +11,9 @@
 
 namespace berth::learning {
 
+/// Thrown inside a rollout, by what has asked RolloutOptions::should_stop, to end it.
+struct Ended {};
+
 /// The index that `uniform` in [0, 1) draws from exp(log_pi).
 [[nodiscard]] std::size_t draw(const float* log_pi, std::size_t count, double uniform);
 /// One of those with allowed[i] != 0, uniformly; at least one is.

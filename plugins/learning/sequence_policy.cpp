@@ -1,6 +1,7 @@
 #include "sequence_policy.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -35,6 +36,31 @@ Evaluation reference_of(Evaluator& evaluator) {
   if (single.device != kNoDevice) return std::move(single.evaluation);
   const Problem& problem = evaluator.problem();
   return evaluator.evaluate(problem.groups().expand(zero_placement(problem)));
+}
+
+/// A label per group, below `capacity`: its own, or where there are too many, one shared with those
+/// that come next in topological order and may be on the same devices.
+std::vector<std::int32_t> labels_of(const Problem& problem, std::int64_t capacity) {
+  const std::int64_t count = problem.groups().count();
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
+  std::iota(labels.begin(), labels.end(), 0);
+  if (count <= capacity) return labels;
+  std::map<std::vector<bool>, std::vector<GroupId>> alike;
+  for (GroupId group = 0; group < count; ++group) {
+    std::vector<bool> able;
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      able.push_back(problem.can_run(group, device));
+    }
+    alike[std::move(able)].push_back(group);
+  }
+  std::int64_t position = 0;
+  for (const auto& [able, groups] : alike) {
+    for (const GroupId group : groups) {
+      labels[static_cast<std::size_t>(group)] =
+          static_cast<std::int32_t>(position++ * capacity / count);
+    }
+  }
+  return labels;
 }
 
 }  // namespace
@@ -72,13 +98,11 @@ struct SequencePolicy::View {
       : problem(evaluator.problem()),
         units(problem, network.vocabulary),
         reference(reference_of(evaluator)) {
-    const auto count = static_cast<std::size_t>(problem.groups().count());
     if (network.grouper != nullptr) {
       features = network.grouper->features(problem, units);
       return;
     }
-    labels.resize(count);
-    std::iota(labels.begin(), labels.end(), 0);
+    labels = labels_of(problem, network.placer.shape().capacity);
     sequence = units.sequence(problem, labels, network.placer.shape().capacity);
   }
 
@@ -86,7 +110,7 @@ struct SequencePolicy::View {
   Units units;
   Evaluation reference;
   torch::Tensor features;            ///< of the units, for a grouper
-  std::vector<std::int32_t> labels;  ///< without a grouper: a group per unit
+  std::vector<std::int32_t> labels;  ///< without a grouper
   Sequence sequence;                 ///< without a grouper
 };
 
@@ -134,12 +158,6 @@ void SequencePolicy::require_served(const Network& network, const Problem& probl
         cat(called(), ": its weights are for ", shape.devices, " devices and the cluster has ",
             problem.cluster().device_count(), "; train one for it"));
   }
-  if (!make_grouper_ && problem.groups().count() > shape.capacity) {
-    throw Error(ErrorCode::unsupported,
-                cat(called(), ": ", problem.groups().count(),
-                    " groups are more than a sequence may have; make at most ", shape.capacity,
-                    " groups, or set groups=", problem.groups().count()));
-  }
 }
 
 void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
@@ -148,17 +166,23 @@ void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const Rollo
   auto tape = std::make_shared<Tape>();
   tape->network = network_for(evaluators);
   out.episodes.resize(evaluators.size() * static_cast<std::size_t>(options.samples));
+  for (Rollout::Episode& episode : out.episodes) episode.best.clear();
+  out.tape = nullptr;
   Random random(options.seed);
-  for (std::size_t p = 0; p < evaluators.size(); ++p) {
-    Random own = random.split();
-    sample_problem(*evaluators[p], p, options, own, *tape, out);
+  try {
+    for (std::size_t p = 0; p < evaluators.size(); ++p) {
+      Random own = random.split();
+      sample_problem(*evaluators[p], p, options, own, *tape, out);
+    }
+    out.tape = std::move(tape);
+  } catch (const Ended&) {
   }
-  out.tape = std::move(tape);
 }
 
 void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
                                     const RolloutOptions& options, Random& random, Tape& tape,
                                     Rollout& out) {
+  if (options.should_stop && options.should_stop()) throw Ended{};
   const Net& net = static_cast<const Net&>(*network());
   const auto view =
       views_.of(evaluator.problem(), [&] { return std::make_shared<const View>(evaluator, net); });
@@ -201,6 +225,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     draws.greedy = options.greedy;
     draws.epsilon = options.epsilon;
     draws.noise = options.greedy ? 0 : options.noise;
+    draws.should_stop = options.should_stop;
     PlacerSamples drawn = net.placer.sample(part.sequence, draws, random);
     const torch::Tensor devices = drawn.devices.t().contiguous();
     for (std::size_t k = 0; k < end - part.first; ++k) {

@@ -1,6 +1,8 @@
 // Episodes of Placeto: each sampled on its own, all learned from together.
 #include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "learning/sampling.h"
 #include "placeto.h"
@@ -51,6 +53,26 @@ std::size_t choose(std::span<const float> log_pi, const std::uint8_t* allowed,
   return learning::draw(log_pi.data(), log_pi.size(), random.uniform());
 }
 
+/// Asks the caller's function on the caller's thread alone.
+class Ending {
+ public:
+  explicit Ending(const std::function<bool()>& should_stop)
+      : should_stop_(should_stop), caller_(std::this_thread::get_id()) {}
+
+  /// Throws learning::Ended where the rollout is to end.
+  void check() {
+    if (should_stop_ && !ended_ && std::this_thread::get_id() == caller_ && should_stop_()) {
+      ended_ = true;
+    }
+    if (ended_) throw learning::Ended{};
+  }
+
+ private:
+  const std::function<bool()>& should_stop_;
+  std::thread::id caller_;
+  std::atomic<bool> ended_{false};
+};
+
 }  // namespace
 
 void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
@@ -92,15 +114,18 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     Rollout::Episode& episode = out.episodes[i];
     const std::size_t steps = starts[i].order.size();
     episode.problem = starts[i].problem;
+    episode.best.clear();
     episode.steps = static_cast<std::int32_t>(steps);
     episode.measured = episode.steps + 1;
     episode.evaluations.resize(steps + 1);
     episode.log_probability.resize(steps);
     episode.entropy.resize(steps);
   }
-  environment.run([&](std::size_t i) {
+  Ending ending(options.should_stop);
+  const auto decide = [&](std::size_t i) {
     const Environment::Episode& now = environment.episode(i);
     note(now, out.episodes[i]);
+    ending.check();
     Tape::Episode& episode = tape->episodes[i];
     const std::size_t step = now.step;
     std::uint8_t* const allowed = episode.allowed.data() + step * episode.devices;
@@ -118,7 +143,13 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     out.episodes[i].entropy[step] =
         learning::entropy_of(episode.log_policy.data(), episode.devices);
     return static_cast<DeviceId>(action);
-  });
+  };
+  try {
+    environment.run(decide);
+  } catch (const learning::Ended&) {
+    out.tape = nullptr;
+    return;
+  }
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Environment::Episode& episode = environment.episode(i);
     note(episode, out.episodes[i]);

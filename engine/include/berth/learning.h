@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,10 @@ struct RolloutOptions {
   /// A list of starting placements per problem. Sample i of a problem starts from entry i mod size.
   /// Empty = drawn uniformly for every episode.
   std::vector<std::vector<GroupPlacement>> initial;
+  /// Asked now and then on the caller's thread, while episodes run; true = end the rollout where it
+  /// is. Of an ended rollout only the `best` of its episodes is left (empty where nothing was
+  /// measured), and no `tape`. May be empty.
+  std::function<bool()> should_stop;
 };
 
 /// Sampled decisions with their measurements. A policy fills it; whoever computes rewards reads it.

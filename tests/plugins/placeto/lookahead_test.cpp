@@ -50,3 +50,33 @@ TEST_CASE("who looks ahead makes good placements better; who does not begins ane
   }
   CHECK(lost_blind > 0);
 }
+
+TEST_CASE("an episode ends where it is told to, and its best is left") {
+  Random random(5);
+  const auto graph = test::random_graph(random, {.ops = 40});
+  const auto cluster = test::random_cluster(random, {.devices = 3});
+  const auto costs = test::random_costs(random, *graph, *cluster, 100, 0.0);
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
+  Engine engine({test::plugin_folder()});
+  const auto made = engine.make_policy("placeto");
+  const auto evaluator = make_simulation_evaluator(problem, 2);
+  Evaluator* const evaluators[] = {evaluator.get()};
+  RolloutOptions options;
+  options.samples = 2;
+  int asked = 0;
+  options.should_stop = [&] { return ++asked > 5; };
+  Rollout rollout;
+  dynamic_cast<LearnedPolicy&>(*made).rollout(evaluators, options, rollout);
+  CHECK(rollout.tape == nullptr);
+  CHECK(asked == 6);
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    if (!episode.best.empty()) CHECK_NOTHROW(problem->validate(episode.best));
+  }
+  // place() stops there too: long before every group has been looked at.
+  asked = 0;
+  PlaceContext context;
+  context.should_stop = options.should_stop;
+  const PlaceResult result = place(*made, *evaluator, context, 1e9);
+  CHECK(result.evaluation.feasible);
+  CHECK(asked < 20);
+}
