@@ -43,9 +43,9 @@ void keep_apart(const Problem& problem, const std::shared_ptr<const Groups>& cla
                 Placement& placement) {
   const Problem finest(problem.shared_graph(), problem.shared_cluster(), problem.shared_costs(),
                        classes, problem.options(), problem.constraints());
-  std::vector<DeviceId> device_of_class(at(classes->count()));
+  GroupPlacement device_of_class(at(classes->count()));
   for (GroupId c = 0; c < classes->count(); ++c) {
-    device_of_class[at(c)] = placement[at(classes->members(c).front())];
+    device_of_class[c] = placement[at(classes->members(c).front())];
   }
   for (const auto& [c, device] : separated_devices(finest, device_of_class)) {
     for (const OpId op : classes->members(c)) placement[at(op)] = device;
