@@ -7,10 +7,6 @@
 namespace berth::policies::mcmc {
 namespace {
 
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
 /// The groups that have a choice.
 std::vector<GroupId> free_groups(const Problem& problem, const std::vector<DeviceId>& devices) {
   std::vector<GroupId> groups;

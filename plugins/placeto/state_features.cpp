@@ -127,6 +127,7 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
   }
   for (std::size_t v = 0; v < count; ++v) {
     float* const row = groups + v * stride;
+    const auto group = static_cast<GroupId>(v);
     row[kCost] = static_cast<float>(ratio(least_cost_us_[v], largest_cost_us_));
     row[kOutput] = static_cast<float>(ratio(output_bytes_[v], largest_output_));
     if (shape_.start) {
@@ -135,10 +136,10 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
     if (shape_.one_hot) {
       std::size_t next = kShared + (shape_.start ? 1 : 0);
       if (shape_.parameters) {
-        const auto bytes = static_cast<double>(problem_.group_param_bytes(static_cast<GroupId>(v)));
+        const auto bytes = static_cast<double>(problem_.group_param_bytes(group));
         row[next++] = static_cast<float>(ratio(bytes, largest_parameters_));
       }
-      row[next + static_cast<std::size_t>(episode.placement[v])] = 1;
+      row[next + static_cast<std::size_t>(episode.placement[group])] = 1;
     }
   }
   for (std::size_t i = 0; i < episode.step; ++i) groups[at(episode.order[i]) * stride + kDone] = 1;
@@ -191,7 +192,7 @@ void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, c
   const double busiest = *std::max_element(loads.us.begin(), loads.us.end());
   const DeviceId own = episode.placement[episode.current()];
   for (GroupId v = 0; v < groups.count(); ++v) {
-    const DeviceId device = episode.placement[v];
+    const DeviceId device = episode.placement[group];
     const auto away = [&](std::span<const Groups::Edge> edges, auto end) {
       double all = 0, crossing = 0;
       for (const Groups::Edge& edge : edges) {
