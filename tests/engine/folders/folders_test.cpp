@@ -53,7 +53,7 @@ const std::vector<Folder> kFolders = {
       "engine/simulator", "engine/evaluate"}},
     {"engine/host",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
-      "engine/problem", "engine/evaluate", "engine/files", "engine/measure"}},
+      "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/measure"}},
     {"engine/lua",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/simulator", "engine/evaluate",
@@ -78,12 +78,13 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"},   {"dtype", "support"},        {"engine", "host"},
-    {"error", "support"},     {"evaluator", "evaluate"},   {"export", "support"},
-    {"frontend", "host"},     {"learning", "environment"}, {"options", "support"},
-    {"placement", "support"}, {"plugin", "host"},          {"policy", "evaluate"},
-    {"program", "graph"},     {"random", "support"},       {"separation", "problem"},
-    {"types", "support"},     {"version", "support"},
+    {"backend", "measure"}, {"dtype", "support"},        {"engine", "host"},
+    {"error", "support"},   {"evaluator", "evaluate"},   {"export", "support"},
+    {"frontend", "host"},   {"learning", "environment"}, {"one_device", "evaluate"},
+    {"options", "support"}, {"placement", "support"},    {"plugin", "host"},
+    {"policy", "evaluate"}, {"problem_choices", "host"}, {"program", "graph"},
+    {"random", "support"},  {"separation", "problem"},   {"types", "support"},
+    {"version", "support"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".
