@@ -192,7 +192,7 @@ void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, c
   const double busiest = *std::max_element(loads.us.begin(), loads.us.end());
   const DeviceId own = episode.placement[episode.current()];
   for (GroupId v = 0; v < groups.count(); ++v) {
-    const DeviceId device = episode.placement[group];
+    const DeviceId device = episode.placement[v];
     const auto away = [&](std::span<const Groups::Edge> edges, auto end) {
       double all = 0, crossing = 0;
       for (const Groups::Edge& edge : edges) {
