@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -77,6 +78,14 @@ double Parameters::step(double learning_rate, double max_norm) {
     for (torch::Tensor& values : values_) {
       if (values.grad().defined()) values.mutable_grad().mul_(max_norm / norm);
     }
+  }
+  // Adam divides the rate by as little as 0.1, and the weights are of single precision.
+  constexpr double kLargestRate = std::numeric_limits<float>::max() / 1e3;
+  if (learning_rate > kLargestRate) {
+    adam().zero_grad();
+    throw Error(ErrorCode::invalid_argument,
+                cat("a step with learning rate ", learning_rate,
+                    " leads too far; use a lower one (nothing was learned)"));
   }
   const std::vector<NamedTensor> before = tensors();
   static_cast<torch::optim::AdamOptions&>(adam().param_groups()[0].options()).lr(learning_rate);

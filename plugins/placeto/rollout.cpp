@@ -40,17 +40,23 @@ void note(const Environment::Episode& episode, Rollout::Episode& out) {
   out.best = episode.problem->groups().expand(episode.placement);
 }
 
-/// The device to go to, of those with these probabilities.
+/// The device to go to, of those with these probabilities. Costs beyond single precision make all
+/// of them NaN: then it is the first device that is allowed.
 std::size_t choose(std::span<const float> log_pi, const std::uint8_t* allowed,
                    const RolloutOptions& options, Random& random) {
-  if (options.greedy) {
-    return static_cast<std::size_t>(std::max_element(log_pi.begin(), log_pi.end()) -
-                                    log_pi.begin());
-  }
-  if (options.epsilon > 0 && random.uniform() < options.epsilon) {
-    return learning::draw_allowed(allowed, log_pi.size(), random);
-  }
-  return learning::draw(log_pi.data(), log_pi.size(), random.uniform());
+  const auto drawn = [&]() -> std::size_t {
+    if (options.greedy) {
+      return static_cast<std::size_t>(std::max_element(log_pi.begin(), log_pi.end()) -
+                                      log_pi.begin());
+    }
+    if (options.epsilon > 0 && random.uniform() < options.epsilon) {
+      return learning::draw_allowed(allowed, log_pi.size(), random);
+    }
+    return learning::draw(log_pi.data(), log_pi.size(), random.uniform());
+  };
+  const std::size_t device = drawn();
+  if (allowed[device] != 0) return device;
+  return static_cast<std::size_t>(std::find(allowed, allowed + log_pi.size(), 1) - allowed);
 }
 
 /// Asks the caller's function on the caller's thread alone.

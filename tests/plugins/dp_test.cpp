@@ -194,9 +194,9 @@ TEST_CASE("dp: transfers are weighed against balance") {
 TEST_CASE("dp: options out of range are refused") {
   Engine engine({test::plugin_folder()});
   CHECK_THROWS_WITH_AS(static_cast<void>(engine.make_policy("dp", {{"ideals", std::int64_t{0}}})),
-                       "dp: ideals = 0; give a number >= 1", Error);
+                       "policy 'dp': option 'ideals' takes an integer >= 1; got '0'", Error);
   CHECK_THROWS_WITH_AS(static_cast<void>(engine.make_policy("dp", {{"pairs", std::int64_t{-1}}})),
-                       "dp: pairs = -1; give a number >= 0", Error);
+                       "policy 'dp': option 'pairs' takes an integer >= 0; got '-1'", Error);
 }
 
 TEST_CASE("dp: ops for the host alone do not bring what is between them there") {

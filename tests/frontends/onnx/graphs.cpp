@@ -196,7 +196,7 @@ TEST_CASE("a Loop has the work of its body times its trips") {
     proto.mutable_graph()->mutable_node(0)->set_input(0, "");
     const LoadedModel model = models.load(proto);
     CHECK(type_text(*model.graph, "all") == "f32[?,2,3]");
-    CHECK(has_note(model, "how often a loop runs"));
+    CHECK(has_note(model, "the number of iterations of a loop is not known"));
   }
 }
 

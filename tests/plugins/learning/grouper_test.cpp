@@ -70,7 +70,7 @@ TEST_CASE("a unit that cannot run where its group is goes where it takes least t
   const Units units(problem, Vocabulary(problems, 9));
   const std::vector<std::int32_t> label{0, 0, 0};
   const Sequence sequence = units.sequence(problem, label, 2);
-  CHECK(sequence.barred.equal(torch::tensor({{false, true}})));
+  CHECK_FALSE(sequence.barred.any().item<bool>());  // most of the group can run on either device
   const std::int64_t devices[] = {1};
   CHECK(units.expand(problem, sequence, label, devices) == GroupPlacement{1, 0, 1});
 }
