@@ -207,9 +207,18 @@ class GraphMaker {
       const bool in_loop = !in_bodies_ && frame_of(node) != kNoFrame;
       if (in_loop) continue;  // outputs of a loop follow from who reads them
       for (std::size_t port = 0; port < node.outputs.size(); ++port) {
-        tensors_[begin_[i] + port] = builder_.add_output(op, tensor_info(node.outputs[port]));
+        tensors_[begin_[i] + port] = add_output(op, node, tensor_info(node.outputs[port]));
       }
       describe(op, static_cast<NodeId>(i));
+    }
+  }
+
+  /// The graph keeps no name of a tensor; a refusal says which node gives it.
+  TensorId add_output(OpId op, const Node& node, const TensorInfo& info) {
+    try {
+      return builder_.add_output(op, info);
+    } catch (const Error& refusal) {
+      throw Error(refusal.code(), cat("op '", readable(node.name), "': ", refusal.what()));
     }
   }
 
@@ -245,7 +254,7 @@ class GraphMaker {
     if (op == kNoOp) {
       tensor = builder_.add_parameter(info, readable(node.name));
     } else if (!inside_one_loop(source.node, consumer)) {
-      tensor = builder_.add_output(op, info);
+      tensor = add_output(op, node, info);
     }
     return tensor;
   }

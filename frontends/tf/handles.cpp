@@ -119,6 +119,11 @@ void learn_variables(const Use& op) {
     for (std::size_t i = 1; op.in(i).handle != nullptr; ++i) {
       learn_variable(op.in(i), element, shape_behind(*op.in(0).handle));
     }
+    // What tells one of them later tells all.
+    for (std::size_t i = 0; op.in(i).handle != nullptr; ++i) {
+      op.in(i).handle->read_too_early |=
+          product(op.in(i).handle->dims) == kUnknownDim || !op.in(i).handle->ranked;
+    }
   }
   op.in(0).handle->read_too_early |= !op.outputs.empty() && !op.outputs[0].fully_known();
 }

@@ -10,28 +10,39 @@ namespace {
 constexpr std::int64_t kHandleBytes = 16;
 constexpr std::int64_t kStringBytes = 24;
 
-/// What is behind a handle to numbers.
+/// Bytes of what is in an array, a list or a stack; kUnknownBytes where its size is not known.
+std::int64_t content_bytes(const Value& value) {
+  const Handle& handle = *value.handle;
+  if (handle.variable) return 0;            // the variable's op counts them
+  if (!handle.ranked) return kHandleBytes;  // nothing that is known was put into it
+  Dims dims = handle.dims;
+  dims.insert(dims.begin(), value.length != kUnknownDim ? value.length : handle.size);
+  const std::int64_t count = product(dims);
+  if (count == kUnknownDim || count > kMaxDim) return kUnknownBytes;
+  return std::max(kHandleBytes, (count * dtype_bits(dtype_of(handle.type)) + 7) / 8);
+}
+
+/// A handle to numbers has their type. Its shape is TensorFlow's, that of handles, but for a list:
+/// that is a value, and all its elements are copied with it.
 TensorInfo content_info(const Value& value) {
   const Handle& handle = *value.handle;
   TensorInfo info;
   info.dtype = dtype_of(handle.type);
+  info.bytes = content_bytes(value);
+  if (value.type != kVariant) {
+    // With a type and a shape the graph would take the handle's own size for that of the content.
+    info.has_shape = value.ranked && info.bytes != kUnknownBytes;
+    if (info.has_shape) info.shape = value.dims;
+    return info;
+  }
   info.has_shape = handle.ranked;
+  if (!handle.ranked) return info;
   info.shape = handle.dims;
-  if (handle.variable) {
-    info.bytes = 0;
-    return info;
-  }
-  if (!handle.ranked) {  // nothing that is known was put into it
-    info.bytes = kHandleBytes;
-    return info;
-  }
   info.shape.insert(info.shape.begin(), value.length != kUnknownDim ? value.length : handle.size);
-  const std::int64_t count = product(info.shape);
-  if (count != kUnknownDim && count <= kMaxDim) {
-    info.bytes = std::max(kHandleBytes, (count * dtype_bits(info.dtype) + 7) / 8);
-  } else {
-    info.has_shape = std::find(info.shape.begin(), info.shape.end(), kUnknownDim) !=
-                     info.shape.end();  // too many elements for any machine count as not known
+  // Too many elements for any machine count as not known.
+  if (info.bytes == kUnknownBytes) {
+    info.has_shape =
+        std::find(info.shape.begin(), info.shape.end(), kUnknownDim) != info.shape.end();
   }
   return info;
 }

@@ -20,9 +20,10 @@ using ops::product;
 using ops::Value;
 using namespace ops::tf;  // the element types and their numbers
 
-/// For the graph. A handle to a variable has the variable's type and shape and occupies nothing: it
-/// is a reference. One to an array, a list or a stack stands for what is in it. Handles to anything
-/// else are opaque and count what they occupy themselves; strings the size of their heads.
+/// For the graph. A handle to numbers has their type and keeps its own shape, as TensorFlow states
+/// it. One to a variable occupies nothing: it is a reference. One to an array or a stack counts what
+/// is in it; a list is what is in it, and has that shape. Handles to anything else are opaque and
+/// count what they occupy themselves; strings the size of their heads.
 [[nodiscard]] TensorInfo tensor_info(const Value& value);
 
 }  // namespace berth::tf_frontend
