@@ -79,6 +79,8 @@ std::int64_t Host::live_objects() const noexcept {
 }
 
 void Host::collect_garbage() {
+  // Compiled code keeps the functions and objects that were constants when it was compiled.
+  luaJIT_setmode(state_->main, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH);
   // Twice: what the first round finalizes may hold what the second one frees.
   lua_gc(state_->main, LUA_GCCOLLECT, 0);
   lua_gc(state_->main, LUA_GCCOLLECT, 0);

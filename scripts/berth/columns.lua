@@ -61,12 +61,8 @@ for _, plugin in ipairs((berth.plugins())) do built[plugin.name] = true end
 local function by_policy(problem, name, policy_options, seed)
   if not built[name] then return nil end
   policy_options.repair = false
-  local told
-  local placement = berth.policy(name, policy_options):place(problem, {
-    seed = seed,
-    progress = function(_, text) told = text end,
-  })
-  return placement, told
+  local placement, outcome = berth.policy(name, policy_options):place(problem, { seed = seed })
+  return placement, table.concat(outcome.notes, "; ")
 end
 
 -- What a table says of a placement.

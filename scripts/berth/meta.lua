@@ -33,7 +33,7 @@ local berth = {}
 ---@field bound_us number? a proven lower bound of the objective; nil if runtimes are measured
 ---@field bound_source string? the argument that gives the bound
 ---@field gap number? objective / bound - 1
----@field ended "done" | "proven" | "budget" | "cancelled" | "gave up" why the search ended: it did
+---@field ended string why the search ended: "done", "proven", "budget", "cancelled", "gave up": it did
 ---everything it does, no placement is better, its time or another limit was used up, it was stopped, or
 ---it cannot search such a problem (a note says why)
 ---@field notes string[] what a user should know about the placement
@@ -84,7 +84,7 @@ local berth = {}
 ---@field flops_64? number peak in f64; default: half of flops
 ---@field memory_bandwidth? number bytes per second
 ---@field op_overhead_us? number fixed cost of starting an op; default 0
----@field host? boolean whether it is the machine's own CPU; default false
+---@field host? boolean whether it is the CPU of the machine; default false
 
 ---A directed link between devices.
 ---@class berth.Link

@@ -35,7 +35,8 @@ local DEFAULTS = {
                           -- settings: 1e-3 -> 1e-4)
   entropy_weight = false, -- number or schedule; default 0.02 -> 0 linearly
   score = false,          -- score(evaluation), the smaller the better: by what the best placement of those
-                          -- that fit is kept; default: its objective_us
+                          -- that fit is kept, of the fastest and the last of each episode; default: its
+                          -- objective_us
   max_norm = 1.25,        -- of the gradient, as in the released code
   epsilon = 0,            -- number or schedule
   noise = 0,              -- number or schedule: on the logits, where the policy has it (TensorFlow's
@@ -197,6 +198,16 @@ local function better(a, b, score)
   return a.objective_us < b.objective_us
 end
 
+-- What is kept of an episode: its fastest placement, or its last one where the score prefers that.
+local function kept_of(rollout, e, score)
+  local placement, evaluation = rollout:best(e)
+  if score then
+    local last, last_evaluation = rollout:last(e)
+    if better(last_evaluation, evaluation, score) then return last, last_evaluation end
+  end
+  return placement, evaluation
+end
+
 -- What training remembers of a problem.
 local function new_memory(options)
   local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil,
@@ -348,7 +359,7 @@ function train.evaluate(options)
       local rollout = options.policy:rollout(problem,
         { greedy = true, initial = initial, traversal = options.traversal,
           evaluators = picked(options.evaluators, { i }) })
-      local placement, evaluation = rollout:best(1)
+      local placement, evaluation = kept_of(rollout, 1, options.score)
       if not better(evaluation, results[i] and results[i].evaluation, options.score) then break end
       results[i] = { placement = placement, evaluation = evaluation }
       initial = { { placement } }
@@ -373,7 +384,7 @@ local function update_once(options, state, memories, reward, rates)
   local advantages, count = {}, 0
   for k, i in ipairs(indices) do
     local returns, out, heard = {}, {}, { returns = {}, out = {} }
-    local best, best_of = nil, nil
+    local best, best_placement = nil, nil
     for s = 1, options.samples do
       local e = (k - 1) * options.samples + s
       returns[s], out[s] = {}, {}
@@ -384,12 +395,14 @@ local function update_once(options, state, memories, reward, rates)
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
       end
-      if better(rollout:best_evaluation(e, after), best, options.score) then
-        best, best_of = rollout:best_evaluation(e), e
+      -- Tables are made only for what may be kept.
+      if options.score or better(rollout:best_evaluation(e, after), best) then
+        local placement, evaluation = kept_of(rollout, e, options.score)
+        if better(evaluation, best, options.score) then best, best_placement = evaluation, placement end
       end
       state.measured = state.measured + rollout:measured(e)
     end
-    memories[i].latest = rollout:best(best_of)
+    memories[i].latest = best_placement
     memories[i].note(memories[i].latest, best)
     if #heard.returns > 0 then memories[i].baseline.advantages(heard.returns, heard.out) end
     for s = 1, options.samples do

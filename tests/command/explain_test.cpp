@@ -38,8 +38,8 @@ TEST_CASE("explain tells the critical path in stretches and the transfer that hu
   CHECK(text.err == "");
   for (const char* part :
        {"The critical path of one step, 3.021 ms", "gpu:1 runs 3 ops, from b0 to b2",
-        "gpu:1 -> gpu:0: the output of b2 travels, 1000 B", "gpu:0 runs end",
-        "Transfers the step waits for", "No device's memory is near its limit"}) {
+        "gpu:1 -> gpu:0: sends the output of b2, 1000 B", "gpu:0 runs end",
+        "Transfers that the step waits for", "No device's memory is near its limit"}) {
     CHECK_MESSAGE(text.out.find(part) != std::string::npos, text.out, " lacks ", part);
   }
 }

@@ -59,7 +59,7 @@ TEST_CASE("plugins") {
     const ProcessResult result = work.berth({"plugins", "careless"});
     CHECK(result.status == 0);
     for (const char* part : {"policy careless 2.5", "everything on the first device", "level",
-                             "integer", "how careless", "calm or wild"}) {
+                             "integer", ">= 0", "how careless", "calm, wild"}) {
       CAPTURE(part);
       CHECK(result.out.find(part) != std::string::npos);
     }

@@ -122,7 +122,7 @@ TEST_CASE("-o writes a placement with its provenance, the same bytes for the sam
     CHECK(json["assignment"]["end"] == "gpu:0");
     CHECK(json["provenance"]["policy"] == "careless");
     CHECK(json["provenance"]["seed"] == 3);
-    CHECK(json["provenance"]["options"] == Json{{"level", 3}, {"mood", "calm"}});
+    CHECK(json["provenance"]["options"] == Json{{"level", 3}, {"mood", "calm"}, {"motto", ""}});
   }
   SUBCASE("every policy") {
     const Json plugins = work.berth_json({"plugins", "--json"})["plugins"];
@@ -138,9 +138,12 @@ TEST_CASE("-o writes a placement with its provenance, the same bytes for the sam
 TEST_CASE("--set gives the policy its options") {
   Workplace work;
   work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
-  const Json json =
-      work.berth_json(place("careless", {"--json", "--set", "level=12", "--set", "mood=a=b, c"}));
-  CHECK(json["options"] == Json{{"level", 12}, {"mood", "a=b, c"}});
+  const Json json = work.berth_json(place(
+      "careless", {"--json", "--set", "level=12", "--set", "mood=wild", "--set", "motto=a=b, c"}));
+  CHECK(json["options"] == Json{{"level", 12}, {"mood", "wild"}, {"motto", "a=b, c"}});
+  const ProcessResult moody = work.berth(place("careless", {"--set", "mood=a=b, c"}));
+  CHECK(moody.status == 1);
+  CHECK(moody.err.find("option 'mood' takes one of calm, wild; got 'a=b, c'") != std::string::npos);
 }
 
 TEST_CASE("--costs takes compute times from another file with the same ops") {

@@ -13,7 +13,8 @@ class Careless : public berth::Policy {
 
 constexpr berth::OptionSpec kOptions[] = {
     {"level", berth::OptionType::integer, "3", "how careless", berth::OptionRange::at_least(0)},
-    {"mood", berth::OptionType::text, "calm", "of whoever places", {}, "calm,wild"}};
+    {"mood", berth::OptionType::text, "calm", "of whoever places", {}, "calm,wild"},
+    {"motto", berth::OptionType::text, "", "any words"}};
 
 }  // namespace
 

@@ -59,6 +59,7 @@ local function collect()
   local before
   repeat
     before = berth.live_objects()
+    jit.flush()  -- compiled code keeps what was a constant when it was compiled
     collectgarbage()
     collectgarbage()
   until berth.live_objects() == before
