@@ -10,6 +10,7 @@
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/support/text.h"
 #include "common/repair.h"
 
 namespace berth::policies::auto_policy {
@@ -18,16 +19,6 @@ namespace {
 /// Quick and useful ones come first: a short budget may end among them.
 constexpr const char* kContained =
     "single,heft,topo,m-etf,metis,scotch,mincut,m-topo,dp,m-sct,expert,round_robin";
-
-std::vector<std::string> split_names(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
 
 class AutoPolicy final : public Policy {
  public:
