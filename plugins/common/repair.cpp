@@ -277,6 +277,25 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   throw Error(ErrorCode::infeasible, message.str());
 }
 
+namespace {
+
+/// Rounds of evaluating `placement` and moving groups off what overflows; `evaluation` is the last.
+bool shed(const Problem& problem, Evaluator& evaluator, GroupPlacement& placement,
+          Evaluation& evaluation) {
+  const Footprint footprint(problem, /*output_share=*/1);
+  for (int round = 0; round < kMemoryRounds; ++round) {
+    evaluation = evaluator.evaluate(problem.groups().expand(placement));
+    if (evaluation.feasible) return true;
+    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
+        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
+      return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
                  bool fit_memory) {
   if (!fit_memory) {
@@ -284,15 +303,19 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
     return problem.groups().expand(placement);
   }
   keep_to_parameters(problem, placement);
-  const Footprint footprint(problem, /*output_share=*/1);
+  GroupPlacement shed_placement = placement;
   Evaluation evaluation;
-  for (int round = 0; round < kMemoryRounds; ++round) {
-    const Placement per_op = problem.groups().expand(placement);
-    evaluation = evaluator.evaluate(per_op);
-    if (evaluation.feasible) return per_op;
-    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
-        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
-      break;
+  if (shed(problem, evaluator, shed_placement, evaluation)) {
+    return problem.groups().expand(shed_placement);
+  }
+  // What is moved off one device may fill the next, round after round. Counting a share of the
+  // outputs before anything is evaluated leaves room for them on every device at once.
+  for (const double output_share : {0.125, 0.25, 0.5, 1.0}) {
+    GroupPlacement packed = placement;
+    Evaluation ignored;
+    if (pack(problem, Footprint(problem, output_share), memories(problem), packed) == kNoGroup &&
+        shed(problem, evaluator, packed, ignored)) {
+      return problem.groups().expand(packed);
     }
   }
   std::ostringstream message;
