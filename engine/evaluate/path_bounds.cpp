@@ -1,60 +1,51 @@
-// Lower bounds of a step's runtime from chains of dependent ops.
-//
-// head(v, k): no op v on a device of kind k ends before it. With op(v, k) the op's own duration,
-//   head(v, k) = op(v, k) + max over edges u -> v of min over kinds j of
-//                                                  head(u, j) + gap(u -> v, j, k)
-// where gap is the least time between u's end and v's start: on one device (j = k) the device's
-// pause after u (placeto; 0 in dataflow), on two the fastest transfer of the edge's tensor between
-// the kinds. Proof by induction along the graph's order: v starts once every u is done and its
-// tensor is there; whatever kind u is on, the minimum is no more than that. Queues, busy links and
-// shared channels only delay further. A class of co-located ops may be counted on different kinds
-// by different paths, which only lowers the bound.
-//
-// tail(v, k), the least time from v's start to the end of the step, is the same backwards; at the
-// end of a path the device's pause after the last op still counts (placeto: the runtime is the time
-// of the last event, pauses included).
+// Lower bounds of a step's runtime from chains of dependent ops; heads.h says what heads and tails
+// are, and proves them.
 #include <algorithm>
 
 #include "berth/support/disjoint_sets.h"
 #include "berth/support/index.h"
 #include "evaluate/bound_facts.h"
+#include "evaluate/heads.h"
 
 namespace berth::bounds {
 namespace {
 
-/// The recurrences cost edges x kinds^2; beyond this many kinds transfers count as free, which is
-/// weaker.
-constexpr KindId kMaxKindsWithTransfers = 16;
-
 class Paths {
  public:
-  explicit Paths(const Facts& facts)
+  Paths(const Facts& facts, Heads::Reasons reasons)
       : facts_(facts),
-        kinds_(facts.kind_count()),
-        with_transfers_(kinds_ <= kMaxKindsWithTransfers),
-        head_(at(facts.graph().op_count()) * at(kinds_)) {
-    for (const OpId op : facts.graph().topological_order()) compute_head(op);
-  }
+        heads_(facts, Heads::Direction::forward, reasons),
+        tails_(facts, Heads::Direction::backward, reasons) {}
 
-  /// Needed before cut_us and ends_us.
-  void compute_tails() {
-    tail_.resize(head_.size());
-    const auto order = facts_.graph().topological_order();
-    for (auto op = order.rbegin(); op != order.rend(); ++op) compute_tail(*op);
-  }
-
-  /// Adds in the same order as a simulated step. Rounding is monotone, so the bound never exceeds
-  /// the optimum, and equals it if a single path decides.
-  [[nodiscard]] double critical_path_us() const {
-    double longest = 0;
+  /// Adds in the same order as a simulated step. Rounding is monotone, so without joins the bound
+  /// never exceeds the optimum, and equals it if a single path decides.
+  [[nodiscard]] double longest_head_us() const {
+    double longest_us = 0;
     for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-      double end = kCannotRun;
-      for (KindId kind = 0; kind < kinds_; ++kind) {
-        end = std::min(end, head(op, kind) + facts_.pause_us(op, kind));
+      double end_us = kCannotRun;
+      for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
+        end_us = std::min(end_us, heads_.with_op_us(op, kind) + facts_.pause_us(op, kind));
       }
-      longest = std::max(longest, end);
+      longest_us = std::max(longest_us, end_us);
     }
-    return longest;
+    return longest_us;
+  }
+  /// The largest head, work and tail of one op.
+  [[nodiscard]] double longest_us() const {
+    double longest_us = 0;
+    for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+      double least_us = kCannotRun;
+      for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
+        least_us = std::min(least_us, heads_.with_op_us(op, kind) + tails_.head_us(op, kind));
+      }
+      longest_us = std::max(longest_us, least_us);
+    }
+    return rounded_down(longest_us);
+  }
+  /// Heads and tails are rounded separately, and joins add in another order than a step does: some
+  /// hundred roundings per op of a path at most.
+  [[nodiscard]] double rounded_down(double us) const {
+    return us * (1 - 2e-14 * static_cast<double>(facts_.graph().op_count()));
   }
 
   struct Ends {
@@ -64,91 +55,37 @@ class Paths {
   };
   [[nodiscard]] Ends ends_us(OpId op) const {
     Ends ends{kCannotRun, kCannotRun, kCannotRun};
-    for (KindId kind = 0; kind < kinds_; ++kind) {
+    for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
       const double op_us = facts_.op_us(op, kind);
       if (op_us == kCannotRun) continue;
-      const double work_us = op_us + facts_.pause_us(op, kind);
-      ends.start = std::min(ends.start, std::max(0.0, head(op, kind) - op_us));
-      ends.rest = std::min(ends.rest, std::max(0.0, tail(op, kind) - work_us));
-      ends.work = std::min(ends.work, work_us);
+      const double pause_us = facts_.pause_us(op, kind);
+      ends.start = std::min(ends.start, heads_.head_us(op, kind));
+      ends.rest = std::min(ends.rest, std::max(0.0, tails_.head_us(op, kind) - pause_us));
+      ends.work = std::min(ends.work, op_us + pause_us);
     }
     return ends;
   }
 
   /// The least runtime of a step in which the ends of `edge` are on different devices.
   [[nodiscard]] double cut_us(const Edge& edge) const {
-    if (!with_transfers_) return least(head_, edge.src) + least(tail_, edge.dst);
-    double best = kCannotRun;
-    for (KindId j = 0; j < kinds_; ++j) {
-      for (KindId k = 0; k < kinds_; ++k) {
-        best = std::min(
-            best, head(edge.src, j) + facts_.transfer_us(edge.tensor, j, k) + tail(edge.dst, k));
+    const KindId kinds = facts_.kind_count();
+    if (kinds > Heads::kMaxKinds) {
+      return heads_.least_with_op_us(edge.src) + tails_.least_with_op_us(edge.dst);
+    }
+    double best_us = kCannotRun;
+    for (KindId j = 0; j < kinds; ++j) {
+      for (KindId k = 0; k < kinds; ++k) {
+        best_us = std::min(best_us, heads_.with_op_us(edge.src, j) +
+                                        facts_.transfer_us(edge.tensor, j, k) +
+                                        tails_.with_op_us(edge.dst, k));
       }
     }
-    return best;
+    return best_us;
   }
 
  private:
-  [[nodiscard]] double least(const std::vector<double>& rows, OpId op) const {
-    const auto row = rows.begin() + static_cast<std::ptrdiff_t>(at(op) * at(kinds_));
-    return *std::min_element(row, row + kinds_);
-  }
-  [[nodiscard]] double head(OpId op, KindId kind) const {
-    return head_[at(op) * at(kinds_) + at(kind)];
-  }
-  [[nodiscard]] double tail(OpId op, KindId kind) const {
-    return tail_[at(op) * at(kinds_) + at(kind)];
-  }
-
-  [[nodiscard]] double gap_us(const Edge& edge, KindId src, KindId dst) const {
-    const double apart = facts_.transfer_us(edge.tensor, src, dst);
-    return src == dst ? std::min(apart, facts_.pause_us(edge.src, src)) : apart;
-  }
-
-  /// Earliest start of edge.dst on `kind` as far as this edge is concerned.
-  [[nodiscard]] double ready_us(const Edge& edge, KindId kind) const {
-    if (!with_transfers_) return least(head_, edge.src);
-    double ready = kCannotRun;
-    for (KindId other = 0; other < kinds_; ++other) {
-      ready = std::min(ready, head(edge.src, other) + gap_us(edge, other, kind));
-    }
-    return ready;
-  }
-  /// Least time from the end of edge.src on `kind` to the end of the step through this edge.
-  [[nodiscard]] double rest_us(const Edge& edge, KindId kind) const {
-    if (!with_transfers_) return least(tail_, edge.dst);
-    double rest = kCannotRun;
-    for (KindId other = 0; other < kinds_; ++other) {
-      rest = std::min(rest, tail(edge.dst, other) + gap_us(edge, kind, other));
-    }
-    return rest;
-  }
-
-  void compute_head(OpId op) {
-    for (KindId kind = 0; kind < kinds_; ++kind) {
-      double start = 0;
-      for (const Edge& edge : facts_.graph().in_edges(op)) {
-        start = std::max(start, ready_us(edge, kind));
-      }
-      head_[at(op) * at(kinds_) + at(kind)] = start + facts_.op_us(op, kind);
-    }
-  }
-
-  void compute_tail(OpId op) {
-    for (KindId kind = 0; kind < kinds_; ++kind) {
-      double rest = facts_.pause_us(op, kind);
-      for (const Edge& edge : facts_.graph().out_edges(op)) {
-        rest = std::max(rest, rest_us(edge, kind));
-      }
-      tail_[at(op) * at(kinds_) + at(kind)] = facts_.op_us(op, kind) + rest;
-    }
-  }
-
   const Facts& facts_;
-  KindId kinds_;
-  bool with_transfers_;
-  std::vector<double> head_;  // op-major
-  std::vector<double> tail_;
+  Heads heads_, tails_;
 };
 
 /// Connected parts of the graph, edges taken without direction and co-location classes as one.
@@ -204,7 +141,7 @@ double forced_cut_us(const Facts& facts, const Paths& paths) {
     // Infinity: nothing can be cut, so there is no feasible placement; no bound to speak of.
     if (us < kCannotRun) bound = std::max(bound, us);
   }
-  return bound * (1 - 1e-12);  // head and tail are rounded separately
+  return paths.rounded_down(bound);
 }
 
 /// Heads, work and tails. Let J be any set of ops, start(v) the least time before v starts, rest(v)
@@ -276,19 +213,21 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
               [](const auto& a, const auto& b) { return a.key_us > b.key_us; });
     best_us = std::max(best_us, bottleneck.bound_us(*ops));
   }
-  return best_us * (1 - 1e-10);  // long sums, each rounded
+  return paths.rounded_down(best_us);
 }
 
 }  // namespace
 
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
-  Paths paths(facts);
-  bounds.push_back({paths.critical_path_us(), "critical path"});
-  paths.compute_tails();
+  const Paths paths(facts, Heads::Reasons::paths);
+  bounds.push_back({paths.longest_head_us(), "critical path"});
   bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
+  const Paths joined(facts, Heads::Reasons::paths_and_joins);
+  bounds.push_back({joined.longest_us(), "critical path with joins"});
+  bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
   if (facts.counts_parameters()) {
-    if (const double us = forced_cut_us(facts, paths); us > 0) {
+    if (const double us = forced_cut_us(facts, joined); us > 0) {
       bounds.push_back({us, "memory-forced transfer"});
     }
   }

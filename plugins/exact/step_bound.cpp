@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 
 namespace berth::policies::exact {
 namespace {
@@ -24,35 +23,6 @@ void keep_least(std::vector<double>& values, std::size_t count) {
 }
 
 }  // namespace
-
-double one_machine_us(std::vector<MachineJob>& jobs) {
-  std::sort(jobs.begin(), jobs.end(),
-            [](const MachineJob& a, const MachineJob& b) { return a.head_us < b.head_us; });
-  const auto shorter_tail = [](const MachineJob& a, const MachineJob& b) {
-    return a.tail_us < b.tail_us;
-  };
-  std::priority_queue<MachineJob, std::vector<MachineJob>, decltype(shorter_tail)> available(
-      shorter_tail);
-  double now_us = 0;
-  double end_us = 0;
-  std::size_t next = 0;
-  while (next < jobs.size() || !available.empty()) {
-    if (available.empty()) now_us = std::max(now_us, jobs[next].head_us);
-    while (next < jobs.size() && jobs[next].head_us <= now_us) available.push(jobs[next++]);
-    MachineJob job = available.top();
-    available.pop();
-    const double until_us = next < jobs.size() ? jobs[next].head_us : kNothing;
-    if (now_us + job.us > until_us) {
-      job.us -= until_us - now_us;
-      now_us = until_us;
-      available.push(job);
-    } else {
-      now_us += job.us;
-      end_us = std::max(end_us, now_us + job.tail_us);
-    }
-  }
-  return end_us;
-}
 
 StepBound::StepBound(const ExactModel& model)
     : model_(model),

@@ -3,22 +3,10 @@
 
 #include <vector>
 
+#include "berth/support/one_machine.h"
 #include "exact/bound.h"
 
 namespace berth::policies::exact {
-
-/// A piece of work for one machine: not before `head_us`, then `us` of the machine, then `tail_us`
-/// until the step can end.
-struct MachineJob {
-  double head_us;
-  double us;
-  double tail_us;
-};
-
-/// The least time in which one machine that may interrupt jobs ends them all, tails included
-/// (Jackson's preemptive schedule: at any time the available job with the longest tail). `jobs` is
-/// sorted by head afterwards.
-[[nodiscard]] double one_machine_us(std::vector<MachineJob>& jobs);
 
 /// Every argument below relaxes what both semantics have in common. None assumes an order of ops
 /// that the simulator leaves to its queues. Because of scheduling anomalies, nothing is deduced

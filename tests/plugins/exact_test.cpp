@@ -159,7 +159,7 @@ TEST_CASE("exact: devices that are alike are not all tried") {
   // 8 devices, 10 ops: more than a thousand million placements, 41 partitions into chains.
   for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
     const PlaceResult result = exact(chains(2, 4, 4, semantics), kToTheEnd);
-    CHECK(result.bound.source == "exact search");
+    CHECK(result.end == SearchEnd::proven);
     CHECK(result.gap() < 2e-9);
   }
 }

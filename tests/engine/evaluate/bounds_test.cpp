@@ -4,23 +4,26 @@
 #include <limits>
 
 #include "berth/evaluator.h"
+#include "berth/files.h"
+#include "support/data.h"
 #include "support/random_problem.h"
+#include "support/random_rules.h"
 
 using namespace berth;
 using namespace berth::test;
 
 namespace {
 
-std::shared_ptr<const Problem> make_problem(std::shared_ptr<const Graph> graph,
-                                            std::shared_ptr<const Cluster> cluster,
-                                            std::shared_ptr<const Costs> costs,
-                                            Objective objective = Objective::latency,
-                                            Semantics semantics = Semantics::dataflow) {
+std::shared_ptr<const Problem> make_problem(
+    std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
+    std::shared_ptr<const Costs> costs, Objective objective = Objective::latency,
+    Semantics semantics = Semantics::dataflow,
+    std::shared_ptr<const Constraints> constraints = nullptr) {
   ProblemOptions options;
   options.objective = objective;
   options.semantics = semantics;
   return std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
-                                         nullptr, options);
+                                         nullptr, options, std::move(constraints));
 }
 
 /// The best feasible objective over all placements; infinity where there is none.
@@ -141,6 +144,48 @@ TEST_CASE("lower_bounds: never above the optimum over all feasible placements") 
   CHECK(with_memory > 100);
 }
 
+TEST_CASE("lower_bounds: never above the optimum under constraints and with shared links") {
+  // Costs and transfers are alike, so that joins decide; links share one channel or two.
+  int joins_decide = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = random_graph(random, {.ops = static_cast<OpId>(3 + random.below(5)),
+                                             .edge_chance = 0.3 + 0.6 * random.uniform(),
+                                             .control_chance = 0.1,
+                                             .colocate_chance = seed % 4 == 0 ? 0.3 : 0.0,
+                                             .max_bytes = 200000});
+    const int count = 2 + static_cast<int>(random.below(graph->op_count() > 5 ? 1 : 2));
+    const std::shared_ptr<const Cluster> unshared =
+        random_cluster(random, {.devices = count, .kinds = 1 + static_cast<int>(random.below(2))});
+    std::vector<LinkSpec> links = unshared->links();
+    for (LinkSpec& link : links) {
+      if (seed % 2 == 0) link.shares = {random.below(2) == 0 ? "bus" : "uplink"};
+    }
+    std::vector<Device> devices;
+    for (DeviceId d = 0; d < count; ++d) devices.push_back(unshared->device(d));
+    const auto cluster = std::make_shared<const Cluster>("shared", devices, links);
+    const auto costs = random_costs(random, *graph, *cluster, 100, seed % 5 == 0 ? 0.3 : 0.0);
+    std::shared_ptr<const Constraints> constraints;
+    if (seed % 3 == 0) {
+      constraints = std::make_shared<const Constraints>(
+          *graph, *cluster, *costs, random_rules(random, *graph, *cluster, *costs, 3));
+    }
+    for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+      CAPTURE(semantics_name(semantics));
+      const auto problem =
+          make_problem(graph, cluster, costs, Objective::latency, semantics, constraints);
+      const double best = optimum(problem);
+      for (const LowerBound& bound : lower_bounds(*problem)) {
+        CAPTURE(bound.source);
+        CHECK(bound.us <= best);
+      }
+      if (lower_bound(*problem).source == "critical path with joins") ++joins_decide;
+    }
+  }
+  CHECK(joins_decide > 300);
+}
+
 TEST_CASE("lower_bounds: critical path") {
   SUBCASE("is met exactly by a chain on the fastest kind") {
     const auto problem =
@@ -161,6 +206,77 @@ TEST_CASE("lower_bounds: critical path") {
     CHECK(bound_named(*problem, "critical path") == doctest::Approx(1 + 5.7 + 2 + 5.7));
     CHECK(optimum(problem) == doctest::Approx(1 + 5.7 + 2 + 5.7));
   }
+}
+
+TEST_CASE("lower_bounds: joins") {
+  // 0 -> {1, 2} -> 3, each tensor of 5 bytes.
+  const auto diamond = [](const std::string& colocated) {
+    GraphBuilder builder("diamond");
+    TensorInfo info;
+    info.bytes = 5;
+    for (OpId op = 0; op < 4; ++op) {
+      builder.add_op("op" + std::to_string(op), "Op");
+      builder.add_output(op, info);
+      if (colocated.find(static_cast<char>('0' + op)) != std::string::npos) {
+        builder.set_colocation(op, "c");
+      }
+    }
+    for (OpId op = 1; op < 3; ++op) {
+      builder.add_input(op, 0);
+      builder.add_input(3, op);
+    }
+    return builder.build();
+  };
+  const auto twins = cluster_of({device("a", "x"), device("b", "x")});
+  const std::string joins = "critical path with joins";
+  SUBCASE("what would arrive too late runs on the same device, one after the other") {
+    const auto problem = make_problem(diamond(""), twins, costs_of({{1, 10, 10, 1}}));
+    CHECK(bound_named(*problem, "critical path") == doctest::Approx(12));
+    CHECK(bound_named(*problem, joins) == doctest::Approx(22));
+    CHECK(optimum(problem) == doctest::Approx(22));
+    CHECK(lower_bound(*problem).us == doctest::Approx(22));
+  }
+  SUBCASE("or one of them arrives after a transfer") {
+    // Next to op 1, op 2 would take 80.
+    const auto problem = make_problem(diamond(""), twins, costs_of({{0, 40, 40, 0}}));
+    CHECK(bound_named(*problem, joins) == doctest::Approx(15 + 40));
+    CHECK(optimum(problem) == doctest::Approx(15 + 40));
+  }
+  SUBCASE("kinds differ") {
+    // On y, ops 1 and 2 take 8 one after the other; coming from x they take 30 for transfers.
+    const auto problem = make_problem(diamond(""), cluster_of({device("a", "x"), device("b", "y")}),
+                                      costs_of({{0, 9, 9, 1}, {0, 4, 4, 1}}));
+    CHECK(bound_named(*problem, joins) == doctest::Approx(9));
+    CHECK(optimum(problem) == doctest::Approx(9));
+  }
+  SUBCASE("pauses count") {
+    // A transfer takes 20, longer than an op and its pause.
+    const auto problem =
+        make_problem(diamond(""), cluster_of({device("a", "x"), device("b", "x")}, 0, 0.25),
+                     costs_of({{1, 1, 1, 1}}), Objective::latency, Semantics::placeto);
+    CHECK(bound_named(*problem, "critical path") == doctest::Approx(3 * 6.7));
+    CHECK(bound_named(*problem, joins) == doctest::Approx(4 * 6.7));
+    CHECK(optimum(problem) == doctest::Approx(4 * 6.7));
+  }
+  SUBCASE("co-located ops are one after the other, however fast the links") {
+    const auto problem =
+        make_problem(diamond("013"), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e9),
+                     costs_of({{5, 5, 1, 5}}));
+    CHECK(bound_named(*problem, joins) == doctest::Approx(15));
+    CHECK(optimum(problem) == doctest::Approx(15));
+  }
+}
+
+TEST_CASE("lower_bounds: DOPPLER's graphs") {
+  if (!have_shared_data("DOPPLER's computation graphs")) return;
+  const auto bound_of = [](const std::string& name) {
+    const auto graph = load_graph(shared_path("doppler/" + name + ".graph.json"));
+    const auto cluster = load_cluster(shared_path("doppler/" + name + ".cluster.json").string());
+    return lower_bound(*make_problem(graph, cluster, Costs::stated(*graph, *cluster))).us;
+  };
+  // A binary search on the step's length with co-location forced by long transfers gives 141.0e6.
+  CHECK(bound_of("transformer_block_215nodes") > 141.0e6);
+  CHECK(bound_of("chain_mm_112nodes") > 1199.9e6);
 }
 
 TEST_CASE("lower_bounds: total work") {

@@ -1,0 +1,150 @@
+#include "evaluate/heads.h"
+
+#include <algorithm>
+
+namespace berth::bounds {
+namespace {
+
+/// Ops of M that a test looks at. From 16 on, bounds of training graphs hardly change.
+constexpr std::size_t kMostTogether = 48;
+/// Values of t that are tried for one op and kind. Most need one or two.
+constexpr int kMostTests = 32;
+/// Edges looked at in all tests of one direction: about a second.
+constexpr std::int64_t kMostWork = 30'000'000;
+
+}  // namespace
+
+Heads::Heads(const Facts& facts, Direction direction, Reasons reasons)
+    : facts_(facts),
+      forward_(direction == Direction::forward),
+      kinds_(facts.kind_count()),
+      work_left_(kMostWork) {
+  const OpId ops = facts.graph().op_count();
+  head_.resize(at(ops) * at(kinds_));
+  with_op_.resize(head_.size());
+  first_edge_.assign(at(ops) + 1, 0);
+  for (OpId op = 0; op < ops; ++op) {
+    first_edge_[at(op) + 1] =
+        first_edge_[at(op)] + static_cast<std::int64_t>(edges_before(op).size());
+    for (KindId kind = 0; kind < kinds_; ++kind) {
+      op_us_.push_back(facts.op_us(op, kind));
+      pause_us_.push_back(facts.pause_us(op, kind));
+    }
+  }
+  arrival_.resize(at(first_edge_.back()) * at(kinds_));
+
+  const bool joins = reasons == Reasons::paths_and_joins && kinds_ <= kMaxKinds;
+  std::vector<OpId> order(facts.graph().topological_order().begin(),
+                          facts.graph().topological_order().end());
+  if (!forward_) std::reverse(order.begin(), order.end());
+  if (joins) {
+    position_.resize(at(ops));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      position_[at(order[i])] = static_cast<std::int32_t>(i);
+    }
+    looks_.resize(at(ops), {0, 0, false});
+  }
+  for (const OpId op : order) compute(op, joins && is_join(op));
+}
+
+double Heads::least_with_op_us(OpId op) const noexcept {
+  const auto row = with_op_.begin() + static_cast<std::ptrdiff_t>(cell(op, 0));
+  return *std::min_element(row, row + kinds_);
+}
+
+void Heads::compute(OpId op, bool joins) {
+  for (KindId kind = 0; kind < kinds_; ++kind) {
+    double head_us = path_us(op, kind);
+    const double op_us = op_us_[cell(op, kind)];
+    if (joins && op_us < kCannotRun && head_us < kCannotRun) {
+      head_us = join_us(op, kind, head_us);
+    }
+    head_[cell(op, kind)] = head_us;
+    with_op_[cell(op, kind)] = head_us + op_us;
+  }
+}
+
+double Heads::path_us(OpId op, KindId kind) {
+  double head_us = forward_ ? 0 : pause_us_[cell(op, kind)];
+  const std::span<const Edge> edges = edges_before(op);
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const OpId other = before(edges[i]);
+    double& there_us = arrival(op, i, kind);
+    if (kinds_ > kMaxKinds) {
+      there_us = least_with_op_us(other);
+      head_us = std::max(head_us, there_us);
+      continue;
+    }
+    there_us = kCannotRun;
+    for (KindId far = 0; far < kinds_; ++far) {
+      const double transfer_us = forward_ ? facts_.transfer_us(edges[i].tensor, far, kind)
+                                          : facts_.transfer_us(edges[i].tensor, kind, far);
+      there_us = std::min(there_us, with_op_us(other, far) + transfer_us);
+    }
+    const double pause_us = pause_us_[cell(forward_ ? other : op, kind)];
+    head_us = std::max(head_us, std::min(there_us, with_op_us(other, kind) + pause_us));
+  }
+  return head_us;
+}
+
+bool Heads::is_join(OpId op) const noexcept {
+  const std::span<const Edge> edges = edges_before(op);
+  return std::any_of(edges.begin(), edges.end(),
+                     [&](const Edge& edge) { return before(edge) != before(edges.front()); });
+}
+
+double Heads::join_us(OpId op, KindId kind, double from_us) {
+  double t_us = from_us;
+  for (int i = 0; i < kMostTests && work_left_ > 0; ++i) {
+    const Verdict verdict = test(op, kind, t_us);
+    const double refuted_us = std::min(verdict.machine_us, verdict.valid_us);
+    if (refuted_us <= t_us) break;
+    t_us = refuted_us;
+    if (t_us == kCannotRun) break;  // with this op, nothing can run
+  }
+  return t_us;
+}
+
+Heads::Verdict Heads::test(OpId op, KindId kind, double t_us) {
+  ++tests_;
+  jobs_.clear();
+  open_ = {};
+  valid_us_ = kCannotRun;
+  home_ = facts_.classes().of(op);
+  look_before(op, kind, 0, forward_ ? 0 : pause_us_[cell(op, kind)], t_us);
+  while (!open_.empty() && jobs_.size() < kMostTogether) {
+    const OpId other = open_.top().second;
+    open_.pop();
+    const double op_us = op_us_[cell(other, kind)];
+    if (op_us == kCannotRun) return {kCannotRun, valid_us_};
+    // The pause after an op belongs to what the device does; backwards it comes before the op.
+    const double pause_us = pause_us_[cell(other, kind)];
+    const double near_us = looks_[at(other)].near_us;
+    const double head_us = head_[cell(other, kind)];
+    jobs_.push_back({forward_ ? head_us : head_us - pause_us, op_us + pause_us, near_us});
+    const double busy_us = near_us + op_us + pause_us;
+    look_before(other, kind, forward_ ? busy_us : near_us + op_us, busy_us, t_us);
+  }
+  return {one_machine_us(jobs_), valid_us_};
+}
+
+/// Puts into M what must be on the device of `op`. `far_us`: from the arrival of a tensor at `op`
+/// to the goal; `near_us`: from the end of an op on the same device, its pause included.
+void Heads::look_before(OpId op, KindId kind, double far_us, double near_us, double t_us) {
+  const std::span<const Edge> edges = edges_before(op);
+  work_left_ -= static_cast<std::int64_t>(edges.size());
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const OpId other = before(edges[i]);
+    Look& look = looks_[at(other)];
+    if (look.test != tests_) look = {tests_, 0, false};
+    look.near_us = std::max(look.near_us, near_us);
+    const double reach_us = arrival(op, i, kind) + far_us;
+    const bool too_far = reach_us > t_us;
+    if (too_far) valid_us_ = std::min(valid_us_, reach_us);
+    if (look.together || !(too_far || facts_.classes().of(other) == home_)) continue;
+    look.together = true;
+    open_.emplace(position_[at(other)], other);
+  }
+}
+
+}  // namespace berth::bounds
