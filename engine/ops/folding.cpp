@@ -10,6 +10,7 @@ namespace {
 
 using Number = std::int64_t;
 
+constexpr double kMostExact = 9e15;  // a double holds every integer up to there
 constexpr double kUnknownReal = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -27,6 +28,14 @@ void Elements::append(std::optional<std::int64_t> element) {
     reals_.push_back(element ? static_cast<double>(*element) : kUnknownReal);
   } else {
     ints_.push_back(element.value_or(Data::kUnknown));
+  }
+}
+
+void Elements::set(std::size_t at, const Value& from, std::size_t i) {
+  if (real_) {
+    reals_[at] = from.number(i).value_or(kUnknownReal);
+  } else {
+    ints_[at] = from.element(i).value_or(Data::kUnknown);
   }
 }
 
@@ -71,29 +80,38 @@ bool spreads_to(const Value& from, const Dims& dims) {
 using IntegerPair = std::optional<Number> (*)(Number, Number);
 using RealPair = double (*)(double, double);
 
-/// `reals` null: not folded for real numbers.
-void pairwise(OpContext& op, IntegerPair integers, RealPair reals) {
-  const Value& a = op.in(0);
-  const Value& b = op.in(1);
+/// All inputs, broadcast together and combined from the first on. `reals` null: not folded for real
+/// numbers.
+void combined(OpContext& op, IntegerPair integers, RealPair reals) {
   Value& out = op.out(0);
   const auto count = small_count(out);
-  if (!count || op.input_count() != 2 || !spreads_to(a, out.dims) || !spreads_to(b, out.dims)) {
-    return;
+  if (!count || op.input_count() == 0) return;
+  for (std::size_t k = 0; k < op.input_count(); ++k) {
+    if (!spreads_to(op.in(k), out.dims)) return;
   }
-  Elements elements(a);
+  Elements elements(op.in(0));
   if (elements.real() && reals == nullptr) return;
   for (std::size_t i = 0; i < *count; ++i) {
-    const std::size_t at_a = broadcast_index(a.dims, out.dims, i);
-    const std::size_t at_b = broadcast_index(b.dims, out.dims, i);
+    const auto at = [&](std::size_t k) { return broadcast_index(op.in(k).dims, out.dims, i); };
+    auto real = op.in(0).number(at(0));
+    auto integer = op.in(0).element(at(0));
+    for (std::size_t k = 1; k < op.input_count(); ++k) {
+      const auto y = op.in(k).number(at(k));
+      const auto n = op.in(k).element(at(k));
+      real = real && y && reals != nullptr ? std::optional(reals(*real, *y)) : std::nullopt;
+      integer = integer && n ? integers(*integer, *n) : std::nullopt;
+    }
     if (elements.real()) {
-      const auto x = a.number(at_a), y = b.number(at_b);
-      elements.append_real(x && y ? reals(*x, *y) : kUnknownReal);
+      elements.append_real(real.value_or(kUnknownReal));
     } else {
-      const auto x = a.element(at_a), y = b.element(at_b);
-      elements.append(x && y ? integers(*x, *y) : std::nullopt);
+      elements.append(integer);
     }
   }
   std::move(elements).give(out);
+}
+
+void pairwise(OpContext& op, IntegerPair integers, RealPair reals) {
+  if (op.input_count() == 2) combined(op, integers, reals);
 }
 
 std::optional<Number> sum_of(Number a, Number b) {
@@ -124,9 +142,8 @@ std::optional<Number> smaller(Number a, Number b) {
   return std::min(a, b);
 }
 std::optional<Number> power_of(Number a, Number b) {
-  constexpr double kMost = 9e15;  // a double holds every integer up to there
   const double power = std::pow(static_cast<double>(a), static_cast<double>(b));
-  return std::abs(power) < kMost ? std::optional(static_cast<Number>(power)) : std::nullopt;
+  return std::abs(power) < kMostExact ? std::optional(static_cast<Number>(power)) : std::nullopt;
 }
 
 using IntegerOne = std::optional<Number> (*)(Number);
@@ -153,40 +170,6 @@ std::optional<Number> unchanged(Number a) {
   return a;
 }
 
-/// All elements of a tensor of integers; `start` is the result of none, empty where none has one.
-void reduce(OpContext& op, std::optional<Number> start, IntegerPair combine) {
-  const Value& from = op.in(0);
-  if (from.data == nullptr || small_count(op.out(0)) != 1) return;
-  std::optional<Number> result = start;
-  for (std::size_t i = 0; i < from.data->size(); ++i) {
-    const auto element = from.element(i);
-    if (i == 0 && !start) {
-      result = element;
-    } else {
-      result = result && element ? combine(*result, *element) : std::nullopt;
-    }
-    if (!result) break;
-  }
-  if (from.data->empty() && !start) return;
-  Elements elements(/*real=*/false);
-  elements.append(result);
-  std::move(elements).give(op.out(0));
-}
-
-/// dims[0, axis), dims[axis], dims(axis, end) as (outer, size, inner).
-struct Blocks {
-  std::size_t outer = 1, size = 1, inner = 1;
-};
-std::optional<Blocks> blocks_of(const Dims& dims, std::int64_t axis) {
-  const auto at = normal_axis(axis, dims.size());
-  if (!at) return std::nullopt;
-  Blocks blocks;
-  blocks.outer = static_cast<std::size_t>(product(dims, 0, *at));
-  blocks.size = static_cast<std::size_t>(dims[*at]);
-  blocks.inner = static_cast<std::size_t>(product(dims, *at + 1, dims.size()));
-  return blocks;
-}
-
 }  // namespace
 
 // --- Element by element, broadcast
@@ -194,6 +177,9 @@ std::optional<Blocks> blocks_of(const Dims& dims, std::int64_t axis) {
 
 void add(OpContext& op) {
   pairwise(op, sum_of, [](double a, double b) { return a + b; });
+}
+void add_all(OpContext& op) {
+  combined(op, sum_of, [](double a, double b) { return a + b; });
 }
 void subtract(OpContext& op) {
   pairwise(op, difference_of, [](double a, double b) { return a - b; });
@@ -218,14 +204,20 @@ void truncate_divide(OpContext& op) {
 void floor_modulo(OpContext& op) {
   pairwise(op, remainder_of, nullptr);
 }
+void truncate_modulo(OpContext& op) {
+  const auto rest = [](Number a, Number b) {
+    return divides(a, b) ? std::optional(a % b) : std::nullopt;
+  };
+  pairwise(op, rest, [](double a, double b) { return std::fmod(a, b); });
+}
 void power(OpContext& op) {
   pairwise(op, power_of, [](double a, double b) { return std::pow(a, b); });
 }
 void maximum(OpContext& op) {
-  pairwise(op, larger, [](double a, double b) { return std::max(a, b); });
+  combined(op, larger, [](double a, double b) { return std::max(a, b); });
 }
 void minimum(OpContext& op) {
-  pairwise(op, smaller, [](double a, double b) { return std::min(a, b); });
+  combined(op, smaller, [](double a, double b) { return std::min(a, b); });
 }
 void equal(OpContext& op) {
   pairwise(
@@ -258,6 +250,22 @@ void logical_and(OpContext& op) {
 void logical_or(OpContext& op) {
   pairwise(
       op, [](Number a, Number b) { return std::optional<Number>(a != 0 || b != 0); }, nullptr);
+}
+void logical_xor(OpContext& op) {
+  pairwise(
+      op, [](Number a, Number b) { return std::optional<Number>((a != 0) != (b != 0)); }, nullptr);
+}
+void bitwise_and(OpContext& op) {
+  pairwise(
+      op, [](Number a, Number b) { return std::optional<Number>(a & b); }, nullptr);
+}
+void bitwise_or(OpContext& op) {
+  pairwise(
+      op, [](Number a, Number b) { return std::optional<Number>(a | b); }, nullptr);
+}
+void bitwise_xor(OpContext& op) {
+  pairwise(
+      op, [](Number a, Number b) { return std::optional<Number>(a ^ b); }, nullptr);
 }
 void logical_not(OpContext& op) {
   one_by_one(
@@ -292,6 +300,30 @@ void square_root(OpContext& op) {
 void reciprocal(OpContext& op) {
   one_by_one(op, nullptr, [](double a) { return 1 / a; });
 }
+void square(OpContext& op) {
+  one_by_one(
+      op, [](Number a) { return product_of(a, a); }, [](double a) { return a * a; });
+}
+void clip(OpContext& op, std::optional<double> least, std::optional<double> most) {
+  const Value& from = op.in(0);
+  if (!from.has_content()) return;
+  Elements elements(from);
+  for (std::size_t i = 0; i < from.content_size(); ++i) {
+    auto number = from.number(i);
+    if (number && least) number = std::max(*number, *least);
+    if (number && most) number = std::min(*number, *most);
+    if (elements.real()) {
+      elements.append_real(number.value_or(kUnknownReal));
+    } else if (number == from.number(i)) {
+      elements.append(from, i);
+    } else {
+      elements.append(number && std::abs(*number) < kMostExact
+                          ? std::optional(static_cast<Number>(*number))
+                          : std::nullopt);
+    }
+  }
+  std::move(elements).give(op.out(0));
+}
 void zeros_like(OpContext& op) {
   one_by_one(
       op, [](Number) { return std::optional<Number>(0); }, nullptr);
@@ -324,56 +356,147 @@ void select(OpContext& op) {
   std::move(elements).give(out);
 }
 
-// --- Of a whole tensor
+// --- Along axes
 // ----------------------------------------------------------------------------
 
-void reduce_sum(OpContext& op) {
-  reduce(op, 0, sum_of);
-}
-void reduce_product(OpContext& op) {
-  reduce(op, 1, product_of);
-}
-void reduce_max(OpContext& op) {
-  reduce(op, std::nullopt, larger);
-}
-void reduce_min(OpContext& op) {
-  reduce(op, std::nullopt, smaller);
-}
+namespace {
 
-void non_zero(OpContext& op) {
-  const Value& from = op.in(0);
-  if (!from.has_content() || from.rank() != 1) return;
-  Elements places(/*real=*/false);
-  for (std::size_t i = 0; i < from.content_size(); ++i) {
-    const auto value = from.number(i);
-    if (!value) return;
-    if (*value != 0) places.append(static_cast<Number>(i));
+/// Where element `i` of a tensor goes when the dimensions that are marked are taken together.
+std::size_t reduced_index(const Dims& dims, const std::vector<bool>& marked, std::size_t i) {
+  std::size_t to = 0, stride = 1;
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    const auto size = static_cast<std::size_t>(dims[d]);
+    if (!marked[d]) {
+      to += i % size * stride;
+      stride *= size;
+    }
+    i /= size;
   }
-  op.set(0, {1, static_cast<Number>(places.size())});
-  std::move(places).give(op.out(0));
+  return to;
 }
 
-// --- Moving elements
-// ------------------------------------------------------------------------------
-
-void same_elements(OpContext& op) {
-  const Value& from = op.in(0);
-  if (!from.has_content() || small_count(op.out(0)) != from.content_size()) return;
-  op.out(0).data = from.data;
-  op.out(0).reals = from.reals;
+std::optional<double> joined(Reduction kind, double a, double b) {
+  switch (kind) {
+    case Reduction::sum:
+      return a + b;
+    case Reduction::product:
+      return a * b;
+    case Reduction::largest:
+      return std::max(a, b);
+    case Reduction::smallest:
+      return std::min(a, b);
+  }
+  return std::nullopt;
 }
 
-void spread(OpContext& op) {
+std::optional<Number> joined(Reduction kind, Number a, Number b) {
+  switch (kind) {
+    case Reduction::sum:
+      return sum_of(a, b);
+    case Reduction::product:
+      return product_of(a, b);
+    case Reduction::largest:
+      return std::max(a, b);
+    case Reduction::smallest:
+      return std::min(a, b);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void reduce(OpContext& op, Reduction kind, const std::vector<bool>& marked) {
   const Value& from = op.in(0);
   Value& out = op.out(0);
   const auto count = small_count(out);
-  if (!count || !spreads_to(from, out.dims)) return;
+  if (!count || !from.has_content() || marked.size() != from.dims.size() ||
+      product(reduced(from.dims, marked, /*keep=*/true)) != static_cast<Number>(*count)) {
+    return;
+  }
+  const bool has_neutral = kind == Reduction::sum || kind == Reduction::product;
+  if (!has_neutral && from.content_size() == 0) return;  // of nothing there is no largest
+  const Number neutral = kind == Reduction::product ? 1 : 0;
+  // One kind of number has content; the other is carried along and not used.
+  struct Result {
+    std::optional<Number> integer;
+    std::optional<double> real;
+    bool begun;
+  };
+  std::vector<Result> results(*count, {neutral, static_cast<double>(neutral), has_neutral});
+  for (std::size_t i = 0; i < from.content_size(); ++i) {
+    Result& result = results[reduced_index(from.dims, marked, i)];
+    const auto integer = from.element(i);
+    const auto real = from.number(i);
+    if (result.begun) {
+      result.integer =
+          result.integer && integer ? joined(kind, *result.integer, *integer) : std::nullopt;
+      result.real = result.real && real ? joined(kind, *result.real, *real) : std::nullopt;
+    } else {
+      result = {integer, real, true};
+    }
+  }
   Elements elements(from);
-  for (std::size_t i = 0; i < *count; ++i) {
-    elements.append(from, broadcast_index(from.dims, out.dims, i));
+  for (const Result& result : results) {
+    if (elements.real()) {
+      elements.append_real(result.real.value_or(kUnknownReal));
+    } else {
+      elements.append(result.integer);
+    }
   }
   std::move(elements).give(out);
 }
+
+void cumulative_sum(OpContext& op, std::int64_t axis, bool exclusive, bool backwards) {
+  const Value& from = op.in(0);
+  const auto along = normal_axis(axis, from.dims.size());
+  if (from.data == nullptr || !along || small_count(op.out(0)) != from.data->size()) return;
+  const auto size = static_cast<std::size_t>(from.dims[*along]);
+  const auto inner = static_cast<std::size_t>(product(from.dims, *along + 1, from.dims.size()));
+  std::vector<std::optional<Number>> sums(from.data->size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    // The first of a line, from which it is walked to the other end.
+    if (i / inner % size != (backwards ? size - 1 : 0)) continue;
+    std::optional<Number> sum = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t at = backwards ? i - k * inner : i + k * inner;
+      const auto element = from.element(at);
+      const auto next = sum && element ? sum_of(*sum, *element) : std::nullopt;
+      sums[at] = exclusive ? sum : next;
+      sum = next;
+    }
+  }
+  Elements elements(/*real=*/false);
+  for (const auto& sum : sums) elements.append(sum);
+  std::move(elements).give(op.out(0));
+}
+
+void non_zero(OpContext& op, bool by_rows) {
+  const Value& from = op.in(0);
+  if (!from.has_content()) return;
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < from.content_size(); ++i) {
+    const auto value = from.number(i);
+    if (!value) return;
+    if (*value != 0) found.push_back(i);
+  }
+  const std::size_t rank = from.dims.size();
+  const auto count = static_cast<Number>(found.size());
+  std::vector<Number> places(found.size() * rank);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    std::size_t rest = found[k];
+    for (std::size_t d = rank; d-- > 0;) {
+      const auto size = static_cast<std::size_t>(from.dims[d]);
+      places[by_rows ? k * rank + d : d * found.size() + k] = static_cast<Number>(rest % size);
+      rest /= size;
+    }
+  }
+  const auto axes = static_cast<Number>(rank);
+  op.set(0, by_rows ? Dims{count, axes} : Dims{axes, count});
+  op.set_data(0, std::move(places));
+}
+
+// --- Asked of a tensor, made from numbers
+// ----------------------------------------------------------------------------
 
 void shape_of(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) {
@@ -412,110 +535,6 @@ void convert(OpContext& op, bool real, bool boolean) {
   std::move(elements).give(op.out(0));
 }
 
-void gather(OpContext& op, std::int64_t axis) {
-  const Value& from = op.in(0);
-  const Value& indices = op.in(1);
-  if (!from.has_content() || !indices.has_content() || !small_count(op.out(0))) return;
-  const auto at = blocks_of(from.dims, axis);
-  if (!at) return;
-  Elements elements(from);
-  for (std::size_t outer = 0; outer < at->outer; ++outer) {
-    for (std::size_t k = 0; k < indices.content_size(); ++k) {
-      const auto index = indices.element(k);
-      const auto chosen = index ? normal_axis(*index, at->size) : std::nullopt;
-      if (!chosen) return;
-      for (std::size_t inner = 0; inner < at->inner; ++inner) {
-        elements.append(from, (outer * at->size + *chosen) * at->inner + inner);
-      }
-    }
-  }
-  std::move(elements).give(op.out(0));
-}
-
-void permute(OpContext& op, const std::vector<std::int64_t>& order) {
-  const Value& from = op.in(0);
-  Value& out = op.out(0);
-  const auto count = small_count(out);
-  if (!count || !from.has_content() || order.size() != from.dims.size() ||
-      out.dims.size() != order.size()) {
-    return;
-  }
-  std::vector<std::size_t> strides(order.size(), 1);  // of `from`, by dimension of the result
-  for (std::size_t d = 0; d < order.size(); ++d) {
-    const auto axis = normal_axis(order[d], order.size());
-    if (!axis) return;
-    strides[d] = static_cast<std::size_t>(product(from.dims, *axis + 1, from.dims.size()));
-  }
-  Elements elements(from);
-  for (std::size_t i = 0; i < *count; ++i) {
-    std::size_t rest = i, index = 0;
-    for (std::size_t d = order.size(); d-- > 0;) {
-      const auto size = static_cast<std::size_t>(out.dims[d]);
-      index += rest % size * strides[d];
-      rest /= size;
-    }
-    elements.append(from, index);
-  }
-  std::move(elements).give(out);
-}
-
-void concatenate(OpContext& op, std::size_t first, std::size_t count, std::int64_t axis) {
-  if (!small_count(op.out(0)) || count == 0) return;
-  std::vector<Blocks> parts;
-  bool any = false, real = false;
-  for (std::size_t i = first; i < first + count; ++i) {
-    const Value& part = op.in(i);
-    // One whose content is not known still takes its place.
-    if (!small_count(part)) return;
-    const auto blocks = blocks_of(part.dims.empty() ? Dims{1} : part.dims, axis);
-    if (!blocks || (i > first && blocks->outer != parts.front().outer)) return;
-    parts.push_back(*blocks);
-    any = any || part.has_content();
-    real = real || part.reals != nullptr;
-  }
-  if (!any) return;
-  Elements elements(real);
-  for (std::size_t outer = 0; outer < parts.front().outer; ++outer) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t chunk = parts[i].size * parts[i].inner;
-      for (std::size_t k = 0; k < chunk; ++k) elements.append(op.in(first + i), outer * chunk + k);
-    }
-  }
-  std::move(elements).give(op.out(0));
-}
-
-void split(OpContext& op, std::size_t input, std::int64_t axis) {
-  const Value& from = op.in(input);
-  const auto whole = from.has_content() ? blocks_of(from.dims, axis) : std::nullopt;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; whole && i < op.output_count(); ++i) {
-    Value& out = op.out(i);
-    const auto part = small_count(out) ? blocks_of(out.dims, axis) : std::nullopt;
-    if (!part || out.rank() != from.rank() || begin + part->size > whole->size) return;
-    Elements elements(from);
-    for (std::size_t outer = 0; outer < whole->outer; ++outer) {
-      const std::size_t first = (outer * whole->size + begin) * whole->inner;
-      for (std::size_t k = 0; k < part->size * whole->inner; ++k) elements.append(from, first + k);
-    }
-    begin += part->size;
-    std::move(elements).give(out);
-  }
-}
-
-void slice(OpContext& op, std::int64_t first, std::int64_t stride) {
-  const Value& from = op.in(0);
-  const auto count = small_count(op.out(0));
-  if (!from.has_content() || from.rank() != 1 || !count) return;
-  Elements elements(from);
-  Number at = first;
-  for (std::size_t i = 0; i < *count; ++i) {
-    if (at < 0 || at >= from.dims[0]) return;
-    elements.append(from, static_cast<std::size_t>(at));
-    if (i + 1 < *count && __builtin_add_overflow(at, stride, &at)) return;
-  }
-  std::move(elements).give(op.out(0));
-}
-
 void fill(OpContext& op, const Value& value) {
   const auto count = small_count(op.out(0));
   if (!count || !value.has_content() || value.content_size() != 1) return;
@@ -526,14 +545,21 @@ void fill(OpContext& op, const Value& value) {
 
 void range(OpContext& op, const Value& start, const Value& delta) {
   const auto count = small_count(op.out(0));
-  const auto first = start.data != nullptr ? start.element(0) : std::nullopt;
-  const auto by = delta.element(0);
-  if (!count || !first || !by) return;
-  Elements elements(/*real=*/false);
-  std::optional<Number> value = first;
-  for (std::size_t i = 0; i < *count; ++i) {
-    elements.append(value);
-    value = value ? sum_of(*value, *by) : std::nullopt;
+  if (!count || !start.has_content() || !delta.has_content()) return;
+  Elements elements(start);
+  if (elements.real()) {
+    const auto first = start.number(0), by = delta.number(0);
+    if (!first || !by) return;
+    for (std::size_t i = 0; i < *count; ++i) {
+      elements.append_real(*first + static_cast<double>(i) * *by);
+    }
+  } else {
+    std::optional<Number> value = start.element(0);
+    const auto by = delta.element(0);
+    for (std::size_t i = 0; i < *count; ++i) {
+      elements.append(value);
+      value = value && by ? sum_of(*value, *by) : std::nullopt;
+    }
   }
   std::move(elements).give(op.out(0));
 }

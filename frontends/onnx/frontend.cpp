@@ -59,6 +59,9 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
                         " tensors have another type or shape in the file "
                         "than follows from the inputs; the latter counts"));
   }
+  if (report.at_their_largest > 0) {
+    notes.push_back(frontend::largest_step_note(report.at_their_largest, report.choosers));
+  }
   if (!report.loops_of_unknown_length.empty()) {
     notes.push_back(
         cat("the number of iterations of a loop is not known before it runs; its body is counted "

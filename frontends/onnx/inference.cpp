@@ -19,8 +19,10 @@ constexpr std::int64_t kVisitsPerNode = 8;
 
 class Inference {
  public:
-  explicit Inference(Program& program)
-      : program_(program), visits_left_(program.node_count * kVisitsPerNode) {}
+  Inference(Program& program, bool largest_step)
+      : program_(program),
+        largest_step_(largest_step),
+        visits_left_(program.node_count * kVisitsPerNode) {}
 
   void run(const Body& body, bool report);
   InferenceReport take_report() { return std::move(report_); }
@@ -41,6 +43,7 @@ class Inference {
                std::size_t states, std::size_t first_result, bool report);
 
   Program& program_;
+  const bool largest_step_;
   InferenceReport report_;
   std::int64_t visits_left_;
 };
@@ -244,11 +247,15 @@ void check(Type& type) {
 
 void Inference::visit(const Node& node, bool report) {
   NodeContext op(node, program_);
+  op.largest_step = largest_step_;
   infer_op(op, report);
   for (Type& type : op.outputs()) check(type);
   if (op.info != nullptr && op.info->fold != nullptr) {
     op.info->fold(op);
     for (Type& type : op.outputs()) check(type);
+  }
+  if (report && op.depends_on_data() && !all_complete(op.outputs())) {
+    report_.choosers.insert(frontend::readable(node.full_type()));
   }
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (node.outputs[i] == kNoValue) continue;
@@ -267,10 +274,35 @@ void Inference::run(const Body& body, bool report) {
 
 }  // namespace
 
+namespace {
+
+/// How many tensors that nodes of the main body give have no known size.
+std::int64_t unsized_values(const Program& program) {
+  std::int64_t unsized = 0;
+  for (const Node& node : program.main.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      const Type& type = program.value(id).type;
+      const bool sized = type.ranked && product(type.dims) != kUnknownDim;
+      if (!type.other && !sized) ++unsized;
+    }
+  }
+  return unsized;
+}
+
+}  // namespace
+
 InferenceReport infer(Program& program) {
-  Inference inference(program);
+  Inference inference(program, /*largest_step=*/false);
   inference.run(program.main, true);
-  return inference.take_report();
+  InferenceReport report = inference.take_report();
+  if (report.choosers.empty()) return report;
+  const std::int64_t unsized = unsized_values(program);
+  if (unsized == 0) return report;
+  Inference largest(program, /*largest_step=*/true);
+  largest.run(program.main, false);
+  report.at_their_largest = unsized - unsized_values(program);
+  return report;
 }
 
 double trip_count(const Program& program, const Node& op) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct InferenceReport {
   std::int64_t contradictions = 0;
   /// Loops whose trip count is not known before they run: their body is counted once.
   std::vector<std::string> loops_of_unknown_length;
+  /// Tensors of the graph whose size depends on what is chosen when the step runs, and which were
+  /// given that of the largest step; and the types of the ops that choose.
+  std::int64_t at_their_largest = 0;
+  std::set<std::string> choosers;
 };
 
 /// Goes over the bodies in topological order and skips what cannot be inferred. The types of graph

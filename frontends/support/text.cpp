@@ -56,4 +56,11 @@ std::string list_names(const std::vector<std::string>& names, std::size_t shown)
   return out;
 }
 
+std::string largest_step_note(std::int64_t tensors, const std::set<std::string>& choosers) {
+  return cat("the size of ", tensors, tensors == 1 ? " tensor" : " tensors",
+             " depends on what a step computes, and is counted for the largest step, in which all "
+             "is chosen by: ",
+             list_names({choosers.begin(), choosers.end()}));
+}
+
 }  // namespace berth::frontend

@@ -1,6 +1,8 @@
 // Text for messages, and names that come from files of unknown quality.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -22,5 +24,9 @@ template <class... Parts>
 
 /// "'a', 'b' and 3 more": at most `shown` of `names`.
 [[nodiscard]] std::string list_names(const std::vector<std::string>& names, std::size_t shown = 8);
+
+/// What a person is told where sizes follow from what the ops `choosers` choose when a step runs.
+[[nodiscard]] std::string largest_step_note(std::int64_t tensors,
+                                            const std::set<std::string>& choosers);
 
 }  // namespace berth::frontend

@@ -96,12 +96,16 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
   reading->program = make_program(library, selection.needed, selection.fetches);
   Bindings bindings(options, file.source.file);
-  InferenceContext context{library, bindings, {}};
+  InferenceContext context{library, bindings, {}, {}};
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
   reading->inferred = infer(context, reading->program);
   bindings.finish(notes);
+  if (reading->inferred.at_their_largest > 0) {
+    notes.push_back(
+        frontend::largest_step_note(reading->inferred.at_their_largest, context.choosers));
+  }
   reading->unknown_ops = std::move(context.unknown_ops);
   note_compiled_calls(reading->program, file.source, notes);
   if (const auto names = variables_without_size(reading->program); !names.empty()) {

@@ -159,10 +159,8 @@ class Inference {
     visit_all();
     // A variable's shape may follow from what is written to it after it was read.
     constexpr int kMostRounds = 4;
-    for (int round = 1; round < kMostRounds && more_is_known(); ++round) {
-      for (Node& node : program_.nodes) node.outputs.clear();
-      visit_all();
-    }
+    for (int round = 1; round < kMostRounds && more_is_known(); ++round) revisit();
+    if (context_.depth == 0 && !context_.choosers.empty()) visit_largest_step();
     for (FrameId frame = 0; frame < static_cast<FrameId>(inferred_.loops.frames.size()); ++frame) {
       static_cast<void>(trips(frame));
     }
@@ -180,6 +178,30 @@ class Inference {
         if ((node_at(id).op == "Const") == constants) visit(id);
       }
     }
+  }
+
+  void revisit() {
+    for (Node& node : program_.nodes) node.outputs.clear();
+    visit_all();
+  }
+
+  void visit_largest_step() {
+    const std::int64_t before = unsized();
+    if (before == 0) return;
+    context_.largest_step = true;
+    revisit();
+    inferred_.at_their_largest = before - unsized();
+  }
+
+  [[nodiscard]] std::int64_t unsized() const {
+    std::int64_t count = 0;
+    for (const Node& node : program_.nodes) {
+      count += std::count_if(node.outputs.begin(), node.outputs.end(), [](const Value& value) {
+        return value.type != kResource && value.type != kVariant &&
+               (!value.ranked || product(value.dims) == kUnknownDim);
+      });
+    }
+    return count;
   }
 
   Node& node_at(NodeId id) { return program_.nodes[static_cast<std::size_t>(id)]; }
@@ -255,7 +277,10 @@ class Inference {
       return;
     }
     const auto inputs = inputs_at(node);
-    apply_rules(*info, node.name, node.op, node.attributes, inputs, node.outputs);
+    if (apply_rules(*info, node.name, node.op, node.attributes, inputs, node.outputs,
+                    context_.largest_step)) {
+      context_.choosers.insert(readable(node.op));
+    }
   }
 
   /// Valid until it is asked for the next.

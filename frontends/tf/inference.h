@@ -48,6 +48,8 @@ struct Inferred {
   Loops loops;
   /// Work of nodes with bodies: functional loops and branches.
   std::unordered_map<NodeId, Work> works;
+  /// Tensors whose size is that of the largest step.
+  std::int64_t at_their_largest = 0;
 };
 
 /// Context shared by a program and the bodies in it.
@@ -55,6 +57,8 @@ struct InferenceContext {
   Library& library;
   Bindings& bindings;
   std::set<std::string> unknown_ops;      ///< op types without a rule
+  std::set<std::string> choosers;         ///< op types that choose when a step runs
+  bool largest_step = false;              ///< sizes are those of the step in which they choose all
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   int depth = 0;                          ///< of nested bodies
 };

@@ -59,37 +59,75 @@ void each_producer(const Program& program, const Node& node, const Visit& visit)
                   "which has NextIteration before its Merge): ", text));
 }
 
-void make_order(const Program& program, const std::string& file, std::vector<NodeId>& order) {
-  const std::size_t count = program.nodes.size();
-  std::vector<std::int32_t> waiting(count, 0);
+struct Order {
+  std::vector<NodeId> nodes;          ///< those that could be ordered
+  std::vector<std::int32_t> waiting;  ///< by node: producers that never came
+};
+
+/// Of `count` nodes; `each_edge` calls its argument with every (producer, consumer).
+template <typename EachEdge>
+Order ordered(std::size_t count, const EachEdge& each_edge) {
+  Order order;
+  order.waiting.assign(count, 0);
   std::vector<std::int32_t> begin(count + 1, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    each_producer(program, program.nodes[i], [&](NodeId producer) {
-      ++waiting[i];
-      ++begin[static_cast<std::size_t>(producer) + 1];
-    });
-  }
+  each_edge([&](NodeId producer, NodeId consumer) {
+    ++order.waiting[static_cast<std::size_t>(consumer)];
+    ++begin[static_cast<std::size_t>(producer) + 1];
+  });
   for (std::size_t i = 0; i < count; ++i) begin[i + 1] += begin[i];
   std::vector<NodeId> consumers(static_cast<std::size_t>(begin[count]));
   std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
+  each_edge([&](NodeId producer, NodeId consumer) {
+    consumers[static_cast<std::size_t>(next[static_cast<std::size_t>(producer)]++)] = consumer;
+  });
+  order.nodes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    each_producer(program, program.nodes[i], [&](NodeId producer) {
-      consumers[static_cast<std::size_t>(next[static_cast<std::size_t>(producer)]++)] =
-          static_cast<NodeId>(i);
-    });
+    if (order.waiting[i] == 0) order.nodes.push_back(static_cast<NodeId>(i));
   }
-  order.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (waiting[i] == 0) order.push_back(static_cast<NodeId>(i));
-  }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto id = static_cast<std::size_t>(order[i]);
+  for (std::size_t i = 0; i < order.nodes.size(); ++i) {
+    const auto id = static_cast<std::size_t>(order.nodes[i]);
     for (std::int32_t k = begin[id]; k < begin[id + 1]; ++k) {
       const NodeId consumer = consumers[static_cast<std::size_t>(k)];
-      if (--waiting[static_cast<std::size_t>(consumer)] == 0) order.push_back(consumer);
+      if (--order.waiting[static_cast<std::size_t>(consumer)] == 0) order.nodes.push_back(consumer);
     }
   }
-  if (order.size() != count) refuse_cycle(program, waiting, file);
+  return order;
+}
+
+template <typename Take>
+void each_edge(const Program& program, const Take& take) {
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    each_producer(program, program.nodes[i],
+                  [&](NodeId producer) { take(producer, static_cast<NodeId>(i)); });
+  }
+}
+
+void make_order(const Program& program, const std::string& file, std::vector<NodeId>& order) {
+  Order found = ordered(program.nodes.size(), [&](const auto& take) { each_edge(program, take); });
+  if (found.nodes.size() != program.nodes.size()) refuse_cycle(program, found.waiting, file);
+  order = std::move(found.nodes);
+}
+
+/// What leaves a loop comes after all that its rounds do: a list that is filled in them is known
+/// whole where it is read. Each loop has a node of its own in between, as there may be as many ends
+/// as there are results.
+void move_exits_back(const Program& program, Loops& loops) {
+  if (loops.frames.empty()) return;
+  const std::size_t count = program.nodes.size();
+  Order found = ordered(count + loops.frames.size(), [&](const auto& take) {
+    each_edge(program, take);
+    for (std::size_t i = 0; i < count; ++i) {
+      const FrameId frame = loops.frame_of[i];
+      if (frame == kNoFrame) continue;
+      const auto end = static_cast<NodeId>(count) + frame;
+      if (is_next_iteration(program.nodes[i].op)) take(static_cast<NodeId>(i), end);
+      if (is_exit(program.nodes[i].op)) take(end, static_cast<NodeId>(i));
+    }
+  });
+  // No framework writes a loop whose rounds wait for its own results; if one does, any order will do.
+  if (found.nodes.size() != count + loops.frames.size()) return;
+  std::erase_if(found.nodes, [&](NodeId id) { return id >= static_cast<NodeId>(count); });
+  loops.order = std::move(found.nodes);
 }
 
 void assign_frames(const Program& program, Loops& loops) {
@@ -137,6 +175,7 @@ Loops find_loops(const Program& program, const std::string& file) {
   Loops loops;
   make_order(program, file, loops.order);
   assign_frames(program, loops);
+  move_exits_back(program, loops);
   return loops;
 }
 

@@ -112,17 +112,21 @@ std::vector<int> output_types(std::span<const ArgDef> outputs, const Attributes&
   return types;
 }
 
-void apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
+bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs) {
+                 std::span<Value> outputs, bool largest_step) {
   const NodeAttributes own(node, attributes);
   ops::OpContext op(type, own, inputs, outputs);
+  op.largest_step = largest_step;
   if (info.shape != nullptr) info.shape(op);
   for (Value& value : outputs) check(value);
   if (info.fold != nullptr) {
     info.fold(op);
     for (Value& value : outputs) check(value);
   }
+  const bool open = std::any_of(outputs.begin(), outputs.end(),
+                                [](const Value& value) { return !value.fully_known(); });
+  return open && op.depends_on_data();
 }
 
 }  // namespace berth::tf_frontend

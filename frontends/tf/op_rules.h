@@ -20,10 +20,11 @@ namespace berth::tf_frontend {
 [[nodiscard]] std::vector<int> output_types(std::span<const ArgDef> outputs,
                                             const Attributes& attributes);
 
-/// Fills what follows of `outputs`, whose types are known. Throws Error(invalid_graph) naming the
-/// node for a constant without a value.
-void apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
+/// Fills what follows of `outputs`, whose types are known; `largest_step` as in ops::OpContext.
+/// Whether what does not follow depends on what a step computes. Throws Error(invalid_graph) naming
+/// the node for a constant without a value.
+bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs);
+                 std::span<Value> outputs, bool largest_step);
 
 }  // namespace berth::tf_frontend

@@ -44,6 +44,28 @@ void fold_cast(OpContext& op) {
   }
 }
 
+/// The bounds were attributes once.
+std::optional<double> bound(const OpContext& op, std::size_t input, std::string_view attribute) {
+  if (op.has(input)) return op.in(input).number(0);
+  const std::vector<double> stated = op.attributes.reals(attribute);
+  if (stated.empty()) return std::nullopt;
+  return stated.front();
+}
+void fold_clip(OpContext& op) {
+  const auto least = bound(op, 1, "min"), most = bound(op, 2, "max");
+  // One that is there and not known leaves nothing known.
+  if ((op.has(1) && !least) || (op.has(2) && !most)) return;
+  fold::clip(op, least, most);
+}
+
+void fold_modulo(OpContext& op) {
+  if (op.attributes.integer("fmod", 0) != 0) {
+    fold::truncate_modulo(op);
+  } else {
+    fold::floor_modulo(op);
+  }
+}
+
 void bias_split_gelu(OpContext& op) {
   op.set_like(0, 0);
   if (op.out(0).rank() > 0) {
@@ -72,15 +94,15 @@ constexpr Row kOps[] = {
     {"Atanh", rule::like_first, elementwise(kExp)},
     {"BitCast", cast_like, kView},
     {"BitShift", rule::broadcast_all, elementwise(1)},
-    {"BitwiseAnd", rule::broadcast_all, elementwise(1)},
+    {"BitwiseAnd", rule::broadcast_all, elementwise(1), fold::bitwise_and},
     {"BitwiseNot", rule::like_first, elementwise(1)},
-    {"BitwiseOr", rule::broadcast_all, elementwise(1)},
-    {"BitwiseXor", rule::broadcast_all, elementwise(1)},
+    {"BitwiseOr", rule::broadcast_all, elementwise(1), fold::bitwise_or},
+    {"BitwiseXor", rule::broadcast_all, elementwise(1), fold::bitwise_xor},
     {"Cast", cast, elementwise(1), fold_cast},
     {"CastLike", cast_like, elementwise(1)},
     {"Ceil", rule::like_first, elementwise(1), fold::ceiling},
     {"Celu", rule::like_first, elementwise(kExp + 2)},
-    {"Clip", rule::like_first, elementwise(1)},
+    {"Clip", rule::like_first, elementwise(1), fold_clip},
     {"Cos", rule::like_first, elementwise(kExp)},
     {"Cosh", rule::like_first, elementwise(kExp)},
     {"Div", rule::broadcast_all, elementwise(1), fold::truncate_divide},
@@ -106,7 +128,7 @@ constexpr Row kOps[] = {
     {"Mean", rule::broadcast_all, kSum},
     {"Min", rule::broadcast_all, kSum, fold::minimum},
     {"Mish", rule::like_first, elementwise(kExp + 5)},
-    {"Mod", rule::broadcast_all, elementwise(3), fold::floor_modulo},
+    {"Mod", rule::broadcast_all, elementwise(3), fold_modulo},
     {"Mul", rule::broadcast_all, elementwise(1), fold::multiply},
     {"Neg", rule::like_first, elementwise(1), fold::negative},
     {"Not", to_bool, elementwise(1), fold::logical_not},
@@ -130,13 +152,13 @@ constexpr Row kOps[] = {
     {"Softsign", rule::like_first, elementwise(3)},
     {"Sqrt", rule::like_first, elementwise(3), fold::square_root},
     {"Sub", rule::broadcast_all, elementwise(1), fold::subtract},
-    {"Sum", rule::broadcast_all, kSum},
+    {"Sum", rule::broadcast_all, kSum, fold::add_all},
     {"Swish", rule::like_first, elementwise(kExp + 2)},
     {"Tan", rule::like_first, elementwise(kExp)},
     {"Tanh", rule::like_first, elementwise(kExp)},
     {"ThresholdedRelu", rule::like_first, elementwise(1)},
     {"Where", where, elementwise(1), fold::select},
-    {"Xor", rule::broadcast_all, elementwise(1)},
+    {"Xor", rule::broadcast_all, elementwise(1), fold::logical_xor},
     {"ai.onnx.ml.Binarizer", nullptr, elementwise(2)},
     {"ai.onnx.ml.Imputer", nullptr, elementwise(2)},
     {"ai.onnx.ml.LabelEncoder", nullptr, elementwise(2)},

@@ -44,6 +44,17 @@ struct Cuts {
                        (!has_steps || (steps && i < steps->size()));
     return known ? span_of(dim, (*starts)[i], (*ends)[i], step(i)) : std::nullopt;
   }
+  /// The dimensions that are cut, of `rank`; without a list the first ones. Empty where they are not
+  /// known.
+  [[nodiscard]] Ints all_axes(std::size_t rank) const {
+    if (has_axes) return axes;
+    const std::size_t count = starts ? starts->size() : ends ? ends->size() : rank;
+    Ints all(std::in_place);
+    for (std::size_t i = 0; i < std::min(count, rank); ++i) {
+      all->push_back(static_cast<std::int64_t>(i));
+    }
+    return all;
+  }
   [[nodiscard]] std::int64_t step(std::size_t i) const {
     return steps && i < steps->size() ? (*steps)[i] : 1;
   }
@@ -57,31 +68,86 @@ void slice(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   const Dims* const from = op.shape(0);
   if (from == nullptr) return;
-  Cuts cuts(op);
+  const Cuts cuts(op);
+  const Ints axes = cuts.all_axes(from->size());
   Dims dims = *from;
   // Which dimensions are cut may not be known.
-  if (cuts.has_axes && !cuts.axes) return op.set(0, Dims(dims.size(), kUnknownDim));
-  if (!cuts.axes) {
-    const std::size_t count = cuts.starts ? cuts.starts->size()
-                              : cuts.ends ? cuts.ends->size()
-                                          : dims.size();
-    cuts.axes.emplace();
-    for (std::size_t i = 0; i < std::min(count, dims.size()); ++i) {
-      cuts.axes->push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  for (std::size_t i = 0; i < cuts.axes->size(); ++i) {
-    const auto axis = normal_axis((*cuts.axes)[i], dims.size());
+  if (!axes) return op.set(0, Dims(dims.size(), kUnknownDim));
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = normal_axis((*axes)[i], dims.size());
     if (!axis) return;
     const auto span = cuts.of(i, dims[*axis]);
-    dims[*axis] = span ? span->count : kUnknownDim;
+    dims[*axis] = span ? span->count : op.chosen(dims[*axis]);
   }
   op.set(0, std::move(dims));
 }
 void fold_slice(OpContext& op) {
   const Cuts cuts(op);
-  if (op.in(0).rank() != 1 || !cuts.starts || cuts.starts->size() != 1) return;
-  if (const auto span = cuts.of(0, op.in(0).dim(0))) fold::slice(op, span->first, cuts.step(0));
+  const Ints axes = cuts.all_axes(op.in(0).dims.size());
+  if (!op.in(0).has_content() || !axes) return;
+  std::vector<fold::Cut> whole;
+  for (const std::int64_t dim : op.in(0).dims) whole.push_back({0, 1, dim});
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = normal_axis((*axes)[i], whole.size());
+    const auto span = axis ? cuts.of(i, whole[*axis].count) : std::nullopt;
+    if (!span) return;
+    whole[*axis] = {span->first, cuts.step(i), span->count};
+  }
+  fold::slice(op, whole);
+}
+
+void gather_elements(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  if (const Dims* const indices = op.shape(1)) op.set(0, *indices);
+}
+void fold_gather_elements(OpContext& op) {
+  fold::gather_elements(op, op.attributes.integer("axis", 0));
+}
+void fold_gather_nd(OpContext& op) {
+  fold::gather_nd(op, op.attributes.integer("batch_dims", 0));
+}
+
+bool replaces(const OpContext& op) {
+  return op.attributes.text("reduction", "none") == "none";
+}
+void fold_scatter_elements(OpContext& op) {
+  if (replaces(op)) fold::scatter_elements(op, op.attributes.integer("axis", 0));
+}
+void fold_scatter_nd(OpContext& op) {
+  if (replaces(op)) fold::scatter_nd(op, op.in(0), op.in(1), op.in(2));
+}
+
+/// data, condition: the elements of a vector, or the slices along an axis, where it holds.
+void compress(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  const Dims* const from = op.shape(0);
+  if (from == nullptr) return;
+  const bool flat = !op.attributes.has("axis");
+  Dims dims = flat ? Dims{product(*from)} : *from;
+  const auto axis = normal_axis(flat ? 0 : op.attributes.integer("axis", 0), dims.size());
+  if (!axis) return;
+  const Ints condition = op.integers(1);
+  const std::int64_t most = dims[*axis];
+  // It may be shorter than the data, and what it does not name is left out.
+  const std::int64_t named = op.in(1).dim(0);
+  dims[*axis] =
+      condition
+          ? std::count_if(condition->begin(), condition->end(),
+                          [](std::int64_t held) { return held != 0; })
+          : op.chosen(named == kUnknownDim || most == kUnknownDim ? most : std::min(named, most));
+  op.set(0, std::move(dims));
+}
+
+/// indices, depth, values: a new dimension of that depth.
+void one_hot(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(2)));
+  const Dims* const indices = op.shape(0);
+  if (indices == nullptr) return;
+  const auto axis = normal_axis(op.attributes.integer("axis", -1), indices->size() + 1);
+  if (!axis) return;
+  Dims dims = *indices;
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(*axis), number(op, 1));
+  op.set(0, std::move(dims));
 }
 
 void torch_embedding(OpContext& op) {
@@ -101,16 +167,16 @@ void slice_gradient(OpContext& op) {
 }
 
 constexpr Row kOps[] = {
-    {"Compress", nullptr, copies()},
+    {"Compress", compress, copies()},
     {"DynamicSlice", nullptr, gathers()},
     {"Gather", gather, gathers(), fold_gather},
-    {"GatherElements", nullptr, gathers()},
-    {"GatherND", gather_nd, gathers()},
+    {"GatherElements", gather_elements, gathers(), fold_gather_elements},
+    {"GatherND", gather_nd, gathers(), fold_gather_nd},
     {"GridSample", nullptr, gathers(8)},
-    {"OneHot", nullptr, writes()},
-    {"Scatter", rule::like_first, copies()},
-    {"ScatterElements", rule::like_first, copies()},
-    {"ScatterND", rule::like_first, copies()},
+    {"OneHot", one_hot, writes()},
+    {"Scatter", rule::like_first, copies(), fold_scatter_elements},
+    {"ScatterElements", rule::like_first, copies(), fold_scatter_elements},
+    {"ScatterND", rule::like_first, copies(), fold_scatter_nd},
     {"Slice", slice, gathers(), fold_slice},
     {"TensorScatter", rule::like_first, copies()},
     {"ai.onnx.ml.ArrayFeatureExtractor", nullptr, gathers()},

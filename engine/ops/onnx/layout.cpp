@@ -123,7 +123,7 @@ void split(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     Dims dims = *from;
     if (given) {
-      dims[*axis] = parts && i < parts->size() ? valid_dim((*parts)[i]) : kUnknownDim;
+      dims[*axis] = parts && i < parts->size() ? valid_dim((*parts)[i]) : op.chosen(dim);
     } else if (chunk != kUnknownDim) {
       const std::int64_t left = dim - chunk * static_cast<std::int64_t>(i);
       dims[*axis] = std::clamp<std::int64_t>(left, 0, chunk);
@@ -136,27 +136,53 @@ void fold_split(OpContext& op) {
   fold::split(op, 0, op.attributes.integer("axis", 0));
 }
 
-void pad(OpContext& op) {
-  op.give(0, tensor_type(op.type_of(0)));
+/// How many elements are added on either side of each dimension.
+struct Pads {
+  std::vector<std::int64_t> before, after;
+};
+std::optional<Pads> pads_of(const OpContext& op) {
   const Dims* const from = op.shape(0);
-  if (from == nullptr) return;
-  Ints pads = attribute_or_input(op, "pads", 1);
-  if (!pads && !op.has(1)) pads = op.listed("paddings");
+  if (from == nullptr) return std::nullopt;
+  Ints stated = attribute_or_input(op, "pads", 1);
+  if (!stated && !op.has(1)) stated = op.listed("paddings");
   Ints axes = op.integers(3);
-  Dims dims(from->size(), kUnknownDim);
   if (!op.has(3)) {
     axes.emplace();
     for (std::size_t i = 0; i < from->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
   }
-  if (pads && axes && pads->size() == 2 * axes->size()) {
-    dims = *from;
-    for (std::size_t i = 0; i < axes->size(); ++i) {
-      const auto axis = normal_axis((*axes)[i], from->size());
-      if (!axis) return;
-      dims[*axis] = padded(dims[*axis], (*pads)[i], (*pads)[i + axes->size()]);
+  if (!stated || !axes || stated->size() != 2 * axes->size()) return std::nullopt;
+  Pads pads{std::vector<std::int64_t>(from->size(), 0), std::vector<std::int64_t>(from->size(), 0)};
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = normal_axis((*axes)[i], from->size());
+    if (!axis) return std::nullopt;
+    pads.before[*axis] = (*stated)[i];
+    pads.after[*axis] = (*stated)[i + axes->size()];
+  }
+  return pads;
+}
+void pad(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  const Dims* const from = op.shape(0);
+  if (from == nullptr) return;
+  Dims dims(from->size(), kUnknownDim);
+  if (const auto pads = pads_of(op)) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      dims[d] = padded((*from)[d], pads->before[d], pads->after[d]);
     }
   }
   op.set(0, op.type_of(0), std::move(dims));
+}
+
+void fold_pad(OpContext& op) {
+  static const Value kZero = [] {
+    Value zero = tensor_type(kInt64, {});
+    zero.data = std::make_shared<const std::vector<std::int64_t>>(1, 0);
+    return zero;
+  }();
+  const auto pads = pads_of(op);
+  // Other modes repeat elements, which no exporter computes shapes with.
+  if (!pads || op.attributes.text("mode", "constant") != "constant") return;
+  fold::pad(op, pads->before, op.has(2) ? op.in(2) : kZero);
 }
 
 void center_crop_pad(OpContext& op) {
@@ -213,18 +239,18 @@ constexpr Row kOps[] = {
     {"Expand", expand, copies(), fold::spread},
     {"Flatten", nullptr, kView, fold::same_elements},
     {"Identity", rule::like_first, kView, fold::same_elements},
-    {"Pad", pad, copies()},
+    {"Pad", pad, copies(), fold_pad},
     {"Reshape", reshape, kView, fold::same_elements},
     {"SpaceToDepth", nullptr, copies()},
     {"Split", split, copies(), fold_split},
     {"Squeeze", squeeze, kView, fold::same_elements},
-    {"Tile", tile, copies()},
+    {"Tile", tile, copies(), fold::tile},
     {"Transpose", transpose, copies(), fold_transpose},
     {"Trilu", rule::like_first, copies()},
     {"Unsqueeze", unsqueeze, kView, fold::same_elements},
     {"ai.onnx.ml.FeatureVectorizer", nullptr, copies()},
     {"com.microsoft.ConcatTraining", concat_training, copies()},
-    {"com.microsoft.ExpandDims", expand_dims, kView},
+    {"com.microsoft.ExpandDims", expand_dims, kView, fold::same_elements},
     {"com.microsoft.Pad", pad, copies()},
     {"com.microsoft.RemovePadding", remove_padding, copies()},
     {"com.microsoft.RestorePadding", restore_padding, copies()},

@@ -26,6 +26,73 @@ void inverse_real_fourier(OpContext& op) {
   if (dims.back() != kUnknownDim) dims.back() = std::max<std::int64_t>(0, 2 * dims.back() - 2);
 }
 
+template <fold::Reduction kind>
+void fold_reduce(OpContext& op) {
+  if (const auto marked = reduced_axes(op)) fold::reduce(op, kind, *marked);
+}
+
+void fold_cumulative_sum(OpContext& op) {
+  const auto axis = op.in(1).element(0);
+  if (axis) {
+    fold::cumulative_sum(op, *axis, op.attributes.integer("exclusive", 0) != 0,
+                         op.attributes.integer("reverse", 0) != 0);
+  }
+}
+
+/// values, k (once an attribute): the largest along an axis, and their places.
+void top_k(OpContext& op) {
+  op.set_like(0, 0);
+  op.set_like(1, 0);
+  op.out(1).type = kInt64;
+  const Dims* const from = op.shape(0);
+  if (from == nullptr) return;
+  const auto axis = normal_axis(op.attributes.integer("axis", -1), from->size());
+  Dims dims = *from;
+  if (!axis) return;
+  const std::int64_t k = op.has(1) ? number(op, 1) : valid_dim(op.attributes.integer("k", -1));
+  dims[*axis] = k != kUnknownDim ? k : op.chosen(dims[*axis]);
+  for (const std::size_t i : {0U, 1U}) op.set(i, dims);
+}
+
+/// The distinct elements, or slices along an axis; where the first of each lies, where each went,
+/// how often each is there.
+void unique(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  for (const std::size_t i : {1U, 2U, 3U}) op.set(i, kInt64, {kUnknownDim});
+  const Dims* const from = op.shape(0);
+  if (from == nullptr) return;
+  const bool flat = !op.attributes.has("axis");
+  Dims dims = flat ? Dims{product(*from)} : *from;
+  const auto axis = normal_axis(flat ? 0 : op.attributes.integer("axis", 0), dims.size());
+  if (!axis) return;
+  const std::int64_t all = dims[*axis];
+  dims[*axis] = op.chosen(all);
+  for (const std::size_t i : {1U, 3U}) op.set(i, kInt64, {dims[*axis]});
+  op.set(2, kInt64, {all});
+  op.set(0, std::move(dims));
+}
+/// Of a vector: the distinct elements, where each went, how often each is there.
+void unique_with_counts(OpContext& op) {
+  const std::int64_t all = op.in(0).dim(0);
+  const std::int64_t distinct = op.chosen(all);
+  op.set(0, op.type_of(0), {distinct});
+  op.set(1, kInt64, {all});
+  op.set(2, kInt64, {distinct});
+}
+
+/// boxes [batch, n, 4], scores [batch, classes, n], how many of each class at most.
+void non_max_suppression(OpContext& op) {
+  const std::int64_t boxes = dim_of(op.shape(1), 2, 3);
+  std::int64_t each = boxes;
+  if (!op.has(2)) {
+    each = 0;
+  } else if (const std::int64_t limit = number(op, 2); limit != kUnknownDim) {
+    each = boxes == kUnknownDim ? limit : std::min(boxes, limit);
+  }
+  const std::int64_t lines = multiply_dims(dim_of(op.shape(1), 0, 3), dim_of(op.shape(1), 1, 3));
+  op.set(0, kInt64, {op.chosen(multiply_dims(lines, each)), 3});
+}
+
 Estimate selection_work(const OpView& op, const WorkRule& rule) {
   const double candidates = op.input(0).elements();
   const double kept = known_or(op.output(0).elements(), candidates);
@@ -60,28 +127,29 @@ constexpr Row kOps[] = {
     {"ArgMax", nullptr, reduction(1)},
     {"ArgMin", nullptr, reduction(1)},
     {"CumProd", rule::like_first, reduction(1)},
-    {"CumSum", rule::like_first, reduction(1)},
+    {"CumSum", rule::like_first, reduction(1), fold_cumulative_sum},
     {"DFT", nullptr, kFourier},
     {"Hardmax", rule::like_first, reduction(2)},
-    {"NonMaxSuppression", nullptr, kSuppression},
+    {"NonMaxSuppression", non_max_suppression, kSuppression},
     {"ReduceL1", rule::reduce, reduction(2)},
     {"ReduceL2", rule::reduce, reduction(2)},
     {"ReduceLogSum", rule::reduce, reduction(kExp)},
     {"ReduceLogSumExp", rule::reduce, reduction(kExp + 2)},
-    {"ReduceMax", rule::reduce, reduction(1), fold::reduce_max},
+    {"ReduceMax", rule::reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
     {"ReduceMean", rule::reduce, reduction(1)},
-    {"ReduceMin", rule::reduce, reduction(1), fold::reduce_min},
-    {"ReduceProd", rule::reduce, reduction(1), fold::reduce_product},
-    {"ReduceSum", rule::reduce, reduction(1), fold::reduce_sum},
+    {"ReduceMin", rule::reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
+    {"ReduceProd", rule::reduce, reduction(1), fold_reduce<fold::Reduction::product>},
+    {"ReduceSum", rule::reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
     {"ReduceSumSquare", rule::reduce, reduction(2)},
     {"STFT", nullptr, kFourier},
-    {"TopK", nullptr, kSelection},
-    {"Unique", nullptr, kSelection},
+    {"TopK", top_k, kSelection},
+    {"Unique", unique, kSelection},
     {"com.microsoft.Irfft", inverse_real_fourier, kFourier},
     {"com.microsoft.ReduceSumInteger", nullptr, reduction(1)},
-    {"com.microsoft.ReduceSumTraining", rule::reduce, reduction(1)},
+    {"com.microsoft.ReduceSumTraining", rule::reduce, reduction(1),
+     fold_reduce<fold::Reduction::sum>},
     {"com.microsoft.Rfft", real_fourier, kFourier},
-    {"com.microsoft.Unique", nullptr, kSelection},
+    {"com.microsoft.Unique", unique_with_counts, kSelection},
 };
 
 }  // namespace

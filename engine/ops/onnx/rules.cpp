@@ -28,17 +28,10 @@ void reduce(OpContext& op) {
   const Dims* const from = op.shape(0);
   if (from == nullptr) return;
   const bool keep = op.attributes.integer("keepdims", 1) != 0;
-  const Ints axes = attribute_or_input(op, "axes", 1);
-  if (op.has(1) && !axes) {
-    if (keep) op.set(0, Dims(from->size(), kUnknownDim));
-    return;
-  }
-  if (!axes || axes->empty()) {
-    if (op.attributes.integer("noop_with_empty_axes", 0) != 0) return op.set_like(0, 0);
-    return op.set(0, reduced(*from, std::vector<bool>(from->size(), true), keep));
-  }
-  if (const auto marked = marked_axes(*axes, from->size())) {
+  if (const auto marked = reduced_axes(op)) {
     op.set(0, reduced(*from, *marked, keep));
+  } else if (keep) {
+    op.set(0, Dims(from->size(), kUnknownDim));
   }
 }
 
@@ -60,6 +53,14 @@ void dropout(OpContext& op) {
 }
 
 }  // namespace rule
+
+std::optional<std::vector<bool>> reduced_axes(const OpContext& op) {
+  const std::size_t rank = op.in(0).dims.size();
+  const Ints axes = attribute_or_input(op, "axes", 1);
+  if (op.has(1) && !axes) return std::nullopt;
+  if (axes && !axes->empty()) return marked_axes(*axes, rank);
+  return std::vector<bool>(rank, op.attributes.integer("noop_with_empty_axes", 0) == 0);
+}
 
 Ints attribute_or_input(const OpContext& op, std::string_view name, std::size_t i) {
   return op.has(i) ? op.integers(i) : op.listed(name);

@@ -46,6 +46,8 @@ void dropout(OpContext& op);      ///< the mask is an output
 
 /// Since some opset an attribute became input `i`; whichever is there counts.
 [[nodiscard]] Ints attribute_or_input(const OpContext& op, std::string_view name, std::size_t i);
+/// Which dimensions of input 0 a reduction takes together; empty where they are not known.
+[[nodiscard]] std::optional<std::vector<bool>> reduced_axes(const OpContext& op);
 /// All inputs named broadcast against each other; the element type of input `from`.
 void broadcast_inputs(OpContext& op, const std::vector<std::size_t>& inputs, std::size_t from);
 /// Output 0 is of type `type`, and of the shape that `dims` has, if any.

@@ -56,8 +56,11 @@ void fold_constant_of_shape(OpContext& op) {
 
 void non_zero(OpContext& op) {
   const Dims* const from = op.shape(0);
-  op.set(0, kInt64,
-         {from != nullptr ? static_cast<std::int64_t>(from->size()) : kUnknownDim, kUnknownDim});
+  const std::int64_t axes = from != nullptr ? static_cast<std::int64_t>(from->size()) : kUnknownDim;
+  op.set(0, kInt64, {axes, op.chosen(from != nullptr ? product(*from) : kUnknownDim)});
+}
+void fold_non_zero(OpContext& op) {
+  fold::non_zero(op, /*by_rows=*/false);
 }
 
 void broadcast_gradient_axes(OpContext& op) {
@@ -77,7 +80,7 @@ constexpr Row kOps[] = {
     {"ConstantOfShape", constant_of_shape, writes(), fold_constant_of_shape},
     {"EyeLike", nullptr, writes()},
     {"Input", nullptr, kSource},
-    {"NonZero", non_zero, copies(), fold::non_zero},
+    {"NonZero", non_zero, copies(), fold_non_zero},
     {"Range", range, writes(), fold_range},
     {"Shape", shape_of, kShapes, fold_shape_of},
     {"Size", size_of, kShapes, fold::size_of},

@@ -23,6 +23,11 @@ void fold_select(OpContext& op) {
   if (op.in(0).content_size() == 1 || op.in(0).dims == op.out(0).dims) fold::select(op);
 }
 
+void fold_clip(OpContext& op) {
+  const auto least = op.in(1).number(0), most = op.in(2).number(0);
+  if (least && most) fold::clip(op, least, most);
+}
+
 void fold_cast(OpContext& op) {
   if (is_integer_type(op.out(0).type)) {
     fold::convert(op, /*real=*/false, /*boolean=*/op.out(0).type == kBool);
@@ -38,7 +43,7 @@ constexpr Row kOps[] = {
     {"Acos", "y:T", rule::like_first, elementwise(kExp)},
     {"Acosh", "y:T", rule::like_first, elementwise(kExp)},
     {"Add", "z:T", rule::broadcast_all, elementwise(1), fold::add},
-    {"AddN", "sum:T", add_many, kSum},
+    {"AddN", "sum:T", add_many, kSum, fold::add_all},
     {"AddV2", "z:T", rule::broadcast_all, elementwise(1), fold::add},
     {"Angle", "output:Tout", rule::like_first, elementwise(kExp)},
     {"ApproximateEqual", "z:=bool", rule::broadcast_all, elementwise(1)},
@@ -52,13 +57,13 @@ constexpr Row kOps[] = {
     {"Betainc", "z:T", rule::broadcast_all, kSeries},
     {"BiasAdd", "output:T", rule::like_first, elementwise(1)},
     {"BiasAddV1", "output:T", rule::like_first, elementwise(1)},
-    {"BitwiseAnd", "z:T", rule::broadcast_all, elementwise(1)},
-    {"BitwiseOr", "z:T", rule::broadcast_all, elementwise(1)},
-    {"BitwiseXor", "z:T", rule::broadcast_all, elementwise(1)},
+    {"BitwiseAnd", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_and},
+    {"BitwiseOr", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_or},
+    {"BitwiseXor", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_xor},
     {"Bucketize", "output:=int32", rule::like_first, elementwise(1)},
     {"Cast", "y:DstT", rule::like_first, elementwise(1), fold_cast},
     {"Ceil", "y:T", rule::like_first, elementwise(1)},
-    {"ClipByValue", "output:T", rule::like_first, elementwise(1)},
+    {"ClipByValue", "output:T", rule::like_first, elementwise(1), fold_clip},
     {"Complex", "out:Tout", rule::broadcast_all, elementwise(1)},
     {"ComplexAbs", "y:Tout", rule::like_first, elementwise(3)},
     {"Conj", "output:T", rule::like_first, elementwise(1)},
@@ -66,7 +71,7 @@ constexpr Row kOps[] = {
     {"Cosh", "y:T", rule::like_first, elementwise(kExp)},
     {"Cross", "product:T", rule::like_first, elementwise(3)},
     {"Digamma", "y:T", rule::like_first, elementwise(kExp)},
-    {"Div", "z:T", rule::broadcast_all, elementwise(1), fold::floor_divide},
+    {"Div", "z:T", rule::broadcast_all, elementwise(1), fold::truncate_divide},
     {"DivNoNan", "z:T", rule::broadcast_all, elementwise(1)},
     {"Elu", "activations:T", rule::like_first, elementwise(kExp + 2)},
     {"EluGrad", "backprops:T", rule::like_first, elementwise(3)},
@@ -113,7 +118,7 @@ constexpr Row kOps[] = {
     {"NotEqual", "z:=bool", rule::broadcast_all, elementwise(1), fold::not_equal},
     {"OnesLike", "y:T", rule::like_first, writes(), fold::ones_like},
     {"Polygamma", "z:T", rule::broadcast_all, kSeries},
-    {"Pow", "z:T", rule::broadcast_all, elementwise(2 * kExp)},
+    {"Pow", "z:T", rule::broadcast_all, elementwise(2 * kExp), fold::power},
     {"Real", "output:Tout", rule::like_first, elementwise(1)},
     {"RealDiv", "z:T", rule::broadcast_all, elementwise(1)},
     {"Reciprocal", "y:T", rule::like_first, elementwise(1)},
@@ -142,14 +147,14 @@ constexpr Row kOps[] = {
     {"SoftsignGrad", "backprops:T", rule::like_first, elementwise(3)},
     {"Sqrt", "y:T", rule::like_first, elementwise(3)},
     {"SqrtGrad", "z:T", rule::like_first, elementwise(3)},
-    {"Square", "y:T", rule::like_first, elementwise(1)},
+    {"Square", "y:T", rule::like_first, elementwise(1), fold::square},
     {"SquaredDifference", "z:T", rule::broadcast_all, elementwise(2)},
     {"Sub", "z:T", rule::broadcast_all, elementwise(1), fold::subtract},
     {"Tan", "y:T", rule::like_first, elementwise(kExp)},
     {"Tanh", "y:T", rule::like_first, elementwise(kExp)},
     {"TanhGrad", "z:T", rule::like_first, elementwise(2)},
     {"TruncateDiv", "z:T", rule::broadcast_all, elementwise(3), fold::truncate_divide},
-    {"TruncateMod", "z:T", rule::broadcast_all, elementwise(3)},
+    {"TruncateMod", "z:T", rule::broadcast_all, elementwise(3), fold::truncate_modulo},
     {"Xdivy", "z:T", rule::broadcast_all, elementwise(kExp)},
     {"Xlog1py", "z:T", rule::broadcast_all, elementwise(kExp)},
     {"Xlogy", "z:T", rule::broadcast_all, elementwise(kExp)},

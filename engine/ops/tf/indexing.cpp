@@ -1,6 +1,7 @@
 // Slices, gathers, scatters, blocks and diagonals: what picks and places elements.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "ops/formulas.h"
 #include "ops/tf/rules.h"
@@ -25,19 +26,25 @@ void slice(OpContext& op) {
     } else if (length && *length == -1 && begin.element(i) && input.dim(i) >= *begin.element(i)) {
       dims.push_back(input.dim(i) - std::max<Number>(0, *begin.element(i)));
     } else {
-      dims.push_back(kUnknownDim);
+      dims.push_back(op.chosen(input.dim(i)));
     }
   }
   op.set(0, std::move(dims));
 }
 void fold_slice(OpContext& op) {
-  if (const auto first = op.in(1).element(0)) fold::slice(op, *first, 1);
+  std::vector<fold::Cut> cuts;
+  for (std::size_t i = 0; i < op.out(0).dims.size(); ++i) {
+    const auto first = op.in(1).element(i);
+    if (!first) return;
+    cuts.push_back({*first, 1, op.out(0).dims[i]});
+  }
+  fold::slice(op, cuts);
 }
 
 /// input, begin, end, strides; masks with a bit for each of their elements.
 class StridedSlice {
  public:
-  explicit StridedSlice(const OpContext& op) : op_(op) {
+  explicit StridedSlice(OpContext& op) : op_(op) {
     const Attributes& attributes = op.attributes;
     begin_ = attributes.integer("begin_mask", 0);
     end_ = attributes.integer("end_mask", 0);
@@ -73,46 +80,44 @@ class StridedSlice {
   }
 
   Dims dims;
-
-  /// Where only one dimension is cut: how.
-  struct Cut {
-    Number first;
-    Number stride;
-  };
-  [[nodiscard]] std::optional<Cut> only_cut() const {
-    return consumed_ == 1 ? only_ : std::nullopt;
-  }
+  /// What is taken of each dimension of the input; of those that follow from it alone, as many as
+  /// there are.
+  std::vector<fold::Cut> cuts;
+  bool cuts_known = true;
 
  private:
   static bool bit(Number mask, Number i) { return ((mask >> i) & 1) != 0; }
 
   void skip(Number count) {
     const Value& input = op_.in(0);
-    for (; count > 0 && axis_ < input.dims.size(); --count) dims.push_back(input.dims[axis_++]);
+    for (; count > 0 && axis_ < input.dims.size(); --count) {
+      cuts.push_back({0, 1, input.dims[axis_]});
+      dims.push_back(input.dims[axis_++]);
+    }
   }
 
   void take(Number i, Number dim) {
     const auto at = static_cast<std::size_t>(i);
     const auto begin = op_.in(1).element(at), end = op_.in(2).element(at);
     const auto stride = op_.in(3).element(at);
-    only_.reset();
     if (bit(shrink_, i)) {
-      if (begin && dim >= 0) only_ = Cut{*begin < 0 ? *begin + dim : *begin, 1};
+      cuts.push_back({begin && *begin < 0 ? *begin + dim : begin.value_or(0), 1, 1});
+      cuts_known = cuts_known && begin && dim >= 0;
       return;
     }
     const bool all = stride && (begin || bit(begin_, i)) && (end || bit(end_, i));
     const auto span = all ? span_of(dim, bit(begin_, i) ? std::nullopt : begin,
                                     bit(end_, i) ? std::nullopt : end, *stride)
                           : std::nullopt;
-    dims.push_back(span ? span->count : kUnknownDim);
-    if (span) only_ = Cut{span->first, *stride};
+    dims.push_back(span ? span->count : op_.chosen(dim));
+    cuts.push_back(span ? fold::Cut{span->first, *stride, span->count} : fold::Cut{});
+    cuts_known = cuts_known && span;
   }
 
-  const OpContext& op_;
+  OpContext& op_;
   Number begin_, end_, ellipsis_, new_axis_, shrink_;
   Number consumed_ = 0;  ///< dimensions of the input that are named
   std::size_t axis_ = 0;
-  std::optional<Cut> only_;
 };
 
 void strided_slice(OpContext& op) {
@@ -121,8 +126,7 @@ void strided_slice(OpContext& op) {
 }
 void fold_strided_slice(OpContext& op) {
   StridedSlice slice(op);
-  if (!op.in(0).has_content() || op.in(0).rank() != 1 || !slice.solve()) return;
-  if (const auto cut = slice.only_cut()) fold::slice(op, cut->first, cut->stride);
+  if (op.in(0).has_content() && slice.solve() && slice.cuts_known) fold::slice(op, slice.cuts);
 }
 
 // --- Gathering ----------------------------------------------------------------------------------
@@ -160,9 +164,32 @@ void gather_nd(OpContext& op) {
   if (auto dims = gathered_nd(*from, *indices, 0)) op.set(0, *std::move(dims));
 }
 
+void fold_gather_nd(OpContext& op) {
+  fold::gather_nd(op, 0);
+}
+
 /// indices, updates, shape.
 void scatter_nd(OpContext& op) {
   op.copy_shape(0, shape_of_content(op.in(2)));
+}
+/// Into zeros; elements that are named twice are added up.
+void fold_scatter_nd(OpContext& op) {
+  const auto count = small_count(op.out(0));
+  const std::vector<Number>* named = op.in(0).integers();
+  if (!count || named == nullptr || op.in(0).dims.empty() || op.in(0).dims.back() < 1) return;
+  const auto depth = static_cast<std::size_t>(op.in(0).dims.back());
+  std::set<std::vector<Number>> rows;
+  for (std::size_t i = 0; i + depth <= named->size(); i += depth) {
+    const auto row = named->begin() + static_cast<std::ptrdiff_t>(i);
+    if (!rows.emplace(row, row + static_cast<std::ptrdiff_t>(depth)).second) return;
+  }
+  Value zeros = op.out(0);
+  zeros.data = std::make_shared<const std::vector<Number>>(*count, 0);
+  fold::scatter_nd(op, zeros, op.in(0), op.in(1));
+}
+/// tensor, indices, updates.
+void fold_update(OpContext& op) {
+  fold::scatter_nd(op, op.in(0), op.in(1), op.in(2));
 }
 
 /// n index tensors, then n data tensors.
@@ -210,19 +237,36 @@ void dynamic_stitch(OpContext& op) {
 
 void dynamic_partition(OpContext& op) {
   if (!op.in(0).ranked || !op.in(1).ranked || op.in(1).rank() > op.in(0).rank()) return;
-  Dims dims{kUnknownDim};
+  Dims dims{op.chosen(product(op.in(1).dims))};
   dims.insert(dims.end(), op.in(0).dims.begin() + op.in(1).rank(), op.in(0).dims.end());
   for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, dims);
 }
 
 void where(OpContext& op) {
-  op.set(0, {kUnknownDim, op.in(0).ranked ? op.in(0).rank() : kUnknownDim});
+  const Value& from = op.in(0);
+  op.set(0, {op.chosen(from.ranked ? product(from.dims) : kUnknownDim),
+             from.ranked ? from.rank() : kUnknownDim});
+}
+void fold_where(OpContext& op) {
+  fold::non_zero(op, /*by_rows=*/true);
 }
 
-/// x: the distinct elements, and the place of each among them.
+/// x, axis of the later ones: the distinct elements, or slices along the axis; the place of each
+/// among them; how often each is there.
 void unique(OpContext& op) {
+  const Value& x = op.in(0);
   rule::vectors(op);
-  if (op.in(0).ranked) op.copy_shape(1, op.in(0));
+  if (!x.ranked || x.dims.empty()) return;
+  const bool whole = op.has(1) && op.in(1).dim(0) != 0;
+  const auto axis = whole ? op.in(1).element(0) : std::optional<Number>(0);
+  const int at = axis ? axis_of(*axis, x.rank()) : -1;
+  if (at < 0) return op.set(0, Dims(x.dims.size(), kUnknownDim));
+  Dims dims = x.dims;
+  Number& distinct = dims[static_cast<std::size_t>(at)];
+  op.set(1, {distinct});
+  distinct = op.chosen(distinct);
+  if (op.output_count() > 2) op.set(2, {distinct});
+  op.set(0, std::move(dims));
 }
 
 /// The elements of x that are not in y, and their places.
@@ -230,7 +274,11 @@ void list_difference(OpContext& op) {
   rule::vectors(op);
   const std::vector<Number>* x = op.in(0).integers();
   const std::vector<Number>* y = op.in(1).integers();
-  if (x == nullptr || y == nullptr) return;
+  if (x == nullptr || y == nullptr) {
+    const Number most = op.chosen(op.in(0).dim(0));
+    for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, {most});
+    return;
+  }
   std::vector<Number> left, places;
   for (std::size_t i = 0; i < x->size(); ++i) {
     if (std::find(y->begin(), y->end(), (*x)[i]) != y->end()) continue;
@@ -244,7 +292,9 @@ void list_difference(OpContext& op) {
 }
 
 void fold_reverse(OpContext& op) {
-  if (op.in(0).rank() == 1 && op.in(0).dim(0) > 0) fold::slice(op, op.in(0).dim(0) - 1, -1);
+  const std::vector<Number>* axes = op.in(1).integers();
+  const auto marked = axes != nullptr ? marked_axes(*axes, op.in(0).dims.size()) : std::nullopt;
+  if (marked) fold::reverse(op, *marked);
 }
 
 // --- Blocks and diagonals -----------------------------------------------------------------------
@@ -348,7 +398,7 @@ constexpr Row kOps[] = {
     {"DynamicPartition", "outputs:T*num_partitions", dynamic_partition, copies()},
     {"DynamicStitch", "merged:T", dynamic_stitch, copies()},
     {"Gather", "output:Tparams", gather, gathers(), fold_gather},
-    {"GatherNd", "output:Tparams", gather_nd, gathers()},
+    {"GatherNd", "output:Tparams", gather_nd, gathers(), fold_gather_nd},
     {"GatherV2", "output:Tparams", gather_axis, gathers(), fold_gather_axis},
     {"InplaceAdd", "y:T", rule::like_first, elementwise(1)},
     {"InplaceUpdate", "y:T", rule::like_first, copies()},
@@ -367,7 +417,7 @@ constexpr Row kOps[] = {
     {"ReverseSequence", "output:T", rule::like_first, copies()},
     {"ReverseV2", "output:T", rule::like_first, copies(), fold_reverse},
     {"Roll", "output:T", rule::like_first, copies()},
-    {"ScatterNd", "output:T", scatter_nd, copies()},
+    {"ScatterNd", "output:T", scatter_nd, copies(), fold_scatter_nd},
     {"ScatterNdNonAliasingAdd", "output:T", rule::like_first, copies(1)},
     {"Slice", "output:T", slice, gathers(), fold_slice},
     {"SpaceToBatchND", "output:T", space_to_batch, copies()},
@@ -378,14 +428,14 @@ constexpr Row kOps[] = {
     {"TensorScatterMax", "output:T", rule::like_first, copies(1)},
     {"TensorScatterMin", "output:T", rule::like_first, copies(1)},
     {"TensorScatterSub", "output:T", rule::like_first, copies()},
-    {"TensorScatterUpdate", "output:T", rule::like_first, copies()},
+    {"TensorScatterUpdate", "output:T", rule::like_first, copies(), fold_update},
     {"TensorStridedSliceUpdate", "output:T", rule::like_first, copies()},
     {"Unique", "y:T idx:out_idx", unique, copies()},
-    {"UniqueV2", "y:T idx:out_idx", nullptr, copies()},
-    {"UniqueWithCounts", "y:T idx:out_idx count:out_idx", nullptr, copies()},
-    {"UniqueWithCountsV2", "y:T idx:out_idx count:out_idx", nullptr, copies()},
+    {"UniqueV2", "y:T idx:out_idx", unique, copies()},
+    {"UniqueWithCounts", "y:T idx:out_idx count:out_idx", unique, copies()},
+    {"UniqueWithCountsV2", "y:T idx:out_idx count:out_idx", unique, copies()},
     {"UpperBound", "output:out_type", rule::like_second, kBinarySearch},
-    {"Where", "index:=int64", where, copies()},
+    {"Where", "index:=int64", where, copies(), fold_where},
 };
 
 }  // namespace

@@ -119,6 +119,18 @@ void pad_by(OpContext& op, int sign) {
 void pad(OpContext& op) {
   pad_by(op, 1);
 }
+/// Filled with zeros, or with the third input.
+void fold_pad(OpContext& op) {
+  std::vector<Number> before;
+  for (std::size_t i = 0; i < op.in(0).dims.size(); ++i) {
+    const auto added = op.in(1).element(2 * i);
+    if (!added) return;
+    before.push_back(*added);
+  }
+  Value zero = tensor_type(op.type_of(0), {});
+  zero.data = std::make_shared<const std::vector<Number>>(1, 0);
+  fold::pad(op, before, op.has(2) ? op.in(2) : zero);
+}
 void pad_gradient(OpContext& op) {
   pad_by(op, -1);
 }
@@ -177,16 +189,8 @@ void pack(OpContext& op) {
   dims.insert(dims.begin() + at, static_cast<Number>(op.input_count()));
   op.set(0, std::move(dims));
 }
-/// Where they lie one after the other.
 void fold_pack(OpContext& op) {
-  const auto whole = small_count(op.out(0));
-  const int at = axis_of(op.attributes.integer("axis", 0), op.out(0).rank());
-  if (!whole || at != 0 || op.input_count() == 0 || !is_integer_type(op.in(0).type)) return;
-  Elements elements(/*real=*/false);
-  for (std::size_t i = 0; i < op.input_count(); ++i) {
-    for (std::size_t k = 0; k < *whole / op.input_count(); ++k) elements.append(op.in(i), k);
-  }
-  std::move(elements).give(op.out(0));
+  fold::stack(op, op.attributes.integer("axis", 0));
 }
 
 void unpack(OpContext& op) {
@@ -199,15 +203,7 @@ void unpack(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, dims);
 }
 void fold_unpack(OpContext& op) {
-  const Value& input = op.in(0);
-  if (!input.has_content() || axis_of(op.attributes.integer("axis", 0), input.rank()) != 0) return;
-  for (std::size_t i = 0; i < op.output_count(); ++i) {
-    const auto each = small_count(op.out(i));
-    if (!each) return;
-    Elements elements(input);
-    for (std::size_t k = 0; k < *each; ++k) elements.append(input, i * *each + k);
-    std::move(elements).give(op.out(i));
-  }
+  fold::unstack(op, op.attributes.integer("axis", 0));
 }
 
 /// Cuts `input` along `axis` into the given sizes.
@@ -250,7 +246,12 @@ void split_sizes(OpContext& op) {
     if (size < 0) ++open;
     if (size >= 0 && left >= 0) left -= size;
   }
-  if (open == 1 && left >= 0) std::replace(sizes.begin(), sizes.end(), kUnknownDim, left);
+  if (open == 1 && left >= 0) {
+    std::replace(sizes.begin(), sizes.end(), kUnknownDim, left);
+  } else if (open > 0 && at >= 0) {
+    const Number most = op.chosen(input.dim(static_cast<std::size_t>(at)));
+    std::replace(sizes.begin(), sizes.end(), kUnknownDim, most);
+  }
   split_into(op, input, axis, sizes);
 }
 void fold_split_sizes(OpContext& op) {
@@ -271,13 +272,13 @@ constexpr Row kOps[] = {
     {"MirrorPadGrad", "output:T", pad_gradient, copies()},
     {"OneHot", "output:T", one_hot, copies()},
     {"Pack", "output:T", pack, copies(), fold_pack},
-    {"Pad", "output:T", pad, copies()},
-    {"PadV2", "output:T", pad, copies()},
+    {"Pad", "output:T", pad, copies(), fold_pad},
+    {"PadV2", "output:T", pad, copies(), fold_pad},
     {"Reshape", "output:T", reshape, kView, fold::same_elements},
     {"Split", "output:T*num_split", split, copies(), fold_split},
     {"SplitV", "output:T*num_split", split_sizes, copies(), fold_split_sizes},
     {"Squeeze", "output:T", squeeze, kView, fold::same_elements},
-    {"Tile", "output:T", tile, copies()},
+    {"Tile", "output:T", tile, copies(), fold::tile},
     {"Transpose", "y:T", transpose, copies(), fold_transpose},
     {"Unpack", "output:T*num", unpack, copies(), fold_unpack},
 };

@@ -30,6 +30,21 @@ void reduce(OpContext& op) {
   }
 }
 
+template <fold::Reduction kind>
+void fold_reduce(OpContext& op) {
+  const std::vector<Number>* list = op.in(1).integers();
+  const auto marked = list != nullptr ? marked_axes(*list, op.in(0).dims.size()) : std::nullopt;
+  if (marked) fold::reduce(op, kind, *marked);
+}
+
+void fold_cumulative_sum(OpContext& op) {
+  const auto axis = op.in(1).element(0);
+  if (axis) {
+    fold::cumulative_sum(op, *axis, op.attributes.boolean("exclusive", false),
+                         op.attributes.boolean("reverse", false));
+  }
+}
+
 void arg_reduce(OpContext& op) {
   const Value& input = op.in(0);
   if (!input.ranked) return;
@@ -80,9 +95,26 @@ void top_k(OpContext& op) {
   const Number k = valid_dim(op.attributes.integer("k", op.in(1).element(0).value_or(kUnknownDim)));
   if (!input.ranked || input.dims.empty()) return;
   Dims dims = input.dims;
-  dims.back() = k;
+  dims.back() = k != kUnknownDim ? k : op.chosen(dims.back());
   for (std::size_t i = 0; i < op.output_count(); ++i) op.set(i, dims);
 }
+/// boxes [n, 4], scores [n], how many at most.
+Number most_boxes(const OpContext& op) {
+  const Number boxes = op.in(1).dim(0), limit = size_or_unknown(op.in(2));
+  return boxes == kUnknownDim || limit == kUnknownDim ? std::max(boxes, limit)
+                                                      : std::min(boxes, limit);
+}
+void non_max_suppression(OpContext& op) {
+  op.set(0, {op.chosen(most_boxes(op))});
+}
+/// Places, and scores in between; how many of them count is the last output.
+void non_max_suppression_counted(OpContext& op) {
+  const bool filled = op.attributes.boolean("pad_to_max_output_size", false);
+  const Number count = filled ? size_or_unknown(op.in(2)) : op.chosen(most_boxes(op));
+  for (std::size_t i = 0; i + 1 < op.output_count(); ++i) op.set(i, {count});
+  op.set(op.output_count() - 1, {});
+}
+
 void nth_element(OpContext& op) {
   if (!op.in(0).ranked || op.in(0).dims.empty()) return;
   op.set(0, Dims(op.in(0).dims.begin(), op.in(0).dims.end() - 1));
@@ -111,29 +143,30 @@ Estimate suppression_work(const OpView& op, const WorkRule& rule) {
 constexpr WorkRule kSuppression{suppression_work, OpClass::reduction, 16};
 
 constexpr Row kOps[] = {
-    {"All", "output:=bool", reduce, reduction(1)},
-    {"Any", "output:=bool", reduce, reduction(1)},
+    {"All", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
+    {"Any", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
     {"ArgMax", "output:output_type", arg_reduce, reduction(1)},
     {"ArgMin", "output:output_type", arg_reduce, reduction(1)},
     {"Cumprod", "out:T", rule::like_first, reduction(1)},
-    {"Cumsum", "out:T", rule::like_first, reduction(1)},
+    {"Cumsum", "out:T", rule::like_first, reduction(1), fold_cumulative_sum},
     {"CumulativeLogsumexp", "out:T", rule::like_first, reduction(kExp + 2)},
     {"EuclideanNorm", "output:T", reduce, reduction(2)},
     {"HistogramFixedWidth", "out:dtype", histogram, reduction(2)},
     {"InTopK", "precision:=bool", in_top_k, reduction(1)},
     {"InTopKV2", "precision:=bool", in_top_k, reduction(1)},
     {"L2Loss", "output:T", rule::scalars, reduction(2)},
-    {"Max", "output:T", reduce, reduction(1), fold::reduce_max},
+    {"Max", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
     {"Mean", "output:T", reduce, reduction(1)},
-    {"Min", "output:T", reduce, reduction(1), fold::reduce_min},
-    {"NonMaxSuppression", "selected_indices:=int32", rule::vectors, kSuppression},
-    {"NonMaxSuppressionV2", "selected_indices:=int32", rule::vectors, kSuppression},
-    {"NonMaxSuppressionV3", "selected_indices:=int32", rule::vectors, kSuppression},
-    {"NonMaxSuppressionV4", "selected_indices:=int32 valid_outputs:=int32", nullptr, kSuppression},
+    {"Min", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
+    {"NonMaxSuppression", "selected_indices:=int32", non_max_suppression, kSuppression},
+    {"NonMaxSuppressionV2", "selected_indices:=int32", non_max_suppression, kSuppression},
+    {"NonMaxSuppressionV3", "selected_indices:=int32", non_max_suppression, kSuppression},
+    {"NonMaxSuppressionV4", "selected_indices:=int32 valid_outputs:=int32",
+     non_max_suppression_counted, kSuppression},
     {"NonMaxSuppressionV5", "selected_indices:=int32 selected_scores:T valid_outputs:=int32",
-     nullptr, kSuppression},
+     non_max_suppression_counted, kSuppression},
     {"NthElement", "values:T", nth_element, kSelection},
-    {"Prod", "output:T", reduce, reduction(1), fold::reduce_product},
+    {"Prod", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::product>},
     {"SegmentMax", "output:T", segment, reduction(1)},
     {"SegmentMean", "output:T", segment, reduction(1)},
     {"SegmentMin", "output:T", segment, reduction(1)},
@@ -148,7 +181,7 @@ constexpr Row kOps[] = {
     {"SparseSegmentSum", "output:T", segment, reduction(1)},
     {"SparseSegmentSumGrad", "output:T", segment_counted, reduction(1)},
     {"SparseSegmentSumWithNumSegments", "output:T", segment_counted, reduction(1)},
-    {"Sum", "output:T", reduce, reduction(1), fold::reduce_sum},
+    {"Sum", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
     {"TopK", "values:T indices:=int32", top_k, kSelection},
     {"TopKV2", "values:T indices:index_type", top_k, kSelection},
     {"UnsortedSegmentMax", "output:T", unsorted_segment, reduction(1)},

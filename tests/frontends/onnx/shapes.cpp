@@ -50,7 +50,6 @@ TEST_CASE("operators that move data") {
        "f32[2,4]"},
       {"(float[2,3,4] x) => (y) { y = ReduceMean<axes = [-1]>(x) }", "f32[2,3,1]"},
       {"(float[2,3] x) => (y) { y = Cast<to = 10>(x) }", "f16[2,3]"},
-      {"(float[2,3] x) => (y) { y = NonZero(x) }", "i64[2,?]"},
   };
   for (const Case& c : kCases) check(c, 17);
 }

@@ -45,6 +45,29 @@ double flops_of(const Graph& graph, const std::string& name) {
   return work->flops;
 }
 
+TEST_CASE("what a loop's rounds put into a list is known behind the loop") {
+  const std::string list = attr("element_dtype", "type: DT_FLOAT");
+  const std::string variant = attr("T", "type: DT_VARIANT");
+  // The list's own shape leaves the batch open; each round puts x into it.
+  const std::string text =
+      kInput + integers("open", {-1, 16}) + integers("n", {7}, true) + integers("zero", {0}, true) +
+      integers("one", {1}, true) +
+      node("list", "TensorListReserve", "open n", list + attr("shape_type", "type: DT_INT32")) +
+      enter("ei", "zero", "f", kInt) + enter("el", "list", "f", variant) +
+      enter("ex", "x", "f", kFloats + attr("is_constant", "b: true")) +
+      enter("en", "n", "f", kInt + attr("is_constant", "b: true")) +
+      enter("eo", "one", "f", kInt + attr("is_constant", "b: true")) +
+      node("mi", "Merge", "ei ni", kInt + attr("N", "i: 2")) +
+      node("ml", "Merge", "el nl", variant + attr("N", "i: 2")) +
+      node("less", "Less", "mi en", kInt) + node("cond", "LoopCond", "less") +
+      node("si", "Switch", "mi cond", kInt) + node("sl", "Switch", "ml cond", variant) +
+      node("ai", "Add", "si:1 eo", kInt) + node("put", "TensorListSetItem", "sl:1 si:1 ex", list) +
+      node("ni", "NextIteration", "ai", kInt) + node("nl", "NextIteration", "put", variant) +
+      node("xl", "Exit", "sl", variant) +
+      node("y", "TensorListStack", "xl open", list + attr("num_elements", "i: -1"));
+  CHECK(shape_of(*load_bytes(text).graph, "y") == std::vector<std::int64_t>{7, 16, 16});
+}
+
 TEST_CASE("a loop is one op with the work of its rounds") {
   const LoadedModel model =
       load_bytes(kInput + loop("", 0, 10, 1) + node("y", "Relu", "xv", kFloats) +

@@ -1,4 +1,6 @@
 // Shape rules, by small graphs with one known answer.
+#include <algorithm>
+
 #include "text_graph.h"
 
 namespace berth::tf_frontend {
@@ -91,6 +93,100 @@ TEST_CASE("shapes that are computed are folded") {
       node("target", "Pack", "rows rest", attr("T", "type: DT_INT32") + attr("N", "i: 2")) +
       node("y", "Reshape", "x target", kFloats);
   CHECK(shape_of(*load_bytes(text).graph, "y") == Shape{24, 10});
+}
+
+TEST_CASE("integers that shapes are computed with are followed") {
+  const std::string kInts = attr("T", "type: DT_INT32");
+  const std::string kPair = kInts + attr("N", "i: 2");
+  const std::string one = integers("o", {1}, true) + integers("z", {0}, true);
+  // [[1, 2, 3], [4, 5, 6]]
+  const std::string p = integers("l", {1, 2, 3, 4, 5, 6}) + integers("r", {2, 3}) +
+                        node("p", "Reshape", "l r", kInts);
+  const std::string flat = integers("n", {-1}) + node("v", "Reshape", "m n", kInts);
+  const Case cases[] = {
+      {p + integers("b", {1, 0}) + integers("s", {1, -1}) + node("m", "Slice", "p b s", kInts) +
+           flat,
+       {4, 5, 6}},
+      {p + integers("b", {0, -1}) + integers("e", {0, -9}) + integers("s", {1, -2}) +
+           node("m", "StridedSlice", "p b e s", kInts + attr("end_mask", "i: 1")) + flat,
+       {3, 1, 6, 4}},
+      {p + integers("b", {0, 1}) + integers("e", {0, 2}) + integers("s", {1, 1}) +
+           node("v", "StridedSlice", "p b e s",
+                kInts + attr("end_mask", "i: 1") + attr("shrink_axis_mask", "i: 2")),
+       {2, 5}},
+      {p + integers("a", {0, 1}) + node("m", "ReverseV2", "p a", kInts) + flat, {6, 5, 4, 3, 2, 1}},
+      {p + integers("a", {1, 2}) + node("m", "Tile", "p a", kInts) + flat,
+       {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}},
+      {integers("a", {2, 3}) + node("m", "Pack", "a a", kPair + attr("axis", "i: 1")) + flat,
+       {2, 2, 3, 3}},
+      {p + node("m", "Unpack", "p", kInts + attr("num", "i: 3") + attr("axis", "i: 1")) +
+           node("v", "Identity", "m:2", kInts),
+       {3, 6}},
+      {integers("a", {2, 3}) + integers("w0", {1, 1}) +
+           node("w", "Pack", "w0", kInts + attr("N", "i: 1")) + node("v", "Pad", "a w", kInts),
+       {0, 2, 3, 0}},
+      {p + integers("i0", {1, 2}) + node("i", "Pack", "i0", kInts + attr("N", "i: 1")) +
+           node("v", "GatherNd", "p i", attr("Tparams", "type: DT_INT32")),
+       {6}},
+      {integers("i0", {2}) + node("i", "Pack", "i0", kInts + attr("N", "i: 1")) +
+           integers("u", {7}) + integers("s", {3}) + node("v", "ScatterNd", "i u s", kInts),
+       {0, 0, 7}},
+      {p + integers("a", {0}) + node("v", "Max", "p a", kInts), {4, 5, 6}},
+      {p + integers("a", {1}) + node("v", "Sum", "p a", kInts), {6, 15}},
+      {integers("a", {2, 3}) + one + node("v", "Cumsum", "a z", kInts), {2, 5}},
+      {integers("a", {-7, 7}) + integers("b", {-2}) + integers("c", {9}) +
+           node("q", "Div", "a b", kInts) + node("v", "AddV2", "q c", kInts),
+       {12, 6}},
+      {integers("a", {7, 9}) + integers("b", {4}) + node("v", "TruncateMod", "a b", kInts), {3, 1}},
+      {integers("a", {7, 1}) + integers("b", {4}) + node("v", "AddN", "a a", kPair), {14, 2}},
+      {integers("a", {7, 1}) + integers("b", {2}, true) + integers("c", {5}, true) +
+           node("v", "ClipByValue", "a b c", kInts),
+       {5, 2}},
+      {integers("a", {3, 0, 7}) + node("m", "Where", "a", kInts) +
+           node("c", "Cast", "m", attr("DstT", "type: DT_INT32")) + integers("n", {-1}) +
+           node("v", "Reshape", "c n", kInts),
+       {0, 2}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    LoadOptions options;
+    options.fetches = {"y"};
+    const std::string text =
+        c.text + placeholder("value", {}) + node("y", "Fill", "v value", kFloats);
+    CHECK(shape_of(*load_bytes(text, options).graph, "y") == c.shape);
+  }
+}
+
+TEST_CASE("sizes that a step decides are those of the largest step, and it is said") {
+  const std::string x = placeholder("x", {4, 6});
+  const std::string i = node("i", "Cast", "x", attr("DstT", "type: DT_INT32"));
+  const std::string k =
+      node("k", "Placeholder", "", attr("dtype", "type: DT_INT32") + attr("shape", "shape { }"));
+  const std::string index = attr("out_idx", "type: DT_INT32");
+  const Case cases[] = {
+      {x + node("y", "Where", "x", kFloats), {24, 2}},
+      {placeholder("f", {9}) + node("y", "Unique", "f", kFloats + index), {9}},
+      {x + i + node("y", "DynamicPartition", "x i", kFloats + attr("num_partitions", "i: 2")),
+       {24}},
+      {x + k + node("y", "TopKV2", "x k", kFloats), {4, 6}},
+      {placeholder("b", {9, 4}) + placeholder("s", {9}) + integers("n", {5}, true) +
+           placeholder("t", {}) + node("y", "NonMaxSuppressionV3", "b s n t t", kFloats),
+       {5}},
+      {x + node("w", "Where", "x", kFloats) +
+           node("y", "GatherNd", "x w", attr("Tparams", "type: DT_FLOAT")),
+       {24}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    LoadOptions options;
+    options.fetches = {"y"};
+    const LoadedModel model = load_bytes(c.text, options);
+    CHECK(shape_of(*model.graph, "y") == c.shape);
+    CHECK(std::any_of(model.notes.begin(), model.notes.end(), [](const std::string& note) {
+      return note.find("counted for the largest step, in which all is chosen by: ") !=
+             std::string::npos;
+    }));
+  }
 }
 
 TEST_CASE("the gradient of a broadcast sum has the operand's shape") {

@@ -17,6 +17,7 @@
 
 #include "berth/export.h"
 #include "berth/ops/value.h"
+#include "berth/types.h"
 
 namespace berth::ops {
 
@@ -62,6 +63,8 @@ class BERTH_EXPORT OpContext {
 
   const std::string_view type;  ///< with its domain, as in the graph
   const Attributes& attributes;
+  /// Whether a size that depends on what tensors hold when the step runs is taken at its largest.
+  bool largest_step = false;
 
   [[nodiscard]] std::size_t input_count() const noexcept { return inputs_.size(); }
   /// False if input `i` is omitted or out of range.
@@ -100,10 +103,20 @@ class BERTH_EXPORT OpContext {
   void pass(std::size_t output, const Value& from);
   void set_data(std::size_t output, std::vector<std::int64_t> numbers);
 
+  /// How many of `most` are chosen, where what tensors hold decides that: not known, or all of them
+  /// in the largest step.
+  [[nodiscard]] std::int64_t chosen(std::int64_t most) noexcept {
+    depends_on_data_ = true;
+    return largest_step ? most : kUnknownDim;
+  }
+  /// Whether a rule asked for that.
+  [[nodiscard]] bool depends_on_data() const noexcept { return depends_on_data_; }
+
  private:
   std::span<const Value* const> inputs_;
   std::span<Value> outputs_;
   Value spare_;
+  bool depends_on_data_ = false;
 };
 
 /// Fills what follows of the outputs. Never fails on any input.

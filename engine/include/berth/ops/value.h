@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -27,7 +26,9 @@ inline constexpr std::int64_t kMaxDim = std::int64_t{1} << 48;
 inline constexpr int kUnknownType = 0;
 
 struct Data {
-  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min() + 1;
+  /// No number that files hold: exporters write the ends of the range for "from the last to the
+  /// first".
+  static constexpr std::int64_t kUnknown = -0x5D3F'A716'9C42'E8B1;
   static constexpr std::size_t kMaxElements = 1024;
 };
 /// Elements in row-major order, Data::kUnknown if one is not known.
