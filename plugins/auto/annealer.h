@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "auto/contracted.h"
 #include "auto/landscape.h"
 #include "auto/moves.h"
 #include "auto/units.h"
@@ -25,15 +26,27 @@ struct Solution {
   }
 };
 
-/// [thread-compatible: one per thread; its result depends on the arguments of `run` alone]
+/// What chains move.
+struct Grain {
+  Units units;
+  /// Of a proposal that a contracted step judges, in those that exact ones do; 0 = contracted steps
+  /// differ too much.
+  double weight = 0;
+  double temperature_us = 0;  ///< of a chain of full length
+};
+
+/// [thread-compatible: one per thread. Where a schedule states no time, its result depends on the
+/// arguments of `run` alone]
 class Annealer {
  public:
   /// `grains` (fine first) must outlive the annealer.
-  Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains);
+  Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains);
 
   struct Schedule {
     std::size_t grain;   ///< index of what is moved
-    std::int64_t moves;  ///< proposals
+    bool contracts;      ///< whether steps of a contracted problem judge proposals
+    std::int64_t moves;  ///< proposals; an estimate if `seconds` are stated
+    double seconds;      ///< that the chain may take; 0 = as long as `moves` do
     double hottest_us;   ///< first temperature
     double coldest_us;   ///< last one
     double reach;        ///< see Proposer::draw
@@ -43,27 +56,48 @@ class Annealer {
     /// Above 0: units that start before this share of all idle time has passed stay where they are
     /// (idleness.h).
     double settled = 0;
+    /// The part of the cooling that the chain does.
+    double begin = 0;
+    double end = 1;
   };
-  /// Anneals from `start` and returns the best placement seen, no worse than `start`. Ends early if
-  /// `stop()` says so, which is asked about every millisecond.
-  Solution run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
-               const std::function<bool()>& stop);
+  struct Result {
+    Solution best;           ///< of the placements seen, by exact steps; no worse than the start
+    std::int64_t moves = 0;  ///< proposals made
+  };
+  /// Anneals from `start`. Ends early if `stop()` says so, which is asked about every millisecond.
+  Result run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
+             const std::function<bool()>& stop);
 
  private:
+  /// What a chain works with: the problem itself, or a contracted one.
+  struct Field {
+    const Simulator& simulator;
+    const Units& units;
+    Landscape& landscape;
+    Proposer& proposer;
+  };
+  Result run_contracted(const Solution& start, const Schedule& schedule, std::uint64_t seed,
+                        const std::function<bool()>& stop);
+  void run_leg(const Schedule& schedule, std::uint64_t seed, const std::function<bool()>& stop,
+               Result& result);
+  /// From the placement that the landscape has; the number of proposals.
+  std::int64_t anneal(Field& field, const Schedule& schedule, std::uint64_t seed,
+                      const std::function<bool()>& stop, Solution& best,
+                      const std::function<void()>& at_look);
   /// Tells the proposer what limits the objective now.
-  void look(const Units& units, Proposer& proposer, bool fill);
-  void hold_settled(const Units& units, Proposer& proposer, double share) const;
+  void look(Field& field, bool fill);
   /// Whether `moves` keep apart what constraints separate.
-  [[nodiscard]] bool keeps_apart(std::span<const Move> moves);
-  void keep_if_better(Solution& best) const;
+  [[nodiscard]] bool keeps_apart(const Field& field, std::span<const Move> moves);
+  static void keep_if_better(const Landscape& landscape, Solution& best);
 
   std::shared_ptr<const Simulator> simulator_;
-  std::span<const Units> grains_;
+  std::span<const Grain> grains_;
   Landscape landscape_;
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;
   Placement trial_;
-  std::int64_t moves_per_poll_;
+  Simulator::Workspace workspace_;
+  Evaluation evaluation_;
 };
 
 }  // namespace berth::policies::auto_policy

@@ -18,7 +18,7 @@ namespace {
 
 /// Quick and useful ones come first: a short budget may end among them.
 constexpr const char* kContained =
-    "single,heft,topo,m-etf,metis,scotch,mincut,m-topo,dp,m-sct,expert,round_robin";
+    "single,heft,metis,expert,mincut,topo,m-etf,scotch,m-topo,round_robin,dp,m-sct";
 
 class AutoPolicy final : public Policy {
  public:

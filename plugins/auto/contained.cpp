@@ -14,17 +14,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a time budget, what one contained policy may take. Most end by themselves, and are worth
-/// little when cut short: where a large graph needs their time, the search has no better use for
-/// it.
-constexpr double kShareOfOne = 0.8;
+/// Of a time budget, what one contained policy may take while nothing fits, and afterwards.
+constexpr double kShareOfFirst = 0.8;
+constexpr double kShareOfOne = 0.15;
 /// What those may take that use all they get. `dp` minimises the largest load: a start worth its
 /// time for throughput.
 constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
 constexpr double kShareOfInsatiable = 0.05;
 constexpr double kShareOfInsatiableForThroughput = 0.2;
 /// After so much of it no further policy is run, once anything fits.
-constexpr double kShareOfAll = 0.8;
+constexpr double kShareOfAll = 0.25;
 
 class Collector {
  public:
@@ -61,7 +60,7 @@ class Collector {
 
   [[nodiscard]] double share_of(std::string_view name) const {
     if (std::find(std::begin(kInsatiable), std::end(kInsatiable), name) == std::end(kInsatiable)) {
-      return kShareOfOne;
+      return anything_fits() ? kShareOfOne : kShareOfFirst;
     }
     return problem_.options().objective == Objective::throughput ? kShareOfInsatiableForThroughput
                                                                  : kShareOfInsatiable;

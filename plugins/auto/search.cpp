@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "auto/contracted.h"
 #include "auto/idleness.h"
+#include "berth/support/index.h"
 #include "common/repair.h"
 
 namespace berth::policies::auto_policy {
@@ -33,6 +35,8 @@ constexpr int kFactorsTried = 10;
 constexpr double kCooling = 0.02;
 /// A chain with fewer proposals per unit than this begins with coarser units, which are fewer.
 constexpr std::int64_t kEnough = 150;
+/// In moves: less is not worth contracting a problem for, which takes as long as some of them.
+constexpr std::int64_t kWorthContracting = 60;
 /// It begins with the first grain for which it has this many proposals per unit.
 constexpr std::int64_t kPlenty = 300;
 /// The share of the remaining proposals that each coarser grain gets.
@@ -44,7 +48,7 @@ constexpr double kCoarseShare = 0.4;
 /// The number of sweeps.
 constexpr int kSweeps = 3;
 /// Their share of the proposals if nothing is settled yet; it grows with what is settled.
-constexpr double kSweepsShare = 0.25;
+constexpr double kSweepsShare = 0.1;
 /// Their first temperature, as a share of the chains'.
 constexpr double kSweepHeat = 0.5;
 /// Units that start before this share of the idle time has passed stay where they are.
@@ -56,6 +60,13 @@ constexpr double kPrepared = 0.7;
 /// Of the budget: measuring the speed, and quenching the starts.
 constexpr double kWarmUp = 0.01;
 constexpr double kQuench = 0.04;
+/// How far a contracted step may be from the exact one. Those of real networks are within a tenth;
+/// those of random graphs, whose parts wait for much that few of their ops need, take up to twice as
+/// long.
+constexpr double kFaithful = 0.12;
+/// Of what is left of it: gathering the starts, and the race among them.
+constexpr double kGather = 0.1;
+constexpr double kRace = 0.25;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;
@@ -73,13 +84,26 @@ double mean_unit_us(const Problem& problem, const Units& units) {
   return count > 0 ? sum / count : 0;
 }
 
+/// Whether every unit has a device.
+bool can_run(const Units& units) {
+  for (UnitId unit = 0; unit < units.count(); ++unit) {
+    if (units.devices(unit).empty()) return false;
+  }
+  return true;
+}
+
 /// The finest grain, and the coarser ones in which something can move.
-std::vector<Units> units_of(const Problem& problem, const std::function<bool()>& enough) {
+std::vector<Grain> grains_of(const Problem& problem, bool contracts,
+                             const std::function<bool()>& enough) {
+  constexpr GroupId kFewestPerDevice = 8;
   const auto groups = grains(problem, enough);
-  std::vector<Units> all;
+  std::vector<Grain> all;
   for (std::size_t i = 0; i < groups.size(); ++i) {
+    const bool few = groups[i]->count() < kFewestPerDevice * problem.cluster().device_count();
+    if (i > 0 && contracts && few) break;
     Units units(problem, groups[i], std::span(groups).subspan(i + 1));
-    if (i == 0 || !units.movable().empty()) all.push_back(std::move(units));
+    if (i > 0 && (units.movable().empty() || (contracts && !can_run(units)))) continue;
+    all.push_back({std::move(units), 0, 0});
   }
   return all;
 }
@@ -96,27 +120,29 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
                const PlaceContext& context, std::chrono::steady_clock::time_point began)
     : context_(context),
       settings_(settings),
-      grains_(units_of(*problem,
-                       [this, began] {
-                         if (settings_.moves > 0 || !std::isfinite(context_.budget_s)) return false;
-                         const std::chrono::duration<double> so_far =
-                             std::chrono::steady_clock::now() - began;
-                         return stopped(context_) || so_far.count() > kPrepared * context_.budget_s;
-                       })),
       latency_(problem->options().objective == Objective::latency),
+      contracts_(latency_ && problem->separations().empty()),
+      grains_(grains_of(*problem, contracts_,
+                        [this, began] {
+                          if (settings_.moves > 0 || !std::isfinite(context_.budget_s))
+                            return false;
+                          const std::chrono::duration<double> so_far =
+                              std::chrono::steady_clock::now() - began;
+                          return stopped(context_) ||
+                                 so_far.count() > kPrepared * context_.budget_s;
+                        })),
       simulator_(std::make_shared<const Simulator>(problem)),
-      team_(simulator_, grains_, settings.threads),
       random_(context.seed),
       total_moves_(settings.moves),
       length_per_unit_(latency_ ? kLatencyLength : kThroughputLength),
-      full_length_(length_per_unit_ * grains_.front().count()),
+      full_length_(length_per_unit_ * grains_.front().units.count()),
       began_(began) {
   if (total_moves_ == 0 && !std::isfinite(context.budget_s)) {
-    total_moves_ = default_moves(*problem, grains_.front());
+    total_moves_ = default_moves(*problem, grains_.front().units);
   }
   const double share = latency_ ? kLatencyTemperature : kThroughputTemperature;
-  for (const Units& units : grains_) {
-    temperature_us_.push_back(share * mean_unit_us(*problem, units));
+  for (Grain& grain : grains_) {
+    grain.temperature_us = share * mean_unit_us(*problem, grain.units);
   }
   for (std::size_t i = 0; i < arms_.size(); ++i) {
     arms_[i] = {kFactors[i].factor, kFactorsTried, kFactors[i].won};
@@ -133,7 +159,7 @@ bool Search::over() const {
 }
 
 bool Search::brief(std::int64_t moves) const {
-  return moves < kEnough * grains_.front().count();
+  return moves < kEnough * grains_.front().units.count();
 }
 
 std::int64_t Search::moves_left() const {
@@ -145,45 +171,108 @@ std::int64_t Search::moves_left() const {
 std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us) {
   bound_us_ = bound_us * (1 + 1e-9);
   for (Solution& start : starts) admit(std::move(start));
-  if (grains_.front().movable().empty()) return pool_;
-  if (timed()) warm_up();
-  if (!over()) quench_starts();
+  if (grains_.front().units.movable().empty()) return pool_;
+  if (contracts_) gather_starts();
+  team_ = std::make_unique<Team>(simulator_, grains_, settings_.threads);
+  const bool known = !timed() || moves_per_s_ > 0;
+  if (known && contracts_ && brief(moves_left())) {
+    if (!over()) race_starts();
+  } else {
+    if (timed()) warm_up();
+    if (!over()) quench_starts();
+  }
   while (!over()) anneal_round();
   return pool_;
 }
 
+double Search::weight(std::size_t grain, bool contracts) const {
+  return contracts ? grains_[grain].weight : 1;
+}
+
 /// A chain that is too short to come back from the full heat starts with less.
-Annealer::Schedule Search::stage(std::size_t grain, std::int64_t moves, double factor) const {
-  const double length =
-      static_cast<double>(moves) / static_cast<double>(length_per_unit_ * grains_[grain].count());
-  const double hottest_us =
-      factor * temperature_us_[grain] * std::clamp(std::cbrt(length), 0.1, 1.0);
-  return {grain, std::max<std::int64_t>(moves, 1), hottest_us, hottest_us * kCooling, kReach};
+Annealer::Schedule Search::stage(std::size_t grain, bool contracts, std::int64_t moves,
+                                 double factor) const {
+  const auto proposals = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(static_cast<double>(moves) / weight(grain, contracts)));
+  const double length = static_cast<double>(proposals) /
+                        static_cast<double>(length_per_unit_ * grains_[grain].units.count());
+  Annealer::Schedule schedule{};
+  schedule.grain = grain;
+  schedule.contracts = contracts;
+  schedule.moves = proposals;
+  if (timed()) schedule.seconds = static_cast<double>(moves) * settings_.threads / moves_per_s_;
+  schedule.hottest_us =
+      factor * grains_[grain].temperature_us * std::clamp(std::cbrt(length), 0.1, 1.0);
+  schedule.coldest_us = schedule.hottest_us * kCooling;
+  schedule.reach = kReach;
+  return schedule;
 }
 
 std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& arm) const {
   std::size_t grain = 0;
   const bool fill = brief(moves);
+  const auto contracts = [&](std::size_t g) { return contracts_ && grains_[g].weight > 0; };
+  const auto plenty = [&](std::size_t g) {
+    return static_cast<double>(kPlenty * grains_[g].units.count()) * weight(g, contracts(g));
+  };
   if (fill) {
-    while (grain + 1 < grains_.size() && moves < kPlenty * grains_[grain].count()) ++grain;
+    while (grain + 1 < grains_.size() && static_cast<double>(moves) < plenty(grain)) ++grain;
   }
   std::vector<Annealer::Schedule> all;
   std::int64_t left = moves;
   for (; grain > 0; --grain) {
     const auto share = static_cast<std::int64_t>(kCoarseShare * static_cast<double>(left));
-    all.push_back(stage(grain, share, arm.factor));
-    left -= all.back().moves;
+    if (contracts(grain) && share < kWorthContracting) continue;
+    all.push_back(stage(grain, contracts(grain), share, arm.factor));
+    left -= share;
   }
-  all.push_back(stage(0, left, arm.factor));
+  all.push_back(stage(0, false, left, arm.factor));
   for (Annealer::Schedule& each : all) each.fill = fill;
   return all;
 }
 
+/// Adds the starts with every unit of a coarser grain on one device, and finds out of which grains
+/// contracted steps are much like exact ones.
+void Search::gather_starts() {
+  const std::vector<Solution> starts = pool_;
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  const double until_s = seconds() + (timed() ? kGather * (context_.budget_s - seconds()) : 0);
+  double evaluated_s = 0;
+  double evaluations = 0;
+  for (std::size_t i = 1; i < grains_.size(); ++i) {
+    Grain& grain = grains_[i];
+    Solution best;
+    for (const Solution& start : starts) {
+      if (over() || (timed() && seconds() > until_s)) return;
+      const double before_s = seconds();
+      Placement placement = gather(simulator_->problem(), grain.units.groups(), start.placement);
+      simulator_->evaluate(placement, workspace, evaluation);
+      evaluated_s += seconds() - before_s;
+      evaluations += 1;
+      Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
+      if (best.placement.empty() || solution.better_than(best)) best = solution;
+      admit(std::move(solution));
+    }
+    // A proposal takes about as long.
+    moves_per_s_ = settings_.threads * evaluations / std::max(evaluated_s, 1e-6);
+    const Contracted contracted(*simulator_, grain.units.groups(), best.placement);
+    const Simulator simulator(contracted.problem());
+    const double us = simulator.runtime_us(contracted.shrink(best.placement), workspace);
+    if (std::abs(us - best.objective_us) > kFaithful * best.objective_us) continue;
+    grain.weight = static_cast<double>(contracted.problem()->graph().op_count()) /
+                   simulator_->problem().graph().op_count();
+  }
+}
+
 /// Improves the best start a little, longer each time, until there is a speed to plan with.
 void Search::warm_up() {
-  for (std::int64_t moves = 64; !over(); moves *= 2) {
+  moves_per_s_ = 1e12;  // no limit
+  for (std::int64_t moves = 8; !over(); moves *= 2) {
     const double before_s = seconds();
-    std::vector<Task> tasks{{pool_.front(), stages(moves, arms_[0]), random_.next()}};
+    Annealer::Schedule schedule = stage(0, false, moves, arms_[0].factor);
+    schedule.seconds = 0;
+    std::vector<Task> tasks{{pool_.front(), {schedule}, random_.next()}};
     run_tasks(tasks, {});
     moves_per_s_ *= settings_.threads;  // only one has worked
     if (seconds() - before_s > kWarmUp * context_.budget_s) break;
@@ -201,6 +290,32 @@ void Search::quench_starts() {
     arms.push_back(&arm);
   }
   run_tasks(tasks, arms);
+}
+
+/// Anneals the best starts for a while at the coarsest grain: which of them leads furthest cannot be
+/// told from where they are. The first few do so by exact steps too. Contracted steps allow for many
+/// more proposals, but not every improvement shows in them: the better way is kept to.
+void Search::race_starts() {
+  constexpr std::int64_t kBothWays = 2;
+  const std::size_t grain = grains_.size() - 1;
+  const auto share = static_cast<std::int64_t>(kRace * static_cast<double>(moves_left()));
+  const std::int64_t runs =
+      std::min(static_cast<std::int64_t>(pool_.size()) + kBothWays, share / kWorthContracting);
+  if (grain == 0 || grains_[grain].weight == 0 || runs < 2 * kBothWays) return;
+  const std::vector<Solution> starts = pool_;
+  std::vector<Task> tasks;
+  for (std::int64_t i = 0; i < runs; ++i) {
+    const bool contracts = i >= kBothWays;
+    Annealer::Schedule schedule = stage(grain, contracts, share / runs, arms_[0].factor);
+    schedule.fill = true;
+    tasks.push_back({starts[at(contracts ? i - kBothWays : i)], {schedule}, random_.next()});
+  }
+  const std::vector<Solution> found = run_tasks(tasks, {});
+  double gained_us = 0;  // by contraction
+  for (std::int64_t i = 0; i < kBothWays; ++i) {
+    gained_us += found[at(i)].objective_us - found[at(i + kBothWays)].objective_us;
+  }
+  contracts_ = gained_us >= 0;
 }
 
 Search::Arm& Search::draw_arm() {
@@ -245,7 +360,7 @@ void Search::anneal_round() {
 }
 
 double Search::settled_share(const Solution& solution) const {
-  const Units& units = grains_.front();
+  const Units& units = grains_.front().units;
   const std::vector<bool> settled = settled_units(*simulator_, units, solution.placement, kSettled);
   return static_cast<double>(std::count(settled.begin(), settled.end(), true)) /
          static_cast<double>(units.count());
@@ -256,7 +371,7 @@ double Search::settled_share(const Solution& solution) const {
 /// before, and what that leaves over goes to one more.
 void Search::sweep(std::int64_t chains) {
   for (int left = kSweeps; !over(); left = std::max(left - 1, 1)) {
-    Annealer::Schedule schedule = stage(0, moves_left() / (left * chains), kSweepHeat);
+    Annealer::Schedule schedule = stage(0, false, moves_left() / (left * chains), kSweepHeat);
     schedule.fill = true;
     schedule.settled = kSettled;
     std::vector<Task> tasks;
@@ -267,25 +382,31 @@ void Search::sweep(std::int64_t chains) {
   }
 }
 
-void Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
+std::vector<Solution> Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
   const double before_us = pool_.front().objective_us;
   const double before_s = seconds();
-  std::vector<Solution> results = team_.run(tasks, [this] { return stopped(context_); });
-  std::int64_t made = 0;
+  std::vector<Result> results = team_->run(tasks, [this] { return stopped(context_); });
+  std::vector<Solution> found;
+  double made = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (const Annealer::Schedule& each : tasks[i].stages) made += each.moves;
+    for (std::size_t j = 0; j < results[i].moves.size(); ++j) {
+      const Annealer::Schedule& stage = tasks[i].stages[j];
+      made += static_cast<double>(results[i].moves[j]) * weight(stage.grain, stage.contracts);
+    }
     if (i < arms.size()) {
       ++arms[i]->tried;
-      if (results[i].better_than(tasks[i].start)) ++arms[i]->won;
+      if (results[i].best.better_than(tasks[i].start)) ++arms[i]->won;
     }
-    admit(std::move(results[i]));
+    admit(results[i].best);
+    found.push_back(std::move(results[i].best));
   }
-  moves_made_ += made;
-  if (timed()) moves_per_s_ = static_cast<double>(made) / std::max(seconds() - before_s, 1e-6);
+  moves_made_ += std::max<std::int64_t>(1, std::llround(made));
+  if (timed()) moves_per_s_ = std::max(made, 1.0) / std::max(seconds() - before_s, 1e-6);
   const Solution& best = pool_.front();
   if (context_.progress && best.excess_bytes == 0 && best.objective_us < before_us) {
     context_.progress(best.objective_us, std::to_string(moves_made_) + " moves");
   }
+  return found;
 }
 
 void Search::admit(Solution solution) {

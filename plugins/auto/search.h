@@ -3,11 +3,14 @@
 // A single proposal improves little; what counts is slow annealing. A chain with some hundred
 // proposals per unit finds nearly as good placements from any start. A shorter chain must stay near
 // a good start. So the search
-//   1. quenches the best starts, with a small part of the budget;
+//   1. adds the starts with coarse units gathered on one device each, which are often better;
+//      quenches the best starts, with a small part of the budget, or has them race at the coarsest
+//      grain if the budget is short;
 //   2. anneals in rounds of chains of equal length, as long as the rule above asks for. From its
 //      successes it learns which temperatures, and which of the best solutions, to start from. A
-//      short budget has one round, whose chains begin with coarser units, which are fewer. For
-//      latency, sweeps over what runs late follow it.
+//      short budget has one round, whose chains begin with coarser units, which are fewer, and
+//      whose steps can be those of a contracted problem (contracted.h), which take a fraction of
+//      the time. For latency, sweeps over what runs late follow it.
 // All chains of a round end before the next begins, so that the result depends on the seed and the
 // number of proposals only.
 #pragma once
@@ -25,7 +28,9 @@
 namespace berth::policies::auto_policy {
 
 struct SearchSettings {
-  std::int64_t moves = 0;  ///< proposals in all; 0 = as many as context.budget_s allows
+  /// Proposals in all; those on contracted steps count by the share of a step that they take. 0 = as
+  /// many as context.budget_s allows.
+  std::int64_t moves = 0;
   int threads = 1;
   int chains = 4;  ///< in a round, at most; where time decides, at least one per thread
 };
@@ -51,19 +56,25 @@ class Search {
   };
 
   void warm_up();
+  void gather_starts();
   void quench_starts();
+  void race_starts();
   void anneal_round();
   void sweep(std::int64_t chains);
   /// Of the units, those that a sweep from there would hold.
   [[nodiscard]] double settled_share(const Solution& solution) const;
-  void run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
+  /// What each task found; the pool has the best of it.
+  std::vector<Solution> run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
   void admit(Solution solution);
   [[nodiscard]] Arm& draw_arm();
-  /// How a chain of so many proposals spends them.
+  /// How a chain of so many moves spends them.
   [[nodiscard]] std::vector<Annealer::Schedule> stages(std::int64_t moves, const Arm& arm) const;
-  /// A schedule for one grain; `factor` of the temperature that is usual for its length.
-  [[nodiscard]] Annealer::Schedule stage(std::size_t grain, std::int64_t moves,
+  /// A schedule for one grain, with exact or contracted steps; `factor` of the temperature that is
+  /// usual for its length.
+  [[nodiscard]] Annealer::Schedule stage(std::size_t grain, bool contracts, std::int64_t moves,
                                          double factor) const;
+  /// Of a proposal, in moves.
+  [[nodiscard]] double weight(std::size_t grain, bool contracts) const;
   /// Whether a chain has so few proposals that it has to use greedy moves and coarse units.
   [[nodiscard]] bool brief(std::int64_t moves) const;
   [[nodiscard]] bool over() const;
@@ -74,11 +85,11 @@ class Search {
 
   const PlaceContext& context_;
   SearchSettings settings_;
-  std::vector<Units> grains_;           // fine first
-  bool latency_;                        // the objective
-  std::vector<double> temperature_us_;  // by grain, of a chain of full length
+  bool latency_;               // the objective
+  bool contracts_;             // whether contracted steps judge the moves of coarser grains
+  std::vector<Grain> grains_;  // fine first
   std::shared_ptr<const Simulator> simulator_;
-  Team team_;
+  std::unique_ptr<Team> team_;
   Random random_;
   std::int64_t total_moves_;  // 0: time decides
   std::int64_t moves_made_ = 0;

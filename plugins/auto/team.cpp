@@ -9,16 +9,16 @@
 
 namespace berth::policies::auto_policy {
 
-Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Units> grains,
+Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
            int threads) {
   for (int i = 0; i < threads; ++i) {
     annealers_.push_back(std::make_unique<Annealer>(simulator, grains));
   }
 }
 
-std::vector<Solution> Team::run(std::span<const Task> tasks,
-                                const std::function<bool()>& should_stop) {
-  std::vector<Solution> results(tasks.size());
+std::vector<Result> Team::run(std::span<const Task> tasks,
+                              const std::function<bool()>& should_stop) {
+  std::vector<Result> results(tasks.size());
   std::vector<std::exception_ptr> errors(annealers_.size());
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> working{annealers_.size() - 1};
@@ -28,11 +28,14 @@ std::vector<Solution> Team::run(std::span<const Task> tasks,
       for (std::size_t i = next++; i < tasks.size(); i = next++) {
         const Task& task = tasks[i];
         Random random(task.seed);
-        results[i] = task.start;
+        results[i].best = task.start;
         for (const Annealer::Schedule& stage : task.stages) {
           // Even to begin takes a while for a large graph.
           if (stop()) break;
-          results[i] = annealers_[thread]->run(results[i], stage, random.next(), stop);
+          Annealer::Result result =
+              annealers_[thread]->run(results[i].best, stage, random.next(), stop);
+          results[i].best = std::move(result.best);
+          results[i].moves.push_back(result.moves);
         }
       }
     } catch (...) {

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+
+#include "auto/contracted.h"
+#include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
              std::span<const std::shared_ptr<const Groups>> coarser)
     : grain_(std::move(grain)) {
@@ -23,14 +19,26 @@ Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
 
 std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem,
                                                   const std::function<bool()>& enough) {
-  constexpr GroupId kFactor = 3;
+  constexpr GroupId kFactor = 4;
   std::vector<std::shared_ptr<const Groups>> all{problem.finest_groups()};
   const GroupId coarsest = 2 * problem.cluster().device_count();
+  const bool contracts = problem.separations().empty();
+  // Each grain is made of the one before, on a problem contracted to it.
+  std::shared_ptr<const Problem> contracted;
+  std::vector<OpId> op_of(at(problem.graph().op_count()));  // of the contracted problem
+  std::iota(op_of.begin(), op_of.end(), 0);
   for (GroupId wanted = all.front()->count() / kFactor;
        wanted >= coarsest && wanted > 1 && !enough(); wanted /= kFactor) {
-    auto groups = coarsen(problem.graph(), problem.costs(), wanted, problem.constraints().get());
-    if (groups->count() >= all.back()->count()) break;
-    all.push_back(std::move(groups));
+    const Problem& from = contracted ? *contracted : problem;
+    const auto coarser = coarsen(from.graph(), from.costs(), wanted, from.constraints().get());
+    if (coarser->count() >= all.back()->count()) break;
+    std::vector<GroupId> group_of;
+    for (const OpId op : op_of) group_of.push_back(coarser->of(op));
+    all.push_back(std::make_shared<const Groups>(problem.graph(), std::move(group_of)));
+    if (!contracts) continue;
+    const Contracted next(from, *coarser);
+    contracted = next.problem();
+    for (OpId& op : op_of) op = next.part_of(op);
   }
   if (problem.groups().count() < all.front()->count()) all.push_back(problem.shared_groups());
   return all;

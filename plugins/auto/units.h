@@ -21,6 +21,7 @@ class Units {
   Units(const Problem& problem, std::shared_ptr<const Groups> grain,
         std::span<const std::shared_ptr<const Groups>> coarser);
 
+  [[nodiscard]] const Groups& groups() const noexcept { return *grain_; }
   [[nodiscard]] UnitId count() const noexcept { return grain_->count(); }
   [[nodiscard]] UnitId of(OpId op) const noexcept { return grain_->of(op); }
   [[nodiscard]] std::span<const OpId> ops(UnitId unit) const noexcept {
