@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "berth/bounds.h"
 #include "berth/graph.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -61,6 +62,15 @@ double Outcome::gap() const {
                       : std::numeric_limits<double>::infinity();
 }
 
+void Outcome::add_bound(const LowerBound& known) {
+  constexpr double kRounding = 1e-9;
+  if (known.us <= bound.us) return;
+  bound = known;
+  if (search && evaluation.feasible && evaluation.objective_us <= bound.us * (1 + kRounding)) {
+    search->end = SearchEnd::proven;
+  }
+}
+
 double Outcome::speed_up() const {
   if (best_single.device == kNoDevice || evaluation.objective_us <= 0) {
     return std::numeric_limits<double>::quiet_NaN();
@@ -76,7 +86,7 @@ Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.evaluation = evaluator->evaluate(placement);
   outcome.trace = Simulator(problem).trace(placement);
   outcome.best_single = best_single_device(*evaluator);
-  outcome.bound = lower_bound(*problem);
+  outcome.bound = strong_lower_bound(*problem);
   outcome.placement = std::move(placement);
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);

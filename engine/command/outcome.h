@@ -73,6 +73,8 @@ struct Outcome {
   [[nodiscard]] double mean_busy_devices() const;
   /// objective / bound - 1; infinity if there is no bound.
   [[nodiscard]] double gap() const;
+  /// Another bound is known: a larger one replaces what there is, and may prove the placement.
+  void add_bound(const LowerBound& known);
   /// best single device / this; NaN where no single device holds everything.
   [[nodiscard]] double speed_up() const;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/bounds.h"
 #include "support/units.h"
 
 namespace berth::command {
@@ -44,7 +45,11 @@ Outcome Search::run(Policy& policy, Origin origin) {
   PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
   origin.seed = seed_;
   Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
-  if (session_ == nullptr) return outcome;
+  if (session_ == nullptr) {
+    if (!bound_) bound_ = strong_lower_bound(*problem_);
+    outcome.add_bound(*bound_);
+    return outcome;
+  }
   outcome.executed = true;
   if (outcome.evaluation.feasible) {
     MeasureOptions options;

@@ -51,6 +51,7 @@ class Search {
   std::unique_ptr<Evaluator> evaluator_;
   std::uint64_t seed_;
   double budget_s_;
+  std::optional<LowerBound> bound_;  // of placements that are simulated; computed once
 };
 
 }  // namespace berth::command

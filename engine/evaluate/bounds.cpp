@@ -1,22 +1,51 @@
+#include "berth/bounds.h"
+
 #include <algorithm>
 
-#include "berth/evaluator.h"
 #include "evaluate/bound_facts.h"
+#include "evaluate/heads.h"
+#include "evaluate/refutation.h"
 
 namespace berth {
+namespace {
+
+void sort(std::vector<LowerBound>& all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
+}
+
+}  // namespace
 
 std::vector<LowerBound> lower_bounds(const Problem& problem) {
   const bounds::Facts facts(problem);
   std::vector<LowerBound> all;
   bounds::add_path_bounds(facts, all);
   bounds::add_work_bounds(facts, all);
-  std::stable_sort(all.begin(), all.end(),
-                   [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
+  sort(all);
   return all;
 }
 
 LowerBound lower_bound(const Problem& problem) {
   return lower_bounds(problem).front();
+}
+
+std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
+  std::vector<LowerBound> all = lower_bounds(problem);
+  const double low_us = all.front().us;
+  const bounds::Facts facts(problem);
+  if (problem.options().objective != Objective::latency || low_us <= 0 ||
+      facts.kind_count() > bounds::Heads::kMaxKinds) {
+    return all;
+  }
+  if (LowerBound refuted = bounds::longest_refuted(facts, low_us); refuted.us > low_us) {
+    all.push_back(std::move(refuted));
+    sort(all);
+  }
+  return all;
+}
+
+LowerBound strong_lower_bound(const Problem& problem) {
+  return strong_lower_bounds(problem).front();
 }
 
 }  // namespace berth

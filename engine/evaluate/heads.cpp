@@ -14,7 +14,14 @@ constexpr std::int64_t kMostWork = 30'000'000;
 
 }  // namespace
 
-Heads::Heads(const Facts& facts, Direction direction, Reasons reasons)
+Known::Known(const Facts& facts) {
+  for (OpId op = 0; op < facts.graph().op_count(); ++op) {
+    for (KindId kind = 0; kind < facts.kind_count(); ++kind) op_us.push_back(facts.op_us(op, kind));
+    class_of.push_back(facts.classes().of(op));
+  }
+}
+
+Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons)
     : facts_(facts),
       forward_(direction == Direction::forward),
       kinds_(facts.kind_count()),
@@ -27,7 +34,6 @@ Heads::Heads(const Facts& facts, Direction direction, Reasons reasons)
     first_edge_[at(op) + 1] =
         first_edge_[at(op)] + static_cast<std::int64_t>(edges_before(op).size());
     for (KindId kind = 0; kind < kinds_; ++kind) {
-      op_us_.push_back(facts.op_us(op, kind));
       pause_us_.push_back(facts.pause_us(op, kind));
     }
   }
@@ -44,7 +50,7 @@ Heads::Heads(const Facts& facts, Direction direction, Reasons reasons)
     }
     looks_.resize(at(ops), {0, 0, false});
   }
-  for (const OpId op : order) compute(op, joins && is_join(op));
+  for (const OpId op : order) compute(known, op, joins && is_join(op));
 }
 
 double Heads::least_with_op_us(OpId op) const noexcept {
@@ -52,19 +58,19 @@ double Heads::least_with_op_us(OpId op) const noexcept {
   return *std::min_element(row, row + kinds_);
 }
 
-void Heads::compute(OpId op, bool joins) {
+void Heads::compute(const Known& known, OpId op, bool joins) {
   for (KindId kind = 0; kind < kinds_; ++kind) {
-    double head_us = path_us(op, kind);
-    const double op_us = op_us_[cell(op, kind)];
+    double head_us = path_us(known, op, kind);
+    const double op_us = known.op_us[cell(op, kind)];
     if (joins && op_us < kCannotRun && head_us < kCannotRun) {
-      head_us = join_us(op, kind, head_us);
+      head_us = join_us(known, op, kind, head_us);
     }
     head_[cell(op, kind)] = head_us;
     with_op_[cell(op, kind)] = head_us + op_us;
   }
 }
 
-double Heads::path_us(OpId op, KindId kind) {
+double Heads::path_us(const Known& known, OpId op, KindId kind) {
   double head_us = forward_ ? 0 : pause_us_[cell(op, kind)];
   const std::span<const Edge> edges = edges_before(op);
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -76,7 +82,8 @@ double Heads::path_us(OpId op, KindId kind) {
       continue;
     }
     there_us = kCannotRun;
-    for (KindId far = 0; far < kinds_; ++far) {
+    const bool together = known.class_of[at(other)] == known.class_of[at(op)];
+    for (KindId far = 0; far < kinds_ && !together; ++far) {
       const double transfer_us = forward_ ? facts_.transfer_us(edges[i].tensor, far, kind)
                                           : facts_.transfer_us(edges[i].tensor, kind, far);
       there_us = std::min(there_us, with_op_us(other, far) + transfer_us);
@@ -93,10 +100,10 @@ bool Heads::is_join(OpId op) const noexcept {
                      [&](const Edge& edge) { return before(edge) != before(edges.front()); });
 }
 
-double Heads::join_us(OpId op, KindId kind, double from_us) {
+double Heads::join_us(const Known& known, OpId op, KindId kind, double from_us) {
   double t_us = from_us;
   for (int i = 0; i < kMostTests && work_left_ > 0; ++i) {
-    const Verdict verdict = test(op, kind, t_us);
+    const Verdict verdict = test(known, op, kind, t_us);
     const double refuted_us = std::min(verdict.machine_us, verdict.valid_us);
     if (refuted_us <= t_us) break;
     t_us = refuted_us;
@@ -105,17 +112,17 @@ double Heads::join_us(OpId op, KindId kind, double from_us) {
   return t_us;
 }
 
-Heads::Verdict Heads::test(OpId op, KindId kind, double t_us) {
+Heads::Verdict Heads::test(const Known& known, OpId op, KindId kind, double t_us) {
   ++tests_;
   jobs_.clear();
   open_ = {};
   valid_us_ = kCannotRun;
-  home_ = facts_.classes().of(op);
-  look_before(op, kind, 0, forward_ ? 0 : pause_us_[cell(op, kind)], t_us);
+  home_ = known.class_of[at(op)];
+  look_before(known, op, kind, 0, forward_ ? 0 : pause_us_[cell(op, kind)], t_us);
   while (!open_.empty() && jobs_.size() < kMostTogether) {
     const OpId other = open_.top().second;
     open_.pop();
-    const double op_us = op_us_[cell(other, kind)];
+    const double op_us = known.op_us[cell(other, kind)];
     if (op_us == kCannotRun) return {kCannotRun, valid_us_};
     // The pause after an op belongs to what the device does; backwards it comes before the op.
     const double pause_us = pause_us_[cell(other, kind)];
@@ -123,14 +130,15 @@ Heads::Verdict Heads::test(OpId op, KindId kind, double t_us) {
     const double head_us = head_[cell(other, kind)];
     jobs_.push_back({forward_ ? head_us : head_us - pause_us, op_us + pause_us, near_us});
     const double busy_us = near_us + op_us + pause_us;
-    look_before(other, kind, forward_ ? busy_us : near_us + op_us, busy_us, t_us);
+    look_before(known, other, kind, forward_ ? busy_us : near_us + op_us, busy_us, t_us);
   }
   return {one_machine_us(jobs_), valid_us_};
 }
 
 /// Puts into M what must be on the device of `op`. `far_us`: from the arrival of a tensor at `op`
 /// to the goal; `near_us`: from the end of an op on the same device, its pause included.
-void Heads::look_before(OpId op, KindId kind, double far_us, double near_us, double t_us) {
+void Heads::look_before(const Known& known, OpId op, KindId kind, double far_us, double near_us,
+                        double t_us) {
   const std::span<const Edge> edges = edges_before(op);
   work_left_ -= static_cast<std::int64_t>(edges.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -141,10 +149,26 @@ void Heads::look_before(OpId op, KindId kind, double far_us, double near_us, dou
     const double reach_us = arrival(op, i, kind) + far_us;
     const bool too_far = reach_us > t_us;
     if (too_far) valid_us_ = std::min(valid_us_, reach_us);
-    if (look.together || !(too_far || facts_.classes().of(other) == home_)) continue;
+    if (look.together || !(too_far || known.class_of[at(other)] == home_)) continue;
     look.together = true;
     open_.emplace(position_[at(other)], other);
   }
+}
+
+double cut_us(const Facts& facts, const Heads& heads, const Heads& tails, const Edge& edge) {
+  const KindId kinds = facts.kind_count();
+  if (kinds > Heads::kMaxKinds) {
+    return heads.least_with_op_us(edge.src) + tails.least_with_op_us(edge.dst);
+  }
+  double least_us = kCannotRun;
+  for (KindId j = 0; j < kinds; ++j) {
+    for (KindId k = 0; k < kinds; ++k) {
+      least_us =
+          std::min(least_us, heads.with_op_us(edge.src, j) + facts.transfer_us(edge.tensor, j, k) +
+                                 tails.with_op_us(edge.dst, k));
+    }
+  }
+  return least_us;
 }
 
 }  // namespace berth::bounds

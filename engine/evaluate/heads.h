@@ -8,7 +8,7 @@
 // Paths. v starts once every producer u is done and its tensor is there:
 //   head(v, k) >= max over u of min(head(u, k) + op(u, k) + pause(u, k),
 //                                   min over kinds j of head(u, j) + op(u, j) + transfer(j, k))
-// for u is on v's device, or on another, of some kind. Proof by induction along the graph's order.
+// for u is on v's device, or on another, of some kind; co-located, it is on v's. Proof by induction along the graph's order.
 // Queues, busy links and shared channels only delay further.
 //
 // Joins (Papadimitriou and Yannakakis, "Towards an architecture-independent analysis of parallel
@@ -37,14 +37,23 @@
 
 namespace berth::bounds {
 
+/// What is known of every placement in question.
+struct Known {
+  /// All that is known of feasible placements.
+  explicit Known(const Facts& facts);
+
+  std::vector<double> op_us;      ///< op-major, by kind; kCannotRun where the op cannot be
+  std::vector<GroupId> class_of;  ///< ops of one class share a device
+};
+
 class Heads {
  public:
   enum class Direction { forward, backward };  ///< backward: tails
   enum class Reasons { paths, paths_and_joins };
 
-  /// Keeps the reference. Work on joins is limited by the number of edges looked at: what is beyond
-  /// has heads by paths only.
-  Heads(const Facts& facts, Direction direction, Reasons reasons);
+  /// Keeps `facts`. Work on joins is limited by the number of edges looked at: what is beyond has
+  /// heads by paths only.
+  Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons);
 
   [[nodiscard]] double head_us(OpId op, KindId kind) const noexcept {
     return head_[cell(op, kind)];
@@ -74,22 +83,23 @@ class Heads {
     return arrival_[(at(first_edge_[at(op)]) + edge) * at(kinds_) + at(kind)];
   }
 
-  void compute(OpId op, bool joins);
-  [[nodiscard]] double path_us(OpId op, KindId kind);
+  void compute(const Known& known, OpId op, bool joins);
+  [[nodiscard]] double path_us(const Known& known, OpId op, KindId kind);
   [[nodiscard]] bool is_join(OpId op) const noexcept;
-  [[nodiscard]] double join_us(OpId op, KindId kind, double from_us);
+  [[nodiscard]] double join_us(const Known& known, OpId op, KindId kind, double from_us);
   /// The refutation of one t.
   struct Verdict {
     double machine_us;  ///< v does not start before
     double valid_us;    ///< for every t below this
   };
-  [[nodiscard]] Verdict test(OpId op, KindId kind, double t_us);
-  void look_before(OpId op, KindId kind, double far_us, double near_us, double t_us);
+  [[nodiscard]] Verdict test(const Known& known, OpId op, KindId kind, double t_us);
+  void look_before(const Known& known, OpId op, KindId kind, double far_us, double near_us,
+                   double t_us);
 
   const Facts& facts_;
   bool forward_;
   KindId kinds_;
-  std::vector<double> head_, with_op_, op_us_, pause_us_;  // op-major
+  std::vector<double> head_, with_op_, pause_us_;  // op-major
   // By edge in the order of edges_before, then kind of the later op's device: when the tensor is
   // there if it comes from another device.
   std::vector<double> arrival_;
@@ -109,5 +119,9 @@ class Heads {
   GroupId home_ = kNoGroup;
   double valid_us_ = 0;
 };
+
+/// The least runtime of a step in which the ends of `edge` are on different devices.
+[[nodiscard]] double cut_us(const Facts& facts, const Heads& heads, const Heads& tails,
+                            const Edge& edge);
 
 }  // namespace berth::bounds

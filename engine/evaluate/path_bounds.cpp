@@ -12,10 +12,10 @@ namespace {
 
 class Paths {
  public:
-  Paths(const Facts& facts, Heads::Reasons reasons)
+  Paths(const Facts& facts, const Known& known, Heads::Reasons reasons)
       : facts_(facts),
-        heads_(facts, Heads::Direction::forward, reasons),
-        tails_(facts, Heads::Direction::backward, reasons) {}
+        heads_(facts, known, Heads::Direction::forward, reasons),
+        tails_(facts, known, Heads::Direction::backward, reasons) {}
 
   /// Adds in the same order as a simulated step. Rounding is monotone, so without joins the bound
   /// never exceeds the optimum, and equals it if a single path decides.
@@ -66,21 +66,8 @@ class Paths {
     return ends;
   }
 
-  /// The least runtime of a step in which the ends of `edge` are on different devices.
   [[nodiscard]] double cut_us(const Edge& edge) const {
-    const KindId kinds = facts_.kind_count();
-    if (kinds > Heads::kMaxKinds) {
-      return heads_.least_with_op_us(edge.src) + tails_.least_with_op_us(edge.dst);
-    }
-    double best_us = kCannotRun;
-    for (KindId j = 0; j < kinds; ++j) {
-      for (KindId k = 0; k < kinds; ++k) {
-        best_us = std::min(best_us, heads_.with_op_us(edge.src, j) +
-                                        facts_.transfer_us(edge.tensor, j, k) +
-                                        tails_.with_op_us(edge.dst, k));
-      }
-    }
-    return best_us;
+    return bounds::cut_us(facts_, heads_, tails_, edge);
   }
 
  private:
@@ -220,10 +207,11 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
 
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
-  const Paths paths(facts, Heads::Reasons::paths);
+  const Known known(facts);
+  const Paths paths(facts, known, Heads::Reasons::paths);
   bounds.push_back({paths.longest_head_us(), "critical path"});
   bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
-  const Paths joined(facts, Heads::Reasons::paths_and_joins);
+  const Paths joined(facts, known, Heads::Reasons::paths_and_joins);
   bounds.push_back({joined.longest_us(), "critical path with joins"});
   bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
   if (facts.counts_parameters()) {

@@ -1,4 +1,5 @@
 // berth.problem: what is to be solved, and what is known of any placement of it.
+#include "berth/bounds.h"
 #include "berth/files.h"
 #include "berth/one_device.h"
 #include "berth/problem_choices.h"
@@ -182,7 +183,7 @@ int single(Call& call) {
 }
 
 int bound(Call& call) {
-  const LowerBound bound = lower_bound(call.self<ProblemObject>()->problem());
+  const LowerBound bound = strong_lower_bound(call.self<ProblemObject>()->problem());
   call.number(bound.us);
   call.text(bound.source);
   return 2;
@@ -192,7 +193,7 @@ int bounds(Call& call) {
   const auto self = call.self<ProblemObject>();
   lua_newtable(call.L);
   int i = 0;
-  for (const LowerBound& bound : lower_bounds(self->problem())) {
+  for (const LowerBound& bound : strong_lower_bounds(self->problem())) {
     lua_newtable(call.L);
     set_number(call.L, "us", bound.us);
     set_text(call.L, "source", bound.source);

@@ -645,12 +645,13 @@ function problem:one_device(device) end
 ---@return berth.Single?
 function problem:single() end
 
----The largest lower bound of the objective over all placements.
+---The largest lower bound of the objective over all placements. For a graph of ten thousand ops it
+---takes seconds; `outcome.bound_us` of a policy has only what is known at once.
 ---@return number us
 ---@return string source the argument that gives it
 function problem:bound() end
 
----All lower bounds, largest first.
+---All lower bounds, largest first; takes as long.
 ---@return { us: number, source: string }[]
 function problem:bounds() end
 

@@ -58,13 +58,14 @@ local function row_of(model, graph, cluster)
   local classic = first(rows, function(name) return CLASSIC[name] end)
   local other = first(rows, function(name) return name ~= "auto" end)
   local single = problem:single()
+  local bound_us = problem:bound()
   return {
     model = model:match "[^/]+$":gsub("%..*$", ""),
     cluster = cluster,
-    bound_us = (problem:bound()),
+    bound_us = bound_us,
     single_us = single and single.evaluation.objective_us,
     auto_us = auto and auto.objective_us,
-    gap = auto and auto.gap,
+    gap = auto and auto.objective_us / bound_us - 1,
     classic = classic and classic.policy,
     classic_us = classic and classic.objective_us,
     gain = auto and classic and 1 - auto.objective_us / classic.objective_us,

@@ -1,3 +1,5 @@
+#include "berth/bounds.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -129,9 +131,10 @@ TEST_CASE("lower_bounds: never above the optimum over all feasible placements") 
         CAPTURE(semantics_name(semantics));
         const auto problem = make_problem(graph, cluster, costs, objective, semantics);
         const double best = optimum(problem);
-        const auto bounds = lower_bounds(*problem);
+        const auto bounds = strong_lower_bounds(*problem);
         REQUIRE_FALSE(bounds.empty());
-        CHECK(lower_bound(*problem).us == bounds.front().us);
+        CHECK(strong_lower_bound(*problem).us == bounds.front().us);
+        CHECK(lower_bound(*problem).us <= bounds.front().us);
         for (const LowerBound& bound : bounds) {
           CAPTURE(bound.source);
           CHECK(bound.us <= best);
@@ -147,6 +150,7 @@ TEST_CASE("lower_bounds: never above the optimum over all feasible placements") 
 TEST_CASE("lower_bounds: never above the optimum under constraints and with shared links") {
   // Costs and transfers are alike, so that joins decide; links share one channel or two.
   int joins_decide = 0;
+  int refuted = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -176,14 +180,16 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
       const auto problem =
           make_problem(graph, cluster, costs, Objective::latency, semantics, constraints);
       const double best = optimum(problem);
-      for (const LowerBound& bound : lower_bounds(*problem)) {
+      for (const LowerBound& bound : strong_lower_bounds(*problem)) {
         CAPTURE(bound.source);
         CHECK(bound.us <= best);
+        if (bound.source.rfind("refutation", 0) == 0) ++refuted;
       }
       if (lower_bound(*problem).source == "critical path with joins") ++joins_decide;
     }
   }
   CHECK(joins_decide > 300);
+  CHECK(refuted > 200);
 }
 
 TEST_CASE("lower_bounds: critical path") {
@@ -264,6 +270,50 @@ TEST_CASE("lower_bounds: joins") {
                      costs_of({{5, 5, 1, 5}}));
     CHECK(bound_named(*problem, joins) == doctest::Approx(15));
     CHECK(optimum(problem) == doctest::Approx(15));
+  }
+}
+
+TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
+  const auto refuted_us = [](const Problem& problem, const std::string& reason) {
+    for (const LowerBound& bound : strong_lower_bounds(problem)) {
+      if (bound.source == "refutation of shorter steps (" + reason + ")") return bound.us;
+    }
+    return 0.0;
+  };
+  const auto twins = cluster_of({device("a", "x"), device("b", "x")}, 100, 1);
+  TensorInfo info;
+  info.bytes = 5;
+  SUBCASE("a window is overfull where a slow kind is too slow for what it could do") {
+    // On y, any op takes longer than all of them on x.
+    const auto problem =
+        make_problem(independent(4), cluster_of({device("a", "x"), device("b", "y")}),
+                     costs_of({{10, 10, 10, 10}, {50, 50, 50, 50}}));
+    CHECK(optimum(problem) == doctest::Approx(40));
+    CHECK(lower_bound(*problem).us < 36);
+    CHECK(refuted_us(*problem, "overfull window of time") == doctest::Approx(40).epsilon(0.005));
+  }
+  SUBCASE("long transfers make a cluster, which one device has to run") {
+    // Two chains 0 -> 1 -> 4 and 2 -> 3 -> 4 with side ops 5 and 6 that read 0 and 2 and end the
+    // step: whatever is not with op 4 arrives 100 later.
+    GraphBuilder builder("joined");
+    for (OpId op = 0; op < 7; ++op) {
+      builder.add_op("op" + std::to_string(op), "Op");
+      builder.add_output(op, info);
+    }
+    for (const auto& [src, dst] :
+         std::vector<std::pair<OpId, OpId>>{{0, 1}, {1, 4}, {2, 3}, {3, 4}, {0, 5}, {2, 6}}) {
+      builder.add_input(dst, src);
+    }
+    const auto problem =
+        make_problem(builder.build(), twins, costs_of({{10, 10, 10, 10, 10, 10, 10}}));
+    CHECK(optimum(problem) == doctest::Approx(70));
+    CHECK(lower_bound(*problem).us < 60);
+    CHECK(refuted_us(*problem, "cluster too long for one device") ==
+          doctest::Approx(70).epsilon(0.005));
+  }
+  SUBCASE("the search ends where there is nothing to run") {
+    const auto problem = make_problem(independent(2), twins, costs_of({{0, 0}}));
+    CHECK(strong_lower_bound(*problem).us == 0);
   }
 }
 

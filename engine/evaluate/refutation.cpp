@@ -1,0 +1,237 @@
+#include "evaluate/refutation.h"
+
+#include <algorithm>
+
+#include "berth/support/one_machine.h"
+#include "berth/support/text.h"
+
+namespace berth::bounds {
+namespace {
+
+/// Rounds for one T. Few lengths need more than four.
+constexpr int kMostRounds = 8;
+/// Windows begin and end at multiples of T over this.
+constexpr int kGrid = 24;
+/// Ops times rounds that the search for the longest refuted T may take: some seconds.
+constexpr std::int64_t kMostWork = 400'000;
+/// It ends where this share of T is left between what is refuted and what is not.
+constexpr double kClose = 0.002;
+/// Weights of the slower kinds that are tried, in units of their speed.
+constexpr double kShares[] = {0, 0.5, 1, 1.5, 2};
+
+}  // namespace
+
+Refutation::Refutation(const Facts& facts) : facts_(facts), all_(facts), known_(all_) {
+  choose_weights();
+}
+
+std::string_view Refutation::refute(double t_us) {
+  // Beyond T by more than all that may have been rounded; see Paths::rounded_down.
+  const double limit_us =
+      t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
+  forget();
+  for (int round = 0; round < kMostRounds && changed_; ++round) {
+    changed_ = false;
+    work_ += facts_.graph().op_count();
+    const Heads heads(facts_, known_, Heads::Direction::forward, Heads::Reasons::paths_and_joins);
+    const Heads tails(facts_, known_, Heads::Direction::backward, Heads::Reasons::paths_and_joins);
+    narrow_kinds(heads, tails, limit_us);
+    if (nowhere_) return "op too long for every kind";
+    merge_ends(heads, tails, limit_us);
+    gather_clusters();
+    narrow_clusters(heads, tails, limit_us);
+    if (nowhere_) return "cluster too long for one device";
+    if (overfull(heads, tails, t_us, limit_us)) return "overfull window of time";
+  }
+  return {};
+}
+
+void Refutation::forget() {
+  known_ = all_;
+  sets_ = DisjointSets(at(facts_.classes().count()));
+  gather_clusters();
+  changed_ = true;
+  nowhere_ = false;
+}
+
+void Refutation::gather_clusters() {
+  clusters_.assign(at(facts_.classes().count()), {});
+  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+    const GroupId cluster = sets_.find(facts_.classes().of(op));
+    known_.class_of[at(op)] = cluster;
+    clusters_[at(cluster)].push_back(op);
+  }
+}
+
+void Refutation::remove(const std::vector<OpId>& members, KindId kind) {
+  changed_ = true;
+  for (const OpId op : members) op_us(op, kind) = kCannotRun;
+  bool somewhere = false;
+  for (KindId other = 0; other < facts_.kind_count(); ++other) {
+    somewhere = somewhere || can_be_on(members, other);
+  }
+  nowhere_ = nowhere_ || !somewhere;
+}
+
+bool Refutation::can_be_on(const std::vector<OpId>& members, KindId kind) const {
+  return std::all_of(members.begin(), members.end(),
+                     [&](OpId op) { return op_us(op, kind) < kCannotRun; });
+}
+
+void Refutation::narrow_kinds(const Heads& heads, const Heads& tails, double limit_us) {
+  for (const std::vector<OpId>& members : clusters_) {
+    for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
+      if (op_us(members.front(), kind) == kCannotRun) continue;
+      const bool too_long = std::any_of(members.begin(), members.end(), [&](OpId op) {
+        return heads.with_op_us(op, kind) + tails.head_us(op, kind) > limit_us;
+      });
+      if (too_long) remove(members, kind);
+    }
+  }
+}
+
+void Refutation::merge_ends(const Heads& heads, const Heads& tails, double limit_us) {
+  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+    for (const Edge& edge : facts_.graph().out_edges(op)) {
+      const GroupId a = facts_.classes().of(edge.src);
+      const GroupId b = facts_.classes().of(edge.dst);
+      if (sets_.find(a) == sets_.find(b)) continue;
+      if (cut_us(facts_, heads, tails, edge) <= limit_us) continue;
+      sets_.merge(a, b);
+      changed_ = true;
+    }
+  }
+}
+
+void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double limit_us) {
+  std::vector<MachineJob> jobs;
+  for (const std::vector<OpId>& members : clusters_) {
+    for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
+      if (!can_be_on(members, kind)) {
+        // Of clusters that have become one, one could not be on the kind.
+        const bool some = std::any_of(members.begin(), members.end(),
+                                      [&](OpId op) { return op_us(op, kind) < kCannotRun; });
+        if (some) remove(members, kind);
+        continue;
+      }
+      if (members.size() == 1) continue;
+      jobs.clear();
+      for (const OpId op : members) {
+        const double pause_us = facts_.pause_us(op, kind);
+        jobs.push_back({heads.head_us(op, kind), op_us(op, kind) + pause_us,
+                        std::max(0.0, tails.head_us(op, kind) - pause_us)});
+      }
+      if (one_machine_us(jobs) > limit_us) remove(members, kind);
+    }
+  }
+}
+
+bool Refutation::overfull(const Heads& heads, const Heads& tails, double t_us, double limit_us) {
+  spans_.clear();
+  rows_.clear();
+  for (const std::vector<OpId>& members : clusters_) {
+    const std::size_t rows_before = rows_.size();
+    for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
+      if (!can_be_on(members, kind)) continue;
+      const std::size_t begin = spans_.size();
+      for (const OpId op : members) {
+        const double us = op_us(op, kind) + facts_.pause_us(op, kind);
+        if (us == 0) continue;
+        spans_.push_back(
+            {us, heads.head_us(op, kind) + us, t_us - tails.head_us(op, kind) - op_us(op, kind)});
+      }
+      rows_.push_back({begin, spans_.size(), kind, false});
+    }
+    if (rows_.size() > rows_before) rows_.back().last = true;
+  }
+  // Each span is rounded like T.
+  const double rounding_us = (limit_us - t_us) * static_cast<double>(spans_.size() + 1);
+  for (int i = 0; i < kGrid; ++i) {
+    for (int j = i + 1; j <= kGrid; ++j) {
+      if (overfull_window(t_us * i / kGrid, t_us * j / kGrid, rounding_us)) return true;
+    }
+  }
+  return false;
+}
+
+bool Refutation::overfull_window(double from_us, double to_us, double rounding_us) const {
+  std::vector<double> sums(weights_.size(), 0);
+  std::vector<double> least(weights_.size(), kCannotRun);
+  for (const Row& row : rows_) {
+    double within_us = 0;
+    for (std::size_t i = row.begin; i < row.end; ++i) {
+      const Span& span = spans_[i];
+      const double us =
+          std::min(std::min(span.us, to_us - from_us),
+                   std::min(span.earliest_end_us - from_us, to_us - span.latest_start_us));
+      within_us += std::max(0.0, us);
+    }
+    for (std::size_t y = 0; y < weights_.size(); ++y) {
+      least[y] = std::min(least[y], weights_[y][at(row.kind)] * within_us);
+      if (!row.last) continue;
+      sums[y] += least[y];
+      least[y] = kCannotRun;
+    }
+  }
+  const double most_us = to_us - from_us + rounding_us;
+  return std::any_of(sums.begin(), sums.end(), [&](double sum) { return sum > most_us; });
+}
+
+void Refutation::choose_weights() {
+  const KindId kinds = facts_.kind_count();
+  std::vector<double> fastest(at(kinds), 0), own(at(kinds), 0);
+  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+    double least_us = kCannotRun;
+    for (KindId kind = 0; kind < kinds; ++kind) least_us = std::min(least_us, op_us(op, kind));
+    for (KindId kind = 0; kind < kinds; ++kind) {
+      if (op_us(op, kind) == kCannotRun) continue;
+      fastest[at(kind)] += least_us;
+      own[at(kind)] += op_us(op, kind);
+    }
+  }
+  std::vector<double> speed(at(kinds), 0);
+  for (KindId kind = 0; kind < kinds; ++kind) {
+    if (own[at(kind)] > 0) speed[at(kind)] = fastest[at(kind)] / own[at(kind)];
+  }
+  const double highest = *std::max_element(speed.begin(), speed.end());
+  const auto add = [&](auto weight) {
+    std::vector<double> y(at(kinds));
+    double total = 0;
+    for (KindId kind = 0; kind < kinds; ++kind) {
+      y[at(kind)] = weight(kind);
+      total += y[at(kind)] * facts_.devices_of(kind);
+    }
+    if (total <= 0) return;
+    for (double& each : y) each /= total;
+    if (std::find(weights_.begin(), weights_.end(), y) == weights_.end()) weights_.push_back(y);
+  };
+  for (const double share : kShares) {
+    add([&](KindId kind) {
+      return speed[at(kind)] == highest ? highest : share * speed[at(kind)];
+    });
+  }
+  for (KindId only = 0; only < kinds; ++only) {
+    add([&](KindId kind) { return kind == only ? 1.0 : 0.0; });
+  }
+}
+
+LowerBound longest_refuted(const Facts& facts, double low_us) {
+  LowerBound refuted;
+  Refutation refutation(facts);
+  double high_us = kCannotRun;
+  for (double step = 5 * kClose; refutation.work() <= kMostWork;) {
+    const bool open = high_us == kCannotRun;
+    if (!open && high_us <= low_us * (1 + kClose)) break;
+    const double t_us = open ? low_us * (1 + step) : low_us + (high_us - low_us) / 2;
+    if (const std::string_view reason = refutation.refute(t_us); !reason.empty()) {
+      refuted = {t_us, cat("refutation of shorter steps (", reason, ")")};
+      low_us = t_us;
+      step *= 2;
+    } else {
+      high_us = t_us;
+    }
+  }
+  return refuted;
+}
+
+}  // namespace berth::bounds

@@ -1,0 +1,99 @@
+// Is a step of length T possible?
+//
+// A refutation deduces what every placement with a runtime of at most T has in common, round by
+// round, until nothing more follows or nothing is left. A round:
+//
+// heads and tails  Those of heads.h, from all that is known so far.
+// kinds            An op for which head + op + tail > T on a kind is not on it, nor is its class.
+// co-location      An edge between different devices takes the head of one end with its op, the
+//                  fastest transfer, and the other end's op with its tail. Where that is more than
+//                  T, the ends share a device. Their classes are one cluster from then on.
+// one machine      A cluster's ops run one after the other on its one device (one_machine_us, with
+//                  heads and tails). Where that takes longer than T on a kind, the cluster is not
+//                  on it.
+// energy           (Fernandez and Bussell, "Bounds on the number of processors and time for
+//                  multiprocessor optimal schedules", 1973.) In a window from a to b, an op that
+//                  starts no earlier than its head, ends no later than T less its tail and takes p
+//                  keeps its device busy for at least
+//                    min(p, head + p - a, b - (T - tail - p), b - a), where that is positive.
+//                  A device does no more than b - a. With weights y >= 0 by kind that add up to 1
+//                  over all devices, the sum over clusters of the least y(k) times that, over the
+//                  kinds k left to the cluster, is at most b - a. A pause counts as a part of its
+//                  op.
+//
+// T is refuted where a cluster has no kind left or a window is overfull. Nothing here depends on
+// the semantics beyond what heads.h says: in both, a device runs one op at a time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "berth/support/disjoint_sets.h"
+#include "evaluate/bound_facts.h"
+#include "evaluate/heads.h"
+
+namespace berth::bounds {
+
+class Refutation {
+ public:
+  /// Keeps the reference. At most Heads::kMaxKinds kinds.
+  explicit Refutation(const Facts& facts);
+
+  /// Why no step is as short as `t_us`; empty if it may be.
+  [[nodiscard]] std::string_view refute(double t_us);
+
+  /// Ops times rounds of all calls.
+  [[nodiscard]] std::int64_t work() const noexcept { return work_; }
+
+ private:
+  /// An op on a kind, for windows.
+  struct Span {
+    double us;
+    double earliest_end_us;
+    double latest_start_us;
+  };
+  void forget();
+  void gather_clusters();
+  /// These narrow what is known, and set changed_.
+  void narrow_kinds(const Heads& heads, const Heads& tails, double limit_us);
+  void merge_ends(const Heads& heads, const Heads& tails, double limit_us);
+  void narrow_clusters(const Heads& heads, const Heads& tails, double limit_us);
+  void remove(const std::vector<OpId>& members, KindId kind);
+
+  [[nodiscard]] bool overfull(const Heads& heads, const Heads& tails, double t_us, double limit_us);
+  [[nodiscard]] bool overfull_window(double from_us, double to_us, double rounding_us) const;
+  [[nodiscard]] bool can_be_on(const std::vector<OpId>& members, KindId kind) const;
+  void choose_weights();
+
+  [[nodiscard]] double& op_us(OpId op, KindId kind) noexcept {
+    return known_.op_us[at(op) * at(facts_.kind_count()) + at(kind)];
+  }
+  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept {
+    return known_.op_us[at(op) * at(facts_.kind_count()) + at(kind)];
+  }
+
+  const Facts& facts_;
+  const Known all_;
+  Known known_;
+  DisjointSets sets_;  // of classes
+  std::vector<std::vector<OpId>> clusters_;
+  std::vector<std::vector<double>> weights_;  // candidates; by kind
+  // Row-major: a row for each cluster and kind that it may be on.
+  std::vector<Span> spans_;
+  struct Row {
+    std::size_t begin, end;
+    KindId kind;
+    bool last;  // of its cluster
+  };
+  std::vector<Row> rows_;
+  bool changed_ = false;
+  bool nowhere_ = false;
+  std::int64_t work_ = 0;
+};
+
+/// The longest T above `low_us` that a binary search refutes, with what refutes it; 0 us if it
+/// finds none. Limited by work, never by time.
+[[nodiscard]] LowerBound longest_refuted(const Facts& facts, double low_us);
+
+}  // namespace berth::bounds
