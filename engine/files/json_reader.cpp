@@ -120,9 +120,9 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
   return cat("line ", line, ", column ", before.size() - line_start + 1);
 }
 
-/// Finds where reading stops; the parser's exception for a number too large for a double does not
-/// say.
-class ErrorPlace final : public nlohmann::json_sax<Json> {
+/// Reads without keeping anything, to find what is wrong. The library can also be told of what it
+/// reads while it builds a value, but then looks through all of a list after each of its elements.
+class Inspection final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -131,61 +131,71 @@ class ErrorPlace final : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return true; }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(std::size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(std::size_t position, const std::string& last, const Json::exception&) override {
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return enter();
+  }
+  bool key(string_t& key) override {
+    if (!keys_.back().insert(key).second && refused.empty()) {
+      refused = cat("the key '", key, "' appears twice in one object");
+    }
+    return true;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return leave();
+  }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t position, const std::string& last,
+                   const Json::exception& error) override {
+    too_large = dynamic_cast<const Json::out_of_range*>(&error) != nullptr;
     token = last;
-    offset = position - std::min(position, last.size());
+    end = position;
     return false;
   }
 
-  std::string token;
-  std::size_t offset = 0;
-};
+  std::string refused;     ///< what is valid JSON but not accepted; empty = nothing
+  bool too_large = false;  ///< reading stopped at a number too large for a double
+  std::string token;       ///< the last one read where reading stopped
+  std::size_t end = 0;     ///< bytes read until then
 
-[[noreturn]] void refuse_number(std::string_view text, const std::string& origin) {
-  ErrorPlace place;
-  static_cast<void>(Json::sax_parse(text.begin(), text.end(), &place));
-  throw Error(ErrorCode::invalid_file,
-              cat(origin, ": ", line_and_column(text, place.offset), ": the number ", place.token,
-                  " is too large (above 1.7e308); correct the file"));
-}
+ private:
+  bool enter() {
+    constexpr int kDeepest = 64;
+    if (++depth_ > kDeepest) refused = "nested too deeply";
+    return true;
+  }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  std::vector<std::unordered_set<std::string>> keys_;  // of the open objects
+  int depth_ = 0;
+};
 
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& origin) {
-  constexpr std::size_t kDeepest = 64;
-  std::vector<std::unordered_set<std::string>> keys;
-  std::string refused;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (static_cast<std::size_t>(depth) > kDeepest) refused = "nested too deeply";
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.empty() &&
-        !keys.back().insert(parsed.get<std::string>()).second && refused.empty()) {
-      refused = cat("the key '", parsed.get<std::string>(), "' appears twice in one object");
-    }
-    return true;
+  Inspection found;
+  const auto refuse = [&](std::size_t offset, const std::string& what) {
+    return Error(ErrorCode::invalid_file, cat(origin, ": ", line_and_column(text, offset), ": ",
+                                              what, "; correct the file"));
   };
-  try {
-    Json json = Json::parse(text.begin(), text.end(), check);
-    if (!refused.empty()) {
-      throw Error(ErrorCode::invalid_file, cat(origin, ": ", refused, "; correct the file"));
+  if (!Json::sax_parse(text.begin(), text.end(), &found)) {
+    if (found.too_large) {
+      throw refuse(found.end - std::min(found.end, found.token.size()),
+                   cat("the number ", found.token, " is too large (above 1.7e308)"));
     }
-    return json;
-  } catch (const Json::parse_error& error) {
-    // The byte is counted from 1. The library's own text names no file.
-    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
-    throw Error(
-        ErrorCode::invalid_file,
-        cat(origin, ": ", line_and_column(text, offset),
-            text.empty() ? ": the file is empty" : ": not valid JSON here", "; correct the file"));
-  } catch (const Json::out_of_range&) {
-    refuse_number(text, origin);
+    // Positions are counted from 1.
+    throw refuse(found.end > 0 ? found.end - 1 : 0,
+                 text.empty() ? "the file is empty" : "not valid JSON here");
   }
+  if (!found.refused.empty()) {
+    throw Error(ErrorCode::invalid_file, cat(origin, ": ", found.refused, "; correct the file"));
+  }
+  return Json::parse(text.begin(), text.end());
 }
 
 }  // namespace berth
