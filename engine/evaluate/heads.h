@@ -24,6 +24,10 @@
 // to the smallest remote(u) + far(u) of M nothing of this changes with t; so t can be raised to
 // that or to the machine's time, whichever is less, and the argument repeated. Any subset of M is
 // as valid. Ops co-located with v belong to M, whatever t.
+//
+// An op that two others read counts as if it could be on both their devices. To compute the heads
+// of ops outside M anew from M on gained 1 % on one training graph of four, for three times the
+// work; the least delays between the ends of small forks and joins gained as much on another.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 //   - placements are valid, keep constraints, co-location and memory, told without the engine's
 //   help;
 //   - a fresh simulator repeats the objective to the bit;
-//   - nothing is below a bound that any of them has proven, and what `exact` calls proven is the
-//     best of all placements, where those are few enough to try them all;
+//   - nothing is below a bound that the engine or any of them has proven, and what `exact` calls
+//     proven is the best of all placements, where those are few enough to try them all;
 //   - where a policy says that nothing fits although something does, `auto` and `exact` may not;
 //   - the answer does not depend on the number of threads, and is there when stopped at once (of
 //     every fourth case; policies that learn take part in every sixteenth);
@@ -34,6 +34,7 @@
 #include <set>
 #include <string>
 
+#include "berth/bounds.h"
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
@@ -149,8 +150,10 @@ class Tester {
     }
     instance_ = &instance;
     least_us_ = kNone;
-    bound_us_ = 0;
-    bound_from_.clear();
+    note("bounds");
+    const LowerBound bound = strong_lower_bound(*instance.problem);
+    bound_us_ = bound.us;
+    bound_from_ = "the engine (" + bound.source + ")";
     found_us_.clear();
     optimum_us_.reset();
     note("trying all placements");
