@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 namespace berth::policies::expert {
@@ -19,6 +18,16 @@ LayerId count_of(const Layers& layers) {
 
 bool has_weights(const Layer& layer) {
   return layer.kind != LayerKind::pooling && layer.kind != LayerKind::join;
+}
+
+/// So that none comes before one that it reads.
+std::vector<std::pair<std::int32_t, LayerId>> layers_by_depth(const Layers& layers) {
+  std::vector<std::pair<std::int32_t, LayerId>> order;
+  for (LayerId layer = 0; layer < count_of(layers); ++layer) {
+    order.emplace_back(layers[layer].depth, layer);
+  }
+  std::sort(order.begin(), order.end());
+  return order;
 }
 
 /// The edges of the forward pass from one layer to another.
@@ -86,7 +95,10 @@ class JoinTree {
     for_each_step(graph, layers, [&](LayerId src, LayerId dst, const Edge& edge) {
       next[at(src)].emplace_back(dst, input_of_join(dst, edge));
     });
-    for (LayerId layer = count_of(layers) - 1; layer >= 0; --layer) {
+    // An op may belong to a layer that comes before one it reads, by id; by depth none does.
+    const auto order = layers_by_depth(layers);
+    for (auto entry = order.rbegin(); entry != order.rend(); ++entry) {
+      const LayerId layer = entry->second;
       int& node = node_of_[at(layer)];
       for (const auto& [dst, input] : next[at(layer)]) {
         const int other = input < 0 ? node_of_[at(dst)] : branch(dst, input);
@@ -214,14 +226,9 @@ std::optional<Recipe> recurrent_layer_per_part(const Graph& graph, const Layers&
   std::vector<std::vector<LayerId>> before(layers.all().size());
   for_each_step(graph, layers,
                 [&](LayerId src, LayerId dst, const Edge&) { before[at(dst)].push_back(src); });
-  std::vector<std::tuple<std::int32_t, LayerId>> order;
-  for (LayerId layer = 0; layer < count_of(layers); ++layer) {
-    order.emplace_back(layers[layer].depth, layer);
-  }
-  std::sort(order.begin(), order.end());
   Recipe recipe;
   recipe.part_of_layer.resize(layers.all().size());
-  for (const auto& [depth, layer] : order) {
+  for (const auto& [depth, layer] : layers_by_depth(layers)) {
     follows[at(layer)] =
         number[at(layer)] >= 0 || std::any_of(before[at(layer)].begin(), before[at(layer)].end(),
                                               [&](LayerId l) { return follows[at(l)]; });

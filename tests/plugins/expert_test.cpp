@@ -137,6 +137,26 @@ TEST_CASE("expert: the longest branch stays, the others follow in turn") {
   CHECK(two.of("block_0/branch_3/pool") == "gpu:1");
 }
 
+TEST_CASE("expert: a layer that an earlier one reads as well as a join is in no branch of it") {
+  NetworkBuilder net("crossing");
+  const TensorId input = net.op("input", "Placeholder", {}, OpClass::none);
+  // The sum belongs to the deeper layer 'q' and reads 'r', which comes after 'q'.
+  const TensorId p = net.conv("p", input);
+  const TensorId q = net.conv("q", p);
+  const TensorId r = net.conv("r", input);
+  const TensorId s = net.conv("s", net.conv("s1", input));
+  const TensorId v = net.conv("v", input);
+  const TensorId join = net.concat("join", {q, r, s, v});
+  const TensorId sum = net.op("sum", "AddV2", {q, r});
+  net.op("y", "AddV2", {net.conv("t", join), net.conv("u", sum)});
+  const Placed placed = expert(net.build(), gpus(2));
+  for (const char* op : {"p/Conv2D", "q/Conv2D", "r/Conv2D", "sum"}) {
+    CAPTURE(op);
+    CHECK(placed.of(op) == placed.of("t/Conv2D"));
+  }
+  CHECK(placed.of("v/Conv2D") != placed.of("s/Conv2D"));
+}
+
 TEST_CASE("expert: contiguous parts have equally many layers") {
   NetworkBuilder net("row");
   TensorId value = net.op("images", "Placeholder", {}, OpClass::none);
