@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iterator>
+#include <memory>
+#include <set>
+#include <span>
 #include <string_view>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "common/repair.h"
 
 namespace berth::policies::auto_policy {
@@ -25,6 +28,48 @@ constexpr double kShareOfInsatiableForThroughput = 0.2;
 /// After so much of it no further policy is run, once anything fits.
 constexpr double kShareOfAll = 0.25;
 
+/// Those worth running on a part of the machine too, where they are quick.
+constexpr std::string_view kForParts[] = {"metis", "heft", "expert", "m-etf"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// A problem on some of its devices.
+struct Part {
+  std::shared_ptr<const Problem> problem;
+  std::vector<DeviceId> devices;  ///< by device of the part
+};
+
+/// The problem on the hosts and on one of `divisor` of the devices of every other kind, rounded up,
+/// the first ones.
+Part part_of_machine(const Problem& problem, DeviceId divisor) {
+  const Cluster& cluster = problem.cluster();
+  std::vector<DeviceId> wanted(at(cluster.kind_count()), 0);
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) ++wanted[at(cluster.kind_of(d))];
+  for (DeviceId& count : wanted) count = (count + divisor - 1) / divisor;
+  Part part;
+  std::vector<Device> devices;
+  std::set<std::string> names{"*"};
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (!device.host && wanted[at(cluster.kind_of(d))]-- <= 0) continue;
+    part.devices.push_back(d);
+    devices.push_back(device);
+    names.insert(device.name);
+  }
+  std::vector<LinkSpec> links;
+  for (const LinkSpec& link : cluster.links()) {
+    if (names.contains(link.src) && names.contains(link.dst)) links.push_back(link);
+  }
+  // The first device of every kind is kept, so kinds have the numbers that the costs know.
+  part.problem = std::make_shared<const Problem>(
+      problem.shared_graph(),
+      std::make_shared<const Cluster>(cluster.name(), std::move(devices), links),
+      problem.shared_costs(), problem.shared_groups(), problem.options());
+  return part;
+}
+
 class Collector {
  public:
   Collector(const Problem& problem, Evaluator& evaluator, const PlaceContext& context)
@@ -41,16 +86,8 @@ class Collector {
   }
 
   void run(const std::string& name, Policy& policy) {
-    PlaceContext inner;
-    inner.seed = context_.seed;
-    inner.budget_s = context_.budget_s * share_of(name);
-    inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
-      if (stopped(context_)) return true;
-      return std::isfinite(limit_s) &&
-             std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
-    };
     try {
-      Placement placement = policy.place(evaluator_, inner).placement;
+      Placement placement = policy.place(evaluator_, context_of(name)).placement;
       problem_.validate(placement);
       add(name, std::move(placement));
     } catch (const Error& error) {
@@ -58,8 +95,32 @@ class Collector {
     }
   }
 
+  /// Runs the quick ones of `names` on half of the machine, on a quarter, and so on: what they spread
+  /// over all of it can be slower. Not under constraints, which name devices of all of it.
+  void run_on_parts(const PolicyMaker& make, const std::vector<std::string>& names) {
+    if (problem_.constraints() != nullptr) return;
+    DeviceId before = problem_.cluster().device_count();
+    for (DeviceId divisor = 2; !enough(); divisor *= 2) {
+      const Part part = part_of_machine(problem_, divisor);
+      const auto count = static_cast<DeviceId>(part.devices.size());
+      if (count == before || count < 2) return;
+      before = count;
+      const auto evaluator = make_simulation_evaluator(part.problem, 1);
+      for (const std::string& name : names) {
+        if (!is_one_of(kForParts, name)) continue;
+        if (enough()) return;
+        try {
+          add_from_part(name + " on " + std::to_string(count) + " devices",
+                        make(name, {})->place(*evaluator, context_of(name)).placement, part);
+        } catch (const Error&) {
+          continue;  // not installed, or too large for the part
+        }
+      }
+    }
+  }
+
   [[nodiscard]] double share_of(std::string_view name) const {
-    if (std::find(std::begin(kInsatiable), std::end(kInsatiable), name) == std::end(kInsatiable)) {
+    if (!is_one_of(kInsatiable, name)) {
       return anything_fits() ? kShareOfOne : kShareOfFirst;
     }
     return problem_.options().objective == Objective::throughput ? kShareOfInsatiableForThroughput
@@ -94,6 +155,25 @@ class Collector {
   [[nodiscard]] Starts take() { return std::move(starts_); }
 
  private:
+  /// For a policy that begins now.
+  [[nodiscard]] PlaceContext context_of(std::string_view name) const {
+    PlaceContext inner;
+    inner.seed = context_.seed;
+    inner.budget_s = context_.budget_s * share_of(name);
+    inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
+      if (stopped(context_)) return true;
+      return std::isfinite(limit_s) &&
+             std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
+    };
+    return inner;
+  }
+
+  void add_from_part(std::string from, Placement placement, const Part& part) {
+    for (DeviceId& device : placement) device = part.devices[at(device)];
+    problem_.validate(placement);
+    add(std::move(from), std::move(placement));
+  }
+
   const Problem& problem_;
   Evaluator& evaluator_;
   const PlaceContext& context_;
@@ -111,7 +191,12 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
   for (const Placement& placement : context.initial) {
     collector.add("a given placement", placement);
   }
+  bool parts_done = false;
   for (const std::string& name : names) {
+    if (!parts_done && is_one_of(kInsatiable, name)) {
+      collector.run_on_parts(make, names);
+      parts_done = true;
+    }
     if (collector.enough()) break;
     std::unique_ptr<Policy> policy;
     try {
@@ -122,6 +207,7 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
     }
     collector.run(name, *policy);
   }
+  if (!parts_done) collector.run_on_parts(make, names);
   if (!collector.anything_fits()) collector.add_careless();
   return collector.take();
 }

@@ -20,7 +20,7 @@ struct Starts {
 };
 
 /// Runs the policies `names` one after the other through `make`, and measures the placements of
-/// context.initial and theirs. Policies that are not installed are left out if `skip_missing`. Ends
+/// context.initial and theirs. Quick ones are also run on parts of the machine. Policies that are not installed are left out if `skip_missing`. Ends
 /// early, once anything fits, if the context says so. If nothing fits, the last start is a
 /// placement that ignores memory, for the search to repair.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,

@@ -204,6 +204,24 @@ TEST_CASE("auto: more moves do not lead to less") {
   CHECK(many < few);
 }
 
+TEST_CASE("auto: more devices do not make it slower") {
+  // All that devices could do at the same time is not worth a transfer.
+  const auto on = [&](int count) {
+    std::vector<SmallDevice> devices;
+    for (int d = 0; d < count; ++d) devices.push_back({"g" + std::to_string(d), "x"});
+    std::vector<SmallOp> ops(40, SmallOp{{10}});
+    std::vector<SmallEdge> edges;
+    for (OpId op = 1; op < 40; ++op) edges.push_back({op - 1, op, 500});
+    for (OpId op = 2; op < 40; ++op) edges.push_back({op - 2, op, 500});
+    const auto problem = small_problem(devices, ops, edges);
+    return objective_us(problem, placed("auto", problem,
+                                        {{"moves", std::int64_t{1}},
+                                         {"from", std::string("metis,expert,round_robin")}}));
+  };
+  const double two = on(2);
+  for (const int count : {3, 4, 8}) CHECK(on(count) <= two);
+}
+
 TEST_CASE("auto: stopped at once it has what the first policy found, or a given placement") {
   const auto problem = medium_problem(5, Objective::latency);
   PlaceContext context;
