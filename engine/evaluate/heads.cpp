@@ -22,10 +22,7 @@ Known::Known(const Facts& facts) {
 }
 
 Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons)
-    : facts_(facts),
-      forward_(direction == Direction::forward),
-      kinds_(facts.kind_count()),
-      work_left_(kMostWork) {
+    : facts_(facts), forward_(direction == Direction::forward), kinds_(facts.kind_count()) {
   const OpId ops = facts.graph().op_count();
   head_.resize(at(ops) * at(kinds_));
   with_op_.resize(head_.size());
@@ -102,7 +99,7 @@ bool Heads::is_join(OpId op) const noexcept {
 
 double Heads::join_us(const Known& known, OpId op, KindId kind, double from_us) {
   double t_us = from_us;
-  for (int i = 0; i < kMostTests && work_left_ > 0; ++i) {
+  for (int i = 0; i < kMostTests && work_ < kMostWork; ++i) {
     const Verdict verdict = test(known, op, kind, t_us);
     const double refuted_us = std::min(verdict.machine_us, verdict.valid_us);
     if (refuted_us <= t_us) break;
@@ -140,7 +137,7 @@ Heads::Verdict Heads::test(const Known& known, OpId op, KindId kind, double t_us
 void Heads::look_before(const Known& known, OpId op, KindId kind, double far_us, double near_us,
                         double t_us) {
   const std::span<const Edge> edges = edges_before(op);
-  work_left_ -= static_cast<std::int64_t>(edges.size());
+  work_ += static_cast<std::int64_t>(edges.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
     const OpId other = before(edges[i]);
     Look& look = looks_[at(other)];

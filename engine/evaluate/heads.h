@@ -69,6 +69,9 @@ class Heads {
   /// The least of with_op_us over all kinds.
   [[nodiscard]] double least_with_op_us(OpId op) const noexcept;
 
+  /// Edges looked at for joins: what they have cost.
+  [[nodiscard]] std::int64_t work() const noexcept { return work_; }
+
   /// Beyond this many kinds transfers count as free and joins are not looked for: the recurrences
   /// cost edges x kinds^2.
   static constexpr KindId kMaxKinds = 16;
@@ -119,7 +122,7 @@ class Heads {
   std::priority_queue<std::pair<std::int32_t, OpId>> open_;
   std::vector<MachineJob> jobs_;
   std::int64_t tests_ = 0;
-  std::int64_t work_left_;
+  std::int64_t work_ = 0;
   GroupId home_ = kNoGroup;
   double valid_us_ = 0;
 };

@@ -12,8 +12,8 @@ namespace {
 constexpr int kMostRounds = 8;
 /// Windows begin and end at multiples of T over this.
 constexpr int kGrid = 24;
-/// Ops times rounds that the search for the longest refuted T may take: some seconds.
-constexpr std::int64_t kMostWork = 400'000;
+/// Of Refutation::work: a few seconds.
+constexpr std::int64_t kMostWork = 300'000'000;
 /// It ends where this share of T is left between what is refuted and what is not.
 constexpr double kClose = 0.002;
 /// Weights of the slower kinds that are tried, in units of their speed.
@@ -30,11 +30,11 @@ std::string_view Refutation::refute(double t_us) {
   const double limit_us =
       t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
   forget();
-  for (int round = 0; round < kMostRounds && changed_; ++round) {
+  for (int round = 0; round < kMostRounds && changed_ && work_ <= kMostWork; ++round) {
     changed_ = false;
-    work_ += facts_.graph().op_count();
     const Heads heads(facts_, known_, Heads::Direction::forward, Heads::Reasons::paths_and_joins);
     const Heads tails(facts_, known_, Heads::Direction::backward, Heads::Reasons::paths_and_joins);
+    work_ += heads.work() + tails.work();
     narrow_kinds(heads, tails, limit_us);
     if (nowhere_) return "op too long for every kind";
     merge_ends(heads, tails, limit_us);
@@ -145,6 +145,7 @@ bool Refutation::overfull(const Heads& heads, const Heads& tails, double t_us, d
     if (rows_.size() > rows_before) rows_.back().last = true;
   }
   // Each span is rounded like T.
+  work_ += static_cast<std::int64_t>(spans_.size()) * kGrid * (kGrid + 1) / 2;
   const double rounding_us = (limit_us - t_us) * static_cast<double>(spans_.size() + 1);
   for (int i = 0; i < kGrid; ++i) {
     for (int j = i + 1; j <= kGrid; ++j) {
@@ -223,6 +224,7 @@ LowerBound longest_refuted(const Facts& facts, double low_us) {
     const bool open = high_us == kCannotRun;
     if (!open && high_us <= low_us * (1 + kClose)) break;
     const double t_us = open ? low_us * (1 + step) : low_us + (high_us - low_us) / 2;
+    if (t_us == kCannotRun) return {};  // nothing is feasible
     if (const std::string_view reason = refutation.refute(t_us); !reason.empty()) {
       refuted = {t_us, cat("refutation of shorter steps (", reason, ")")};
       low_us = t_us;

@@ -43,7 +43,8 @@ class Refutation {
   /// Why no step is as short as `t_us`; empty if it may be.
   [[nodiscard]] std::string_view refute(double t_us);
 
-  /// Ops times rounds of all calls.
+  /// Edges looked at for joins and ops in windows, of all calls. Beyond a limit nothing more is
+  /// refuted.
   [[nodiscard]] std::int64_t work() const noexcept { return work_; }
 
  private:
