@@ -129,13 +129,14 @@ class Inspection final : public nlohmann::json_sax<Json> {
   bool number_integer(number_integer_t) override { return true; }
   bool number_unsigned(number_unsigned_t) override { return true; }
   bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
+  bool string(string_t& text) override { return check(text); }
   bool binary(binary_t&) override { return true; }
   bool start_object(std::size_t) override {
     keys_.emplace_back();
     return enter();
   }
   bool key(string_t& key) override {
+    check(key);
     if (!keys_.back().insert(key).second && refused.empty()) {
       refused = cat("the key '", key, "' appears twice in one object");
     }
@@ -161,6 +162,14 @@ class Inspection final : public nlohmann::json_sax<Json> {
   std::size_t end = 0;     ///< bytes read until then
 
  private:
+  /// A NUL would end every message that quotes the text, and the name in other programs.
+  bool check(const std::string& text) {
+    const std::size_t nul = text.find('\0');
+    if (nul != std::string::npos && refused.empty()) {
+      refused = cat("a NUL character (\\u0000) follows '", text.substr(0, nul), "' in a text");
+    }
+    return true;
+  }
   bool enter() {
     constexpr int kDeepest = 64;
     if (++depth_ > kDeepest) refused = "nested too deeply";

@@ -70,7 +70,11 @@ void Value::refuse(std::string_view problem) const {
 std::string Value::text() const {
   if (!is_text()) fail("text");
   std::size_t size = 0;
-  const char* text = lua_tolstring(L_, index_, &size);
+  const char* const text = lua_tolstring(L_, index_, &size);
+  // It would end every message that quotes the text.
+  if (std::char_traits<char>::find(text, size, '\0') != nullptr) {
+    refuse(cat("text without NUL characters expected; one follows '", text, "'"));
+  }
   return {text, size};
 }
 

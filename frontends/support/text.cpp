@@ -34,7 +34,7 @@ std::string readable(std::string_view name) {
   while (!name.empty()) {
     if (out.size() >= kLongestName) return out + "...";
     const std::size_t length = sequence_length(name);
-    if (length > 0) {
+    if (length > 0 && name.front() != '\0') {
       out.append(name.substr(0, length));
       name.remove_prefix(length);
     } else {

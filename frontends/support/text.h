@@ -18,8 +18,9 @@ template <class... Parts>
   return out.str();
 }
 
-/// `name` if it is valid UTF-8. Otherwise every offending byte becomes "\xNN", so that the name can
-/// be printed and written as JSON. A name longer than 4096 bytes is cut and ends in "...".
+/// `name` if it is valid UTF-8 without NUL characters. Otherwise every offending byte becomes
+/// "\xNN", so that the name can be printed, written as JSON and quoted in a message. A name longer
+/// than 4096 bytes is cut and ends in "...".
 [[nodiscard]] std::string readable(std::string_view name);
 
 /// "'a', 'b' and 3 more": at most `shown` of `names`.

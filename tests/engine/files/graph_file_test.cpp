@@ -69,6 +69,8 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
       {with(R"("name": "b")", R"("name": "a")"), {"both named 'a'"}},
       {with(R"("name": "b")", R"("name": "")"), {"no name"}},
       {with(R"("src": 0)", R"("src": 0, "src": 1)"), {"'src' appears twice"}},
+      {with(R"("name": "b")", R"("name": "b\u0000c")"), {"NUL character (\\u0000) follows 'b'"}},
+      {with(R"("colocate")", R"("coloc\u0000ate")"), {"NUL character (\\u0000) follows 'coloc'"}},
       {std::string(100000, '['), {"not valid JSON"}},
   };
   for (const Case& bad : cases) {

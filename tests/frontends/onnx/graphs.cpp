@@ -5,6 +5,13 @@
 namespace berth::test {
 namespace {
 
+TEST_CASE("a NUL character in a name is made visible, so that it cuts no message") {
+  ModelFolder models;
+  auto model = parse_graph("g (float[2] x) => (y) { y = Relu(x) }");
+  model.mutable_graph()->mutable_node(0)->set_name(std::string("a\0b", 3));
+  CHECK(models.load(model).graph->find_op("a\\x00b").has_value());
+}
+
 TEST_CASE("inputs are ops, weights and Constants are parameters of their readers") {
   ModelFolder models;
   onnx::ModelProto proto = parse_graph(

@@ -193,4 +193,9 @@ check.test("bad registrations and requests are refused", function()
               { evaluator = berth.evaluator(models.problem()) })
 end)
 
+check.test("a NUL character in a name is refused, and cuts no message", function()
+  check.fails("NUL characters expected; one follows 'au'", berth.policy, "au\0to")
+  check.fails("NUL characters expected; one follows 'mo'", berth.policy, "auto", { from = "mo\0re" })
+end)
+
 check.finish()
