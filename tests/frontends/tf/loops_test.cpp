@@ -61,7 +61,10 @@ TEST_CASE("what a loop's rounds put into a list is known behind the loop") {
       node("ml", "Merge", "el nl", variant + attr("N", "i: 2")) +
       node("less", "Less", "mi en", kInt) + node("cond", "LoopCond", "less") +
       node("si", "Switch", "mi cond", kInt) + node("sl", "Switch", "ml cond", variant) +
-      node("ai", "Add", "si:1 eo", kInt) + node("put", "TensorListSetItem", "sl:1 si:1 ex", list) +
+      node("ai", "Add", "si:1 eo", kInt) + node("r1", "Relu", "ex", kFloats) +
+      node("r2", "Relu", "r1", kFloats) + node("r3", "Relu", "r2", kFloats) +
+      node("r4", "Relu", "r3", kFloats) + node("r5", "Relu", "r4", kFloats) +
+      node("r6", "Relu", "r5", kFloats) + node("put", "TensorListSetItem", "sl:1 si:1 r6", list) +
       node("ni", "NextIteration", "ai", kInt) + node("nl", "NextIteration", "put", variant) +
       node("xl", "Exit", "sl", variant) +
       node("y", "TensorListStack", "xl open", list + attr("num_elements", "i: -1"));
