@@ -15,7 +15,7 @@ const KernelRegistry& onnx_kernels() {
           onnx::reduction_kernels,     onnx::resize_kernels,       onnx::sequence_kernels,
           onnx::shape_kernels,         onnx::signal_kernels,       onnx::text_kernels,
           onnx::training_kernels}) {
-      for (const onnx::KernelRow& row : table()) made.add(row.type, row.make);
+      for (const KernelRow& row : table()) made.add(row.type, row.make);
     }
     return made;
   }();

@@ -15,37 +15,14 @@ bool is_half(const Tensor& tensor) {
 
 template <class T>
 std::vector<T> elements_of(const Tensor& tensor) {
-  const Tensor host = tensor.to(at::kCPU, at::CppTypeToScalarType<T>::value).contiguous();
-  const auto* const data = host.data_ptr<T>();
-  return {data, data + host.numel()};
+  if constexpr (std::is_same_v<T, double>) {
+    return numbers_of(tensor);
+  } else {
+    return ints_of(tensor);
+  }
 }
 
 }  // namespace
-
-std::int64_t int_attribute(const Instruction& op, std::string_view name, std::int64_t fallback) {
-  const auto* const value = op.attribute<std::int64_t>(name);
-  return value == nullptr ? fallback : *value;
-}
-
-double float_attribute(const Instruction& op, std::string_view name, double fallback) {
-  const auto* const value = op.attribute<double>(name);
-  return value == nullptr ? fallback : *value;
-}
-
-std::string text_attribute(const Instruction& op, std::string_view name,
-                           std::string_view fallback) {
-  const auto* const value = op.attribute<std::string>(name);
-  return value == nullptr ? std::string(fallback) : *value;
-}
-
-std::optional<Ints> ints_attribute(const Instruction& op, std::string_view name) {
-  const auto* const value = op.attribute<Ints>(name);
-  return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
-void refuse_attribute(std::string_view name, const std::string& value) {
-  throw Error(ErrorCode::unsupported, "no kernel for " + std::string(name) + " = " + value);
-}
 
 DType dtype_of_number(std::int64_t number) {
   static constexpr DType kTypes[] = {
@@ -58,29 +35,8 @@ DType dtype_of_number(std::int64_t number) {
   return kTypes[number];
 }
 
-bool has(Inputs inputs, std::size_t i) noexcept {
-  return i < inputs.size() && inputs[i].present();
-}
-
-const Tensor& tensor_at(Inputs inputs, std::size_t i) {
-  if (i >= inputs.size() || !inputs[i].tensor.defined()) {
-    throw Error(ErrorCode::invalid_argument,
-                "input " + std::to_string(i) +
-                    (has(inputs, i) ? " is no tensor of numbers" : " is omitted and needed"));
-  }
-  return inputs[i].tensor;
-}
-
 Tensor optional_at(Inputs inputs, std::size_t i) {
   return has(inputs, i) ? tensor_at(inputs, i) : Tensor();
-}
-
-Ints ints_of(const Tensor& tensor) {
-  return elements_of<std::int64_t>(tensor);
-}
-
-std::vector<double> numbers_of(const Tensor& tensor) {
-  return elements_of<double>(tensor);
 }
 
 template <class T>
@@ -119,16 +75,6 @@ T Operand<T>::need_one(Inputs inputs) const {
 
 template class Operand<std::int64_t>;
 template class Operand<double>;
-
-std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
-  const std::int64_t normal = axis < 0 ? axis + rank : axis;
-  if (normal < 0 || normal >= std::max<std::int64_t>(rank, 1)) {
-    throw Error(ErrorCode::invalid_argument, "axis " + std::to_string(axis) +
-                                                 " is out of range for " + std::to_string(rank) +
-                                                 " dimensions");
-  }
-  return normal;
-}
 
 Kernel widened(Kernel kernel) {
   return [kernel = std::move(kernel)](KernelContext& context, Inputs in, Outputs out) {

@@ -113,7 +113,7 @@ Tensor multiply_or_zero(const Tensor& a, const Tensor& b) {
 }
 
 Kernel make_leaky_relu(const KernelRequest& request) {
-  const double slope = real(request.instruction, "alpha", 0.2);
+  const double slope = float_attribute(request.instruction, "alpha", 0.2);
   return [slope](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::leaky_relu(tensor_at(in, 0), slope);
   };

@@ -55,7 +55,7 @@ Tensor selu_gradient(const Tensor& dy, const Tensor& y) {
 }
 
 Kernel make_leaky_relu_gradient(const KernelRequest& request) {
-  const double slope = real(request.instruction, "alpha", 0.2);
+  const double slope = float_attribute(request.instruction, "alpha", 0.2);
   return [slope](KernelContext&, Inputs in, Outputs out) {
     out[0].tensor = at::leaky_relu_backward(tensor_at(in, 0), tensor_at(in, 1), slope, false);
   };

@@ -44,11 +44,11 @@ class Strides {
   explicit Strides(const KernelRequest& request, std::size_t first)
       : begin_(request, first), end_(request, first + 1), stride_(request, first + 2) {
     const Instruction& op = request.instruction;
-    begin_mask_ = integer(op, "begin_mask", 0);
-    end_mask_ = integer(op, "end_mask", 0);
-    ellipsis_mask_ = integer(op, "ellipsis_mask", 0);
-    new_axis_mask_ = integer(op, "new_axis_mask", 0);
-    shrink_mask_ = integer(op, "shrink_axis_mask", 0);
+    begin_mask_ = int_attribute(op, "begin_mask", 0);
+    end_mask_ = int_attribute(op, "end_mask", 0);
+    ellipsis_mask_ = int_attribute(op, "ellipsis_mask", 0);
+    new_axis_mask_ = int_attribute(op, "new_axis_mask", 0);
+    shrink_mask_ = int_attribute(op, "shrink_axis_mask", 0);
   }
 
   struct Pick {
@@ -171,7 +171,7 @@ Tensor gather(const Tensor& x, const Tensor& indices, std::int64_t axis) {
 }
 
 void refuse_batches(const Instruction& op) {
-  if (const std::int64_t batches = integer(op, "batch_dims", 0); batches != 0) {
+  if (const std::int64_t batches = int_attribute(op, "batch_dims", 0); batches != 0) {
     refuse_attribute("batch_dims", std::to_string(batches));
   }
 }
@@ -298,7 +298,7 @@ Kernel make_stitch(const KernelRequest& request) {
 
 /// (indices, depth, on, off)
 Kernel make_one_hot(const KernelRequest& request) {
-  const std::int64_t axis = integer(request.instruction, "axis", -1);
+  const std::int64_t axis = int_attribute(request.instruction, "axis", -1);
   return [axis, depth = IntsInput(request, 1)](KernelContext& context, Inputs in, Outputs out) {
     const Tensor indices = on_device(context, tensor_at(in, 0));
     const std::int64_t at = axis < 0 ? indices.dim() : axis;

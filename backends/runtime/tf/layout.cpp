@@ -48,8 +48,8 @@ Kernel make_expand_dims(const KernelRequest& request) {
 }
 
 Kernel make_squeeze(const KernelRequest& request) {
-  return [dims = integers(request.instruction, "squeeze_dims")](KernelContext&, Inputs in,
-                                                                Outputs out) {
+  return [dims = ints_attribute(request.instruction, "squeeze_dims").value_or(Ints{})](
+             KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Ints axes = normal_axes(dims, x.dim());
     Ints shape;
@@ -89,8 +89,8 @@ Kernel make_old_concat(const KernelRequest& request) {
 }
 
 Kernel make_pack(const KernelRequest& request) {
-  return [axis = integer(request.instruction, "axis", 0)](KernelContext& context, Inputs in,
-                                                          Outputs out) {
+  return [axis = int_attribute(request.instruction, "axis", 0)](KernelContext& context, Inputs in,
+                                                                Outputs out) {
     out[0].tensor = at::stack(together(context, in, 0, in.size()), axis);
   };
 }
@@ -105,9 +105,8 @@ void give(const std::vector<Tensor>& parts, Outputs out) {
 }
 
 Kernel make_unpack(const KernelRequest& request) {
-  return [axis = integer(request.instruction, "axis", 0)](KernelContext&, Inputs in, Outputs out) {
-    give(tensor_at(in, 0).unbind(axis), out);
-  };
+  return [axis = int_attribute(request.instruction, "axis", 0)](
+             KernelContext&, Inputs in, Outputs out) { give(tensor_at(in, 0).unbind(axis), out); };
 }
 
 /// (axis, x)
@@ -156,7 +155,8 @@ Kernel make_pad(const KernelRequest& request) {
 
 /// (x, [[before, after] of each dimension]): what lies inside the border, mirrored.
 Kernel make_mirror_pad(const KernelRequest& request) {
-  const std::int64_t skipped = text(request.instruction, "mode", "REFLECT") == "REFLECT" ? 1 : 0;
+  const std::int64_t skipped =
+      text_attribute(request.instruction, "mode", "REFLECT") == "REFLECT" ? 1 : 0;
   return [skipped, sizes = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
     Tensor x = tensor_at(in, 0);
     const Ints pairs = sizes.get(in);
@@ -215,14 +215,14 @@ Kernel make_reverse(const KernelRequest& request) {
 }
 
 void check_nhwc(const Instruction& op) {
-  const std::string format = text(op, "data_format", "NHWC");
+  const std::string format = text_attribute(op, "data_format", "NHWC");
   if (format != "NHWC") refuse_attribute("data_format", format);
 }
 
 Kernel make_space_to_depth(const KernelRequest& request) {
   check_nhwc(request.instruction);
-  return [block = integer(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
-                                                                 Outputs out) {
+  return [block = int_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
+                                                                       Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t rows = x.size(1) / block, columns = x.size(2) / block;
     out[0].tensor = x.reshape({x.size(0), rows, block, columns, block, x.size(3)})
@@ -233,8 +233,8 @@ Kernel make_space_to_depth(const KernelRequest& request) {
 
 Kernel make_depth_to_space(const KernelRequest& request) {
   check_nhwc(request.instruction);
-  return [block = integer(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
-                                                                 Outputs out) {
+  return [block = int_attribute(request.instruction, "block_size", 2)](KernelContext&, Inputs in,
+                                                                       Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t channels = x.size(3) / (block * block);
     out[0].tensor = x.reshape({x.size(0), x.size(1), x.size(2), block, block, channels})

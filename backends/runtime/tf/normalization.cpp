@@ -15,9 +15,9 @@ namespace {
 struct Normalization {
   explicit Normalization(const Instruction& op)
       : sliding(op),
-        training(integer(op, "is_training", 1) != 0),
-        epsilon(real(op, "epsilon", 1e-4)),
-        factor(real(op, "exponential_avg_factor", 1)) {}
+        training(int_attribute(op, "is_training", 1) != 0),
+        epsilon(float_attribute(op, "epsilon", 1e-4)),
+        factor(float_attribute(op, "exponential_avg_factor", 1)) {}
 
   Sliding sliding;
   bool training;

@@ -9,8 +9,8 @@ namespace {
 
 struct Choices {
   explicit Choices(const Instruction& op)
-      : nesterov(integer(op, "use_nesterov", 0) != 0),
-        update_slots(integer(op, "update_slots", 1) != 0) {}
+      : nesterov(int_attribute(op, "use_nesterov", 0) != 0),
+        update_slots(int_attribute(op, "update_slots", 1) != 0) {}
   bool nesterov;
   bool update_slots;
 };

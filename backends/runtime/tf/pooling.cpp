@@ -15,7 +15,7 @@ namespace {
 
 struct Pooling {
   explicit Pooling(const Instruction& op) : sliding(op) {
-    sliding.read_spatial(integers(op, "ksize"), "ksize", window);
+    sliding.read_spatial(ints_attribute(op, "ksize").value_or(Ints{}), "ksize", window);
   }
 
   [[nodiscard]] Ints size() const { return {window[0], window[1]}; }

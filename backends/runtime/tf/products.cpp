@@ -9,8 +9,8 @@ namespace berth::runtime::tf {
 namespace {
 
 Kernel make_matmul(const KernelRequest& request) {
-  const bool left = integer(request.instruction, "transpose_a", 0) != 0;
-  const bool right = integer(request.instruction, "transpose_b", 0) != 0;
+  const bool left = int_attribute(request.instruction, "transpose_a", 0) != 0;
+  const bool right = int_attribute(request.instruction, "transpose_b", 0) != 0;
   return [left, right](KernelContext&, Inputs in, Outputs out) {
     const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
     out[0].tensor = at::mm(left ? a.t() : a, right ? b.t() : b);
@@ -18,8 +18,8 @@ Kernel make_matmul(const KernelRequest& request) {
 }
 
 Kernel make_batch_matmul(const KernelRequest& request) {
-  const bool left = integer(request.instruction, "adj_x", 0) != 0;
-  const bool right = integer(request.instruction, "adj_y", 0) != 0;
+  const bool left = int_attribute(request.instruction, "adj_x", 0) != 0;
+  const bool right = int_attribute(request.instruction, "adj_y", 0) != 0;
   return [left, right](KernelContext&, Inputs in, Outputs out) {
     const Tensor &a = tensor_at(in, 0), &b = tensor_at(in, 1);
     out[0].tensor = at::matmul(left ? a.mH() : a, right ? b.mH() : b);
@@ -27,8 +27,8 @@ Kernel make_batch_matmul(const KernelRequest& request) {
 }
 
 Kernel make_einsum(const KernelRequest& request) {
-  return [equation = text(request.instruction, "equation", "")](KernelContext&, Inputs in,
-                                                                Outputs out) {
+  return [equation = text_attribute(request.instruction, "equation", "")](KernelContext&, Inputs in,
+                                                                          Outputs out) {
     std::vector<Tensor> operands;
     for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(tensor_at(in, i));
     out[0].tensor = at::einsum(equation, operands);
@@ -36,7 +36,7 @@ Kernel make_einsum(const KernelRequest& request) {
 }
 
 bool channels_first(const Instruction& op) {
-  return text(op, "data_format", "NHWC").substr(0, 2) == "NC";
+  return text_attribute(op, "data_format", "NHWC").substr(0, 2) == "NC";
 }
 
 /// (value, bias [channels]): the channels are the last dimension, or the second.

@@ -62,7 +62,7 @@ Tensor any(const Tensor& x, const Ints& axes, bool keep) {
 /// (x, axes)
 template <Reduction reduction>
 Kernel make_reduction(const KernelRequest& request) {
-  const bool keep = integer(request.instruction, "keep_dims", 0) != 0;
+  const bool keep = int_attribute(request.instruction, "keep_dims", 0) != 0;
   return [keep, axes = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Ints over = normal_axes(axes.get(in), x.dim());
@@ -104,8 +104,8 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
 /// (x, axis). An exclusive one begins with `neutral` and leaves the last element out.
 template <Tensor (*function)(const Tensor&, std::int64_t), int neutral>
 Kernel make_running(const KernelRequest& request) {
-  const bool exclusive = integer(request.instruction, "exclusive", 0) != 0;
-  const bool reverse = integer(request.instruction, "reverse", 0) != 0;
+  const bool exclusive = int_attribute(request.instruction, "exclusive", 0) != 0;
+  const bool reverse = int_attribute(request.instruction, "reverse", 0) != 0;
   return
       [exclusive, reverse, input = IntsInput(request, 1)](KernelContext&, Inputs in, Outputs out) {
         Tensor x = tensor_at(in, 0);

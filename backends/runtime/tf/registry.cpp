@@ -12,7 +12,7 @@ const KernelRegistry& tf_kernels() {
           tf::optimizer_kernels(), tf::pooling_kernels(), tf::product_kernels(),
           tf::random_kernels(), tf::reduction_kernels(), tf::shape_kernels(),
           tf::variable_kernels()}) {
-      for (const tf::KernelRow& row : table) made.add(row.type, row.make);
+      for (const KernelRow& row : table) made.add(row.type, row.make);
     }
     return made;
   }();

@@ -10,44 +10,9 @@
 
 namespace berth::runtime::tf {
 
-std::int64_t integer(const Instruction& op, std::string_view name, std::int64_t fallback) {
-  const auto* value = op.attribute<std::int64_t>(name);
-  return value == nullptr ? fallback : *value;
-}
-
-double real(const Instruction& op, std::string_view name, double fallback) {
-  const auto* value = op.attribute<double>(name);
-  return value == nullptr ? fallback : *value;
-}
-
-std::string text(const Instruction& op, std::string_view name, std::string_view fallback) {
-  const auto* value = op.attribute<std::string>(name);
-  return value == nullptr ? std::string(fallback) : *value;
-}
-
-Ints integers(const Instruction& op, std::string_view name) {
-  const auto* value = op.attribute<Ints>(name);
-  return value == nullptr ? Ints() : *value;
-}
-
 at::ScalarType type(const Instruction& op, std::string_view name, at::ScalarType fallback) {
   const auto* value = op.attribute<DType>(name);
   return value == nullptr ? fallback : scalar_type(*value);
-}
-
-void refuse_attribute(std::string_view name, const std::string& value) {
-  throw Error(ErrorCode::unsupported, "its attribute " + std::string(name) + " is " + value +
-                                          ", which this kernel cannot do; place it without "
-                                          "executing it, or export the model otherwise");
-}
-
-const Tensor& tensor_at(Inputs inputs, std::size_t i) {
-  if (i >= inputs.size() || !inputs[i].tensor.defined()) {
-    throw Error(ErrorCode::invalid_argument, "its input " + std::to_string(i) +
-                                                 " is no tensor of numbers; text and handles "
-                                                 "other than variables are not computed with");
-  }
-  return inputs[i].tensor;
 }
 
 std::optional<Tensor> constant_at(const KernelRequest& request, std::size_t i) {
@@ -65,12 +30,6 @@ std::optional<Tensor> constant_at(const KernelRequest& request, std::size_t i) {
   }
   if (content == nullptr || content->dtype == DType::string) return std::nullopt;
   return make_tensor(*content);
-}
-
-Ints ints_of(const Tensor& tensor) {
-  const Tensor host = tensor.to(at::kCPU, at::kLong).contiguous();
-  const auto* begin = host.data_ptr<std::int64_t>();
-  return {begin, begin + host.numel()};
 }
 
 Tensor on_device(const KernelContext& context, const Tensor& tensor) {
@@ -94,16 +53,6 @@ std::int64_t IntsInput::one(Inputs inputs) const {
   return numbers[0];
 }
 
-std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
-  const std::int64_t normal = axis < 0 ? axis + rank : axis;
-  if (normal < 0 || normal >= rank) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "axis " + std::to_string(axis) + " is not in a tensor of rank " + std::to_string(rank));
-  }
-  return normal;
-}
-
 Ints normal_axes(const Ints& axes, std::int64_t rank) {
   Ints normal;
   for (const std::int64_t axis : axes) normal.push_back(normal_axis(axis, rank));
@@ -122,19 +71,19 @@ Operands::Operands(const KernelContext& context, const Tensor& a, const Tensor& 
 // --- images --------------------------------------------------------------------------------------
 
 Sliding::Sliding(const Instruction& op) {
-  const std::string format = text(op, "data_format", "NHWC");
+  const std::string format = text_attribute(op, "data_format", "NHWC");
   if (format != "NHWC" && format != "NCHW") refuse_attribute("data_format", format);
   channels_last = format == "NHWC";
-  if (const Ints strides = integers(op, "strides"); !strides.empty()) {
+  if (const Ints strides = ints_attribute(op, "strides").value_or(Ints{}); !strides.empty()) {
     read_spatial(strides, "strides", stride);
   }
-  if (const Ints dilations = integers(op, "dilations"); !dilations.empty()) {
+  if (const Ints dilations = ints_attribute(op, "dilations").value_or(Ints{}); !dilations.empty()) {
     read_spatial(dilations, "dilations", dilation);
   }
-  const std::string how = text(op, "padding", "VALID");
+  const std::string how = text_attribute(op, "padding", "VALID");
   padding = how == "SAME" ? Padding::same : how == "VALID" ? Padding::valid : Padding::given;
   if (padding != Padding::given) return;
-  const Ints margins = integers(op, "explicit_paddings");
+  const Ints margins = ints_attribute(op, "explicit_paddings").value_or(Ints{});
   if (how != "EXPLICIT" || margins.size() != 8) refuse_attribute("padding", how);
   const std::size_t height = channels_last ? 2 : 4;
   for (std::size_t i = 0; i < 4; ++i) given[i / 2][i % 2] = margins[height + i];

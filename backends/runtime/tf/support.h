@@ -1,5 +1,5 @@
-// What the kernels of TensorFlow share: reading attributes and inputs, windows, and making simple
-// kernels from functions on tensors.
+// What the kernels of TensorFlow share beside runtime/support.h: constants, windows, and making
+// simple kernels from functions on tensors.
 //
 // Integer constants, shapes and values computed from them stay in host memory, as in TensorFlow.
 // Kernels that read them there wait for no device; kernels that compute with them move them
@@ -18,19 +18,9 @@
 
 #include "berth/program.h"
 #include "runtime/kernel.h"
+#include "runtime/support.h"
 
 namespace berth::runtime::tf {
-
-using at::Tensor;
-using Inputs = std::span<const Value>;
-using Outputs = std::span<Value>;
-using Ints = std::vector<std::int64_t>;
-
-/// A row of a file's table.
-struct KernelRow {
-  const char* type;
-  KernelMaker make;
-};
 
 // The tables, one per file of kernels.
 [[nodiscard]] std::span<const KernelRow> convolution_kernels();
@@ -47,27 +37,12 @@ struct KernelRow {
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
 [[nodiscard]] std::span<const KernelRow> variable_kernels();
 
-// --- attributes: files leave out defaults --------------------------------------------------------
+// --- attributes and inputs -----------------------------------------------------------------------
 
-[[nodiscard]] std::int64_t integer(const Instruction& op, std::string_view name,
-                                   std::int64_t fallback);
-[[nodiscard]] double real(const Instruction& op, std::string_view name, double fallback);
-[[nodiscard]] std::string text(const Instruction& op, std::string_view name,
-                               std::string_view fallback);
-[[nodiscard]] Ints integers(const Instruction& op, std::string_view name);
 [[nodiscard]] at::ScalarType type(const Instruction& op, std::string_view name,
                                   at::ScalarType fallback);
-/// Throws Error(unsupported) naming the attribute and its value.
-[[noreturn]] void refuse_attribute(std::string_view name, const std::string& value);
-
-// --- inputs --------------------------------------------------------------------------------------
-
-/// The tensor at `i`. Throws Error(invalid_argument) if there is none.
-[[nodiscard]] const Tensor& tensor_at(Inputs inputs, std::size_t i);
 /// The content of an input that is a constant or a weight of the file; empty for any other.
 [[nodiscard]] std::optional<Tensor> constant_at(const KernelRequest& request, std::size_t i);
-/// Its elements on the host. Waits for the device if they are on one.
-[[nodiscard]] Ints ints_of(const Tensor& tensor);
 /// `tensor` on the device the op runs on.
 [[nodiscard]] Tensor on_device(const KernelContext& context, const Tensor& tensor);
 
@@ -84,8 +59,6 @@ class IntsInput {
   std::size_t input_;
 };
 
-/// `axis` counted from the front. Throws Error(invalid_argument) if it is out of range.
-[[nodiscard]] std::int64_t normal_axis(std::int64_t axis, std::int64_t rank);
 /// Distinct and ascending.
 [[nodiscard]] Ints normal_axes(const Ints& axes, std::int64_t rank);
 

@@ -23,7 +23,7 @@ namespace {
 
 /// The first value of a variable; drawn numbers are the same on every device.
 struct Beginning {
-  explicit Beginning(const Instruction& op) : shape(integers(op, "shape")) {
+  explicit Beginning(const Instruction& op) : shape(ints_attribute(op, "shape").value_or(Ints{})) {
     element = type(op, "dtype", at::kFloat);
     if (const auto* value = op.attribute<TensorContent>("initial_value")) {
       content = make_tensor(*value);

@@ -1,0 +1,80 @@
+#include "runtime/support.h"
+
+#include <algorithm>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+
+namespace berth::runtime {
+namespace {
+
+template <class T>
+std::vector<T> elements_of(const Tensor& tensor) {
+  const Tensor host = tensor.to(at::kCPU, at::CppTypeToScalarType<T>::value).contiguous();
+  const auto* const data = host.data_ptr<T>();
+  return {data, data + host.numel()};
+}
+
+}  // namespace
+
+std::int64_t int_attribute(const Instruction& op, std::string_view name, std::int64_t fallback) {
+  const auto* const value = op.attribute<std::int64_t>(name);
+  return value == nullptr ? fallback : *value;
+}
+
+double float_attribute(const Instruction& op, std::string_view name, double fallback) {
+  const auto* const value = op.attribute<double>(name);
+  return value == nullptr ? fallback : *value;
+}
+
+std::string text_attribute(const Instruction& op, std::string_view name,
+                           std::string_view fallback) {
+  const auto* const value = op.attribute<std::string>(name);
+  return value == nullptr ? std::string(fallback) : *value;
+}
+
+std::optional<Ints> ints_attribute(const Instruction& op, std::string_view name) {
+  const auto* const value = op.attribute<Ints>(name);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+void refuse_attribute(std::string_view name, const std::string& value) {
+  throw Error(ErrorCode::unsupported,
+              cat("its attribute ", name, " is ", value,
+                  ", which this kernel cannot do; place it without executing it, or export the "
+                  "model otherwise"));
+}
+
+bool has(Inputs inputs, std::size_t i) noexcept {
+  return i < inputs.size() && inputs[i].present();
+}
+
+const Tensor& tensor_at(Inputs inputs, std::size_t i) {
+  if (i >= inputs.size() || !inputs[i].tensor.defined()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("its input ", i,
+                    has(inputs, i) ? " is no tensor of numbers; text, sequences and handles other "
+                                     "than variables are not computed with"
+                                   : " is omitted and needed"));
+  }
+  return inputs[i].tensor;
+}
+
+Ints ints_of(const Tensor& tensor) {
+  return elements_of<std::int64_t>(tensor);
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) {
+  return elements_of<double>(tensor);
+}
+
+std::int64_t normal_axis(std::int64_t axis, std::int64_t rank) {
+  const std::int64_t normal = axis < 0 ? axis + rank : axis;
+  if (normal < 0 || normal >= std::max<std::int64_t>(rank, 1)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("axis ", axis, " is out of range for ", rank, " dimensions"));
+  }
+  return normal;
+}
+
+}  // namespace berth::runtime
