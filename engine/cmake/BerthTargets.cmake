@@ -30,6 +30,32 @@ function(berth_precompile target)
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow>)
 endfunction()
 
+# berth_unite(<target> [EXCEPT <regex>]): compiles the sources of each folder as one, so that what they
+# include is read once. Files that match the expression stay alone: those with options of their own,
+# and those that give their own things the same names.
+function(berth_unite target)
+  if(NOT BERTH_PRECOMPILE)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "EXCEPT" "" ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  set(done 0)
+  foreach(source IN LISTS sources)
+    if(ARG_EXCEPT AND source MATCHES "${ARG_EXCEPT}")
+      continue()
+    endif()
+    # Two folders never meet: their namespaces may hold the same names. Twelve files at most, for
+    # memory, and so that several cores have something to do.
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR part "${count_${folder}} / 12")
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target}
+                                PROPERTIES UNITY_GROUP "${folder}_${part}")
+  endforeach()
+endfunction()
+
 # Warnings and link checks for Berth's own code; never forced on users of its targets.
 function(berth_own_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion

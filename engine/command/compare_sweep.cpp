@@ -37,7 +37,7 @@ struct Summary {
 };
 
 /// By cluster in the order given, then by median.
-std::vector<Summary> summarize(const std::vector<SweepRun>& runs) {
+std::vector<Summary> summaries_of(const std::vector<SweepRun>& runs) {
   std::vector<Summary> all;
   std::vector<std::string> clusters;
   for (const SweepRun& run : runs) {
@@ -117,7 +117,7 @@ std::string sweep_text(const std::string& model, const std::vector<SweepRun>& ru
   const auto flush = [&] {
     if (table) text += "\n" + printable(cluster) + "\n" + table->text(2);
   };
-  for (const Summary& summary : summarize(runs)) {
+  for (const Summary& summary : summaries_of(runs)) {
     if (!table || summary.cluster != cluster) {
       flush();
       cluster = summary.cluster;
@@ -141,7 +141,7 @@ Json sweep_json(const std::vector<SweepRun>& runs) {
     entry.update(run.figures);
     json["runs"].push_back(std::move(entry));
   }
-  for (const Summary& summary : summarize(runs)) {
+  for (const Summary& summary : summaries_of(runs)) {
     Json entry = {{"cluster", summary.cluster},
                   {"policy", summary.policy},
                   {"runs", summary.runs},

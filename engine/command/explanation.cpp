@@ -4,14 +4,11 @@
 
 #include "berth/constraints.h"
 #include "berth/graph.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth::command {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Why none of `ops` but for its own sake may be on the device; empty: they may.
 std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "berth/graph.h"
+#include "berth/support/index.h"
 #include "explanation.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -19,14 +20,6 @@ constexpr std::size_t kStretches = 20;
 constexpr std::size_t kTransfers = 5;
 /// The share of a device's memory from which on it is what limits a placement.
 constexpr double kFull = 0.9;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-std::string device_name(const Outcome& outcome, DeviceId device) {
-  return device == kNoDevice ? "all" : outcome.problem->cluster().device(device).name;
-}
 
 std::string op_name(const Outcome& outcome, OpId op) {
   return printable(outcome.problem->graph().op_name(op));

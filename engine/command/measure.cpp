@@ -23,8 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
-constexpr std::size_t kPathRows = 15;
-
 struct MeasureChoices {
   ModelOptions model;
   ProblemChoices choices;
@@ -138,8 +136,7 @@ int run_measure(const MeasureChoices& options) {
     return 0;
   }
   print(problem_text(outcome.origin.model, *outcome.problem) + runtime_text(measured) + "\n" +
-        devices_text(measured) + "\n" + links_text(outcome) + "\n" +
-        critical_path_text(outcome, kPathRows));
+        devices_text(measured) + "\n" + links_text(outcome) + "\n" + critical_path_text(outcome));
   return 0;
 }
 

@@ -108,6 +108,10 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   return outcome;
 }
 
+std::string device_name(const Outcome& outcome, DeviceId device) {
+  return device == kNoDevice ? "all" : outcome.problem->cluster().device(device).name;
+}
+
 std::string excess_text(const Outcome& outcome) {
   const DeviceId id = outcome.evaluation.worst_device;
   const Device& device = outcome.problem->cluster().device(id);

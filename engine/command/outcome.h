@@ -86,6 +86,9 @@ struct Outcome {
 [[nodiscard]] Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
                                        PlaceResult result);
 
+/// Its name; "all" for kNoDevice, which receives what is sent to every device at once.
+[[nodiscard]] std::string device_name(const Outcome& outcome, DeviceId device);
+
 /// "device gpu:0 needs 15.2 GiB, 3.2 GiB more than it has; its peak is at op ...".
 [[nodiscard]] std::string excess_text(const Outcome& outcome);
 
@@ -102,7 +105,7 @@ struct Outcome {
 [[nodiscard]] std::string why_text(const Outcome& outcome);
 /// Links by the time they carried something, busiest first.
 [[nodiscard]] std::string links_text(const Outcome& outcome);
-/// The ops and transfers of the critical path, longest first, at most `limit`.
-[[nodiscard]] std::string critical_path_text(const Outcome& outcome, std::size_t limit);
+/// The ops and transfers of the critical path, longest first, fifteen at most.
+[[nodiscard]] std::string critical_path_text(const Outcome& outcome);
 
 }  // namespace berth::command

@@ -103,12 +103,7 @@ std::string devices_text(const Outcome& outcome) {
   return table.text(2);
 }
 
-std::string device_name(const Outcome& outcome, DeviceId device) {
-  return outcome.problem->cluster().device(device).name;
-}
-
 std::string link_name(const Outcome& outcome, DeviceId src, DeviceId dst) {
-  if (dst == kNoDevice) return device_name(outcome, src) + " -> all";
   return device_name(outcome, src) + " -> " + device_name(outcome, dst);
 }
 
@@ -259,13 +254,14 @@ std::string links_text(const Outcome& outcome) {
   return links.empty() ? std::string() : table.text(2);
 }
 
-std::string critical_path_text(const Outcome& outcome, std::size_t limit) {
+std::string critical_path_text(const Outcome& outcome) {
+  constexpr std::size_t kMostRows = 15;
   const Graph& graph = outcome.problem->graph();
   std::vector<CriticalStep> steps = outcome.trace.critical_path;
   std::stable_sort(steps.begin(), steps.end(), [](const CriticalStep& a, const CriticalStep& b) {
     return a.end_us - a.start_us > b.end_us - b.start_us;
   });
-  const std::size_t shown = std::min(limit, steps.size());
+  const std::size_t shown = std::min(kMostRows, steps.size());
   TextTable table(
       {{"lasts", Align::right}, {"from", Align::right}, {"where"}, {"what"}, {"waited for"}});
   for (const CriticalStep& step : std::span(steps).first(shown)) {

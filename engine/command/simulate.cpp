@@ -13,8 +13,6 @@
 namespace berth::command {
 namespace {
 
-constexpr std::size_t kPathRows = 15;
-
 struct SimulateOptions {
   ModelOptions model;
   ProblemChoices choices;
@@ -48,8 +46,7 @@ int run_simulate(const SimulateOptions& options) {
   if (options.json) {
     print(json_text(outcome_json(outcome)));
   } else {
-    print(outcome_text(outcome) + "\n" + links_text(outcome) + "\n" +
-          critical_path_text(outcome, kPathRows));
+    print(outcome_text(outcome) + "\n" + links_text(outcome) + "\n" + critical_path_text(outcome));
   }
   return 0;
 }

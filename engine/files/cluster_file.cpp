@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kFormat = "berth.cluster/1";
+constexpr std::string_view kClusterFormat = "berth.cluster/1";
 
 /// The optional figures of a device, by their key in the file.
 struct Figure {
@@ -55,7 +55,7 @@ LinkSpec read_link(const JsonReader& json) {
 std::shared_ptr<const Cluster> parse_cluster(std::string_view json, const std::string& origin) {
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
-  root.expect_object({"format", "name", "devices", "links"}, kFormat);
+  root.expect_object({"format", "name", "devices", "links"}, kClusterFormat);
   const JsonReader device_list = root.at("devices");
   std::vector<Device> devices;
   for (std::size_t i = 0; i < device_list.size(); ++i) {
@@ -100,7 +100,7 @@ std::string cluster_json(const Cluster& cluster) {
     if (!link.shares.empty()) entry["shares"] = link.shares;
     links.push_back(std::move(entry));
   }
-  const Json document = {{"format", kFormat},
+  const Json document = {{"format", kClusterFormat},
                          {"name", cluster.name()},
                          {"devices", std::move(devices)},
                          {"links", std::move(links)}};

@@ -8,8 +8,8 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kFormat = "berth.costs/1";
-constexpr std::string_view kGraphFormat = "berth.graph/1";
+constexpr std::string_view kCostsFormat = "berth.costs/1";
+constexpr std::string_view kGraphFileFormat = "berth.graph/1";  // costs may lie in a graph
 
 /// `us[kind][op]`.
 using CostTable = std::vector<std::vector<double>>;
@@ -43,7 +43,7 @@ OpId find_op(const JsonReader& entry, const std::string& name, const Graph& grap
 
 std::shared_ptr<const Costs> read_costs(const JsonReader& root, const Graph& graph,
                                         const Cluster& cluster, const std::string& origin) {
-  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes"}, kFormat);
+  root.expect_object({"format", "graph", "kinds", "ops", "workspace_bytes"}, kCostsFormat);
   const std::string& costs_of = root.at("graph").text();
   const std::vector<std::string> kinds = read_kinds(root.at("kinds"), cluster);
   const JsonReader ops = root.at("ops");
@@ -120,7 +120,7 @@ std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::strin
                                          const Graph& graph, const Cluster& cluster) {
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
-  if (document.is_object() && document.value("format", Json()) == kGraphFormat) {
+  if (document.is_object() && document.value("format", Json()) == kGraphFileFormat) {
     return carried_costs(json, graph, cluster, origin);
   }
   return read_costs(root, graph, cluster, origin);
@@ -148,7 +148,7 @@ std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cl
       workspace[graph.op_name(op)] = bytes;
     }
   }
-  Json document = {{"format", kFormat},
+  Json document = {{"format", kCostsFormat},
                    {"graph", graph.name()},
                    {"kinds", std::move(kinds)},
                    {"ops", std::move(ops)}};

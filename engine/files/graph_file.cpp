@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kFormat = "berth.graph/1";
+constexpr std::string_view kGraphFormat = "berth.graph/1";
 
 void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
   if (!cost.json().is_object()) {
@@ -60,7 +60,7 @@ void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>&
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
-  root.expect_object({"format", "name", "ops", "edges"}, kFormat);
+  root.expect_object({"format", "name", "ops", "edges"}, kGraphFormat);
   const JsonReader ops = root.at("ops");
   const JsonReader edges = root.at("edges");
   GraphBuilder builder(root.at("name").text());
@@ -108,7 +108,7 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
       edges.push_back(std::move(entry));
     }
   }
-  const Json document = {{"format", kFormat},
+  const Json document = {{"format", kGraphFormat},
                          {"name", graph.name()},
                          {"ops", std::move(ops)},
                          {"edges", std::move(edges)}};

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kFormat = "berth.placement/1";
+constexpr std::string_view kPlacementFormat = "berth.placement/1";
 
 Json option_json(const OptionValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
@@ -20,7 +20,7 @@ Placement parse_placement(std::string_view json, const std::string& origin, cons
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
   root.expect_object(
-      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance"}, kFormat);
+      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance"}, kPlacementFormat);
   const JsonReader assignment = root.at("assignment");
   if (!assignment.json().is_object()) assignment.fail("expected an object { \"op\": \"device\" }");
   Placement placement(static_cast<std::size_t>(graph.op_count()), kNoDevice);
@@ -63,7 +63,7 @@ std::string placement_json(const Graph& graph, const Cluster& cluster, const Pla
   for (OpId op = 0; op < graph.op_count(); ++op) {
     assignment[graph.op_name(op)] = cluster.device(placement[static_cast<std::size_t>(op)]).name;
   }
-  Json document = {{"format", kFormat},
+  Json document = {{"format", kPlacementFormat},
                    {"graph", graph.name()},
                    {"cluster", cluster.name()},
                    {"devices", std::move(devices)},

@@ -13,7 +13,7 @@ namespace berth::simulator {
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 /// What happened in one step, when, and why then.
-struct StepRecord {
+struct TracedStep {
   struct Op {
     double ready_us = 0;
     double start_us = 0;
@@ -38,7 +38,7 @@ struct StepRecord {
 
 /// Walks back from the event that ended the step: from each op or transfer to what it waited for
 /// last. `place` maps transfer numbers to StepTrace::transfers.
-[[nodiscard]] std::vector<CriticalStep> critical_path(const Plan& plan, const StepRecord& record,
+[[nodiscard]] std::vector<CriticalStep> critical_path(const Plan& plan, const TracedStep& record,
                                                       const std::vector<std::int32_t>& place,
                                                       double runtime_us);
 

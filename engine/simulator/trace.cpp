@@ -16,12 +16,12 @@
 namespace berth::simulator {
 namespace {
 
-/// Fits behind the simulators' observer interface; writes into a StepRecord.
+/// Fits behind the simulators' observer interface; writes into a TracedStep.
 class Recorder : public NoObserver {
  public:
   static constexpr bool kWatchesReleases = true;
 
-  Recorder(const Plan& plan, StepRecord& record) : plan_(plan), record_(record) {
+  Recorder(const Plan& plan, TracedStep& record) : plan_(plan), record_(record) {
     record.ops.assign(plan.op_count, {});
     last_op_.assign(plan.device_count, kNone);
     last_out_.assign(plan.device_count, kNone);
@@ -35,7 +35,7 @@ class Recorder : public NoObserver {
   }
 
   void op_started(Index op, std::uint32_t device, double start_us, double end_us) {
-    StepRecord::Op& seen = record_.ops[op];
+    TracedStep::Op& seen = record_.ops[op];
     seen.start_us = start_us;
     seen.end_us = end_us;
     seen.device = device;
@@ -45,7 +45,7 @@ class Recorder : public NoObserver {
   void transfer_queued(std::uint32_t number, std::uint32_t message, std::uint32_t sender,
                        DeviceId receiver, double now_us) {
     if (number >= record_.transfers.size()) record_.transfers.resize(number + 1);
-    StepRecord::Sent& seen = record_.transfers[number];
+    TracedStep::Sent& seen = record_.transfers[number];
     seen.message = message;
     seen.sender = sender;
     seen.receiver = receiver;
@@ -54,7 +54,7 @@ class Recorder : public NoObserver {
 
   void transfer_started(std::uint32_t number, std::uint32_t message, std::uint32_t sender,
                         DeviceId receiver, double start_us, double end_us) {
-    StepRecord::Sent& seen = record_.transfers[number];
+    TracedStep::Sent& seen = record_.transfers[number];
     seen.start_us = start_us;
     seen.end_us = end_us;
     if (plan_.message_tensor[message] == kNoTensor && !plan_.placeto) return;  // holds nothing
@@ -70,7 +70,7 @@ class Recorder : public NoObserver {
  private:
   /// The transfer that held a resource before `number` did, if that is what it waited for: the
   /// latest to end of all its resources' last holders.
-  void occupy(std::uint32_t& last, std::uint32_t number, StepRecord::Sent& seen) {
+  void occupy(std::uint32_t& last, std::uint32_t number, TracedStep::Sent& seen) {
     const std::uint32_t before = std::exchange(last, number);
     if (before == kNone) return;
     if (seen.blocked_by == kNone ||
@@ -80,7 +80,7 @@ class Recorder : public NoObserver {
   }
 
   const Plan& plan_;
-  StepRecord& record_;
+  TracedStep& record_;
   std::vector<Index> last_op_;           // by device
   std::vector<std::uint32_t> last_out_;  // by device
   std::vector<std::uint32_t> last_in_;   // by device
@@ -92,7 +92,7 @@ template <typename Log>
 class MemoryRecorder : public Recorder {
  public:
   MemoryRecorder(const Plan& plan, std::span<const DeviceId> placement, Workspace& workspace,
-                 StepRecord& record, Log log)
+                 TracedStep& record, Log log)
       : Recorder(plan, record), memory_(plan, placement, workspace.state, workspace.memory, log) {}
 
   void op_started(Index op, std::uint32_t device, double start_us, double end_us) {
@@ -143,22 +143,22 @@ std::vector<MemorySample> placeto_samples(const Plan& plan, const Workspace& wor
 }
 
 /// The record's transfers by (start, sender); `place[number]` is where each went.
-std::vector<Transfer> sorted_transfers(const Plan& plan, const StepRecord& record,
+std::vector<Transfer> sorted_transfers(const Plan& plan, const TracedStep& record,
                                        std::vector<std::int32_t>& place) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t number = 0; number < record.transfers.size(); ++number) {
     if (record.transfers[number].message != kNone) order.push_back(number);
   }
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const StepRecord::Sent& x = record.transfers[a];
-    const StepRecord::Sent& y = record.transfers[b];
+    const TracedStep::Sent& x = record.transfers[a];
+    const TracedStep::Sent& y = record.transfers[b];
     return std::tuple(x.start_us, x.sender, a) < std::tuple(y.start_us, y.sender, b);
   });
   place.assign(record.transfers.size(), -1);
   std::vector<Transfer> transfers;
   transfers.reserve(order.size());
   for (const std::uint32_t number : order) {
-    const StepRecord::Sent& sent = record.transfers[number];
+    const TracedStep::Sent& sent = record.transfers[number];
     place[number] = static_cast<std::int32_t>(transfers.size());
     transfers.push_back(
         {plan.message_tensor[sent.message], plan.ids[plan.message_producer[sent.message]],
@@ -210,12 +210,12 @@ std::vector<DeviceUsage> device_usage(const Plan& plan, std::span<const DeviceId
 StepTrace trace_step(const Plan& plan, std::span<const DeviceId> placement) {
   Workspace workspace;
   workspace.prepare(plan, placement);
-  StepRecord record;
+  TracedStep record;
   StepTrace trace;
   if (plan.placeto) {
     Recorder recorder(plan, record);
     trace.runtime_us = run_placeto(plan, workspace, recorder);
-    for (const StepRecord::Op& op : record.ops) workspace.op_start_us.push_back(op.start_us);
+    for (const TracedStep::Op& op : record.ops) workspace.op_start_us.push_back(op.start_us);
     placeto_peaks(plan, workspace);
     trace.memory = placeto_samples(plan, workspace);
   } else {
@@ -226,7 +226,7 @@ StepTrace trace_step(const Plan& plan, std::span<const DeviceId> placement) {
     trace.runtime_us = run_dataflow(plan, workspace, recorder);
   }
   for (OpId op = 0; op < plan.graph().op_count(); ++op) {
-    const StepRecord::Op& seen = record.ops[plan.index_of(op)];
+    const TracedStep::Op& seen = record.ops[plan.index_of(op)];
     trace.op_start_us.push_back(seen.start_us);
     trace.op_end_us.push_back(seen.end_us);
   }
