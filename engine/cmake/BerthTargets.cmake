@@ -14,7 +14,7 @@ set(BERTH_STANDARD_HEADERS
 # berth_precompile(<target> <header>...): compiles these, which most of the target's sources include,
 # once. berth_precompile(<target> REUSE <other>): takes those of a target with the same options.
 function(berth_precompile target)
-  if(NOT BERTH_PRECOMPILE)
+  if(NOT BERTH_QUICK_BUILD)
     return()
   endif()
   if(ARGV1 STREQUAL REUSE)
@@ -34,7 +34,7 @@ endfunction()
 # include is read once. Files that match the expression stay alone: those with options of their own,
 # and those that give their own things the same names.
 function(berth_unite target)
-  if(NOT BERTH_PRECOMPILE)
+  if(NOT BERTH_QUICK_BUILD)
     return()
   endif()
   cmake_parse_arguments(ARG "" "EXCEPT" "" ${ARGN})
@@ -67,7 +67,7 @@ function(berth_own_target target)
 endfunction()
 
 # berth_standard: the standard headers for all position-independent code without options of its own.
-if(BERTH_PRECOMPILE)
+if(BERTH_QUICK_BUILD)
   file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
   add_library(berth_standard OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
   target_compile_features(berth_standard PRIVATE cxx_std_20)
