@@ -10,7 +10,7 @@ constexpr std::size_t kMostTogether = 48;
 /// Values of t that are tried for one op and kind. Most need one or two.
 constexpr int kMostTests = 32;
 /// Edges looked at in all tests of one direction: about a second.
-constexpr std::int64_t kMostWork = 30'000'000;
+constexpr std::int64_t kMostWorkOfPaths = 30'000'000;
 
 }  // namespace
 
@@ -99,7 +99,7 @@ bool Heads::is_join(OpId op) const noexcept {
 
 double Heads::join_us(const Known& known, OpId op, KindId kind, double from_us) {
   double t_us = from_us;
-  for (int i = 0; i < kMostTests && work_ < kMostWork; ++i) {
+  for (int i = 0; i < kMostTests && work_ < kMostWorkOfPaths; ++i) {
     const Verdict verdict = test(known, op, kind, t_us);
     const double refuted_us = std::min(verdict.machine_us, verdict.valid_us);
     if (refuted_us <= t_us) break;
