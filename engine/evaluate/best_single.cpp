@@ -43,12 +43,13 @@ void keep_apart(const Problem& problem, const std::shared_ptr<const Groups>& cla
                 Placement& placement) {
   const Problem finest(problem.shared_graph(), problem.shared_cluster(), problem.shared_costs(),
                        classes, problem.options(), problem.constraints());
-  GroupPlacement device_of_class(at(classes->count()));
-  for (GroupId c = 0; c < classes->count(); ++c) {
-    device_of_class[c] = placement[at(classes->members(c).front())];
+  const Groups& groups = finest.groups();  // the same classes, in an order of their own
+  GroupPlacement device_of_group(at(groups.count()));
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    device_of_group[group] = placement[at(groups.members(group).front())];
   }
-  for (const auto& [c, device] : separated_devices(finest, device_of_class)) {
-    for (const OpId op : classes->members(c)) placement[at(op)] = device;
+  for (const auto& [group, device] : separated_devices(finest, device_of_group)) {
+    for (const OpId op : groups.members(group)) placement[at(op)] = device;
   }
 }
 
