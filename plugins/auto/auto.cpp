@@ -18,7 +18,7 @@ namespace {
 
 /// Quick and useful ones come first: a short budget may end among them.
 constexpr const char* kContained =
-    "single,heft,metis,expert,mincut,topo,m-etf,scotch,m-topo,round_robin,dp,m-sct";
+    "single,metis,heft,expert,m-etf,topo,mincut,m-topo,scotch,round_robin,dp,m-sct";
 
 class AutoPolicy final : public Policy {
  public:

@@ -19,13 +19,15 @@ using Clock = std::chrono::steady_clock;
 
 /// Of a time budget, what one contained policy may take while nothing fits, and afterwards.
 constexpr double kShareOfFirst = 0.8;
-constexpr double kShareOfOne = 0.15;
+constexpr double kShareOfOne = 0.5;
 /// What those may take that use all they get. `dp` minimises the largest load: a start worth its
 /// time for throughput.
 constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
 constexpr double kShareOfInsatiable = 0.05;
 constexpr double kShareOfInsatiableForThroughput = 0.2;
-/// After so much of it no further policy is run, once anything fits.
+/// After so much of it no further quick policy is run, and nothing else, once anything fits. Where
+/// time is short a quick policy's answer is worth more than the search that it delays.
+constexpr double kShareOfQuick = 0.6;
 constexpr double kShareOfAll = 0.25;
 
 /// Those worth running on a part of the machine too, where they are quick.
@@ -100,7 +102,7 @@ class Collector {
   void run_on_parts(const PolicyMaker& make, const std::vector<std::string>& names) {
     if (problem_.constraints() != nullptr) return;
     DeviceId before = problem_.cluster().device_count();
-    for (DeviceId divisor = 2; !enough(); divisor *= 2) {
+    for (DeviceId divisor = 2; !enough(kShareOfAll); divisor *= 2) {
       const Part part = part_of_machine(problem_, divisor);
       const auto count = static_cast<DeviceId>(part.devices.size());
       if (count == before || count < 2) return;
@@ -108,7 +110,7 @@ class Collector {
       const auto evaluator = make_simulation_evaluator(part.problem, 1);
       for (const std::string& name : names) {
         if (!is_one_of(kForParts, name)) continue;
-        if (enough()) return;
+        if (enough(kShareOfAll)) return;
         try {
           add_from_part(name + " on " + std::to_string(count) + " devices",
                         make(name, {})->place(*evaluator, context_of(name)).placement, part);
@@ -148,9 +150,10 @@ class Collector {
   }
 
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
-  [[nodiscard]] bool enough() const {
+  /// Whether the starts have had so much of the budget.
+  [[nodiscard]] bool enough(double share) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    return anything_fits() && (stopped(context_) || seconds >= kShareOfAll * context_.budget_s);
+    return anything_fits() && (stopped(context_) || seconds >= share * context_.budget_s);
   }
   [[nodiscard]] Starts take() { return std::move(starts_); }
 
@@ -193,11 +196,12 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
   }
   bool parts_done = false;
   for (const std::string& name : names) {
-    if (!parts_done && is_one_of(kInsatiable, name)) {
+    const bool quick = !is_one_of(kInsatiable, name);
+    if (!parts_done && !quick) {
       collector.run_on_parts(make, names);
       parts_done = true;
     }
-    if (collector.enough()) break;
+    if (collector.enough(quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
     try {
       policy = make(name, {});

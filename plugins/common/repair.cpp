@@ -15,6 +15,8 @@ namespace berth::policies {
 namespace {
 
 constexpr int kMemoryRounds = 12;
+/// After room was made beforehand: what is left to move is little, or too much.
+constexpr int kRoundsWithRoom = 3;
 
 std::size_t at(std::int32_t id) {
   return static_cast<std::size_t>(id);
@@ -279,11 +281,11 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
 
 namespace {
 
-/// Rounds of evaluating `placement` and moving groups off what overflows; `evaluation` is the last.
-bool shed(const Problem& problem, Evaluator& evaluator, GroupPlacement& placement,
+/// Up to so many rounds of evaluating `placement` and moving groups off what overflows; `evaluation` is the last.
+bool shed(const Problem& problem, Evaluator& evaluator, int rounds, GroupPlacement& placement,
           Evaluation& evaluation) {
   const Footprint footprint(problem, /*output_share=*/1);
-  for (int round = 0; round < kMemoryRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     evaluation = evaluator.evaluate(problem.groups().expand(placement));
     if (evaluation.feasible) return true;
     if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
@@ -305,7 +307,7 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
   keep_to_parameters(problem, placement);
   GroupPlacement shed_placement = placement;
   Evaluation evaluation;
-  if (shed(problem, evaluator, shed_placement, evaluation)) {
+  if (shed(problem, evaluator, kMemoryRounds, shed_placement, evaluation)) {
     return problem.groups().expand(shed_placement);
   }
   // What is moved off one device may fill the next, round after round. Counting a share of the
@@ -314,7 +316,7 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
     GroupPlacement packed = placement;
     Evaluation ignored;
     if (pack(problem, Footprint(problem, output_share), memories(problem), packed) == kNoGroup &&
-        shed(problem, evaluator, packed, ignored)) {
+        shed(problem, evaluator, kRoundsWithRoom, packed, ignored)) {
       return problem.groups().expand(packed);
     }
   }

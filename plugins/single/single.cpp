@@ -18,6 +18,10 @@ class SinglePolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Cluster& cluster = problem.cluster();
+    if (device_.empty()) {
+      SingleDevice single = best_single_device(evaluator);  // each of many equal devices but once
+      if (single.device != kNoDevice) return std::move(single.placement);
+    }
     Best best;
     std::string refused;
     for (const DeviceId device : candidates(cluster)) {
