@@ -11,7 +11,8 @@ placement depends on nothing that training changes. FOLDER/index.tsv says how ea
 (its dimensions) and what is known of it from the framework (its parameters). A recipe that fails
 goes to FOLDER/failures.tsv with the exporter's words, so that the corpus never hides what it lacks.
 
-A second run continues: what the index or the failures name is not made again.
+A second run continues: what the index or the failures name is not made again. A recipe that ended
+the whole process, for want of memory, counts as failed then.
 """
 
 import argparse
@@ -70,11 +71,15 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     index = arguments.folder / "index.tsv"
     failures = arguments.folder / "failures.tsv"
+    running = arguments.folder / "running"  # the recipe that a former run did not come back from
+    if running.exists():
+        append(failures, ("error",), {"name": running.read_text(), "error": "ended the process"})
     done = names_in(index) | names_in(failures)
     for name, make in chosen.items():
         if name in done:
             continue
         start = time.monotonic()
+        running.write_text(name)
         try:
             row = make(arguments.folder)
         except Exception as error:  # an exporter's failure is a result, not the end
@@ -82,9 +87,11 @@ def main():
             cause = error.__cause__ or error  # exporters wrap what went wrong in advice
             words = " ".join(f"{type(cause).__name__}: {cause}".split())[:300]
             append(failures, ("error",), {"name": name, "error": words})
+            running.unlink()
             print(f"{name}: failed", file=sys.stderr)
             continue
         append(index, INDEX, {"name": name, **row})
+        running.unlink()
         print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
 
 
