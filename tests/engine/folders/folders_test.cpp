@@ -78,13 +78,13 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"}, {"dtype", "support"},        {"engine", "host"},
-    {"error", "support"},   {"evaluator", "evaluate"},   {"export", "support"},
-    {"frontend", "host"},   {"learning", "environment"}, {"one_device", "evaluate"},
-    {"options", "support"}, {"placement", "support"},    {"plugin", "host"},
-    {"policy", "evaluate"}, {"problem_choices", "host"}, {"program", "graph"},
-    {"random", "support"},  {"separation", "problem"},   {"types", "support"},
-    {"version", "support"},
+    {"backend", "measure"},     {"dtype", "support"},   {"engine", "host"},
+    {"bounds", "evaluate"},     {"error", "support"},   {"evaluator", "evaluate"},
+    {"export", "support"},      {"frontend", "host"},   {"learning", "environment"},
+    {"one_device", "evaluate"}, {"options", "support"}, {"placement", "support"},
+    {"plugin", "host"},         {"policy", "evaluate"}, {"problem_choices", "host"},
+    {"program", "graph"},       {"random", "support"},  {"separation", "problem"},
+    {"types", "support"},       {"version", "support"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".
