@@ -20,7 +20,8 @@ Placement parse_placement(std::string_view json, const std::string& origin, cons
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
   root.expect_object(
-      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance"}, kPlacementFormat);
+      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance"},
+      kPlacementFormat);
   const JsonReader assignment = root.at("assignment");
   if (!assignment.json().is_object()) assignment.fail("expected an object { \"op\": \"device\" }");
   Placement placement(static_cast<std::size_t>(graph.op_count()), kNoDevice);
