@@ -172,7 +172,6 @@ constexpr Row kOps[] = {
     {"com.microsoft.ComplexMul", complex_multiply, elementwise(6)},
     {"com.microsoft.ComplexMulConj", complex_multiply, elementwise(6)},
     {"com.microsoft.DropoutGrad", rule::like_first, elementwise(2)},
-    {"com.microsoft.ErfGelu", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.FastGelu", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.FastGeluGrad", rule::like_first, elementwise(kExp + 6)},
     {"com.microsoft.Gelu", rule::like_first, elementwise(kExp + 6)},

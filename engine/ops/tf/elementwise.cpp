@@ -54,7 +54,6 @@ constexpr Row kOps[] = {
     {"Atanh", "y:T", rule::like_first, elementwise(kExp)},
     {"BesselI0e", "y:T", rule::like_first, elementwise(kExp)},
     {"BesselI1e", "y:T", rule::like_first, elementwise(kExp)},
-    {"BesselJ0", "y:T", rule::like_first, kSeries},
     {"Betainc", "z:T", rule::broadcast_all, kSeries},
     {"BiasAdd", "output:T", rule::like_first, elementwise(1)},
     {"BiasAddV1", "output:T", rule::like_first, elementwise(1)},
