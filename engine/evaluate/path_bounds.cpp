@@ -20,27 +20,15 @@ class Paths {
   /// Adds in the same order as a simulated step. Rounding is monotone, so without joins the bound
   /// never exceeds the optimum, and equals it if a single path decides.
   [[nodiscard]] double longest_head_us() const {
-    double longest_us = 0;
-    for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-      double end_us = kCannotRun;
-      for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
-        end_us = std::min(end_us, heads_.with_op_us(op, kind) + facts_.pause_us(op, kind));
-      }
-      longest_us = std::max(longest_us, end_us);
-    }
-    return longest_us;
+    return largest_of_least([&](OpId op, KindId kind) {
+      return heads_.with_op_us(op, kind) + facts_.pause_us(op, kind);
+    });
   }
   /// The largest head, work and tail of one op.
   [[nodiscard]] double longest_us() const {
-    double longest_us = 0;
-    for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-      double least_us = kCannotRun;
-      for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
-        least_us = std::min(least_us, heads_.with_op_us(op, kind) + tails_.head_us(op, kind));
-      }
-      longest_us = std::max(longest_us, least_us);
-    }
-    return rounded_down(longest_us);
+    return rounded_down(largest_of_least([&](OpId op, KindId kind) {
+      return heads_.with_op_us(op, kind) + tails_.head_us(op, kind);
+    }));
   }
   /// Heads and tails are rounded separately, and joins add in another order than a step does: some
   /// hundred roundings per op of a path at most.
@@ -71,6 +59,20 @@ class Paths {
   }
 
  private:
+  /// Over all ops, the least of their kinds.
+  template <typename Us>
+  [[nodiscard]] double largest_of_least(const Us& us) const {
+    double largest_us = 0;
+    for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
+      double least_us = kCannotRun;
+      for (KindId kind = 0; kind < facts_.kind_count(); ++kind) {
+        least_us = std::min(least_us, us(op, kind));
+      }
+      largest_us = std::max(largest_us, least_us);
+    }
+    return largest_us;
+  }
+
   const Facts& facts_;
   Heads heads_, tails_;
 };

@@ -8,6 +8,7 @@
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
+
 Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
              std::span<const std::shared_ptr<const Groups>> coarser)
     : grain_(std::move(grain)) {

@@ -1,6 +1,7 @@
 #include "common/repair.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <sstream>
 #include <string>
@@ -250,6 +251,23 @@ class Shedding {
   std::vector<int> version_;        // by group: moves considered under another placement are void
 };
 
+/// Evaluates `placement` and moves groups off what overflows, in at most so many rounds. The
+/// placement per op once it fits; `evaluation` is the last.
+std::optional<Placement> shed(const Problem& problem, Evaluator& evaluator,
+                              const Footprint& footprint, int rounds, GroupPlacement placement,
+                              Evaluation& evaluation) {
+  for (int round = 0; round < rounds; ++round) {
+    Placement per_op = problem.groups().expand(placement);
+    evaluation = evaluator.evaluate(per_op);
+    if (evaluation.feasible) return per_op;
+    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
+        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts) {
@@ -279,25 +297,6 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   throw Error(ErrorCode::infeasible, message.str());
 }
 
-namespace {
-
-/// Up to so many rounds of evaluating `placement` and moving groups off what overflows; `evaluation` is the last.
-bool shed(const Problem& problem, Evaluator& evaluator, int rounds, GroupPlacement& placement,
-          Evaluation& evaluation) {
-  const Footprint footprint(problem, /*output_share=*/1);
-  for (int round = 0; round < rounds; ++round) {
-    evaluation = evaluator.evaluate(problem.groups().expand(placement));
-    if (evaluation.feasible) return true;
-    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
-        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
-      return false;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
                  bool fit_memory) {
   if (!fit_memory) {
@@ -305,19 +304,21 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
     return problem.groups().expand(placement);
   }
   keep_to_parameters(problem, placement);
-  GroupPlacement shed_placement = placement;
+  const Footprint footprint(problem, /*output_share=*/1);
   Evaluation evaluation;
-  if (shed(problem, evaluator, kMemoryRounds, shed_placement, evaluation)) {
-    return problem.groups().expand(shed_placement);
+  if (auto fitting = shed(problem, evaluator, footprint, kMemoryRounds, placement, evaluation)) {
+    return *std::move(fitting);
   }
   // What is moved off one device may fill the next, round after round. Counting a share of the
   // outputs before anything is evaluated leaves room for them on every device at once.
   for (const double output_share : {0.125, 0.25, 0.5, 1.0}) {
     GroupPlacement packed = placement;
-    Evaluation ignored;
-    if (pack(problem, Footprint(problem, output_share), memories(problem), packed) == kNoGroup &&
-        shed(problem, evaluator, kRoundsWithRoom, packed, ignored)) {
-      return problem.groups().expand(packed);
+    const Footprint share(problem, output_share);
+    if (pack(problem, share, memories(problem), packed) != kNoGroup) continue;
+    Evaluation of_packed;
+    if (auto fitting =
+            shed(problem, evaluator, footprint, kRoundsWithRoom, std::move(packed), of_packed)) {
+      return *std::move(fitting);
     }
   }
   std::ostringstream message;

@@ -18,45 +18,35 @@ class SinglePolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Cluster& cluster = problem.cluster();
+    const auto answer = [&](DeviceId device, double objective_us, Placement placement) {
+      if (context.progress) context.progress(objective_us, "all on " + cluster.device(device).name);
+      return placement;
+    };
     if (device_.empty()) {
-      SingleDevice single = best_single_device(evaluator);  // each of many equal devices but once
-      if (single.device != kNoDevice) return std::move(single.placement);
-    }
-    Best best;
-    std::string refused;
-    for (const DeviceId device : candidates(cluster)) {
-      if (best.found() && context.should_stop && context.should_stop()) break;
-      const Placement placement = one_device_placement(problem, device);
-      const Evaluation evaluation = evaluator.evaluate(placement);
-      if (!evaluation.feasible) {
-        std::ostringstream line;
-        line << (refused.empty() ? "" : "; ") << "with '" << cluster.device(device).name << "', '"
-             << cluster.device(evaluation.worst_device).name << "' lacks "
-             << evaluation.excess_bytes << " bytes";
-        if (refused.size() < kLongEnough) refused += line.str();
-      } else if (!best.found() || evaluation.objective_us < best.objective_us) {
-        best = {device, evaluation.objective_us, placement};
-        if (context.progress) {
-          context.progress(best.objective_us, "all on " + cluster.device(device).name);
-        }
+      SingleDevice best = best_single_device(evaluator);  // each of many equal devices but once
+      if (best.device != kNoDevice) {
+        return answer(best.device, best.evaluation.objective_us, std::move(best.placement));
       }
     }
-    if (!best.found()) {
-      throw Error(ErrorCode::infeasible, "no single device holds the graph: " + refused +
-                                             "; use a policy that spreads it, such as topo");
+    std::string refused;
+    for (const DeviceId device : candidates(cluster)) {
+      Placement placement = one_device_placement(problem, device);
+      const Evaluation evaluation = evaluator.evaluate(placement);
+      if (evaluation.feasible) {
+        return answer(device, evaluation.objective_us, std::move(placement));
+      }
+      std::ostringstream line;
+      line << (refused.empty() ? "" : "; ") << "with '" << cluster.device(device).name << "', '"
+           << cluster.device(evaluation.worst_device).name << "' lacks " << evaluation.excess_bytes
+           << " bytes";
+      if (refused.size() < kLongEnough) refused += line.str();
     }
-    return best.placement;
+    throw Error(ErrorCode::infeasible, "no single device holds the graph: " + refused +
+                                           "; use a policy that spreads it, such as topo");
   }
 
  private:
   static constexpr std::size_t kLongEnough = 500;
-
-  struct Best {
-    DeviceId device = kNoDevice;
-    double objective_us = 0;
-    Placement placement;
-    [[nodiscard]] bool found() const { return device != kNoDevice; }
-  };
 
   [[nodiscard]] std::vector<DeviceId> candidates(const Cluster& cluster) const {
     std::vector<DeviceId> devices;

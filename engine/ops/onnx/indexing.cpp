@@ -120,22 +120,18 @@ void fold_scatter_nd(OpContext& op) {
 /// data, condition: the elements of a vector, or the slices along an axis, where it holds.
 void compress(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
-  const Dims* const from = op.shape(0);
-  if (from == nullptr) return;
-  const bool flat = !op.attributes.has("axis");
-  Dims dims = flat ? Dims{product(*from)} : *from;
-  const auto axis = normal_axis(flat ? 0 : op.attributes.integer("axis", 0), dims.size());
-  if (!axis) return;
+  auto along = along_axis_or_flat(op);
+  if (!along) return;
   const Ints condition = op.integers(1);
-  const std::int64_t most = dims[*axis];
+  std::int64_t& kept = along->dims[along->axis];
+  const std::int64_t most = kept;
   // It may be shorter than the data, and what it does not name is left out.
   const std::int64_t named = op.in(1).dim(0);
-  dims[*axis] =
-      condition
-          ? std::count_if(condition->begin(), condition->end(),
-                          [](std::int64_t held) { return held != 0; })
-          : op.chosen(named == kUnknownDim || most == kUnknownDim ? most : std::min(named, most));
-  op.set(0, std::move(dims));
+  kept = condition ? std::count_if(condition->begin(), condition->end(),
+                                   [](std::int64_t held) { return held != 0; })
+                   : op.chosen(named == kUnknownDim || most == kUnknownDim ? most
+                                                                           : std::min(named, most));
+  op.set(0, std::move(along->dims));
 }
 
 /// indices, depth, values: a new dimension of that depth.

@@ -59,17 +59,14 @@ void top_k(OpContext& op) {
 void unique(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   for (const std::size_t i : {1U, 2U, 3U}) op.set(i, kInt64, {kUnknownDim});
-  const Dims* const from = op.shape(0);
-  if (from == nullptr) return;
-  const bool flat = !op.attributes.has("axis");
-  Dims dims = flat ? Dims{product(*from)} : *from;
-  const auto axis = normal_axis(flat ? 0 : op.attributes.integer("axis", 0), dims.size());
-  if (!axis) return;
-  const std::int64_t all = dims[*axis];
-  dims[*axis] = op.chosen(all);
-  for (const std::size_t i : {1U, 3U}) op.set(i, kInt64, {dims[*axis]});
+  auto along = along_axis_or_flat(op);
+  if (!along) return;
+  std::int64_t& distinct = along->dims[along->axis];
+  const std::int64_t all = distinct;
+  distinct = op.chosen(all);
+  for (const std::size_t i : {1U, 3U}) op.set(i, kInt64, {distinct});
   op.set(2, kInt64, {all});
-  op.set(0, std::move(dims));
+  op.set(0, std::move(along->dims));
 }
 /// Of a vector: the distinct elements, where each went, how often each is there.
 void unique_with_counts(OpContext& op) {

@@ -54,6 +54,16 @@ void dropout(OpContext& op) {
 
 }  // namespace rule
 
+std::optional<AlongAxis> along_axis_or_flat(const OpContext& op) {
+  const Dims* const from = op.shape(0);
+  if (from == nullptr) return std::nullopt;
+  const bool flat = !op.attributes.has("axis");
+  Dims dims = flat ? Dims{product(*from)} : *from;
+  const auto axis = normal_axis(flat ? 0 : op.attributes.integer("axis", 0), dims.size());
+  if (!axis) return std::nullopt;
+  return AlongAxis{std::move(dims), *axis};
+}
+
 std::optional<std::vector<bool>> reduced_axes(const OpContext& op) {
   const std::size_t rank = op.in(0).dims.size();
   const Ints axes = attribute_or_input(op, "axes", 1);

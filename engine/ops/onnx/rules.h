@@ -46,6 +46,13 @@ void dropout(OpContext& op);      ///< the mask is an output
 
 /// Since some opset an attribute became input `i`; whichever is there counts.
 [[nodiscard]] Ints attribute_or_input(const OpContext& op, std::string_view name, std::size_t i);
+/// The shape of input 0 and the dimension that attribute axis names; without the attribute, as a
+/// vector. Empty where the shape is not known or the axis is none of it.
+struct AlongAxis {
+  Dims dims;
+  std::size_t axis;
+};
+[[nodiscard]] std::optional<AlongAxis> along_axis_or_flat(const OpContext& op);
 /// Which dimensions of input 0 a reduction takes together; empty where they are not known.
 [[nodiscard]] std::optional<std::vector<bool>> reduced_axes(const OpContext& op);
 /// All inputs named broadcast against each other; the element type of input `from`.
