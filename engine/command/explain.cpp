@@ -12,7 +12,7 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "console.h"
-#include "explanation.h"
+#include "explanation_text.h"
 #include "model_options.h"
 #include "outcome.h"
 #include "policy_choice.h"

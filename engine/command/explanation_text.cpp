@@ -1,4 +1,5 @@
-// Explanations as text and as JSON.
+#include "explanation_text.h"
+
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "berth/graph.h"
 #include "berth/support/index.h"
-#include "explanation.h"
+#include "outcome.h"
 #include "support/units.h"
 #include "text_table.h"
 
@@ -18,8 +19,6 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kStretches = 20;
 constexpr std::size_t kTransfers = 5;
-/// The share of a device's memory from which on it is what limits a placement.
-constexpr double kFull = 0.9;
 
 std::string op_name(const Outcome& outcome, OpId op) {
   return printable(outcome.problem->graph().op_name(op));
@@ -99,21 +98,6 @@ std::string transfers_text(const Outcome& outcome, const std::vector<Stretch>& p
   return text;
 }
 
-/// Devices whose memory is (nearly) full, the fullest first.
-std::vector<DeviceId> full_devices(const Outcome& outcome) {
-  std::vector<std::pair<double, DeviceId>> full;
-  for (DeviceId d = 0; d < outcome.problem->cluster().device_count(); ++d) {
-    const std::int64_t memory = outcome.problem->memory_bytes(d);
-    const auto peak = static_cast<double>(outcome.evaluation.peak_bytes[at(d)]);
-    if (memory == kNoLimit || peak < kFull * static_cast<double>(memory) || peak == 0) continue;
-    full.emplace_back(-peak / std::max(1.0, static_cast<double>(memory)), d);
-  }
-  std::sort(full.begin(), full.end());
-  std::vector<DeviceId> devices;
-  for (const auto& entry : full) devices.push_back(entry.second);
-  return devices;
-}
-
 std::string memory_limits_text(const Outcome& outcome) {
   std::string text;
   for (const DeviceId device : full_devices(outcome)) {
@@ -123,42 +107,6 @@ std::string memory_limits_text(const Outcome& outcome) {
         format_bytes(outcome.problem->memory_bytes(device)));
   }
   return text.empty() ? "  No device's memory is near its limit.\n" : text;
-}
-
-const char* bound_name(Bound bound) {
-  switch (bound) {
-    case Bound::constraint:
-      return "constraint";
-    case Bound::memory:
-      return "memory";
-    case Bound::communication:
-      return "communication";
-    case Bound::contention:
-      return "contention";
-    case Bound::compute:
-      return "compute";
-    case Bound::nothing:
-      break;
-  }
-  return "nothing";
-}
-
-const char* bound_text(Bound bound) {
-  switch (bound) {
-    case Bound::constraint:
-      return "constraints and device kinds: no other device is possible";
-    case Bound::memory:
-      return "memory: the step would be faster with it on a device that has no room for it";
-    case Bound::communication:
-      return "communication: it would run as fast elsewhere, but the step would wait for transfers";
-    case Bound::contention:
-      return "contention: it would run as fast elsewhere, but the step would wait for busy devices";
-    case Bound::compute:
-      return "compute: it would run more slowly elsewhere";
-    case Bound::nothing:
-      break;
-  }
-  return "nothing: another device is as good or better";
 }
 
 std::string signed_us(double us) {

@@ -88,6 +88,19 @@ void add_comparison(const Outcome& outcome, Json& json) {
 
 }  // namespace
 
+Origin stored_origin(const std::string& model, const std::string& file) {
+  Origin origin;
+  origin.model = model;
+  const auto document = nlohmann::json::parse(file);
+  const auto provenance = document.find("provenance");
+  if (provenance == document.end() || !provenance->is_object()) return origin;
+  const auto policy = provenance->find("policy");
+  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
+  const auto seed = provenance->find("seed");
+  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
+  return origin;
+}
+
 Json outcome_json(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   Json json = {{"model", outcome.origin.model},

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 
+#include "berth/explanation.h"
 #include "berth/graph.h"
 #include "berth/one_device.h"
 #include "outcome.h"
@@ -16,21 +17,8 @@ namespace {
 using Align = TextTable::Align;
 
 constexpr std::size_t kBarWidth = 20;
-/// A gap below this is none: the bound and the runtime are sums in different orders.
-constexpr double kReached = 5e-7;
-/// The share of the runtime from which on something is what the step is limited by.
-constexpr double kMajorShare = 0.3;
-
 bool is_throughput(const Outcome& outcome) {
   return outcome.problem->options().objective == Objective::throughput;
-}
-
-std::string gap_text(const Outcome& outcome) {
-  if (outcome.executed) return "costs prove nothing of what is measured";
-  if (outcome.bound.us <= 0) return "no bound is known";
-  const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
-                                                   : format_percent(outcome.gap()) + " above it";
-  return fmt::format("by the {}; {}", outcome.bound.source, gap);
 }
 
 /// The best single device and how this placement compares, as cells of the headline.
@@ -123,32 +111,6 @@ std::string transfers_text(const Outcome& outcome) {
                      format_us(busiest->busy_us));
 }
 
-/// What would make this placement better, from what its critical path is made of.
-std::string advice_text(const Outcome& outcome, const PathShares& shares) {
-  const double runtime_us = outcome.trace.runtime_us;
-  if (outcome.bound.us > 0 && outcome.gap() < kReached)
-    return "Only another machine or cheaper ops would be faster.";
-  if (outcome.speed_up() < kSlower) {
-    return "Splitting the model costs more here than it saves: one device alone is faster.";
-  }
-  if (outcome.trace.links.empty()) {
-    return "Limited by one device, which does everything: spreading the ops would help if "
-           "transfers are cheap.";
-  }
-  if (shares.transfer_us > kMajorShare * runtime_us) {
-    return "Limited by transfers: keep producers and consumers together (fewer --groups), or use "
-           "faster links.";
-  }
-  if (shares.pause_us > kMajorShare * runtime_us) {
-    return "Limited by the pauses between ops and transfers: fewer, larger ops would help.";
-  }
-  if (shares.contended_us > kMajorShare * runtime_us) {
-    return "Limited by busy devices: ready ops wait for others; a better balance or more devices "
-           "would help.";
-  }
-  return "Limited by a chain of dependent ops: faster devices would help, more of them would not.";
-}
-
 std::string reason_text(CriticalStep::Reason reason) {
   switch (reason) {
     case CriticalStep::Reason::start:
@@ -196,18 +158,10 @@ std::string problem_text(const std::string& model, const Problem& problem) {
 }
 
 std::string why_text(const Outcome& outcome) {
-  const double runtime_us = outcome.trace.runtime_us;
-  if (runtime_us <= 0) return {};
-  const PathShares shares = path_shares(outcome.trace);
-  return fmt::format(
-      "  {} the step waits for compute {}, transfers {}, pauses {}; on average {:.2f} of {} "
-      "devices "
-      "work.\n  {}\n",
-      is_throughput(outcome) ? "Alone," : "Why:", format_percent(shares.compute_us / runtime_us),
-      format_percent(shares.transfer_us / runtime_us), format_percent(shares.pause_us / runtime_us),
-      outcome.mean_busy_devices(), outcome.problem->cluster().device_count(),
-      is_throughput(outcome) ? "The device with the largest load sets the pace of the pipeline."
-                             : advice_text(outcome, shares));
+  const std::string waits = waits_text(outcome);
+  if (waits.empty()) return {};
+  return fmt::format("  {} {}.\n  {}\n", is_throughput(outcome) ? "Alone," : "Why:", waits,
+                     advice_text(outcome));
 }
 
 std::string outcome_text(const Outcome& outcome) {

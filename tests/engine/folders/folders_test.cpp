@@ -41,13 +41,14 @@ const std::vector<Folder> kFolders = {
       "engine/constraints"}},
     {"engine/simulator", {"engine/support", "engine/problem"}},
     {"engine/moves", {"engine/support", "engine/simulator"}},
-    {"engine/evaluate", {"engine/support", "engine/problem", "engine/simulator"}},
+    {"engine/evaluate", {"engine/support", "engine/graph", "engine/problem", "engine/simulator"}},
     {"engine/environment",
      {"engine/support", "engine/problem", "engine/simulator", "engine/evaluate"}},
     {"engine/files",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/problem",
       "engine/simulator", "engine/evaluate"}},
-    {"engine/reports", {"engine/support", "engine/files"}},
+    {"engine/reports",
+     {"engine/support", "engine/graph", "engine/constraints", "engine/evaluate", "engine/files"}},
     {"engine/measure",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/problem",
       "engine/simulator", "engine/evaluate"}},
@@ -60,7 +61,7 @@ const std::vector<Folder> kFolders = {
       "engine/environment", "engine/files", "engine/measure", "engine/host"}},
     {"engine/command",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
-      "engine/constraints", "engine/problem", "engine/simulator", "engine/evaluate", "engine/files",
+      "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
       "engine/measure", "engine/host", "engine/lua"}},
 
     {"frontends/support", {"engine/*"}},
@@ -78,13 +79,14 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"},     {"dtype", "support"},   {"engine", "host"},
-    {"bounds", "evaluate"},     {"error", "support"},   {"evaluator", "evaluate"},
-    {"export", "support"},      {"frontend", "host"},   {"learning", "environment"},
-    {"one_device", "evaluate"}, {"options", "support"}, {"placement", "support"},
-    {"plugin", "host"},         {"policy", "evaluate"}, {"problem_choices", "host"},
-    {"program", "graph"},       {"random", "support"},  {"separation", "problem"},
-    {"types", "support"},       {"version", "support"},
+    {"backend", "measure"},     {"dtype", "support"},        {"engine", "host"},
+    {"bounds", "evaluate"},     {"error", "support"},        {"evaluator", "evaluate"},
+    {"explanation", "reports"}, {"outcome", "evaluate"},     {"export", "support"},
+    {"frontend", "host"},       {"learning", "environment"}, {"one_device", "evaluate"},
+    {"options", "support"},     {"placement", "support"},    {"plugin", "host"},
+    {"policy", "evaluate"},     {"problem_choices", "host"}, {"program", "graph"},
+    {"random", "support"},      {"separation", "problem"},   {"types", "support"},
+    {"version", "support"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

@@ -1,14 +1,16 @@
-// Why a placement is as good as it is, and why an op is where it is. Every figure is an evaluation.
+/// @file
+/// Why a placement is as good as it is, and why an op is where it is. Every figure is an evaluation.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "outcome.h"
+#include "berth/export.h"
+#include "berth/outcome.h"
 
-namespace berth::command {
+namespace berth {
 
 /// A part of the critical path: ops that one device runs in sequence, or one transfer.
 struct Stretch {
@@ -24,9 +26,9 @@ struct Stretch {
 };
 
 /// In time order.
-[[nodiscard]] std::vector<Stretch> stretches(const Outcome& outcome);
+[[nodiscard]] BERTH_EXPORT std::vector<Stretch> stretches(const Outcome& outcome);
 /// The transfers among them; those that the step waited for longest (waiting included) come first.
-[[nodiscard]] std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path);
+[[nodiscard]] BERTH_EXPORT std::vector<Stretch> hurting_transfers(const std::vector<Stretch>& path);
 
 /// The step with an op, and all ops that must share its device, on another device.
 struct Alternative {
@@ -47,6 +49,11 @@ enum class Bound {
   nothing,        ///< another device is as good or better
 };
 
+/// "constraint", "memory", ...
+[[nodiscard]] BERTH_EXPORT std::string_view bound_name(Bound bound) noexcept;
+/// The same as a sentence without a full stop.
+[[nodiscard]] BERTH_EXPORT std::string_view bound_text(Bound bound) noexcept;
+
 struct OpExplanation {
   OpId op = kNoOp;
   DeviceId device = kNoDevice;
@@ -60,12 +67,15 @@ struct OpExplanation {
   Bound bound = Bound::nothing;
 };
 
-[[nodiscard]] OpExplanation explain_op(const Outcome& outcome, OpId op);
+[[nodiscard]] BERTH_EXPORT OpExplanation explain_op(const Outcome& outcome, OpId op);
 
-[[nodiscard]] std::string placement_explanation_text(const Outcome& outcome);
-[[nodiscard]] nlohmann::ordered_json placement_explanation_json(const Outcome& outcome);
-[[nodiscard]] std::string op_explanation_text(const Outcome& outcome, const OpExplanation& op);
-[[nodiscard]] nlohmann::ordered_json op_explanation_json(const Outcome& outcome,
-                                                         const OpExplanation& op);
+/// How far the placement is from the lower bound, and what the bound follows from.
+[[nodiscard]] BERTH_EXPORT std::string gap_text(const Outcome& outcome);
+/// The shares of what the step waited for, as a sentence; empty for a step that takes no time.
+[[nodiscard]] BERTH_EXPORT std::string waits_text(const Outcome& outcome);
+/// What would make the placement better, from what its critical path is made of.
+[[nodiscard]] BERTH_EXPORT std::string advice_text(const Outcome& outcome);
+/// Devices whose memory is (nearly) full, the fullest first.
+[[nodiscard]] BERTH_EXPORT std::vector<DeviceId> full_devices(const Outcome& outcome);
 
-}  // namespace berth::command
+}  // namespace berth

@@ -1,4 +1,4 @@
-#include "explanation.h"
+#include "berth/explanation.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 
-namespace berth::command {
+namespace berth {
 namespace {
 
 /// Why none of `ops` but for its own sake may be on the device; empty: they may.
@@ -170,4 +170,4 @@ OpExplanation explain_op(const Outcome& outcome, OpId op) {
   return result;
 }
 
-}  // namespace berth::command
+}  // namespace berth

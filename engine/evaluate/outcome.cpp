@@ -1,18 +1,16 @@
-#include "outcome.h"
-
-#include <spdlog/fmt/fmt.h>
+#include "berth/outcome.h"
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "berth/bounds.h"
 #include "berth/graph.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
 #include "support/units.h"
-#include "text_table.h"
 
-namespace berth::command {
+namespace berth {
 
 PathShares path_shares(const StepTrace& trace) {
   PathShares shares;
@@ -27,19 +25,6 @@ PathShares path_shares(const StepTrace& trace) {
   }
   shares.pause_us = std::max(0.0, trace.runtime_us - shares.compute_us - shares.transfer_us);
   return shares;
-}
-
-Origin stored_origin(const std::string& model, const std::string& file) {
-  Origin origin;
-  origin.model = model;
-  const auto document = nlohmann::json::parse(file);
-  const auto provenance = document.find("provenance");
-  if (provenance == document.end() || !provenance->is_object()) return origin;
-  const auto policy = provenance->find("policy");
-  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
-  const auto seed = provenance->find("seed");
-  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
-  return origin;
 }
 
 double Outcome::runtime_us() const {
@@ -116,21 +101,18 @@ std::string excess_text(const Outcome& outcome) {
   const DeviceId id = outcome.evaluation.worst_device;
   const Device& device = outcome.problem->cluster().device(id);
   if (outcome.evaluation.excess_bytes == 0) {
-    return printable(fmt::format("device {} holds ops that are to be apart", device.name));
+    return cat("device ", device.name, " holds ops that are to be apart");
   }
-  const auto index = static_cast<std::size_t>(id);
-  std::string text = fmt::format("device {} needs {}, {} more than its {}", device.name,
-                                 format_bytes(outcome.evaluation.peak_bytes[index]),
-                                 format_bytes(outcome.evaluation.excess_bytes),
-                                 format_bytes(outcome.problem->memory_bytes(id)));
-  const OpId op = outcome.trace.devices[index].peak_op;
-  if (outcome.problem->options().objective == Objective::latency && op != kNoOp) {
-    const Graph& graph = outcome.problem->graph();
-    text += fmt::format(", at op {} ({})", graph.op_name(op), graph.op_type(op));
-  } else {
-    text += " for the parameters";
+  const std::string text =
+      cat("device ", device.name, " needs ", format_bytes(outcome.evaluation.peak_bytes[at(id)]),
+          ", ", format_bytes(outcome.evaluation.excess_bytes), " more than its ",
+          format_bytes(outcome.problem->memory_bytes(id)));
+  const OpId op = outcome.trace.devices[at(id)].peak_op;
+  if (outcome.problem->options().objective != Objective::latency || op == kNoOp) {
+    return text + " for the parameters";
   }
-  return printable(text);
+  const Graph& graph = outcome.problem->graph();
+  return cat(text, ", at op ", graph.op_name(op), " (", graph.op_type(op), ")");
 }
 
-}  // namespace berth::command
+}  // namespace berth

@@ -1,0 +1,122 @@
+// What is told of a placement in words.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/explanation.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "support/units.h"
+
+namespace berth {
+namespace {
+
+/// A gap below this is none: the bound and the runtime are sums in different orders.
+constexpr double kReached = 5e-7;
+/// The share of the runtime from which on something is what the step is limited by.
+constexpr double kMajorShare = 0.3;
+/// The share of a device's memory from which on it is what limits a placement.
+constexpr double kFull = 0.9;
+
+}  // namespace
+
+std::string_view bound_name(Bound bound) noexcept {
+  switch (bound) {
+    case Bound::constraint:
+      return "constraint";
+    case Bound::memory:
+      return "memory";
+    case Bound::communication:
+      return "communication";
+    case Bound::contention:
+      return "contention";
+    case Bound::compute:
+      return "compute";
+    case Bound::nothing:
+      break;
+  }
+  return "nothing";
+}
+
+std::string_view bound_text(Bound bound) noexcept {
+  switch (bound) {
+    case Bound::constraint:
+      return "constraints and device kinds: no other device is possible";
+    case Bound::memory:
+      return "memory: the step would be faster with it on a device that has no room for it";
+    case Bound::communication:
+      return "communication: it would run as fast elsewhere, but the step would wait for transfers";
+    case Bound::contention:
+      return "contention: it would run as fast elsewhere, but the step would wait for busy devices";
+    case Bound::compute:
+      return "compute: it would run more slowly elsewhere";
+    case Bound::nothing:
+      break;
+  }
+  return "nothing: another device is as good or better";
+}
+
+std::string gap_text(const Outcome& outcome) {
+  if (outcome.executed) return "costs prove nothing of what is measured";
+  if (outcome.bound.us <= 0) return "no bound is known";
+  const std::string gap = outcome.gap() < kReached ? "reached: no placement is better"
+                                                   : format_percent(outcome.gap()) + " above it";
+  return cat("by the ", outcome.bound.source, "; ", gap);
+}
+
+std::string waits_text(const Outcome& outcome) {
+  const double runtime_us = outcome.trace.runtime_us;
+  if (runtime_us <= 0) return {};
+  const PathShares shares = path_shares(outcome.trace);
+  return cat("the step waits for compute ", format_percent(shares.compute_us / runtime_us),
+             ", transfers ", format_percent(shares.transfer_us / runtime_us), ", pauses ",
+             format_percent(shares.pause_us / runtime_us), "; on average ",
+             format_fixed(outcome.mean_busy_devices(), 2), " of ",
+             outcome.problem->cluster().device_count(), " devices work");
+}
+
+std::string advice_text(const Outcome& outcome) {
+  if (outcome.problem->options().objective == Objective::throughput) {
+    return "The device with the largest load sets the pace of the pipeline.";
+  }
+  const PathShares shares = path_shares(outcome.trace);
+  const double runtime_us = outcome.trace.runtime_us;
+  if (outcome.bound.us > 0 && outcome.gap() < kReached)
+    return "Only another machine or cheaper ops would be faster.";
+  if (outcome.speed_up() < kSlower) {
+    return "Splitting the model costs more here than it saves: one device alone is faster.";
+  }
+  if (outcome.trace.links.empty()) {
+    return "Limited by one device, which does everything: spreading the ops would help if "
+           "transfers are cheap.";
+  }
+  if (shares.transfer_us > kMajorShare * runtime_us) {
+    return "Limited by transfers: keep producers and consumers together (fewer --groups), or use "
+           "faster links.";
+  }
+  if (shares.pause_us > kMajorShare * runtime_us) {
+    return "Limited by the pauses between ops and transfers: fewer, larger ops would help.";
+  }
+  if (shares.contended_us > kMajorShare * runtime_us) {
+    return "Limited by busy devices: ready ops wait for others; a better balance or more devices "
+           "would help.";
+  }
+  return "Limited by a chain of dependent ops: faster devices would help, more of them would not.";
+}
+
+std::vector<DeviceId> full_devices(const Outcome& outcome) {
+  std::vector<std::pair<double, DeviceId>> full;
+  for (DeviceId d = 0; d < outcome.problem->cluster().device_count(); ++d) {
+    const std::int64_t memory = outcome.problem->memory_bytes(d);
+    const auto peak = static_cast<double>(outcome.evaluation.peak_bytes[at(d)]);
+    if (memory == kNoLimit || peak < kFull * static_cast<double>(memory) || peak == 0) continue;
+    full.emplace_back(-peak / std::max(1.0, static_cast<double>(memory)), d);
+  }
+  std::sort(full.begin(), full.end());
+  std::vector<DeviceId> devices;
+  for (const auto& entry : full) devices.push_back(entry.second);
+  return devices;
+}
+
+}  // namespace berth
