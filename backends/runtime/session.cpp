@@ -6,16 +6,13 @@
 #include "berth/costs.h"
 #include "berth/error.h"
 #include "berth/simulator.h"
+#include "berth/support/index.h"
 #include "runtime/tensors.h"
 #include "runtime/trace.h"
 #include "runtime/values.h"
 
 namespace berth::runtime {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 TensorId fed_tensor(const Program& program, std::size_t input) {
   return program.instructions[at(program.inputs[input])].outputs.at(0);

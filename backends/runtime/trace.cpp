@@ -4,12 +4,10 @@
 #include <numeric>
 #include <tuple>
 
+#include "berth/support/index.h"
+
 namespace berth::runtime {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// When the step's first op started, on the executor's clock.
 double step_start_us(const Step& step) {

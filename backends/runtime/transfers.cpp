@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth::runtime {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 TransferQueue::TransferQueue(const Cluster& cluster)
     : cluster_(cluster),
       queues_(at(cluster.device_count())),

@@ -9,11 +9,11 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "onnx/graph_names.h"
 #include "onnx/program.h"
 #include "onnx/skeleton.h"
 #include "support/mapped_file.h"
-#include "support/text.h"
 #include "support/wire.h"
 
 namespace berth::onnx_frontend {
@@ -24,7 +24,6 @@ using frontend::append_bytes_field;
 using frontend::append_tag;
 using frontend::append_varint;
 using frontend::append_varint_field;
-using frontend::cat;
 using frontend::WireReader;
 using frontend::WireType;
 

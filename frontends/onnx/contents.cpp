@@ -14,7 +14,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::readable;
 using frontend::WireReader;
 using frontend::WireType;

@@ -13,7 +13,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
 using onnx::TensorShapeProto;

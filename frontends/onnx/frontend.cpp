@@ -22,7 +22,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
 

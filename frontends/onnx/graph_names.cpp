@@ -14,7 +14,7 @@ class Names {
   std::string unique(const std::string& name) {
     if (taken_.insert(name).second) return name;
     for (std::int64_t& number = next_.try_emplace(name, 2).first->second;; ++number) {
-      std::string numbered = frontend::cat(name, "_", number);
+      std::string numbered = cat(name, "_", number);
       if (taken_.insert(numbered).second) return numbered;
     }
   }

@@ -10,7 +10,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using onnx::TensorProto;
 
 // Loops inside loops run their bodies' inference more than once per level; past this many node

@@ -8,7 +8,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::readable;
 
 class Maker {

@@ -15,7 +15,6 @@ namespace berth::onnx_frontend {
 namespace {
 
 namespace fs = std::filesystem;
-using frontend::cat;
 using frontend::readable;
 
 constexpr std::int64_t kNewestKnownIr = 12;

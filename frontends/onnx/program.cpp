@@ -14,7 +14,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::readable;
 
 constexpr std::int64_t kMaxNodes = 1'000'000;

@@ -17,8 +17,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
-
 class SchemaContext final : public onnx::InferenceContext {
  public:
   explicit SchemaContext(const NodeContext& op) : op_(op), outputs_(op.output_count()) {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 #include "support/wire.h"
 
 namespace berth::onnx_frontend {
@@ -12,7 +12,6 @@ namespace {
 using frontend::append_tag;
 using frontend::append_varint;
 using frontend::append_varint_field;
-using frontend::cat;
 using frontend::varint_size;
 using frontend::WireReader;
 using frontend::WireType;

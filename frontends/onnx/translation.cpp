@@ -13,7 +13,6 @@
 namespace berth::onnx_frontend {
 namespace {
 
-using frontend::cat;
 using frontend::readable;
 
 constexpr std::size_t kLongestText = 1024;

@@ -3,20 +3,13 @@
 
 #include <cstdint>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace berth::frontend {
+#include "berth/support/text.h"
 
-/// The parts one after the other, as operator<< writes them.
-template <class... Parts>
-[[nodiscard]] std::string cat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
+namespace berth::frontend {
 
 /// `name` if it is valid UTF-8 without NUL characters. Otherwise every offending byte becomes
 /// "\xNN", so that the name can be printed, written as JSON and quoted in a message. A name longer

@@ -1,42 +1,13 @@
 #include "tf/colocation.h"
 
-#include <algorithm>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 
+#include "berth/support/disjoint_sets.h"
 #include "tf/handles.h"
 
 namespace berth::tf_frontend {
 namespace {
-
-class Classes {
- public:
-  explicit Classes(std::size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-  NodeId add() {
-    parent_.push_back(static_cast<NodeId>(parent_.size()));
-    return parent_.back();
-  }
-  NodeId find(NodeId id) {
-    while (parent_[static_cast<std::size_t>(id)] != id) {
-      NodeId& parent = parent_[static_cast<std::size_t>(id)];
-      parent = parent_[static_cast<std::size_t>(parent)];
-      id = parent;
-    }
-    return id;
-  }
-  /// The smaller id names the class.
-  void join(NodeId a, NodeId b) {
-    a = find(a);
-    b = find(b);
-    if (a != b) parent_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-
- private:
-  std::vector<NodeId> parent_;
-};
 
 bool starts_with(std::string_view text, std::string_view front) {
   return text.substr(0, front.size()) == front;
@@ -71,7 +42,7 @@ bool gives_reference(std::string_view op) {
 
 std::vector<NodeId> colocation_classes(const Program& program) {
   const std::size_t count = program.nodes.size();
-  Classes classes(count);
+  DisjointSets classes(count);
   // Constraints name nodes of the call they stand in; the named one need not be needed itself.
   std::unordered_map<std::string, NodeId> by_name;
   const auto named = [&](std::string name) {
@@ -87,27 +58,29 @@ std::vector<NodeId> colocation_classes(const Program& program) {
     for (const std::string_view text : node.attributes.texts("_class")) {
       if (!starts_with(text, kLocation)) continue;
       const std::string_view prefix = program.calls[static_cast<std::size_t>(node.call)].prefix;
-      classes.join(id, named(std::string(prefix) + std::string(text.substr(kLocation.size()))));
+      classes.merge_to_smallest(
+          id, named(std::string(prefix) + std::string(text.substr(kLocation.size()))));
     }
     if (const std::string name = shared_name(node); !name.empty()) {
-      classes.join(id, by_variable.try_emplace(name, id).first->second);
+      classes.merge_to_smallest(id, by_variable.try_emplace(name, id).first->second);
     }
     const bool by_reference = takes_reference(node.op);
     for (const Source& input : node.inputs) {
       const Node& from = program.nodes[static_cast<std::size_t>(input.node)];
       const auto port = static_cast<std::size_t>(input.port);
       const bool resource = port < from.outputs.size() && is_shared(from.outputs[port]);
-      if (resource || (by_reference && gives_reference(from.op))) classes.join(id, input.node);
+      if (resource || (by_reference && gives_reference(from.op)))
+        classes.merge_to_smallest(id, input.node);
     }
   }
   if (!by_name.empty()) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto found = by_name.find(std::string(program.nodes[i].name));
-      if (found != by_name.end()) classes.join(static_cast<NodeId>(i), found->second);
+      if (found != by_name.end()) classes.merge_to_smallest(static_cast<NodeId>(i), found->second);
     }
   }
-  std::vector<NodeId> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = classes.find(static_cast<NodeId>(i));
+  std::vector<NodeId> result = classes.names();
+  result.resize(count);
   return result;
 }
 

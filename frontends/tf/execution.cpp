@@ -13,7 +13,6 @@
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::readable;
 
 namespace {

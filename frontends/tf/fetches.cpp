@@ -8,7 +8,6 @@
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
 

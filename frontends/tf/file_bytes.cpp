@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 #include "tf/gzip.h"
 #include "tf/text_form.h"
 
@@ -21,7 +21,7 @@ void read_bytes(const std::filesystem::path& path, FileBytes& file) {
     file.mapped.reset();
     if (file.bytes.empty()) {
       throw Error(ErrorCode::invalid_file,
-                  frontend::cat(file.source.file, ": is empty; export or download it again"));
+                  cat(file.source.file, ": is empty; export or download it again"));
     }
   }
   if (is_text(file.bytes.substr(0, kFrontBytes))) {

@@ -19,8 +19,6 @@
 namespace berth::tf_frontend {
 namespace {
 
-using frontend::cat;
-
 Library make_library(const ModelFile& file, const GraphDef& graph) {
   Library library{graph, file.source, {}};
   for (const OpDef& op : file.meta.ops) library.ops.emplace(op.name, &op);

@@ -5,7 +5,6 @@
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::readable;
 using frontend::WireType;
 

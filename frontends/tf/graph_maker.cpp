@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "berth/costs.h"
 #include "berth/error.h"
+#include "berth/support/disjoint_sets.h"
 #include "support/text.h"
 #include "tf/colocation.h"
 #include "tf/handles.h"
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::readable;
 
 bool runs_bodies(std::string_view op_type) {
@@ -306,30 +306,18 @@ class GraphMaker {
   /// Classes of nodes, as classes of ops: a loop joins those of all its nodes. The first op of a
   /// class names it.
   void add_classes() {
-    std::vector<OpId> parent(map_.op_names.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto find = [&](OpId op) {
-      while (parent[static_cast<std::size_t>(op)] != op) {
-        OpId& up = parent[static_cast<std::size_t>(op)];
-        up = parent[static_cast<std::size_t>(up)];
-        op = up;
-      }
-      return op;
-    };
+    DisjointSets sets(map_.op_names.size());
     std::unordered_map<NodeId, OpId> first;
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
-      if (map_.op_of[i] == kNoOp) continue;
-      const OpId a = find(map_.op_of[i]);
-      const OpId b = find(first.try_emplace(classes_[i], map_.op_of[i]).first->second);
-      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+      const OpId op = map_.op_of[i];
+      if (op != kNoOp) sets.merge_to_smallest(op, first.try_emplace(classes_[i], op).first->second);
     }
-    std::vector<int> size(parent.size(), 0);
-    for (std::size_t i = 0; i < parent.size(); ++i) {
-      ++size[static_cast<std::size_t>(find(static_cast<OpId>(i)))];
-    }
-    for (std::size_t i = 0; i < parent.size(); ++i) {
-      const auto root = static_cast<std::size_t>(find(static_cast<OpId>(i)));
-      if (size[root] > 1) builder_.set_colocation(static_cast<OpId>(i), map_.op_names[root]);
+    const std::vector<OpId> names = sets.names();
+    std::vector<int> size(names.size(), 0);
+    for (const OpId name : names) ++size[at(name)];
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::size_t name = at(names[i]);
+      if (size[name] > 1) builder_.set_colocation(static_cast<OpId>(i), map_.op_names[name]);
     }
   }
 

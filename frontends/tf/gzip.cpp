@@ -7,11 +7,9 @@
 #include <limits>
 
 #include "berth/error.h"
-#include "support/text.h"
+#include "berth/support/text.h"
 
 namespace berth::tf_frontend {
-
-using frontend::cat;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/text.h"
+#include "berth/support/text.h"
 #include "support/wire.h"
 
 namespace berth::tf_frontend {
@@ -154,7 +154,7 @@ std::string shared_name(const Node& node) {
   if (node.op != kVariableOp && node.op != "VariableV2" && node.op != "Variable") return {};
   const std::string_view name = node.attributes.text("shared_name");
   if (name.empty() || name == kAnonymous) return {};
-  return frontend::cat(node.attributes.text("container"), "/", name);
+  return cat(node.attributes.text("container"), "/", name);
 }
 
 bool makes_content(std::string_view op) {

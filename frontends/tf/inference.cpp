@@ -17,7 +17,6 @@ namespace {
 const std::string kEveryFirst = "*", kBatch = "batch";
 }  // namespace
 
-using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
 

@@ -6,23 +6,19 @@
 #include <numeric>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "support/text.h"
 #include "tf/annotate.h"
 #include "tf/graph_maker.h"
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::list_names;
 using frontend::readable;
 
 namespace {
 
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Which op a measured node belongs to.
 class Owners {

@@ -58,8 +58,8 @@ class NodeAttributes final : public ops::Attributes {
     const Attr attr = own_.find(key);
     if (attr.kind != Attr::Kind::tensor) {
       throw Error(ErrorCode::invalid_graph,
-                  frontend::cat(own_.source().file, ": the constant '", frontend::readable(node_),
-                                "' has no value; export the graph again"));
+                  cat(own_.source().file, ": the constant '", frontend::readable(node_),
+                      "' has no value; export the graph again"));
     }
     return read_tensor(attr.bytes, own_.source(), node_);
   }

@@ -7,14 +7,13 @@
 #include <optional>
 
 #include "berth/error.h"
+#include "berth/support/text.h"
 #include "frontends/tf/proto/step_stats.pb.h"
-#include "support/text.h"
 #include "tf/file_bytes.h"
 #include "tf/text_form.h"
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::WireType;
 
 namespace {

@@ -10,7 +10,6 @@
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::readable;
 
 namespace {

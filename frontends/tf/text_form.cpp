@@ -17,7 +17,6 @@
 
 namespace berth::tf_frontend {
 
-using frontend::cat;
 using frontend::readable;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::auto_policy {
 namespace {
 
 /// How long before a gap what may close it starts, as a share of the step.
 constexpr double kBefore = 0.03;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// An op that has its inputs and waits for its device.
 struct Wait {

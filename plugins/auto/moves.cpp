@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::auto_policy {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 template <typename T>
 const T& pick(std::span<const T> from, Random& random) {

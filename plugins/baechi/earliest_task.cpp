@@ -4,6 +4,7 @@
 #include <queue>
 #include <tuple>
 
+#include "berth/support/index.h"
 #include "common/list_scheduling.h"
 
 namespace berth::policies::baechi {
@@ -11,10 +12,6 @@ namespace {
 
 /// Ops placed between two looks at the clock.
 constexpr OpId kStride = 256;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// A ready op in the heap of a device, the earliest on top, among equals the highest rank.
 struct Entry {

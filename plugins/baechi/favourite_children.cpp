@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::baechi {
 namespace {
 
@@ -14,10 +16,6 @@ constexpr double kFavourite = 0.5;
 constexpr double kTolerance = 1e-6;
 /// Simplex iterations between two looks at the clock.
 constexpr int kStride = 16;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Ends the solver when the policy is to stop.
 class StopHandler final : public ClpEventHandler {

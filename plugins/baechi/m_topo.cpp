@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/plugin.h"
+#include "berth/support/sums.h"
 #include "common/footprint.h"
 #include "common/repair.h"
 
@@ -32,23 +33,23 @@ class FillPolicy final : public Policy {
     std::int64_t largest_bytes = 0;
     for (GroupId group = 0; group < count; ++group) {
       const std::int64_t bytes = footprint.alone(group);
-      total_bytes = plus_bytes(total_bytes, bytes);
+      total_bytes = saturating_sum(total_bytes, bytes);
       largest_bytes = std::max(largest_bytes, bytes);
     }
     const std::int64_t share_bytes =
-        plus_bytes(total_bytes / static_cast<std::int64_t>(devices.size()), largest_bytes);
+        saturating_sum(total_bytes / static_cast<std::int64_t>(devices.size()), largest_bytes);
 
     GroupPlacement placement;
     placement.reserve(static_cast<std::size_t>(count));
     std::size_t filling = 0;
     std::int64_t used_bytes = 0;
     for (GroupId group = 0; group < count; ++group) {
-      if (plus_bytes(used_bytes, footprint.added(group, devices[filling])) > share_bytes &&
+      if (saturating_sum(used_bytes, footprint.added(group, devices[filling])) > share_bytes &&
           filling + 1 < devices.size()) {
         ++filling;
         used_bytes = 0;
       }
-      used_bytes = plus_bytes(used_bytes, footprint.added(group, devices[filling]));
+      used_bytes = saturating_sum(used_bytes, footprint.added(group, devices[filling]));
       footprint.put(group, devices[filling]);
       placement.push_back(devices[filling]);
     }

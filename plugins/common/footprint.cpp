@@ -1,13 +1,9 @@
 #include "common/footprint.h"
 
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
+
 namespace berth::policies {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
 
 Footprint::Footprint(const Problem& problem, double output_share)
     : devices_(at(problem.cluster().device_count())),
@@ -20,12 +16,12 @@ Footprint::Footprint(const Problem& problem, double output_share)
                           problem.options().semantics == Semantics::dataflow;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     std::int64_t& own = own_[at(groups.of(op))];
-    if (parameters) own = plus_bytes(own, graph.own_param_bytes(op));
+    if (parameters) own = saturating_sum(own, graph.own_param_bytes(op));
     // A share of 1 is exact, whatever the bytes; below, doubles are near enough.
     const std::int64_t outputs = graph.output_bytes(op);
-    own = plus_bytes(own, output_share >= 1 ? outputs
-                                            : static_cast<std::int64_t>(
-                                                  output_share * static_cast<double>(outputs)));
+    own = saturating_sum(own, output_share >= 1 ? outputs
+                                                : static_cast<std::int64_t>(
+                                                      output_share * static_cast<double>(outputs)));
   }
   if (!parameters) return;
   const auto& shared = graph.shared_parameters();
@@ -40,14 +36,14 @@ Footprint::Footprint(const Problem& problem, double output_share)
 
 std::int64_t Footprint::alone(GroupId group) const {
   std::int64_t bytes = own_[at(group)];
-  for (const std::size_t i : shared_[at(group)]) bytes = plus_bytes(bytes, shared_bytes_[i]);
+  for (const std::size_t i : shared_[at(group)]) bytes = saturating_sum(bytes, shared_bytes_[i]);
   return bytes;
 }
 
 std::int64_t Footprint::added(GroupId group, DeviceId device) const {
   std::int64_t bytes = own_[at(group)];
   for (const std::size_t i : shared_[at(group)]) {
-    if (!resident_.contains(key(i, device))) bytes = plus_bytes(bytes, shared_bytes_[i]);
+    if (!resident_.contains(key(i, device))) bytes = saturating_sum(bytes, shared_bytes_[i]);
   }
   return bytes;
 }

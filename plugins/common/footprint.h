@@ -9,12 +9,6 @@
 
 namespace berth::policies {
 
-/// a + b, saturating at kNoLimit: what matters is only that it is more than any device has.
-[[nodiscard]] inline std::int64_t plus_bytes(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kNoLimit : sum;
-}
-
 /// Bytes each group needs on its device: parameters, where the problem counts them, and a share of
 /// its outputs. A parameter shared by several groups counts once per device. [thread-compatible]
 class Footprint {

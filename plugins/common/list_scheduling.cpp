@@ -4,15 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 MeanTimes::MeanTimes(const Problem& problem, const std::vector<DeviceId>& devices)
     : problem_(problem), devices_(devices), all_(spread_devices(problem, /*hosts=*/true)) {
   double pairs = 0;

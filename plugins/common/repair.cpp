@@ -10,6 +10,8 @@
 
 #include "berth/error.h"
 #include "berth/separation.h"
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
 #include "common/footprint.h"
 
 namespace berth::policies {
@@ -18,10 +20,6 @@ namespace {
 constexpr int kMemoryRounds = 12;
 /// After room was made beforehand: what is left to move is little, or too much.
 constexpr int kRoundsWithRoom = 3;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Compute time of `group` on `device` plus its transfers from and to neighbours elsewhere.
 double added_us(const Problem& problem, const GroupPlacement& placement, GroupId group,
@@ -115,7 +113,7 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
   std::vector<std::int64_t> used(capacity.size(), 0);
   const auto fits = [&](GroupId group, DeviceId device) {
     return problem.can_run(group, device) && separations.may_be_on(group, device) &&
-           plus_bytes(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
+           saturating_sum(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
   };
   for (const GroupId group : packing_order(problem, footprint)) {
     DeviceId best = placement[group];
@@ -126,7 +124,7 @@ GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std:
     }
     separations.move(group, placement[group], best);
     placement[group] = best;
-    used[at(best)] = plus_bytes(used[at(best)], footprint.added(group, best));
+    used[at(best)] = saturating_sum(used[at(best)], footprint.added(group, best));
     footprint.put(group, best);
   }
   return kNoGroup;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "berth/support/sums.h"
+
 namespace berth::policies {
 Schedule::Schedule(const Problem& problem, ScheduleRules rules)
     : problem_(problem),
@@ -100,7 +102,7 @@ double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
   for (const ChannelId channel : cluster_.route(src, dst).channels) {
     channels_us_[at(channel)] = end_us;
   }
-  used_bytes_[at(dst)] = plus_bytes(used_bytes_[at(dst)], copy_bytes(edge.tensor));
+  used_bytes_[at(dst)] = saturating_sum(used_bytes_[at(dst)], copy_bytes(edge.tensor));
   copies_.push_back({dst, end_us, first_copy_[at(edge.tensor)]});
   first_copy_[at(edge.tensor)] = static_cast<std::int32_t>(copies_.size()) - 1;
   return end_us;
@@ -110,7 +112,8 @@ void Schedule::place(OpId op, DeviceId device) {
   const GroupId group = problem_.groups().of(op);
   if (placement_[group] == kNoDevice) {
     placement_[group] = device;
-    used_bytes_[at(device)] = plus_bytes(used_bytes_[at(device)], footprint_.added(group, device));
+    used_bytes_[at(device)] =
+        saturating_sum(used_bytes_[at(device)], footprint_.added(group, device));
     footprint_.put(group, device);
   }
   double ready_us = 0;
@@ -146,15 +149,15 @@ std::int64_t Schedule::incoming_bytes(GroupId group, DeviceId device) const {
       if (edge.tensor == kNoTensor || !placed(edge.src)) continue;
       if (device_of(problem_.groups().of(edge.src)) == device) continue;
       if (known_arrival_us(edge.tensor, device) >= 0) continue;
-      bytes = plus_bytes(bytes, copy_bytes(edge.tensor));
+      bytes = saturating_sum(bytes, copy_bytes(edge.tensor));
     }
   }
   return bytes;
 }
 
 std::int64_t Schedule::filled_bytes(GroupId group, DeviceId device) const {
-  return plus_bytes(plus_bytes(used_bytes_[at(device)], footprint_.added(group, device)),
-                    incoming_bytes(group, device));
+  return saturating_sum(saturating_sum(used_bytes_[at(device)], footprint_.added(group, device)),
+                        incoming_bytes(group, device));
 }
 
 bool Schedule::has_room(GroupId group, DeviceId device) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "berth/problem.h"
+#include "berth/support/index.h"
 #include "common/footprint.h"
 #include "common/repair.h"
 #include "common/timeline.h"
@@ -62,7 +63,6 @@ class Schedule {
   [[nodiscard]] GroupPlacement placement() const;
 
  private:
-  static std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
   static constexpr std::int32_t kNone = -1;
   /// A tensor that arrives on a device; the copies of one tensor are a chain.
   struct Copy {

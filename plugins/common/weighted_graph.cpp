@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 std::vector<double> relative_speeds(const Problem& problem, const std::vector<DeviceId>& devices) {
   std::vector<double> total_us(devices.size(), 0);
   for (GroupId group = 0; group < problem.groups().count(); ++group) {

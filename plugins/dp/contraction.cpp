@@ -5,12 +5,10 @@
 #include <numeric>
 #include <tuple>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::dp {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// Strongly connected components of the groups' quotient graph (Tarjan, SIAM J. Comput. 1972),
 /// walked against the edges: components are complete in the order of a depth-first search from the

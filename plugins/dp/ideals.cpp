@@ -4,16 +4,9 @@
 #include <bit>
 
 #include "berth/random.h"
+#include "berth/support/index.h"
 
 namespace berth::policies::dp {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 /// Grows each set by each node that it may get next, and keeps the new ones. Any set within the
 /// window is reached: without its last node it is still closed and still within the window.
 class Ideals::Enumeration {

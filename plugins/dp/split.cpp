@@ -4,16 +4,14 @@
 #include <bit>
 #include <numeric>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::dp {
 namespace {
 
 constexpr std::int64_t kPairsBetweenPolls = 1 << 14;
 /// Sums in different orders differ by this much at most; windows are opened by it.
 constexpr double kRounding = 1e-12;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 }  // namespace
 

@@ -4,14 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::exact {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 }  // namespace
 

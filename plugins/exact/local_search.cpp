@@ -4,14 +4,11 @@
 #include <tuple>
 
 #include "berth/random.h"
+#include "berth/support/index.h"
 #include "common/repair.h"
 
 namespace berth::policies::exact {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 class LocalSearch {
  public:

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::exact {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 bool same_route(const Route& a, const Route& b) {
   return a.bandwidth_bytes_per_s == b.bandwidth_bytes_per_s && a.latency_us == b.latency_us &&

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::exact {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 Search::Search(const ExactModel& model, Evaluator& evaluator, Bound& bound, Limits limits,
                std::function<void(const Incumbent&)> improved)
     : model_(model),

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::exact {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
 /// Narrowing by paths is repeated while it helps, this often at most.
 constexpr int kRounds = 4;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// The smallest `count` of them, in order.
 void keep_least(std::vector<double>& values, std::size_t count) {

@@ -10,15 +10,12 @@
 #include "berth/error.h"
 #include "berth/layers.h"
 #include "berth/plugin.h"
+#include "berth/support/index.h"
 #include "common/repair.h"
 #include "expert/recipes.h"
 
 namespace berth::policies::expert {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 constexpr int kNoPart = -1;
 

@@ -5,12 +5,10 @@
 #include <sstream>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::expert {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 LayerId count_of(const Layers& layers) {
   return static_cast<LayerId>(layers.all().size());

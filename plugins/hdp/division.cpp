@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/support/index.h"
+
 namespace berth::hdp {
 namespace {
 
@@ -21,10 +23,6 @@ constexpr double kLeastShare = 0.01;
 constexpr int kRounds = 10;
 
 constexpr std::int32_t kNoLayer = -1;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 template <typename Visit>
 void for_each_neighbour(const Groups& units, GroupId unit, Visit visit) {

@@ -6,16 +6,9 @@
 #include <sstream>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 
 namespace berth::learning {
-namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
-
 Vocabulary::Vocabulary(std::span<const Problem* const> problems, std::size_t most) {
   std::map<std::string, std::int64_t> counts;
   for (const Problem* problem : problems) {

@@ -12,14 +12,11 @@
 #include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/support/index.h"
 #include "mcmc/metropolis.h"
 
 namespace berth::policies::mcmc {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 enum class Start { single, contiguous, random };
 

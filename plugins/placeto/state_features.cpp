@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "berth/support/index.h"
 #include "kernels.h"
 
 namespace berth::placeto {
@@ -26,10 +27,6 @@ constexpr float kAheadPrior[kAhead] = {-4, -2, -4};
 
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
-}
-
-std::size_t at(GroupId group) {
-  return static_cast<std::size_t>(group);
 }
 
 /// The longest path from each group to a sink, itself included, each at its least cost, as a share

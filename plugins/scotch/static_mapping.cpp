@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::scotch {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 MappingStrategy strategy_from_name(const std::string& name) {
   if (name == "quality") return MappingStrategy::quality;

@@ -4,14 +4,12 @@
 #include <map>
 #include <tuple>
 
+#include "berth/support/index.h"
+
 namespace berth::policies::topo {
 namespace {
 
 constexpr std::size_t kMaxStates = 4096;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// What segments ask of devices that run the same groups at the same cost.
 struct KindSums {

@@ -4,15 +4,12 @@
 #include <cmath>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "support/random_problem.h"
 #include "support/random_rules.h"
 
 namespace berth::differential {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// A generator that gives the genes first.
 class Draws {

@@ -9,13 +9,10 @@
 #include <tuple>
 
 #include "berth/simulator.h"
+#include "berth/support/index.h"
 
 namespace berth::test {
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 /// A tensor, or (kNoTensor) the control edges of an op, with those of its consumers that are meant.
 struct Sending {
