@@ -155,7 +155,7 @@ void ProblemChoices::add_machine_to(CLI::App& app) {
   app.add_option("--costs", costs,
                  "source of compute times: roofline, stated (in the graph file), or a file "
                  "(berth.costs/1, or a profile such as TensorFlow's RunMetadata); "
-                 "default: stated if the graph has them, else roofline")
+                 "default: stated where the graph has one, roofline for the other ops")
       ->type_name("SOURCE");
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "costs/efficiency.h"
 #include "costs/op_work.h"
@@ -67,10 +68,43 @@ double stated_us(std::span<const Graph::StatedCost> stated, const std::string& k
   return has_own ? own : any;
 }
 
-std::vector<std::vector<double>> empty_table(const Graph& graph, const Cluster& cluster) {
-  return std::vector<std::vector<double>>(
-      static_cast<std::size_t>(cluster.kind_count()),
-      std::vector<double>(static_cast<std::size_t>(graph.op_count()), kCannotRun));
+/// A table that grows op by op: costs of every kind, and the workspace.
+struct Table {
+  std::vector<std::vector<double>> us;  // by kind, then op; no kind can run any
+  std::vector<std::int64_t> workspace;
+
+  Table(const Graph& graph, const Cluster& cluster)
+      : us(at(cluster.kind_count()), std::vector<double>(at(graph.op_count()), kCannotRun)),
+        workspace(at(graph.op_count()), 0) {}
+};
+
+void check_figures(const Cluster& cluster) {
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const Device& device = cluster.kind_device(kind);
+    if (device.flops > 0 && device.memory_bandwidth > 0) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat("device '", device.name, "' of cluster '", cluster.name(), "' states no ",
+                    device.flops > 0 ? "memory bandwidth" : "peak FLOP/s",
+                    ", which roofline costs need: add it to the cluster, or use stated costs or a "
+                    "costs file"));
+  }
+}
+
+void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
+  const ops::Estimate estimate = costs::estimate_work(graph, op);
+  const bool needs_host = host_only(graph, op);
+  table.workspace[at(op)] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const Device& device = cluster.kind_device(kind);
+    if (needs_host && !device.host) continue;
+    table.us[at(kind)][at(op)] = op_cost_us(estimate.work, device);
+  }
+}
+
+void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    table.us[at(kind)][at(op)] = stated_us(graph.stated_costs(op), cluster.kind_name(kind));
+  }
 }
 
 }  // namespace
@@ -120,46 +154,44 @@ Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> work
 }
 
 std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cluster) {
-  auto us = empty_table(graph, cluster);
+  Table table(graph, cluster);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    const auto stated = graph.stated_costs(op);
-    if (stated.empty()) {
+    if (graph.stated_costs(op).empty()) {
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of graph '", graph.name(),
                       "' states no cost: add one (cost_us) or use roofline costs"));
     }
-    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-      us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] =
-          stated_us(stated, cluster.kind_name(kind));
-    }
+    take_stated(graph, cluster, op, table);
   }
-  return std::make_shared<const Costs>(std::move(us), std::vector<std::int64_t>(), "stated");
+  return std::make_shared<const Costs>(std::move(table.us), std::vector<std::int64_t>(), "stated");
 }
 
 std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster) {
-  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-    const Device& device = cluster.kind_device(kind);
-    if (device.flops > 0 && device.memory_bandwidth > 0) continue;
-    throw Error(ErrorCode::invalid_argument,
-                cat("device '", device.name, "' of cluster '", cluster.name(), "' states no ",
-                    device.flops > 0 ? "memory bandwidth" : "peak FLOP/s",
-                    ", which roofline costs need: add it to the cluster, or use stated costs or a "
-                    "costs file"));
-  }
-  auto us = empty_table(graph, cluster);
-  std::vector<std::int64_t> workspace(static_cast<std::size_t>(graph.op_count()), 0);
+  check_figures(cluster);
+  Table table(graph, cluster);
+  for (OpId op = 0; op < graph.op_count(); ++op) estimate(graph, cluster, op, table);
+  return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace), "roofline");
+}
+
+std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const Cluster& cluster) {
+  Table table(graph, cluster);
+  bool estimated = false;
+  bool stated = false;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    const ops::Estimate estimate = costs::estimate_work(graph, op);
-    const bool needs_host = host_only(graph, op);
-    const auto index = static_cast<std::size_t>(op);
-    workspace[index] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
-    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-      const Device& device = cluster.kind_device(kind);
-      if (needs_host && !device.host) continue;
-      us[static_cast<std::size_t>(kind)][index] = op_cost_us(estimate.work, device);
+    if (!graph.stated_costs(op).empty()) {
+      stated = true;
+      take_stated(graph, cluster, op, table);
+    } else {
+      if (!estimated) check_figures(cluster);
+      estimated = true;
+      estimate(graph, cluster, op, table);
     }
   }
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), "roofline");
+  return std::make_shared<const Costs>(
+      std::move(table.us), estimated ? std::move(table.workspace) : std::vector<std::int64_t>(),
+      !estimated ? "stated"
+      : stated   ? "stated or roofline"
+                 : "roofline");
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -39,6 +40,29 @@ double seconds_since(Clock::time_point start) {
 std::string name_of(const Policy& policy) {
   return cat("policy '", policy.name(), "'");
 }
+
+/// What a callback of the caller's has thrown: not the policy's failure.
+class CallerFailure {
+ public:
+  template <typename Call>
+  auto watch(Call call) {
+    try {
+      return call();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (failure_ == nullptr) failure_ = std::current_exception();
+      throw;
+    }
+  }
+  /// Whatever a policy made of it.
+  void rethrow() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
 
 /// The policy's answer; what it throws beside Error becomes an Error naming it.
 PolicyAnswer run(Policy& policy, Evaluator& evaluator, const PlaceContext& context) {
@@ -78,6 +102,12 @@ SearchEnd end_of(const PolicyAnswer& answer, const PlaceResult& result, const St
   return answer.end;
 }
 
+/// Policies end the step that they are in: a little later than the budget says is as it should be.
+bool overran(double wall_s, double budget_s) {
+  constexpr double kGrace = 0.25;
+  return wall_s > budget_s * (1 + kGrace) + kGrace;
+}
+
 /// Rounding apart, no feasible placement is below a proven bound.
 void check_proven(const Policy& policy, const LowerBound& proven, const Evaluation& evaluation) {
   constexpr double kRounding = 1e-9;
@@ -96,11 +126,19 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   }
   const auto start = Clock::now();
   const auto stops = std::make_shared<Stops>();
-  context.should_stop = [asked = std::move(context.should_stop), start, budget_s, stops] {
-    if (asked && asked()) stops->caller = true;
+  const auto callbacks = std::make_shared<CallerFailure>();
+  context.should_stop = [asked = std::move(context.should_stop), start, budget_s, stops,
+                         callbacks] {
+    if (asked && callbacks->watch(asked)) stops->caller = true;
     if (seconds_since(start) >= budget_s) stops->clock = true;
     return stops->caller || stops->clock;
   };
+  if (context.progress) {
+    context.progress = [report = std::move(context.progress), callbacks](double best_us,
+                                                                         const std::string& text) {
+      callbacks->watch([&] { report(best_us, text); });
+    };
+  }
   context.budget_s = budget_s;
   for (const Placement& initial : context.initial) {
     try {
@@ -112,7 +150,15 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
 
   PlaceResult result;
   const std::int64_t evaluations_before = evaluator.evaluations();
-  PolicyAnswer answer = run(policy, evaluator, context);
+  PolicyAnswer answer = [&] {
+    try {
+      return run(policy, evaluator, context);
+    } catch (...) {
+      callbacks->rethrow();
+      throw;
+    }
+  }();
+  callbacks->rethrow();
   result.evaluations = evaluator.evaluations() - evaluations_before;
   result.wall_s = seconds_since(start);
 
@@ -132,6 +178,10 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   result.end = end_of(answer, result, *stops);
   result.placement = std::move(answer.placement);
   result.notes = std::move(answer.notes);
+  if (overran(result.wall_s, budget_s)) {
+    result.notes.push_back(cat(name_of(policy), " took ", result.wall_s, " s of a budget of ",
+                               budget_s, " s: it does not ask often enough whether to stop"));
+  }
   return result;
 }
 

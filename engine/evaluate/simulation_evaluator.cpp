@@ -123,6 +123,9 @@ std::unique_ptr<Evaluator> make_regrouped_evaluator(Evaluator& evaluator,
 
 std::unique_ptr<Evaluator> make_simulation_evaluator(std::shared_ptr<const Problem> problem,
                                                      int threads) {
+  if (problem == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "an evaluator of no problem; give one");
+  }
   if (threads < 0) {
     throw Error(ErrorCode::invalid_argument,
                 cat(threads, " threads; give a number >= 1, or 0 for all cores"));

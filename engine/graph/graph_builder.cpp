@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <memory>
 #include <queue>
+#include <utility>
 
 #include "berth/error.h"
 #include "berth/support/index.h"
@@ -24,6 +26,16 @@ Rows<Item> gather(Pending<Item>&& pending, std::size_t row_count) {
   });
   Pending<Item>().swap(pending);
   return rows;
+}
+
+/// What a builder holds; one that was moved from holds nothing.
+template <typename State>
+State& of(const std::unique_ptr<State>& state) {
+  if (state == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "this graph builder was moved from; use the one it was moved to");
+  }
+  return *state;
 }
 
 constexpr auto kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::max());
@@ -87,11 +99,11 @@ GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
 
 OpId GraphBuilder::op_count() const noexcept {
-  return static_cast<OpId>(state_->op_count());
+  return state_ == nullptr ? 0 : static_cast<OpId>(state_->op_count());
 }
 
 OpId GraphBuilder::add_op(std::string name, std::string type) {
-  Graph::Data& data = *state_->data;
+  Graph::Data& data = *of(state_).data;
   if (data.op_names.size() >= kMostIds) state_->fail(ErrorCode::invalid_graph, "too many ops");
   data.op_names.push_back(std::move(name));
   data.op_types.push_back(data.strings.intern(std::move(type)));
@@ -147,36 +159,36 @@ TensorId GraphBuilder::State::add_tensor(OpId producer, TensorInfo info, std::st
 }
 
 TensorId GraphBuilder::add_output(OpId op, TensorInfo info, std::string tensor_name) {
-  state_->check_op(op, "add_output");
+  of(state_).check_op(op, "add_output");
   const TensorId tensor = state_->add_tensor(op, std::move(info), std::move(tensor_name));
   state_->outputs.emplace_back(op, tensor);
   return tensor;
 }
 
 TensorId GraphBuilder::add_parameter(TensorInfo info, std::string tensor_name) {
-  return state_->add_tensor(kNoOp, std::move(info), std::move(tensor_name));
+  return of(state_).add_tensor(kNoOp, std::move(info), std::move(tensor_name));
 }
 
 void GraphBuilder::add_input(OpId op, TensorId tensor) {
-  state_->check_op(op, "add_input");
+  of(state_).check_op(op, "add_input");
   if (tensor != kNoTensor) state_->check_tensor(tensor, "add_input");
   state_->inputs.emplace_back(op, tensor);
 }
 
 void GraphBuilder::add_control_edge(OpId src, OpId dst) {
-  state_->check_op(src, "add_control_edge");
-  state_->check_op(dst, "add_control_edge");
+  of(state_).check_op(src, "add_control_edge");
+  of(state_).check_op(dst, "add_control_edge");
   state_->control_inputs.emplace_back(dst, src);
 }
 
 void GraphBuilder::set_tensor(TensorId tensor, TensorInfo info) {
-  state_->check_tensor(tensor, "set_tensor");
+  of(state_).check_tensor(tensor, "set_tensor");
   const auto index = at(tensor);
   state_->store_info(index, std::move(info), state_->data->tensor_names[index]);
 }
 
 void GraphBuilder::set_param_bytes(OpId op, std::int64_t bytes) {
-  state_->check_op(op, "set_param_bytes");
+  of(state_).check_op(op, "set_param_bytes");
   if (bytes < 0) {
     state_->fail(ErrorCode::invalid_graph, cat(state_->op_label(op), " has ", bytes,
                                                " parameter bytes; sizes are not negative"));
@@ -185,23 +197,23 @@ void GraphBuilder::set_param_bytes(OpId op, std::int64_t bytes) {
 }
 
 void GraphBuilder::set_colocation(OpId op, std::string colocation) {
-  state_->check_op(op, "set_colocation");
+  of(state_).check_op(op, "set_colocation");
   state_->data->colocations[at(op)] = state_->data->strings.intern(std::move(colocation));
 }
 
 void GraphBuilder::set_requested_device(OpId op, std::string device) {
-  state_->check_op(op, "set_requested_device");
+  of(state_).check_op(op, "set_requested_device");
   state_->data->requested_devices[at(op)] = state_->data->strings.intern(std::move(device));
 }
 
 void GraphBuilder::set_attribute(OpId op, std::string name, AttributeValue value) {
-  state_->check_op(op, "set_attribute");
+  of(state_).check_op(op, "set_attribute");
   const std::uint32_t id = state_->data->strings.intern(std::move(name));
   state_->attributes.emplace_back(op, NamedAttribute(id, std::move(value)));
 }
 
 void GraphBuilder::set_work(OpId op, const Work& work) {
-  state_->check_op(op, "set_work");
+  of(state_).check_op(op, "set_work");
   for (const double amount : {work.flops, work.bytes, work.launches}) {
     if (!std::isfinite(amount) || amount < 0) {
       state_->fail(ErrorCode::invalid_graph,
@@ -213,7 +225,7 @@ void GraphBuilder::set_work(OpId op, const Work& work) {
 }
 
 void GraphBuilder::set_cost(OpId op, std::string kind, double us) {
-  state_->check_op(op, "set_cost");
+  of(state_).check_op(op, "set_cost");
   if (!std::isfinite(us) || us < 0) {
     state_->fail(ErrorCode::invalid_graph,
                  cat(state_->op_label(op), " states a cost of ", us,
@@ -393,7 +405,10 @@ void GraphBuilder::State::sum_outputs() {
 }
 
 std::shared_ptr<const Graph> GraphBuilder::build() {
-  State& state = *state_;
+  // A graph that breaks the rules leaves nothing behind either.
+  static_cast<void>(of(state_));
+  const std::unique_ptr<State> built = std::exchange(state_, std::make_unique<State>());
+  State& state = *built;
   Graph::Data& data = *state.data;
   data.inputs = gather(std::move(state.inputs), state.op_count());
   data.outputs = gather(std::move(state.outputs), state.op_count());
@@ -409,9 +424,7 @@ std::shared_ptr<const Graph> GraphBuilder::build() {
   state.make_params();
   state.sum_outputs();
   assert(state.in_order());
-  std::shared_ptr<const Graph> graph(new Graph(std::move(state.data)));
-  state_ = std::make_unique<State>();
-  return graph;
+  return std::shared_ptr<const Graph>(new Graph(std::move(state.data)));
 }
 
 }  // namespace berth

@@ -1,7 +1,7 @@
 #include "host/descriptor.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "berth/error.h"
@@ -27,8 +27,7 @@ namespace {
   throw Error(code, cat(origin, ": ", what));
 }
 
-bool valid_name(const char* name) {
-  const std::string_view text = name;
+bool valid_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
@@ -52,31 +51,48 @@ void check_options(const PluginDescriptor& descriptor, const std::string& origin
 
 }  // namespace
 
-void check_descriptor(const PluginDescriptor& descriptor, const std::string& origin) {
-  if (descriptor.magic != kPluginMagic) {
+void check_plugin_file(const PluginFileHeader& header, const std::filesystem::path& file) {
+  const std::string origin = file.string();
+  if (header.magic != kPluginMagic) {
     refuse(ErrorCode::incompatible, origin,
            cat("its '", kPluginSymbol,
                "' is no Berth plugin descriptor; rebuild the plugin with "
                "BERTH_PLUGIN"));
   }
-  if (descriptor.abi_version != BERTH_ABI_VERSION || descriptor.size != sizeof(PluginDescriptor)) {
+  if (header.abi_version != BERTH_ABI_VERSION || header.size != sizeof(PluginDescriptor)) {
     refuse(
         ErrorCode::incompatible, origin,
-        cat("built for plugin ABI ", descriptor.abi_version, " (descriptor of ", descriptor.size,
+        cat("built for plugin ABI ", header.abi_version, " (descriptor of ", header.size,
             " bytes), this engine (", BERTH_VERSION_STRING, ") has ABI ", BERTH_ABI_VERSION, " (",
             sizeof(PluginDescriptor), " bytes); rebuild the plugin against this engine's headers"));
   }
-  const char* fingerprint = descriptor.fingerprint;
-  if (fingerprint == nullptr || std::strcmp(fingerprint, BERTH_BUILD_FINGERPRINT) != 0) {
+  if (header.fingerprint != BERTH_BUILD_FINGERPRINT) {
     refuse(ErrorCode::incompatible, origin,
-           cat("built with '", fingerprint == nullptr ? "?" : fingerprint, "' for Berth ",
-               descriptor.berth_version == nullptr ? "?" : descriptor.berth_version,
-               ", this engine with '", BERTH_BUILD_FINGERPRINT, "' (Berth ", BERTH_VERSION_STRING,
-               "); rebuild the plugin with the engine's compiler"));
+           cat("built with '", header.fingerprint.value_or("?"), "' for Berth ",
+               header.berth_version.value_or("?"), ", this engine with '", BERTH_BUILD_FINGERPRINT,
+               "' (Berth ", BERTH_VERSION_STRING,
+               "); rebuild the plugin with the engine's standard library"));
   }
-  if (descriptor.name == nullptr || descriptor.version == nullptr ||
-      descriptor.description == nullptr || descriptor.berth_version == nullptr ||
-      !valid_name(descriptor.name)) {
+  if (!header.name || !valid_name(*header.name)) {
+    refuse(ErrorCode::invalid_argument, origin,
+           "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
+  }
+}
+
+void check_descriptor(const PluginDescriptor& descriptor, const std::string& origin) {
+  const auto text = [](const char* pointer) {
+    return pointer == nullptr ? std::nullopt : std::optional<std::string>(pointer);
+  };
+  PluginFileHeader header{
+      descriptor.magic, descriptor.abi_version, descriptor.size, descriptor.kind, {}, {}, {}};
+  if (header.abi_version == BERTH_ABI_VERSION && header.magic == kPluginMagic) {
+    header.fingerprint = text(descriptor.fingerprint);
+    header.berth_version = text(descriptor.berth_version);
+    header.name = text(descriptor.name);
+  }
+  check_plugin_file(header, origin);
+  if (descriptor.version == nullptr || descriptor.description == nullptr ||
+      descriptor.berth_version == nullptr) {
     refuse(ErrorCode::invalid_argument, origin,
            "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
   }

@@ -5,13 +5,16 @@
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <type_traits>
 
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "berth/support/text.h"
+#include "berth/version.h"
 #include "host/descriptor.h"
 #include "host/plugin_folder.h"
 
@@ -37,22 +40,36 @@ bool may_be_json(const std::filesystem::path& path) {
 
 }  // namespace
 
+const char* version() noexcept {
+  return BERTH_VERSION_STRING;
+}
+std::uint32_t abi_version() noexcept {
+  return BERTH_ABI_VERSION;
+}
+
 struct Engine::State {
   struct Plugin {
-    const PluginDescriptor* descriptor;
+    const PluginDescriptor* descriptor;  // null: the file has been read, not opened
     std::filesystem::path file;
   };
+  using Plugins = std::map<std::pair<PluginKind, std::string>, Plugin, std::less<>>;
   std::vector<std::filesystem::path> folders;
   std::mutex mutex;  // guards everything below
-  std::map<std::pair<PluginKind, std::string>, Plugin, std::less<>> plugins;
-  std::set<std::filesystem::path> seen;  // files loaded or refused
+  Plugins plugins;
+  std::set<std::filesystem::path> seen;  // files read
   std::vector<std::string> problems;
+  std::optional<std::vector<std::string>> allowed;  // as in allow_only
   bool scanned = false;
 
-  /// Loads `file` once; a refusal becomes a problem.
+  [[nodiscard]] bool allows(std::string_view file_stem) const;
+  /// Reads what `file` says of itself, once; a refusal becomes a problem.
   void consider(const std::filesystem::path& file);
   void scan();
+  /// Opens a plugin whose file has been read. One that cannot be opened becomes a problem and is
+  /// forgotten: null.
+  const Plugin* open(Plugins::iterator entry);
   const Plugin& find(PluginKind kind, std::string_view name);
+  [[noreturn]] void not_found(PluginKind kind, std::string_view name) const;
   std::vector<std::string> names(PluginKind kind) const;
   /// Names of all frontends, found now where they were not yet.
   std::vector<std::string> frontends();
@@ -60,22 +77,44 @@ struct Engine::State {
                                              std::string_view name, const OptionTexts& options);
 };
 
+bool Engine::State::allows(std::string_view file_stem) const {
+  return !allowed || std::any_of(allowed->begin(), allowed->end(), [&](std::string_view entry) {
+    if (!entry.ends_with('*')) return entry == file_stem;
+    return file_stem.starts_with(entry.substr(0, entry.size() - 1));
+  });
+}
+
 void Engine::State::consider(const std::filesystem::path& file) {
-  if (!seen.insert(file).second) return;
+  if (!allows(file.stem().string()) || !seen.insert(file).second) return;
   try {
-    const PluginDescriptor& descriptor = load_plugin(file);
-    check_descriptor(descriptor, file.string());
+    const PluginFileHeader header = read_plugin_file(file);
+    check_plugin_file(header, file);
     const auto [entry, added] =
-        plugins.try_emplace({descriptor.kind, descriptor.name}, Plugin{&descriptor, file});
+        plugins.try_emplace({header.kind, *header.name}, Plugin{nullptr, file});
     if (!added) {
       const std::string first = entry->second.file.string();
-      problems.push_back(cat(file.string(), ": a ", plugin_kind_name(descriptor.kind), " named '",
-                             descriptor.name, "' was already found",
+      problems.push_back(cat(file.string(), ": a ", plugin_kind_name(header.kind), " named '",
+                             *header.name, "' was already found",
                              first.empty() ? " in process" : " in " + first,
                              ", which wins; remove one of them"));
     }
   } catch (const Error& error) {
     problems.emplace_back(error.what());
+  }
+}
+
+const Engine::State::Plugin* Engine::State::open(Plugins::iterator entry) {
+  Plugin& plugin = entry->second;
+  if (plugin.descriptor != nullptr) return &plugin;
+  try {
+    const PluginDescriptor& descriptor = load_plugin(plugin.file);
+    check_descriptor(descriptor, plugin.file.string());
+    plugin.descriptor = &descriptor;
+    return &plugin;
+  } catch (const Error& error) {
+    problems.emplace_back(error.what());
+    plugins.erase(entry);
+    return nullptr;
   }
 }
 
@@ -99,7 +138,7 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
   const std::pair<PluginKind, std::string> key(kind, name);
   auto found = plugins.find(key);
   if (found == plugins.end() && name.find('/') == std::string_view::npos) {
-    // By its file's name first: other plugins, some of them heavy, need not be loaded for it.
+    // By its file's name first: no other file need be read then.
     const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
     for (const std::filesystem::path& folder : folders) {
       std::error_code error;
@@ -111,23 +150,42 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
     scan();
     found = plugins.find(key);
   }
-  if (found == plugins.end()) {
-    const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
-    std::string refused;
-    std::string unsearched;
-    for (const std::string& problem : problems) {
-      if (problem.find(file) != std::string::npos) refused = " Refused: " + problem;
-      if (problem.starts_with("BERTH_PLUGIN_PATH")) unsearched += " " + problem + ".";
-    }
-    throw Error(refused.empty() ? ErrorCode::not_found : ErrorCode::incompatible,
-                cat("no ", plugin_kind_name(kind), " '", name, "'", known_names(name, names(kind)),
-                    refused, unsearched));
-  }
-  return found->second;
+  const Plugin* const plugin = found != plugins.end() ? open(found) : nullptr;
+  if (plugin == nullptr) not_found(kind, name);
+  return *plugin;
 }
 
-Engine::Engine(std::vector<std::filesystem::path> plugin_folders)
+void Engine::State::not_found(PluginKind kind, std::string_view name) const {
+  const std::string stem = cat(plugin_kind_name(kind), "_", name);
+  std::string refused;
+  std::string more;
+  for (const std::string& problem : problems) {
+    if (problem.find(stem + ".so") != std::string::npos) refused = " Refused: " + problem;
+    if (problem.starts_with("BERTH_PLUGIN_PATH")) more += " " + problem + ".";
+  }
+  if (!allows(stem)) more += cat(" Allowed are only: ", join(*allowed), ".");
+  const std::vector<std::string> known = names(kind);
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code error;
+    const bool there = std::filesystem::is_directory(folder, error);
+    if (there && !known.empty()) continue;
+    more += cat(" Searched: ", folder.string(), there ? "." : " (no such folder).");
+  }
+  throw Error(
+      refused.empty() ? ErrorCode::not_found : ErrorCode::incompatible,
+      cat("no ", plugin_kind_name(kind), " '", name, "'", known_names(name, known), refused, more));
+}
+
+Engine::Engine(std::vector<std::filesystem::path> plugin_folders, const CallerBuild& caller)
     : state_(std::make_shared<State>()) {
+  if (caller.abi_version != BERTH_ABI_VERSION ||
+      std::string_view(caller.fingerprint) != BERTH_BUILD_FINGERPRINT) {
+    throw Error(ErrorCode::incompatible,
+                cat("this program was compiled for Berth's ABI ", caller.abi_version, " with '",
+                    caller.fingerprint, "', and runs with libberth ", BERTH_VERSION_STRING,
+                    " of ABI ", BERTH_ABI_VERSION, ", built with '", BERTH_BUILD_FINGERPRINT,
+                    "'; compile it against the headers of the library it runs with"));
+  }
   state_->folders =
       plugin_folders.empty() ? default_plugin_folders(state_->problems) : std::move(plugin_folders);
 }
@@ -137,10 +195,33 @@ std::vector<PluginInfo> Engine::plugins() {
   const std::lock_guard lock(state_->mutex);
   state_->scan();
   std::vector<PluginInfo> infos;
-  for (const auto& [key, plugin] : state_->plugins) {
-    infos.push_back(describe(*plugin.descriptor, plugin.file));
+  for (auto entry = state_->plugins.begin(); entry != state_->plugins.end();) {
+    const State::Plugin* const plugin = state_->open(entry++);
+    if (plugin != nullptr) infos.push_back(describe(*plugin->descriptor, plugin->file));
   }
   return infos;
+}
+
+void Engine::allow_only(std::vector<std::string> plugins) {
+  for (const std::string& name : plugins) {
+    const bool of_a_kind = name.starts_with("policy_") || name.starts_with("frontend_") ||
+                           name.starts_with("backend_");
+    if (of_a_kind && name.find_first_of("/. ") == std::string::npos) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat("'", name,
+                    "' names no plugin; write KIND_NAME as its file is called, such as "
+                    "policy_heft, or policy_* for all policies"));
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->allowed = std::move(plugins);
+  std::erase_if(state_->plugins, [&](const auto& entry) {
+    const std::filesystem::path& file = entry.second.file;
+    if (file.empty() || state_->allows(file.stem().string())) return false;
+    state_->seen.erase(file);
+    return true;
+  });
+  // What was not allowed before has not been read.
+  state_->scanned = false;
 }
 
 PluginInfo Engine::plugin(PluginKind kind, std::string_view name) {
@@ -180,6 +261,9 @@ auto make(const PluginDescriptor& descriptor, const OptionTexts& texts, Create c
     throw;
   } catch (const std::exception& error) {
     throw Error(ErrorCode::incompatible, cat(plugin(), " failed to start: ", error.what()));
+  } catch (...) {
+    throw Error(ErrorCode::incompatible,
+                cat(plugin(), " failed to start with an error that says nothing; mend the plugin"));
   }
   if (!instance) {
     throw Error(ErrorCode::incompatible,
@@ -210,7 +294,7 @@ std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>&
     return make_policy(alive, other, other_options);
   };
   std::unique_ptr<Policy> policy = make(*descriptor, options, [&](const Options& checked) {
-    return descriptor->create_policy(checked, policies);
+    return descriptor->create_policy(checked, policies, descriptor->user);
   });
   policy->set_name(descriptor->name);
   return policy;
@@ -226,7 +310,9 @@ std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const Opt
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::frontend, name).descriptor;
   }
-  return make(*descriptor, options, descriptor->create_frontend);
+  return make(*descriptor, options, [&](const Options& checked) {
+    return descriptor->create_frontend(checked, descriptor->user);
+  });
 }
 
 std::unique_ptr<Backend> Engine::make_backend(std::string_view name, const OptionTexts& options) {
@@ -235,7 +321,9 @@ std::unique_ptr<Backend> Engine::make_backend(std::string_view name, const Optio
     const std::lock_guard lock(state_->mutex);
     descriptor = state_->find(PluginKind::backend, name).descriptor;
   }
-  return make(*descriptor, options, descriptor->create_backend);
+  return make(*descriptor, options, [&](const Options& checked) {
+    return descriptor->create_backend(checked, descriptor->user);
+  });
 }
 
 Options Engine::options_of(PluginKind kind, std::string_view name, const OptionTexts& options) {

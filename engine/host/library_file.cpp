@@ -1,7 +1,10 @@
+// The parts of an ELF file that are needed here: the program headers say where memory comes from,
+// .dynsym names the exported symbols, and the relocations hold the pointers of initialised data.
 #include "host/library_file.h"
 
 #include <elf.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <vector>
@@ -12,44 +15,181 @@
 namespace berth {
 namespace {
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const char* what) {
-  throw Error(ErrorCode::incompatible, cat(file.string(), ": cannot be loaded as a library: ", what,
-                                           "; build or copy it again, or move it elsewhere"));
-}
+#if defined(__x86_64__)
+constexpr std::uint32_t kRelative = R_X86_64_RELATIVE;
+constexpr std::uint32_t kAbsolute = R_X86_64_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kRelative = R_AARCH64_RELATIVE;
+constexpr std::uint32_t kAbsolute = R_AARCH64_ABS64;
+#else
+#error "say here which relocations of this machine hold pointers"
+#endif
 
-bool within(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
-  return offset <= size && length <= size - offset;
-}
+/// Longer than any text of a descriptor that is read here.
+constexpr std::size_t kMostText = 256;
+
+class ElfFile {
+ public:
+  explicit ElfFile(const std::filesystem::path& file)
+      : file_(file), stream_(file, std::ios::binary) {
+    std::error_code error;
+    size_ = std::filesystem::file_size(file, error);
+    if (error || !stream_) refuse("it cannot be read");
+    if (size_ < sizeof header_) refuse("it is not an ELF file");
+    read(0, &header_, sizeof header_);
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) refuse("it is not an ELF file");
+    if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_phentsize != sizeof(Elf64_Phdr) ||
+        (header_.e_shnum > 0 && header_.e_shentsize != sizeof(Elf64_Shdr))) {
+      refuse("it is an ELF file of another word size");
+    }
+    programs_ = table<Elf64_Phdr>(header_.e_phoff, header_.e_phnum);
+    sections_ = table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
+    // The system loader maps what the headers promise, and dies of a bus error where the file ends
+    // before that.
+    for (const Elf64_Phdr& program : programs_) {
+      if (!within(program.p_offset, program.p_filesz)) refuse_cut();
+    }
+    read_symbols();
+    read_relocations();
+  }
+
+  /// Where in memory the symbol will be, from the library's start; nothing if it is not exported.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::string_view name) {
+    for (const Elf64_Sym& symbol : symbols_) {
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names_.size()) continue;
+      if (name == names_.c_str() + symbol.st_name) return symbol.st_value;
+    }
+    return std::nullopt;
+  }
+
+  /// What the memory at `address` will hold before relocation. False where it is not of the file:
+  /// zeros, or nothing.
+  [[nodiscard]] bool memory(std::uint64_t address, void* out, std::size_t size) {
+    for (const Elf64_Phdr& program : programs_) {
+      if (program.p_type != PT_LOAD || address < program.p_vaddr) continue;
+      const std::uint64_t offset = address - program.p_vaddr;
+      if (offset > program.p_filesz || size > program.p_filesz - offset) continue;
+      read(program.p_offset + offset, out, size);
+      return true;
+    }
+    return false;
+  }
+
+  /// The text that the pointer at `address` will point to.
+  [[nodiscard]] std::optional<std::string> text_behind(std::uint64_t address) {
+    std::uint64_t target = 0;
+    // Packed relative relocations (RELR) leave the address where the pointer is.
+    if (!memory(address, &target, sizeof target)) return std::nullopt;
+    for (const Elf64_Rela& relocation : relocations_) {
+      if (relocation.r_offset != address) continue;
+      const std::uint32_t type = ELF64_R_TYPE(relocation.r_info);
+      const std::size_t symbol = ELF64_R_SYM(relocation.r_info);
+      target = static_cast<std::uint64_t>(relocation.r_addend);
+      if (type == kAbsolute && symbol < symbols_.size()) {
+        if (symbols_[symbol].st_shndx == SHN_UNDEF) return std::nullopt;
+        target += symbols_[symbol].st_value;
+      } else if (type != kRelative) {
+        return std::nullopt;
+      }
+    }
+    if (target == 0) return std::nullopt;
+    std::string text;
+    for (char c = 0; text.size() < kMostText; text += c) {
+      if (!memory(target + text.size(), &c, 1)) return std::nullopt;
+      if (c == 0) return text;
+    }
+    return std::nullopt;
+  }
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw Error(ErrorCode::incompatible,
+                cat(file_.string(), ": cannot be loaded as a library: ", what,
+                    "; build or copy it again, or move it elsewhere"));
+  }
+
+ private:
+  [[noreturn]] void refuse_cut() const {
+    refuse("it ends before its headers say, so a part is missing");
+  }
+  [[nodiscard]] bool within(std::uint64_t offset, std::uint64_t length) const {
+    return offset <= size_ && length <= size_ - offset;
+  }
+  void read(std::uint64_t offset, void* out, std::size_t size) {
+    stream_.clear();
+    stream_.seekg(static_cast<std::streamoff>(offset));
+    if (!within(offset, size) ||
+        !stream_.read(static_cast<char*>(out), static_cast<std::streamsize>(size))) {
+      refuse_cut();
+    }
+  }
+  template <typename Entry>
+  std::vector<Entry> table(std::uint64_t offset, std::uint64_t count) {
+    if (count > size_ / sizeof(Entry) || !within(offset, count * sizeof(Entry))) refuse_cut();
+    std::vector<Entry> entries(count);
+    if (count > 0) read(offset, entries.data(), count * sizeof(Entry));
+    return entries;
+  }
+
+  void read_symbols() {
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      const Elf64_Shdr& section = sections_[i];
+      if (section.sh_type != SHT_DYNSYM) continue;
+      dynsym_ = i;
+      symbols_ = table<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym));
+      if (section.sh_link < sections_.size()) {
+        const Elf64_Shdr& names = sections_[section.sh_link];
+        const std::vector<char> bytes = table<char>(names.sh_offset, names.sh_size);
+        names_.assign(bytes.begin(), bytes.end());
+      }
+    }
+  }
+  void read_relocations() {
+    for (const Elf64_Shdr& section : sections_) {
+      if (section.sh_type != SHT_RELA || section.sh_link != dynsym_) continue;
+      const auto entries =
+          table<Elf64_Rela>(section.sh_offset, section.sh_size / sizeof(Elf64_Rela));
+      relocations_.insert(relocations_.end(), entries.begin(), entries.end());
+    }
+  }
+
+  const std::filesystem::path& file_;
+  std::ifstream stream_;
+  std::uint64_t size_ = 0;
+  Elf64_Ehdr header_{};
+  std::vector<Elf64_Phdr> programs_;
+  std::vector<Elf64_Shdr> sections_;
+  std::size_t dynsym_ = 0;
+  std::vector<Elf64_Sym> symbols_;
+  std::string names_;  // of the symbols, each with its 0
+  std::vector<Elf64_Rela> relocations_;
+};
 
 }  // namespace
 
-void check_library_file(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(file, error);
-  std::ifstream stream(file, std::ios::binary);
-  if (error || !stream) refuse(file, "it cannot be read");
-  Elf64_Ehdr header;
-  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    refuse(file, "it is not an ELF file");
+PluginFileHeader read_plugin_file(const std::filesystem::path& file) {
+  ElfFile elf(file);
+  const auto address = elf.find(kPluginSymbol);
+  if (!address) {
+    throw Error(ErrorCode::incompatible,
+                cat(file.string(), ": exports no symbol '", kPluginSymbol,
+                    "'; build it with BERTH_PLUGIN, or move it elsewhere"));
   }
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
-    refuse(file, "it is an ELF file of another word size");
+  PluginFileHeader header;
+  struct {
+    std::uint32_t magic, abi_version, size, kind;
+  } start{};
+  if (!elf.memory(*address, &start, sizeof start)) {
+    elf.refuse(cat("its '", kPluginSymbol, "' is no initialised data"));
   }
-  const std::uint64_t programs_length = std::uint64_t{header.e_phnum} * header.e_phentsize;
-  const std::uint64_t sections_length = std::uint64_t{header.e_shnum} * header.e_shentsize;
-  bool whole = within(header.e_phoff, programs_length, size) &&
-               within(header.e_shoff, sections_length, size);
-  if (whole) {
-    std::vector<Elf64_Phdr> programs(header.e_phnum);
-    stream.seekg(static_cast<std::streamoff>(header.e_phoff));
-    whole = static_cast<bool>(stream.read(reinterpret_cast<char*>(programs.data()),
-                                          static_cast<std::streamsize>(programs_length)));
-    for (const Elf64_Phdr& program : programs) {
-      whole = whole && within(program.p_offset, program.p_filesz, size);
-    }
-  }
-  if (!whole) refuse(file, "it ends before its headers say, so a part is missing");
+  header.magic = start.magic;
+  header.abi_version = start.abi_version;
+  header.size = start.size;
+  header.kind = PluginKind{start.kind};
+  if (start.magic != kPluginMagic || start.abi_version != BERTH_ABI_VERSION) return header;
+  header.fingerprint = elf.text_behind(*address + offsetof(PluginDescriptor, fingerprint));
+  header.berth_version = elf.text_behind(*address + offsetof(PluginDescriptor, berth_version));
+  header.name = elf.text_behind(*address + offsetof(PluginDescriptor, name));
+  return header;
 }
 
 }  // namespace berth

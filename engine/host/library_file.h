@@ -1,12 +1,30 @@
+// Reads what a plugin's library says of itself, without opening it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+
+#include "berth/plugin.h"
 
 namespace berth {
 
-/// Throws Error(incompatible) for a file that is not a complete ELF library of this word size. The
-/// system loader maps what the headers promise, and dies of a bus error if the file ends before
-/// that.
-void check_library_file(const std::filesystem::path& file);
+/// The start of a PluginDescriptor, as the file holds it.
+struct PluginFileHeader {
+  std::uint32_t magic = 0;
+  std::uint32_t abi_version = 0;
+  std::uint32_t size = 0;
+  PluginKind kind{};
+  // Of another ABI only the fields above are read. Empty: null, or not a text of the file.
+  std::optional<std::string> fingerprint;
+  std::optional<std::string> berth_version;
+  std::optional<std::string> name;
+};
+
+/// Nothing of the library runs: static initialisers would do so as soon as it is opened. Throws
+/// Error(incompatible) for a file that is not a complete ELF library of this word size, or exports
+/// no descriptor that is initialised data.
+[[nodiscard]] PluginFileHeader read_plugin_file(const std::filesystem::path& file);
 
 }  // namespace berth

@@ -9,7 +9,6 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
-#include "host/library_file.h"
 
 namespace berth {
 
@@ -64,19 +63,13 @@ std::mutex loading;
 
 const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
   const std::lock_guard lock(loading);
-  check_library_file(file);
   boost::dll::shared_library library;
   try {
     library.load(std::filesystem::absolute(file),
-                 boost::dll::load_mode::rtld_lazy | boost::dll::load_mode::rtld_local);
+                 boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   } catch (const std::exception& failure) {
     throw Error(ErrorCode::incompatible,
                 cat(file.string(), ": cannot be loaded as a library: ", failure.what()));
-  }
-  if (!library.has(kPluginSymbol)) {
-    throw Error(ErrorCode::incompatible,
-                cat(file.string(), ": exports no symbol '", kPluginSymbol,
-                    "'; build it with BERTH_PLUGIN, or move it elsewhere"));
   }
   const auto& descriptor = library.get<const PluginDescriptor>(kPluginSymbol);
   loaded_libraries().push_back(std::move(library));

@@ -7,13 +7,6 @@
 namespace berth {
 namespace {
 
-bool states_costs(const Graph& graph) {
-  for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!graph.stated_costs(op).empty()) return true;
-  }
-  return false;
-}
-
 /// Kinds of devices that no op can run on: stated costs that speak of other kinds, most likely.
 /// The placement would leave them idle without a word.
 void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
@@ -36,10 +29,9 @@ void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
 
 LoadedCosts make_costs(Engine& engine, const Graph& graph, const Cluster& cluster,
                        const std::string& source) {
-  if (source == "stated" || (source.empty() && states_costs(graph))) {
-    return {Costs::stated(graph, cluster), {}};
-  }
-  if (source == "roofline" || source.empty()) return {Costs::roofline(graph, cluster), {}};
+  if (source.empty()) return {Costs::stated_or_roofline(graph, cluster), {}};
+  if (source == "stated") return {Costs::stated(graph, cluster), {}};
+  if (source == "roofline") return {Costs::roofline(graph, cluster), {}};
   return engine.load_costs(source, graph, cluster);
 }
 

@@ -13,6 +13,7 @@
 
 #include "berth/files.h"
 #include "berth/support/index.h"
+#include "reports/drawable.h"
 #include "support/units.h"
 
 namespace berth {
@@ -326,6 +327,7 @@ class TimelineWriter {
 
 std::string timeline_svg(const Problem& problem, const Placement& placement,
                          const StepTrace& trace) {
+  check_drawable(problem, placement, trace);
   return TimelineWriter(problem, placement, trace).write();
 }
 

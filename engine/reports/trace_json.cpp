@@ -8,6 +8,7 @@
 #include "berth/files.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "reports/drawable.h"
 
 namespace berth {
 namespace {
@@ -163,6 +164,7 @@ class TraceWriter {
 }  // namespace
 
 std::string trace_json(const Problem& problem, const Placement& placement, const StepTrace& trace) {
+  check_drawable(problem, placement, trace);
   return TraceWriter(problem, placement, trace).write();
 }
 

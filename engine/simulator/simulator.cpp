@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/error.h"
 #include "berth/support/index.h"
 #include "simulator/conclude.h"
 #include "simulator/load.h"
@@ -21,8 +22,12 @@ using simulator::StartsAnd;
 
 }  // namespace
 
-Simulator::Simulator(std::shared_ptr<const Problem> problem)
-    : plan_(std::make_unique<const Plan>(std::move(problem))) {}
+Simulator::Simulator(std::shared_ptr<const Problem> problem) {
+  if (problem == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "a simulator of no problem; give one");
+  }
+  plan_ = std::make_unique<const Plan>(std::move(problem));
+}
 Simulator::~Simulator() = default;
 
 const Problem& Simulator::problem() const noexcept {

@@ -29,9 +29,6 @@ class AutoPolicy final : public Policy {
     settings_.moves = options.integer("moves");
     settings_.chains = static_cast<int>(options.integer("chains"));
     settings_.threads = static_cast<int>(options.integer("threads"));
-    if (settings_.threads == 0) {
-      settings_.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    }
     if (std::find(names_.begin(), names_.end(), "auto") != names_.end()) {
       throw Error(ErrorCode::invalid_argument,
                   "policy 'auto': option 'from' names auto itself; leave it out");
@@ -56,7 +53,9 @@ class AutoPolicy final : public Policy {
     // Preparing the search takes a while for a large graph: not where it has no time left.
     if (stopped(context) && best_start->excess_bytes == 0) return best_start->placement;
     std::vector<Placement> candidates{best_start->placement};
-    Search search(std::make_shared<const Problem>(problem), settings_, context, began);
+    SearchSettings settings = settings_;
+    settings.threads = threads(context);
+    Search search(std::make_shared<const Problem>(problem), settings, context, began);
     std::vector<Solution> found = search.run(std::move(solutions), lower_bound(problem).us);
     if (found.front().excess_bytes > 0) throw nothing_fits(found.front(), starts);
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
@@ -69,6 +68,13 @@ class AutoPolicy final : public Policy {
   /// The search uses its simulator; the evaluator, which may measure, decides among the best
   /// results.
   static constexpr std::size_t kChecked = 3;
+
+  /// The option decides, and within it the caller.
+  [[nodiscard]] int threads(const PlaceContext& context) const {
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const int wanted = settings_.threads > 0 ? settings_.threads : cores;
+    return context.threads > 0 ? std::min(wanted, context.threads) : wanted;
+  }
 
   static Placement best_of(std::vector<Placement> candidates, Evaluator& evaluator) {
     std::vector<Evaluation> evaluations(candidates.size());

@@ -58,6 +58,11 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] static std::shared_ptr<const Costs> roofline(const Graph& graph,
                                                              const Cluster& cluster);
 
+  /// `stated` for the ops that state any cost, `roofline` for the others. Devices state their
+  /// figures only where an op needs them.
+  [[nodiscard]] static std::shared_ptr<const Costs> stated_or_roofline(const Graph& graph,
+                                                                       const Cluster& cluster);
+
   [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept { return us_[at(kind)][at(op)]; }
   [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept {
     return op_us(op, kind) < kCannotRun;
@@ -70,7 +75,7 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] std::int64_t workspace_bytes(OpId op) const noexcept {
     return workspace_bytes_.empty() ? 0 : workspace_bytes_[at(op)];
   }
-  /// "roofline", "stated", or the name of a file.
+  /// "roofline", "stated", "stated or roofline", or the name of a file.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
 
  private:

@@ -2,6 +2,7 @@
 /// The engine: finds plugins, loads models, makes policies.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -39,6 +40,12 @@ struct PluginInfo {
   std::filesystem::path file;  ///< empty = registered in process
 };
 
+/// What the code that uses the engine was compiled with.
+struct CallerBuild {
+  std::uint32_t abi_version;
+  const char* fingerprint;
+};
+
 /// Holds the plugins of one process.
 ///
 /// Search path: the folder `lib/berth` beside the engine's own library (in a build or an install),
@@ -47,23 +54,30 @@ struct PluginInfo {
 /// [thread-safe]
 class BERTH_EXPORT Engine {
  public:
-  /// `plugin_folders` empty = the search path above; otherwise exactly these, in order.
-  explicit Engine(std::vector<std::filesystem::path> plugin_folders = {});
+  /// `plugin_folders` empty = the search path above; otherwise exactly these, in order. Leave
+  /// `caller` out. Throws Error(incompatible) if the program was compiled with headers, or a
+  /// standard library, that the engine's library does not fit.
+  explicit Engine(std::vector<std::filesystem::path> plugin_folders = {},
+                  const CallerBuild& caller = {BERTH_ABI_VERSION, BERTH_BUILD_FINGERPRINT});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Every plugin found or registered, by kind and name. Scans all folders but creates nothing.
+  /// From now on only these plugins are opened: names of files without ".so", such as
+  /// "policy_heft", or "policy_*" for a whole kind. What is registered in process stays. Throws
+  /// Error(invalid_argument) for a text of another form.
+  void allow_only(std::vector<std::string> plugins);
+
+  /// Every plugin found or registered, by kind and name. Opens all files but creates nothing.
   [[nodiscard]] std::vector<PluginInfo> plugins();
-  /// One plugin. Other libraries are opened only if no file has the matching name. Throws as
-  /// make_policy does.
+  /// One plugin. Opens no other. Throws as make_policy does.
   [[nodiscard]] PluginInfo plugin(PluginKind kind, std::string_view name);
   /// Files that look like plugins but were refused, each with the reason in one line. Complete
   /// after a call of plugins().
   [[nodiscard]] std::vector<std::string> problems();
 
   /// Throws Error(not_found) listing the known names, Error(incompatible) for a plugin of another
-  /// ABI, and Error(invalid_argument) for an invalid option. The policy may outlive the engine. It
+  /// ABI or one that cannot be opened, and Error(invalid_argument) for an invalid option. The policy may outlive the engine. It
   /// can make other policies as long as the engine lives.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
                                                     const OptionTexts& options = {});

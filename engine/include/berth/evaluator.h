@@ -81,7 +81,8 @@ class BERTH_EXPORT SuccessiveEvaluator {
 };
 
 /// An evaluator that simulates on up to `threads` threads, at most one per core; 0 = one per core.
-/// Throws Error(invalid_argument) for a negative number.
+/// Throws Error(invalid_argument) for a negative number and for a null problem. A policy's own
+/// threads are bounded by PlaceContext::threads.
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_simulation_evaluator(
     std::shared_ptr<const Problem> problem, int threads = 0);
 

@@ -3,9 +3,11 @@
 ///
 /// A plugin is a shared library named `<kind>_<name>.so`. It exports one symbol, `berth_plugin`: a
 /// PluginDescriptor that is initialised data. The engine reads and checks it before any function of
-/// the plugin runs. C++ types cross this boundary, so the ABI must match exactly: the fingerprint
-/// holds the compiler, the standard library and the language mode; the ABI version holds the layout
-/// of these headers. Libraries stay loaded until the process ends.
+/// the plugin runs; of a file it reads it before the file is opened. C++ types cross this boundary,
+/// so the ABI must match exactly: the fingerprint names the standard library, whose types cross it;
+/// the ABI version stands for the layout of these headers. Compilers that share the standard library
+/// share the rest (the Itanium C++ ABI), whatever language mode from C++20 on they are in. Libraries
+/// are opened with all symbols resolved and stay loaded until the process ends.
 ///
 ///     class Mine : public berth::Policy { ... };
 ///     static constexpr berth::OptionSpec kOptions[] = {
@@ -30,24 +32,24 @@
 
 #define BERTH_DETAIL_STRING2(x) #x
 #define BERTH_DETAIL_STRING(x) BERTH_DETAIL_STRING2(x)
-#if defined(__clang__)
-#define BERTH_DETAIL_COMPILER "clang-" BERTH_DETAIL_STRING(__clang_major__)
-#elif defined(__GNUC__)
-#define BERTH_DETAIL_COMPILER "gcc-" BERTH_DETAIL_STRING(__GNUC__)
+// Its debug mode gives containers another layout.
+#if defined(_GLIBCXX_DEBUG)
+#define BERTH_DETAIL_DEBUG ":debug"
 #else
-#define BERTH_DETAIL_COMPILER "unknown"
+#define BERTH_DETAIL_DEBUG ""
 #endif
 #if defined(_GLIBCXX_RELEASE)
 #define BERTH_DETAIL_STDLIB                                                            \
   "libstdc++-" BERTH_DETAIL_STRING(_GLIBCXX_RELEASE) ":cxx11abi=" BERTH_DETAIL_STRING( \
       _GLIBCXX_USE_CXX11_ABI)
+#elif defined(_LIBCPP_VERSION)
+#define BERTH_DETAIL_STDLIB "libc++-" BERTH_DETAIL_STRING(_LIBCPP_VERSION)
 #else
 #define BERTH_DETAIL_STDLIB "unknown"
 #endif
 
 /// What must be equal on both sides for C++ types to cross the boundary.
-#define BERTH_BUILD_FINGERPRINT \
-  BERTH_DETAIL_COMPILER ";" BERTH_DETAIL_STDLIB ";c++" BERTH_DETAIL_STRING(__cplusplus)
+#define BERTH_BUILD_FINGERPRINT BERTH_DETAIL_STDLIB BERTH_DETAIL_DEBUG
 
 namespace berth {
 
@@ -71,17 +73,19 @@ struct PluginDescriptor {
   const char* description;  ///< one line
   const OptionSpec* options;
   std::size_t option_count;
-  /// The factory of `kind` is set; the other two are null. It returns a new object, which the
-  /// caller owns and deletes through its virtual destructor. It may throw berth::Error.
-  Frontend* (*create_frontend)(const Options& options);
-  Policy* (*create_policy)(const Options& options, const PolicyMaker& policies);
-  Backend* (*create_backend)(const Options& options);
+  /// The factory of `kind` is set; the other two are null. It is given `user` and returns a new
+  /// object, which the caller owns and deletes through its virtual destructor. It may throw
+  /// berth::Error.
+  Frontend* (*create_frontend)(const Options& options, void* user);
+  Policy* (*create_policy)(const Options& options, const PolicyMaker& policies, void* user);
+  Backend* (*create_backend)(const Options& options, void* user);
+  void* user;  ///< for whoever registers plugins in process; null in files
 };
 
 namespace detail {
 
 template <typename Interface, typename Plugin>
-Interface* create(const Options& options) {
+Interface* create(const Options& options, void* /*user*/) {
   if constexpr (std::is_constructible_v<Plugin, const Options&>) {
     return new Plugin(options);
   } else {
@@ -90,11 +94,11 @@ Interface* create(const Options& options) {
 }
 
 template <typename Plugin>
-Policy* create_policy(const Options& options, const PolicyMaker& policies) {
+Policy* create_policy(const Options& options, const PolicyMaker& policies, void* user) {
   if constexpr (std::is_constructible_v<Plugin, const Options&, const PolicyMaker&>) {
     return new Plugin(options, policies);
   } else {
-    return create<Policy, Plugin>(options);
+    return create<Policy, Plugin>(options, user);
   }
 }
 
@@ -118,6 +122,7 @@ constexpr PluginDescriptor describe_plugin(const char* name, const char* version
                               description,
                               options.data(),
                               options.size(),
+                              nullptr,
                               nullptr,
                               nullptr,
                               nullptr};

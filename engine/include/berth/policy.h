@@ -22,7 +22,9 @@ namespace berth {
 struct PlaceContext {
   std::uint64_t seed = 0;  ///< the only source of randomness
   /// Policies that search ask it regularly. True = return the best placement so far, now. Covers
-  /// the time budget and Ctrl-C. Never empty in a policy that is called through `place`.
+  /// the time budget and Ctrl-C. Never empty in a policy that is called through `place`. Called on
+  /// the thread that called `place`; a plugin of somebody else's may ask on threads of its own.
+  /// What it throws passes through `place` unchanged.
   std::function<bool()> should_stop;
   /// The whole time budget in seconds, for policies that plan ahead. With infinity (no budget) a
   /// policy that could search for ever must end by itself. should_stop says when the budget is used
@@ -32,8 +34,11 @@ struct PlaceContext {
   /// valid (Problem::validate) but need not fit in memory.
   std::vector<Placement> initial;
   /// Called with the best objective so far and a short text on what the policy is doing. May be
-  /// empty.
+  /// empty. On which threads, and what it may throw: as should_stop.
   std::function<void(double best_us, const std::string& text)> progress;
+  /// A policy that searches on threads of its own uses no more than these; 0 = one per core. The
+  /// threads of an evaluator are bounded where that is made.
+  int threads = 0;
 };
 
 /// Why a search ended.
@@ -112,7 +117,12 @@ struct PlaceResult {
 /// `context.initial` are validated first. `budget_s` is the time budget in seconds, >= 0; infinity
 /// = none. `should_stop` of `context` is wrapped to cover the budget too. A policy that breaks its
 /// contract or throws anything but Error causes an Error naming it; so does one that proves a bound
-/// above its own answer.
+/// above its own answer. One that goes on after its budget has a note that says so.
+///
+/// Everything runs on the calling thread, and on the threads of evaluator and policy until it
+/// returns. The result depends on the problem, the options and the seed alone, unless a finite
+/// budget ends the search: that depends on the machine. For a search that is limited and repeatable
+/// give the policy a limit in its own options ("moves" of auto, "nodes" of exact).
 [[nodiscard]] BERTH_EXPORT PlaceResult place(Policy& policy, Evaluator& evaluator,
                                              PlaceContext context, double budget_s);
 

@@ -21,8 +21,8 @@ namespace berth {
 /// Everything beside graph and cluster. What is left open has one default, whoever asks.
 struct ProblemChoices {
   std::shared_ptr<const Costs> costs;  ///< null = by `cost_source`
-  /// "stated" (in the graph), "roofline", or a file with costs. Empty = stated where the graph
-  /// states any, else roofline.
+  /// "stated" (in the graph), "roofline", or a file with costs. Empty = op by op:
+  /// stated where the graph states one, else roofline.
   std::string cost_source;
 
   std::shared_ptr<const Groups> groups;  ///< null = by the two below, as make_groups says

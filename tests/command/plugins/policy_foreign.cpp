@@ -15,4 +15,5 @@ extern "C" const berth::PluginDescriptor berth_plugin = {berth::kPluginMagic,
                                                          0,
                                                          nullptr,
                                                          nullptr,
+                                                         nullptr,
                                                          nullptr};

@@ -89,6 +89,37 @@ TEST_CASE("stated costs: a kind's own entry, else the one for any kind, else it 
                [&] { (void)Costs::stated(*bare, cluster); });
 }
 
+TEST_CASE("stated or roofline costs: op by op, whatever the graph states") {
+  GraphBuilder builder("g");
+  TensorInfo info;
+  info.bytes = 1 << 20;
+  const OpId stated = builder.add_op("stated", "A");
+  builder.add_output(stated, info);
+  builder.set_cost(stated, "gpu", 6);
+  const OpId bare = builder.add_op("bare", "A");
+  builder.add_output(bare, info);
+  const auto graph = builder.build();
+  const Cluster cluster = machine();
+  const KindId on_cpu = kind_of(cluster, "cpu:0"), on_gpu = kind_of(cluster, "gpu:0");
+  const auto costs = Costs::stated_or_roofline(*graph, cluster);
+  CHECK(costs->source() == "stated or roofline");
+  CHECK(costs->op_us(stated, on_gpu) == 6);
+  CHECK_FALSE(costs->can_run(stated, on_cpu));
+  const auto roofline = Costs::roofline(*graph, cluster);
+  CHECK(costs->op_us(bare, on_cpu) == roofline->op_us(bare, on_cpu));
+  CHECK(costs->op_us(bare, on_gpu) == roofline->op_us(bare, on_gpu));
+
+  // A machine without figures is good enough for a graph that states all.
+  const Cluster plain("plain", {{"gpu:0", "gpu"}}, {});
+  GraphBuilder all("all");
+  all.set_cost(all.add_op("stated", "A"), "", 6);
+  const auto stated_graph = all.build();
+  CHECK(Costs::stated_or_roofline(*stated_graph, plain)->source() == "stated");
+  CHECK(Costs::stated_or_roofline(*stated_graph, plain)->op_us(0, 0) == 6);
+  expect_error(ErrorCode::invalid_argument, {"gpu:0", "peak FLOP/s"},
+               [&] { (void)Costs::stated_or_roofline(*graph, plain); });
+}
+
 TEST_CASE("roofline_us is the larger of compute and memory time") {
   const Device gpu = device("g", "gpu", false);
   CHECK(roofline_us({5e9, 0, OpClass::convolution, DType::f32, 1}, gpu) ==

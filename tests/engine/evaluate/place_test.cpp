@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 
 #include "berth/error.h"
 #include "berth/one_device.h"
@@ -284,6 +286,42 @@ TEST_CASE("place: a result says why the search ended, and what the policy notes"
   CHECK(place(policy, *evaluator, {}, kNoBudget).notes == answer.notes);
   answer.proven = {evaluator->evaluate(answer.placement).objective_us, "an argument"};
   CHECK(end(0, true) == SearchEnd::proven);
+}
+
+TEST_CASE("place: what the caller's own callbacks throw comes back as it is") {
+  const auto evaluator = make_simulation_evaluator(two_ops(), 1);
+  struct Mine {};
+  bool swallows = false;
+  Scripted policy([&](Evaluator&, const PlaceContext& context) {
+    try {
+      static_cast<void>(context.should_stop());
+      if (context.progress) context.progress(1, "text");
+    } catch (...) {
+      if (!swallows) throw;
+    }
+    return Placement{1, 1};
+  });
+  for (const bool policy_swallows : {false, true}) {
+    swallows = policy_swallows;
+    PlaceContext stops;
+    stops.should_stop = []() -> bool { throw Mine(); };
+    CHECK_THROWS_AS(static_cast<void>(place(policy, *evaluator, stops, kNoBudget)), Mine);
+    PlaceContext reports;
+    reports.progress = [](double, const std::string&) { throw Mine(); };
+    CHECK_THROWS_AS(static_cast<void>(place(policy, *evaluator, reports, kNoBudget)), Mine);
+  }
+}
+
+TEST_CASE("place: a policy that goes on after its budget has a note that says so") {
+  const auto evaluator = make_simulation_evaluator(two_ops(), 1);
+  Scripted policy([](Evaluator&, const PlaceContext&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // beyond the grace of 0.25 s
+    return Placement{1, 1};
+  });
+  const PlaceResult late = place(policy, *evaluator, {}, 0);
+  REQUIRE(late.notes.size() == 1);
+  CHECK(late.notes[0].starts_with("policy 'scripted' took 0.3"));
+  CHECK(place(policy, *evaluator, {}, kNoBudget).notes.empty());
 }
 
 TEST_CASE("place: a policy learns its budget and where to start from") {

@@ -75,6 +75,9 @@ TEST_CASE("a negative number of threads is refused") {
   const auto problem = tangled_problem(random, Semantics::dataflow, Objective::latency, {10, 2});
   expect_error(ErrorCode::invalid_argument, {"-1 threads"},
                [&] { (void)make_simulation_evaluator(problem, -1); });
+  expect_error(ErrorCode::invalid_argument, {"no problem"},
+               [&] { (void)make_simulation_evaluator(nullptr); });
+  expect_error(ErrorCode::invalid_argument, {"no problem"}, [&] { Simulator simulator(nullptr); });
 }
 
 }  // namespace

@@ -183,5 +183,25 @@ TEST_CASE("GraphBuilder refuses bad values at once") {
   CHECK(builder.build()->op_count() == 1);
 }
 
+TEST_CASE("GraphBuilder: one that was moved from says so, and one that failed is empty") {
+  GraphBuilder first("g");
+  first.add_op("a", "Op");
+  GraphBuilder second = std::move(first);
+  CHECK(first.op_count() == 0);  // NOLINT: what is left of it is the question
+  CHECK_THROWS_AS(first.add_op("b", "Op"), Error);
+  CHECK_THROWS_AS(first.add_output(0, {}), Error);
+  CHECK_THROWS_AS(first.add_parameter({}), Error);
+  CHECK_THROWS_AS(first.set_cost(0, "", 1), Error);
+  CHECK_THROWS_AS(static_cast<void>(first.build()), Error);
+  first = GraphBuilder("again");
+  CHECK(first.add_op("b", "Op") == 0);
+
+  second.add_control_edge(0, 0);
+  CHECK_THROWS_AS(static_cast<void>(second.build()), Error);
+  CHECK(second.op_count() == 0);
+  CHECK(second.add_op("c", "Op") == 0);
+  CHECK(second.build()->op_count() == 1);
+}
+
 }  // namespace
 }  // namespace berth

@@ -38,6 +38,12 @@
 #ifdef FIXTURE_UNRESOLVED
 extern int defined_nowhere;
 #endif
+#ifdef FIXTURE_UNRESOLVED_FUNCTION
+void called_but_defined_nowhere();
+#endif
+#ifdef FIXTURE_CRASHES
+[[maybe_unused]] const int crash = (__builtin_trap(), 0);
+#endif
 
 extern "C" {
 /// How often the engine has called into this plugin; read by the test.
@@ -52,21 +58,29 @@ namespace {
 class AllOnFirst final : public berth::Policy {
  public:
   berth::PolicyAnswer place(berth::Evaluator& evaluator, const berth::PlaceContext&) override {
+#ifdef FIXTURE_UNRESOLVED_FUNCTION
+    called_but_defined_nowhere();
+#endif
     const berth::Problem& problem = evaluator.problem();
     return berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
   }
 };
 
-[[maybe_unused]] berth::Policy* create(const berth::Options&, const berth::PolicyMaker&) {
+[[maybe_unused]] berth::Policy* create(const berth::Options&, const berth::PolicyMaker&, void*) {
   ++fixture_calls;
   return new AllOnFirst;
 }
-[[maybe_unused]] berth::Policy* create_nothing(const berth::Options&, const berth::PolicyMaker&) {
+[[maybe_unused]] berth::Policy* create_nothing(const berth::Options&, const berth::PolicyMaker&,
+                                               void*) {
   return nullptr;
 }
-[[maybe_unused]] berth::Policy* create_with_error(const berth::Options&,
-                                                  const berth::PolicyMaker&) {
+[[maybe_unused]] berth::Policy* create_with_error(const berth::Options&, const berth::PolicyMaker&,
+                                                  void*) {
   throw std::runtime_error("no licence today");
+}
+[[maybe_unused]] berth::Policy* create_with_int(const berth::Options&, const berth::PolicyMaker&,
+                                                void*) {
+  throw 42;
 }
 
 [[maybe_unused]] constexpr berth::OptionSpec kOptions[] = {
@@ -94,4 +108,5 @@ extern "C" const berth::PluginDescriptor FIXTURE_SYMBOL = {FIXTURE_MAGIC,
                                                            1,
                                                            nullptr,
                                                            FIXTURE_FACTORY,
+                                                           nullptr,
                                                            nullptr};

@@ -9,6 +9,7 @@
 
 #include "berth/engine.h"
 #include "berth/error.h"
+#include "berth/version.h"
 #include "support/expect_error.h"
 
 using namespace berth;
@@ -61,6 +62,13 @@ class PluginPath {
  private:
   std::string before_;
 };
+
+class Registered final : public Policy {
+ public:
+  PolicyAnswer place(Evaluator&, const PlaceContext&) override { return Placement(); }
+};
+constexpr PluginDescriptor kRegistered =
+    describe_plugin<Registered>("registered", "1", "of this program");
 
 std::string error_of(Engine& engine, ErrorCode code) {
   try {
@@ -127,6 +135,8 @@ TEST_CASE("plugin host: plugins of another build are refused with the reason") {
       {"no_factory", {"factory"}},
       {"no_symbol", {"berth_plugin", "symbol"}},
       {"unresolved", {"defined_nowhere"}},
+      {"unresolved_function", {"called_but_defined_nowhere"}},
+      {"crashing", {"ABI " + other_abi}},
   };
   for (const Refusal& refusal : refusals) {
     CAPTURE(refusal.folder);
@@ -267,6 +277,11 @@ TEST_CASE("plugin host: a factory that fails gives an error naming the plugin") 
     CHECK(mentions(error, "fixture"));
     CHECK(mentions(error, "no licence today"));
   }
+  SUBCASE("by throwing what says nothing") {
+    Engine engine({fixture_folder("throwing_int")});
+    const std::string error = error_of(engine, ErrorCode::incompatible);
+    CHECK(mentions(error, "policy 'fixture' failed to start"));
+  }
   SUBCASE("by returning nothing") {
     Engine engine({fixture_folder("null_factory")});
     CHECK(mentions(error_of(engine, ErrorCode::incompatible), "fixture"));
@@ -292,6 +307,73 @@ TEST_CASE("plugin host: an unknown name lists the known ones") {
   for (const char* name : {"", "../good/policy_fixture", "a/b"}) {
     CHECK_THROWS_AS(static_cast<void>(engine.make_policy(name)), Error);
   }
+}
+
+TEST_CASE("plugin host: where nothing is known, the answer names the folders") {
+  const TemporaryFolder empty;
+  const fs::path absent = empty.path() / "absent";
+  Engine engine({absent, empty.path()});
+  test::expect_error(ErrorCode::not_found,
+                     {"Known: none.", "Searched: " + absent.string() + " (no such folder).",
+                      "Searched: " + empty.path().string() + "."},
+                     [&] { static_cast<void>(engine.make_policy("heft")); });
+}
+
+TEST_CASE("plugin host: an unknown name opens no library") {
+  Engine engine({fixture_folder("good")});
+  const fs::path file = fixture_folder("good") / "policy_fixture.so";
+  const auto open = [&] {
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) dlclose(library);
+    return library != nullptr;
+  };
+  // Other cases of this program open it, and libraries stay.
+  const bool before = open();
+  test::expect_error(ErrorCode::not_found, {"did you mean 'fixture'"},
+                     [&] { static_cast<void>(engine.make_policy("fixtrue")); });
+  CHECK(open() == before);
+}
+
+TEST_CASE("plugin host: only what is allowed is opened") {
+  Engine engine({fixture_folder("good")});
+  engine.register_plugin(kRegistered);
+  engine.allow_only({"policy_heft", "frontend_*"});
+  REQUIRE(engine.plugins().size() == 1);  // what is registered in process stays
+  test::expect_error(ErrorCode::not_found, {"Allowed are only: policy_heft, frontend_*"},
+                     [&] { static_cast<void>(engine.make_policy("fixture")); });
+  engine.allow_only({"policy_fix*"});
+  CHECK(engine.make_policy("fixture") != nullptr);
+  engine.allow_only({});
+  CHECK(engine.plugins().size() == 1);
+  for (const char* name : {"heft", "policy heft", "../policy_heft", "policy_heft.so"}) {
+    test::expect_error(ErrorCode::invalid_argument, {name, "KIND_NAME"},
+                       [&] { engine.allow_only({name}); });
+  }
+}
+
+TEST_CASE("plugin host: a program of another build is refused in words") {
+  test::expect_error(ErrorCode::incompatible, {"ABI 3", std::to_string(BERTH_ABI_VERSION)}, [] {
+    const Engine engine({}, {3, BERTH_BUILD_FINGERPRINT});
+  });
+  test::expect_error(ErrorCode::incompatible, {"otherlib-1", BERTH_BUILD_FINGERPRINT}, [] {
+    const Engine engine({}, {BERTH_ABI_VERSION, "otherlib-1"});
+  });
+  CHECK(version() == std::string(BERTH_VERSION_STRING));
+  CHECK(abi_version() == BERTH_ABI_VERSION);
+}
+
+TEST_CASE("plugin host: a factory is given the pointer of its descriptor") {
+  int seen = 0;
+  PluginDescriptor descriptor = kRegistered;
+  descriptor.user = &seen;
+  descriptor.create_policy = [](const Options&, const PolicyMaker&, void* user) -> Policy* {
+    ++*static_cast<int*>(user);
+    return new Registered;
+  };
+  Engine engine({fixture_folder("good")});
+  engine.register_plugin(descriptor);
+  CHECK(engine.make_policy("registered") != nullptr);
+  CHECK(seen == 1);
 }
 
 namespace {

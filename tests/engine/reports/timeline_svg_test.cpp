@@ -62,6 +62,19 @@ TEST_CASE("a timeline shows every op and transfer, and the critical path") {
   CHECK(svg.find("411.0 us, dataflow semantics, 4 ops") != svg.npos);
 }
 
+TEST_CASE("what is not of one problem is not drawn") {
+  const auto problem = chain(4, "op");
+  const StepTrace trace = Simulator(problem).trace(Placement{0, 0, 1, 1});
+  for (const Placement& wrong : {Placement{}, Placement{0, 0, 1}, Placement{0, 0, 1, 1, 0},
+                                 Placement{0, 0, 1, 2}, Placement{0, 0, 1, kNoDevice}}) {
+    CHECK_THROWS_AS(static_cast<void>(timeline_svg(*problem, wrong, trace)), Error);
+    CHECK_THROWS_AS(static_cast<void>(trace_json(*problem, wrong, trace)), Error);
+  }
+  const auto longer = chain(5, "op");
+  CHECK_THROWS_AS(static_cast<void>(timeline_svg(*longer, {0, 0, 1, 1, 1}, trace)), Error);
+  CHECK_THROWS_AS(static_cast<void>(trace_json(*longer, {0, 0, 1, 1, 1}, trace)), Error);
+}
+
 TEST_CASE("names cannot break the picture") {
   const std::string svg = draw(chain(2, "<a&\"b\x01\xFF"), {0, 1});
   CHECK(svg.find("&lt;a&amp;&quot;b??0") != svg.npos);
