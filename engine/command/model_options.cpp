@@ -14,8 +14,8 @@
 #include "berth/problem_choices.h"
 #include "console.h"
 #include "constraint_options.h"
-#include "duration.h"
 #include "graph_summary.h"
+#include "support/duration.h"
 
 namespace berth::command {
 namespace {

@@ -1,11 +1,11 @@
-#include "command/duration.h"
+#include "support/duration.h"
 
 #include <doctest/doctest.h>
 
 #include "berth/error.h"
 #include "support/expect_error.h"
 
-using berth::command::parse_duration_s;
+using berth::parse_duration_s;
 
 TEST_CASE("parse_duration_s") {
   SUBCASE("a number with its unit") {

@@ -10,6 +10,7 @@
 #include "berth/environment.h"            // IWYU pragma: export
 #include "berth/error.h"                  // IWYU pragma: export
 #include "berth/evaluator.h"              // IWYU pragma: export
+#include "berth/explanation.h"            // IWYU pragma: export
 #include "berth/files.h"                  // IWYU pragma: export
 #include "berth/frontend.h"               // IWYU pragma: export
 #include "berth/graph.h"                  // IWYU pragma: export
@@ -17,6 +18,7 @@
 #include "berth/learning.h"               // IWYU pragma: export
 #include "berth/moves.h"                  // IWYU pragma: export
 #include "berth/one_device.h"             // IWYU pragma: export
+#include "berth/outcome.h"                // IWYU pragma: export
 #include "berth/placement.h"              // IWYU pragma: export
 #include "berth/policy.h"                 // IWYU pragma: export
 #include "berth/problem.h"                // IWYU pragma: export
@@ -24,6 +26,7 @@
 #include "berth/program.h"                // IWYU pragma: export
 #include "berth/random.h"                 // IWYU pragma: export
 #include "berth/separation.h"             // IWYU pragma: export
+#include "berth/settings.h"               // IWYU pragma: export
 #include "berth/simulator.h"              // IWYU pragma: export
 #include "berth/support/disjoint_sets.h"  // IWYU pragma: export
 #include "berth/support/index.h"          // IWYU pragma: export

@@ -1,4 +1,4 @@
-#include "duration.h"
+#include "support/duration.h"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "berth/error.h"
 
-namespace berth::command {
+namespace berth {
 
 double parse_duration_s(const std::string& text) {
   static constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
@@ -28,4 +28,4 @@ double parse_duration_s(const std::string& text) {
                   "2m or 1h");
 }
 
-}  // namespace berth::command
+}  // namespace berth

@@ -1,0 +1,109 @@
+#include "berth/engine.h"
+
+#include <nlohmann/json.hpp>
+
+#include "berth/constraints.h"
+#include "berth/settings.h"
+#include "berth/version.h"
+#include "objects.h"
+#include "policies.h"
+
+using namespace berth;
+using Json = nlohmann::ordered_json;
+
+berth_engine::berth_engine(Settings the_settings)
+    : Object(kKind),
+      settings(std::move(the_settings)),
+      policies(std::make_shared<c::Policies>()),
+      engine(make_engine(settings)) {}
+berth_engine::~berth_engine() = default;
+
+namespace {
+
+Settings settings_of(const berth_engine_options& options) {
+  Settings settings;
+  if (const std::string given = c::string(options.settings); !given.empty()) {
+    settings = load_settings(given);
+  }
+  if (options.no_environment == 0) settings.add(environment_settings());
+  if (options.plugin_folder_count > 0) {
+    std::string folders;
+    for (const berth_text& folder :
+         c::array(options.plugin_folders, options.plugin_folder_count, "plugin_folders")) {
+      folders += (folders.empty() ? "" : ",") + c::string(folder);
+    }
+    settings.values["plugin_folders"] = folders;
+    settings.origins["plugin_folders"] = "the program";
+  }
+  return settings;
+}
+
+Json value_of(const OptionValue& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json described(const Settings& settings) {
+  Json all = Json::object();
+  const auto add = [&](const std::string& key, Json value) {
+    const auto from = settings.origins.find(key);
+    all[key] = {{"value", std::move(value)},
+                {"from", from == settings.origins.end() ? "the program" : from->second}};
+  };
+  for (const auto& [key, value] : settings.values) add(key, value_of(value));
+  for (const auto& [name, value] : settings.options) add("options." + name, value_of(value));
+  if (!settings.constraints.empty()) {
+    Json rules = Json::array();
+    for (const ConstraintRule& rule : settings.constraints) rules.push_back(to_text(rule));
+    add("constraints", std::move(rules));
+  }
+  return all;
+}
+
+Json described(const PluginInfo& plugin) {
+  Json options = Json::array();
+  for (const PluginInfo::Option& option : plugin.options) {
+    options.push_back({{"name", option.name},
+                       {"default", option.default_value},
+                       {"meaning", option.meaning},
+                       {"allowed", option.allowed}});
+  }
+  return {{"kind", plugin_kind_name(plugin.kind)},
+          {"name", plugin.name},
+          {"version", plugin.version},
+          {"description", plugin.description},
+          {"options", std::move(options)},
+          {"file", plugin.file.string()}};
+}
+
+}  // namespace
+
+berth_status berth_engine_new(const berth_engine_options* options, berth_engine** out) {
+  return c::guarded([&] {
+    berth_engine*& made = c::required(out, "out");
+    const berth_engine_options defaults = BERTH_ENGINE_OPTIONS_INIT;
+    made = new berth_engine(settings_of(c::take(options, defaults, "berth_engine_options")));
+  });
+}
+
+berth_status berth_engine_describe(berth_engine* engine, berth_text* json) {
+  return c::guarded([&] {
+    berth_engine& the = c::get(engine);
+    berth_text& text = c::required(json, "json");
+    Json all = {{"version", version()}, {"settings", described(the.settings)}};
+    all["plugins"] = Json::array();
+    for (const PluginInfo& plugin : the.engine->plugins()) {
+      all["plugins"].push_back(described(plugin));
+    }
+    all["problems"] = the.engine->problems();
+    text = c::give(all.dump(1, ' ', false, Json::error_handler_t::replace));
+  });
+}
+
+berth_status berth_engine_register(berth_engine* engine, const berth_policy* policy) {
+  return c::guarded([&] {
+    berth_engine& the = c::get(engine);
+    const berth_policy defaults = BERTH_POLICY_INIT;
+    const berth_policy table = c::take(&c::required(policy, "policy"), defaults, "berth_policy");
+    the.policies->add(*the.engine, table);
+  });
+}

@@ -1,0 +1,77 @@
+// The objects behind the handles of berth/c.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/graph.h"
+#include "berth/outcome.h"
+#include "berth/settings.h"
+#include "object.h"
+
+namespace berth::c {
+class Policies;
+}
+
+struct berth_engine final : berth::c::Object {
+  static constexpr Kind kKind = Kind::engine;
+  static constexpr const char* kName = "engine";
+  explicit berth_engine(berth::Settings the_settings);
+  ~berth_engine() override;
+
+  berth::Settings settings;
+  /// Of the policies in tables. A search holds them too: an engine may be released before its end.
+  std::shared_ptr<berth::c::Policies> policies;
+  std::shared_ptr<berth::Engine> engine;
+};
+
+struct berth_builder final : berth::c::Object {
+  static constexpr Kind kKind = Kind::builder;
+  static constexpr const char* kName = "builder";
+  berth_builder(const std::string& name, const std::string& dialect)
+      : Object(kKind), builder(name, dialect) {}
+
+  berth::GraphBuilder builder;
+  /// The first output of every op; kNoTensor = it has none yet.
+  std::vector<berth::TensorId> first_output;
+};
+
+struct berth_graph final : berth::c::Object {
+  static constexpr Kind kKind = Kind::graph;
+  static constexpr const char* kName = "graph";
+  explicit berth_graph(std::shared_ptr<const berth::Graph> the_graph)
+      : Object(kKind), graph(std::move(the_graph)) {}
+
+  std::shared_ptr<const berth::Graph> graph;
+};
+
+struct berth_cluster final : berth::c::Object {
+  static constexpr Kind kKind = Kind::cluster;
+  static constexpr const char* kName = "cluster";
+  explicit berth_cluster(std::shared_ptr<const berth::Cluster> the_cluster)
+      : Object(kKind), cluster(std::move(the_cluster)) {}
+
+  std::shared_ptr<const berth::Cluster> cluster;
+};
+
+struct berth_problem final : berth::c::Object {
+  static constexpr Kind kKind = Kind::problem;
+  static constexpr const char* kName = "problem";
+  explicit berth_problem(berth::MadeProblem made)
+      : Object(kKind), problem(std::move(made.problem)), notes(std::move(made.notes)) {}
+
+  std::shared_ptr<const berth::Problem> problem;
+  std::vector<std::string> notes;
+};
+
+struct berth_result final : berth::c::Object {
+  static constexpr Kind kKind = Kind::result;
+  static constexpr const char* kName = "result";
+  explicit berth_result(berth::Outcome the_outcome)
+      : Object(kKind), outcome(std::move(the_outcome)) {}
+
+  berth::Outcome outcome;
+};

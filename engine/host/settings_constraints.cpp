@@ -1,0 +1,116 @@
+#include "host/settings_constraints.h"
+
+#include <string>
+#include <string_view>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+using Kind = ConstraintRule::Kind;
+
+OpSelector read_selector(const JsonReader& json) {
+  OpSelector selector;
+  if (json.json().is_string()) {
+    selector.regex = json.text();
+    return selector;
+  }
+  json.expect_object({"name", "regex", "type", "requested_device"});
+  if (json.has("name")) selector.name = json.at("name").text();
+  if (json.has("regex")) selector.regex = json.at("regex").text();
+  if (json.has("type")) selector.type = json.at("type").text();
+  if (json.has("requested_device")) {
+    selector.requested_device = json.at("requested_device").text();
+  }
+  return selector;
+}
+
+std::vector<OpSelector> read_ops(const JsonReader& json) {
+  if (!json.json().is_array()) return {read_selector(json)};
+  std::vector<OpSelector> ops;
+  for (std::size_t i = 0; i < json.size(); ++i) ops.push_back(read_selector(json.at(i)));
+  return ops;
+}
+
+std::vector<std::string> read_devices(const JsonReader& rule, const char* key) {
+  if (!rule.has(key)) return {};
+  const JsonReader json = rule.at(key);
+  if (json.json().is_string()) return {json.text()};
+  std::vector<std::string> devices;
+  for (std::size_t i = 0; i < json.size(); ++i) devices.push_back(json.at(i).text());
+  return devices;
+}
+
+struct Key {
+  const char* name;
+  Kind kind;
+  const char* devices;  // the key of its devices; null = it takes none
+};
+constexpr Key kKeys[] = {{"pin", Kind::pin, "to"},
+                         {"forbid", Kind::forbid, "on"},
+                         {"colocate", Kind::colocate, nullptr},
+                         {"separate", Kind::separate, nullptr},
+                         {"respect_devices", Kind::respect_devices, nullptr},
+                         {"memory_margin", Kind::memory_margin, "on"}};
+
+const Key& key_of(const JsonReader& json) {
+  const Key* given = nullptr;
+  int count = 0;
+  for (const Key& key : kKeys) {
+    if (!json.has(key.name)) continue;
+    given = &key;
+    ++count;
+  }
+  if (count != 1) {
+    json.fail(
+        "a rule has exactly one of pin, forbid, colocate, separate, respect_devices and "
+        "memory_margin");
+  }
+  const std::string_view takes = given->devices == nullptr ? "" : given->devices;
+  for (const char* const key : {"to", "on"}) {
+    if (!json.has(key) || takes == key) continue;
+    json.fail(cat("'", key, "' does not belong to ", given->name,
+                  "; pin takes 'to', forbid and memory_margin take 'on'"));
+  }
+  return *given;
+}
+
+ConstraintRule read_rule(const JsonReader& json) {
+  json.expect_object(
+      {"pin", "forbid", "colocate", "separate", "respect_devices", "memory_margin", "to", "on"});
+  const Key& key = key_of(json);
+  const JsonReader value = json.at(key.name);
+  std::vector<std::string> devices;
+  if (key.devices != nullptr) devices = read_devices(json, key.devices);
+  if (key.kind == Kind::memory_margin) {
+    const std::string amount =
+        value.json().is_number() ? std::to_string(value.bytes()) : value.text();
+    try {
+      return memory_margin_rule(amount, std::move(devices));
+    } catch (const Error& error) {
+      value.fail(error.what());
+    }
+  }
+  ConstraintRule rule;
+  rule.kind = key.kind;
+  rule.devices = std::move(devices);
+  const bool all = key.kind == Kind::respect_devices && value.json().is_boolean();
+  if (all && !value.boolean()) value.fail("respect_devices is true, or says which ops");
+  if (!all) rule.ops = read_ops(value);
+  return rule;
+}
+
+}  // namespace
+
+std::vector<ConstraintRule> read_constraints(const JsonReader& list) {
+  std::vector<ConstraintRule> rules;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    rules.push_back(read_rule(list.at(i)));
+    rules.back().text = cat("constraints[", i + 1, "] ", to_text(rules.back()));
+  }
+  return rules;
+}
+
+}  // namespace berth

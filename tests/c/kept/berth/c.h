@@ -1,0 +1,430 @@
+/**
+ * @file
+ * Berth for programs in any language: C11, no exceptions, an ABI that lasts.
+ *
+ * **What lasts.** A program that was compiled against one version of this header runs with every
+ * later library of the same soname (libberth_c.so.1). Functions and constants are only added.
+ * Structs that are passed in begin with their size and are only appended to: set `size`, zero the
+ * rest, fill in what you need. The initialisers BERTH_..._INIT do the first two. A struct of a later
+ * header works with an earlier library as long as what that does not know is zero.
+ *
+ * **Failures.** A function that can fail returns a status. Anything but BERTH_OK leaves its outputs
+ * as they were, and berth_message() says what happened, where, and how to fix it. The message is of
+ * the calling thread and stays until its next call that fails. Nothing throws, prints or exits.
+ *
+ * **Texts** are UTF-8, a pointer and a length, and need no 0 at their end. As arguments they are used
+ * during the call only. A text that is given out stays valid until the same thread asks for another
+ * text, unless a comment says more; each has a 0 behind its end.
+ *
+ * **Objects** are opaque. Whoever is given one owns it and ends that with berth_release. Objects keep
+ * alive what they were made from, so that they may be released in any order. A null object is
+ * BERTH_INVALID_ARGUMENT. An object that was released, or is of another type, is undefined
+ * behaviour; a library that was built without NDEBUG tells it in words.
+ *
+ * **Threads.** Different objects may be used on different threads at the same time. Engines, graphs,
+ * clusters, problems and results may be shared: any number of threads may use one. A builder is for
+ * one thread at a time. Callbacks are called on the thread that made the call, before it returns,
+ * and may call everything here except on the builder or the search that called them. They must
+ * not throw, and must return: longjmp out of them is undefined. Policies of other plugins may ask
+ * `should_stop` on threads of their own.
+ *
+ * **Units.** Times are microseconds, sizes bytes. Ids are dense, from 0; -1 is none.
+ */
+#ifndef BERTH_C_H
+#define BERTH_C_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BERTH_C_API __attribute__((visibility("default")))
+#else
+#define BERTH_C_API
+#endif
+
+/** Raised with every addition. berth_abi() is that of the library. */
+#define BERTH_C_ABI 1
+
+typedef int32_t berth_status;
+enum {
+  BERTH_OK = 0,
+  BERTH_INVALID_ARGUMENT = 1, /**< a value out of range, an unknown name or option, a null object */
+  BERTH_INVALID_GRAPH = 2,    /**< a cycle, duplicate names, bad sizes */
+  BERTH_INVALID_FILE = 3,     /**< the content of a file or text breaks the rules of its format */
+  BERTH_NOT_FOUND = 4,        /**< a file, plugin or preset does not exist */
+  BERTH_IO = 5,               /**< the system refused a read or a write */
+  BERTH_UNSUPPORTED = 6,      /**< understood, but this part cannot do it */
+  BERTH_INCOMPATIBLE = 7,     /**< a plugin of another ABI */
+  BERTH_INFEASIBLE = 8,       /**< no placement satisfies memory, device kinds and constraints */
+  BERTH_CANCELLED = 9,        /**< stopped on request before there was a result */
+  BERTH_OUT_OF_MEMORY = 10,   /**< a device cannot hold what it was asked to execute */
+  BERTH_EXECUTION = 11,       /**< an op failed on a device */
+  BERTH_NO_HOST_MEMORY = 12,  /**< this process has no memory left */
+  BERTH_INTERNAL = 13,        /**< a defect of Berth's or of a plugin's; please report it */
+  BERTH_CALLBACK = 14         /**< a callback of yours said that it failed */
+};
+
+typedef struct berth_text {
+  const char* data; /**< may be null where size is 0 */
+  size_t size;
+} berth_text;
+/** A literal. */
+#ifdef __cplusplus
+#define BERTH_TEXT(literal) (berth_text{"" literal, sizeof(literal) - 1})
+#else
+#define BERTH_TEXT(literal) ((berth_text){"" literal, sizeof(literal) - 1})
+#endif
+
+typedef struct berth_engine berth_engine;
+typedef struct berth_builder berth_builder;
+typedef struct berth_graph berth_graph;
+typedef struct berth_cluster berth_cluster;
+typedef struct berth_problem berth_problem;
+typedef struct berth_result berth_result;
+
+/** BERTH_C_ABI of the library that runs. */
+BERTH_C_API uint32_t berth_abi(void);
+/** Its version, such as "0.1.0". Valid for ever. */
+BERTH_C_API berth_text berth_version(void);
+/** Why the last call on this thread that failed did so. Empty before the first. */
+BERTH_C_API berth_text berth_message(void);
+/** Ends the caller's ownership of any object of this header. Null is allowed. */
+BERTH_C_API void berth_release(void* object);
+
+/* --- Engine ------------------------------------------------------------------------------------*/
+
+typedef struct berth_engine_options {
+  size_t size;
+  /** The settings of the program (berth.settings/1): JSON text, which begins with '{', or the name
+   *  of a file. What BERTH_CONFIG names is stronger, unless no_environment. Empty = none. */
+  berth_text settings;
+  int32_t no_environment; /**< not 0 = BERTH_CONFIG is not read */
+  /** Where plugins are looked for, instead of the settings' folders. 0 of them = those; where they
+   *  name none either, lib/berth beside the library, then BERTH_PLUGIN_PATH. */
+  const berth_text* plugin_folders;
+  size_t plugin_folder_count;
+} berth_engine_options;
+#define BERTH_ENGINE_OPTIONS_INIT \
+  { sizeof(berth_engine_options), {0, 0}, 0, 0, 0 }
+
+/** Finds plugins and keeps the settings. `options` null = none. */
+BERTH_C_API berth_status berth_engine_new(const berth_engine_options* options, berth_engine** out);
+/** What is in force, one JSON object: "settings" by key, each with its "value" and where it comes
+ *  "from"; "plugins", each with kind, name, version, description and options; "problems". Opens all
+ *  plugins. */
+BERTH_C_API berth_status berth_engine_describe(berth_engine* engine, berth_text* json);
+
+/* --- Graph -------------------------------------------------------------------------------------*/
+
+/** Element types by their names: "f32", "bf16", "i64", "bool", ... */
+typedef struct berth_tensor {
+  size_t size;
+  berth_text name;      /**< for messages; may be empty */
+  berth_text dtype;     /**< empty = not known */
+  const int64_t* shape; /**< -1 = a dimension that is not known */
+  int32_t rank;         /**< -1 = no shape is known */
+  int64_t bytes;        /**< -1 = from dtype and shape */
+} berth_tensor;
+#define BERTH_TENSOR_INIT \
+  { sizeof(berth_tensor), {0, 0}, {0, 0}, 0, -1, -1 }
+
+/** The work of one execution of an op, for the roofline model. */
+typedef struct berth_work {
+  size_t size;
+  double flops;    /**< a fused multiply-add counts as two */
+  double bytes;    /**< read and written, parameters included */
+  double launches; /**< kernels; the device's overhead is paid for each. Usually 1 */
+  /** "none", "convolution", "matmul", "attention", "recurrent", "normalization", "pooling",
+   *  "reduction", "elementwise", "data_movement", "other". Empty = "other". */
+  berth_text op_class;
+  berth_text dtype; /**< in which the arithmetic runs; empty = f32 */
+} berth_work;
+#define BERTH_WORK_INIT                    \
+  {                                        \
+    sizeof(berth_work), 0, 0, 1, {0, 0}, { \
+      0, 0                                 \
+    }                                      \
+  }
+
+typedef struct berth_op_hints {
+  size_t size;
+  berth_text colocation;       /**< ops with the same text share a device */
+  berth_text requested_device; /**< for constraints that respect it */
+  int64_t param_bytes;         /**< resident beside the parameters that the op reads */
+} berth_op_hints;
+#define BERTH_OP_HINTS_INIT \
+  { sizeof(berth_op_hints), {0, 0}, {0, 0}, 0 }
+
+/** `dialect` says what op types mean: "onnx", "tf", "mlir" (stablehlo.add, linalg.matmul, ...), or
+ *  "" where it does not matter. */
+BERTH_C_API berth_status berth_builder_new(berth_text name, berth_text dialect,
+                                           berth_builder** out);
+BERTH_C_API berth_status berth_builder_op(berth_builder* builder, berth_text name, berth_text type,
+                                          int32_t* op);
+/** The op's next output. */
+BERTH_C_API berth_status berth_builder_output(berth_builder* builder, int32_t op,
+                                              const berth_tensor* tensor, int32_t* out);
+/** A tensor that no op gives: a weight, which resides where its readers run. */
+BERTH_C_API berth_status berth_builder_parameter(berth_builder* builder, const berth_tensor* tensor,
+                                                 int32_t* out);
+/** The op's next input; -1 = one that is left out. */
+BERTH_C_API berth_status berth_builder_input(berth_builder* builder, int32_t op, int32_t tensor);
+/** `op` waits for `before`, without data. */
+BERTH_C_API berth_status berth_builder_after(berth_builder* builder, int32_t op, int32_t before);
+/** Compute time on the devices of a kind; empty = any kind. An op that has a cost for other kinds
+ *  only cannot run on this one. */
+BERTH_C_API berth_status berth_builder_cost(berth_builder* builder, int32_t op, berth_text kind,
+                                            double us);
+BERTH_C_API berth_status berth_builder_work(berth_builder* builder, int32_t op,
+                                            const berth_work* work);
+BERTH_C_API berth_status berth_builder_hints(berth_builder* builder, int32_t op,
+                                             const berth_op_hints* hints);
+/** Attributes that work rules ask for: lists of whole numbers (one is a list too), or a text where
+ *  `numbers` is null. */
+BERTH_C_API berth_status berth_builder_attribute(berth_builder* builder, int32_t op,
+                                                 berth_text name, const int64_t* numbers,
+                                                 size_t count, berth_text text);
+/** Many ops with one output each, from arrays of `count`; the first op's id is given out. A null
+ *  array = nothing is known. `cost_us` holds for any kind of device. */
+BERTH_C_API berth_status berth_builder_ops(berth_builder* builder, size_t count,
+                                           const berth_text* names, const berth_text* types,
+                                           const double* cost_us, const int64_t* output_bytes,
+                                           const int64_t* param_bytes, int32_t* first);
+/** Many edges: `dst[i]` reads the first output of `src[i]`. All are checked before any is added. */
+BERTH_C_API berth_status berth_builder_edges(berth_builder* builder, size_t count,
+                                             const int32_t* src, const int32_t* dst);
+/** Checks and freezes the graph. The builder is empty afterwards, whatever the outcome. */
+BERTH_C_API berth_status berth_builder_finish(berth_builder* builder, berth_graph** out);
+
+/** A model file that a frontend knows, or a .graph.json. */
+BERTH_C_API berth_status berth_graph_load(berth_engine* engine, berth_text path, berth_graph** out);
+/** Number of ops; 0 for null. */
+BERTH_C_API int32_t berth_graph_op_count(const berth_graph* graph);
+/** Valid as long as the graph. */
+BERTH_C_API berth_status berth_graph_op_name(const berth_graph* graph, int32_t op,
+                                             berth_text* name);
+/** The work as it is stated, else by the rule of the op's type, else by its bytes. `work->size` is
+ *  the caller's; its texts are valid for ever. */
+BERTH_C_API berth_status berth_graph_op_work(const berth_graph* graph, int32_t op,
+                                             berth_work* work);
+
+/* --- Cluster -----------------------------------------------------------------------------------*/
+
+/** JSON text of berth.cluster/1, which begins with '{'; a file's name, with a '/' or a '.'; or a
+ *  preset such as "k80x4". Empty = as the engine's settings say; `engine` may be null otherwise. */
+BERTH_C_API berth_status berth_cluster_new(berth_engine* engine, berth_text description,
+                                           berth_cluster** out);
+/** 0 for null. */
+BERTH_C_API int32_t berth_cluster_device_count(const berth_cluster* cluster);
+/** Valid as long as the cluster. `kind` may be null. */
+BERTH_C_API berth_status berth_cluster_device(const berth_cluster* cluster, int32_t device,
+                                              berth_text* name, berth_text* kind);
+
+/* --- Problem -----------------------------------------------------------------------------------*/
+
+typedef struct berth_problem_options {
+  size_t size;
+  /* Each of these: empty or 0 = as the engine's settings say. */
+  berth_text objective; /**< "latency", "throughput" */
+  berth_text semantics; /**< "dataflow", "placeto" */
+  berth_text costs;     /**< "stated", "roofline", or a file */
+  berth_text grouping;  /**< "colocation", "icml2017", "placeto", "balanced" */
+  int32_t group_count;
+  /** A JSON list of rules, as "constraints" of berth.settings/1; those of the settings hold too. */
+  berth_text constraints;
+  /** Asked for every op and device kind, in order. `us` holds Berth's own estimate: leave it, or set
+   *  your cost; INFINITY = devices of this kind cannot run the op. Anything but BERTH_OK ends the
+   *  call with BERTH_CALLBACK. Null = Berth's own. */
+  berth_status (*cost)(void* user, int32_t op, berth_text kind, double* us);
+  void* user;
+} berth_problem_options;
+#define BERTH_PROBLEM_OPTIONS_INIT \
+  { sizeof(berth_problem_options), {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}, 0, 0 }
+
+/** `options` null = as the engine's settings say. */
+BERTH_C_API berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
+                                           const berth_cluster* cluster,
+                                           const berth_problem_options* options,
+                                           berth_problem** out);
+
+/* --- Placing -----------------------------------------------------------------------------------*/
+
+typedef struct berth_option {
+  berth_text name;
+  berth_text value; /**< as a user writes it: "8", "true", "1e-3" */
+} berth_option;
+
+typedef struct berth_place_options {
+  size_t size;
+  /* Each of these: empty, 0 or negative as said = as the engine's settings say. */
+  berth_text policy;           /**< empty everywhere = "auto" */
+  const berth_option* options; /**< of the policy */
+  size_t option_count;
+  const berth_text* fallbacks; /**< policies to ask in order where one fails or gives up */
+  size_t fallback_count;
+  double budget_s; /**< negative = the settings'; INFINITY = none. Not deterministic */
+  int64_t moves;   /**< of policies that count them: a limit that is deterministic. 0 = settings' */
+  int64_t seed;    /**< negative = the settings', else 0. The only source of randomness */
+  int32_t threads; /**< of evaluator and policy; 0 = the settings', else one per core */
+  /** A placement to start from, a device for every op; null = none. A policy may ignore it. */
+  const int32_t* initial;
+  /** Not 0 = end now with the best so far. Asked again and again; null = never. */
+  int32_t (*should_stop)(void* user);
+  /** The best objective so far, and what the policy does. Null = nobody looks. */
+  void (*progress)(void* user, double best_us, berth_text text);
+  void* user;
+} berth_place_options;
+#define BERTH_PLACE_OPTIONS_INIT \
+  { sizeof(berth_place_options), {0, 0}, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0 }
+
+/** Places by one policy, or by its fallbacks. A result may not fit in memory: see
+ *  berth_summary.feasible. `options` null = as the engine's settings say. */
+BERTH_C_API berth_status berth_place(berth_engine* engine, const berth_problem* problem,
+                                     const berth_place_options* options, berth_result** out);
+/** Places by each of `count` policies with its default options; all else by `options`. `results` and
+ *  `statuses` have `count` entries: a policy that failed has a null result, and its message in
+ *  `messages`, one per line ("name: message"), which may be null. */
+BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
+                                       const berth_text* policies, size_t count,
+                                       const berth_place_options* options, berth_result** results,
+                                       berth_status* statuses, berth_text* messages);
+/** What a placement gives: a device for every op. */
+BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
+                                        size_t count, berth_result** out);
+
+/* --- Results -----------------------------------------------------------------------------------*/
+
+enum {                          /* berth_summary.end */
+       BERTH_END_DONE = 0,      /**< the policy did everything it does */
+       BERTH_END_PROVEN = 1,    /**< no placement is better */
+       BERTH_END_BUDGET = 2,    /**< the time, or another limit, was used up */
+       BERTH_END_CANCELLED = 3, /**< should_stop said so */
+       BERTH_END_GAVE_UP = 4    /**< the policy cannot search such a problem; the notes say why */
+};
+
+typedef struct berth_summary {
+  size_t size; /**< set by the caller */
+  int32_t feasible;
+  int32_t end;
+  double objective_us;
+  double runtime_us;     /**< of one simulated step */
+  double bound_us;       /**< nothing below exists; 0 = no bound is known */
+  double best_single_us; /**< of the best single device; 0 = none holds everything */
+  int32_t best_single_device;
+  int32_t worst_device; /**< lacks most memory; -1 = all hold what they should */
+  int64_t excess_bytes;
+  int64_t evaluations; /**< by the policy */
+  double wall_s;
+  int64_t transfer_count;
+  int64_t transfer_bytes;
+} berth_summary;
+#define BERTH_SUMMARY_INIT \
+  { sizeof(berth_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/** `summary->size` is the caller's. */
+BERTH_C_API berth_status berth_result_summary(const berth_result* result, berth_summary* summary);
+/** The device of every op, valid as long as the result; null for a null result. `count` may be
+ *  null. */
+BERTH_C_API const int32_t* berth_result_devices(const berth_result* result, size_t* count);
+
+enum {                           /* kinds of texts */
+       BERTH_TEXT_POLICY = 0,    /**< who found it; empty for berth_evaluate */
+       BERTH_TEXT_NOTES = 1,     /**< what a user should know, a sentence a line */
+       BERTH_TEXT_PLACEMENT = 2, /**< berth.placement/1 */
+       BERTH_TEXT_TRACE = 3,     /**< of the step, for Perfetto and chrome://tracing */
+       BERTH_TEXT_SVG = 4,       /**< a drawing of the step */
+       BERTH_TEXT_REPORT = 5,    /**< figures, gap to the bound, what the step waits for, advice */
+       BERTH_TEXT_BOUND_SOURCE = 6 /**< the argument behind bound_us */
+};
+BERTH_C_API berth_status berth_result_text(const berth_result* result, int32_t kind,
+                                           berth_text* text);
+/** Why `op` is where it is: what shares its device, and every other device it could be on, with what
+ *  the step would take. A few sentences. */
+BERTH_C_API berth_status berth_result_explain(const berth_result* result, int32_t op,
+                                              berth_text* text);
+
+typedef struct berth_transfer {
+  int32_t tensor; /**< -1 = a control edge */
+  int32_t producer;
+  int32_t src;
+  int32_t dst; /**< -1 = all receivers at once ("placeto") */
+  int64_t bytes;
+  double start_us;
+  double end_us;
+} berth_transfer;
+
+/** By start time. Fills in up to `capacity` entries of `entry_size` (sizeof(berth_transfer)) bytes
+ *  and gives out how many there are. `out` may be null. */
+BERTH_C_API berth_status berth_result_transfers(const berth_result* result, size_t entry_size,
+                                                berth_transfer* out, size_t capacity,
+                                                size_t* count);
+
+/* --- Policies in any language ------------------------------------------------------------------*/
+
+typedef struct berth_search berth_search;
+
+/** What a policy is given: groups of ops to place, in a topological order where there is one.
+ *  Everything is valid during the call of `place`. A later library appends fields. */
+struct berth_search {
+  size_t size;
+  int32_t group_count;
+  int32_t device_count;
+  /** Compute time by group, then device, without overheads per op; INFINITY = it cannot be there. */
+  const double* cost_us;
+  const int64_t* param_bytes;  /**< resident, by group */
+  const int64_t* memory_bytes; /**< that may be used, by device; INT64_MAX = no limit */
+  /** The data that groups send each other: `edge_count` entries, by sender. */
+  size_t edge_count;
+  const int32_t* edge_src;
+  const int32_t* edge_dst;
+  const int64_t* edge_bytes;
+  uint64_t seed; /**< the only source of randomness */
+  void* host;    /**< not yours */
+  /** What devices by group give. `feasible` may be null. */
+  berth_status (*evaluate)(berth_search* search, const int32_t* devices, double* objective_us,
+                           int32_t* feasible);
+  /** Not 0 = return the best so far, now. */
+  int32_t (*should_stop)(berth_search* search);
+  /** The value of an option, as text; empty = no such option. Valid during the call of `place`. */
+  berth_text (*option)(berth_search* search, berth_text name);
+  /** What happened, for whoever reads why `place` failed; or, if it does not fail, a note. */
+  void (*say)(berth_search* search, berth_text text);
+};
+
+typedef struct berth_policy_option {
+  berth_text name;          /**< lower_snake_case */
+  berth_text default_value; /**< any text */
+  berth_text meaning;       /**< one line */
+} berth_policy_option;
+
+/** A policy as a table. It is copied, and so are its texts. */
+typedef struct berth_policy {
+  size_t size;
+  berth_text name; /**< a-z, 0-9, '-', '_' */
+  berth_text version;
+  berth_text description; /**< one line */
+  const berth_policy_option* options;
+  size_t option_count;
+  /** Fills in a device for every group; `devices` begins with -1 everywhere. Several searches may
+   *  run at the same time, on several threads. */
+  berth_status (*place)(void* user, berth_search* search, int32_t* devices);
+  /** Called once, when the last engine or search that may call `place` is gone. May be null. */
+  void (*destroy)(void* user);
+  void* user;
+} berth_policy;
+#define BERTH_POLICY_INIT \
+  { sizeof(berth_policy), {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0 }
+
+/** From now on this engine makes the policy by its name. */
+BERTH_C_API berth_status berth_engine_register(berth_engine* engine, const berth_policy* policy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BERTH_C_H */
