@@ -69,6 +69,12 @@ void add_comparison(const Outcome& outcome, Json& json) {
     json["lower_bound"] = outcome.bound.source;
   }
   json["gap"] = outcome.gap();  // null where infinite
+  if (outcome.certificate) {
+    json["proof"] = {{"verdict", proven_text(outcome)},
+                     {"bound_us", outcome.certificate->bound.us},
+                     {"bound", outcome.certificate->bound.source},
+                     {"rests_on", outcome.certificate->rests_on}};
+  }
   if (outcome.best_single.device == kNoDevice) {
     json["best_single"] = nullptr;
     return;

@@ -1,6 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <span>
 
@@ -164,6 +165,25 @@ std::string why_text(const Outcome& outcome) {
                      advice_text(outcome));
 }
 
+std::string proven_text(const Outcome& outcome) {
+  const double gap = outcome.gap_to(outcome.certificate->bound.us);
+  if (std::isinf(gap)) return "nothing";
+  if (gap < kReached) return "optimal";
+  return fmt::format("at most {} above optimal", format_percent(gap));
+}
+
+std::string proof_text(const Outcome& outcome) {
+  const Certificate& certificate = *outcome.certificate;
+  std::string text = fmt::format("  Proven: {}. No feasible placement is below {}, because of\n",
+                                 proven_text(outcome), format_us(certificate.bound.us));
+  for (const std::string& each : certificate.rests_on) text += fmt::format("    {}\n", each);
+  if (outcome.gap_to(certificate.bound.us) - outcome.gap() > kReached) {
+    text += fmt::format("  The larger bound above, by the {}, has no certificate.\n",
+                        outcome.bound.source);
+  }
+  return text;
+}
+
 std::string outcome_text(const Outcome& outcome) {
   std::string text = problem_text(outcome.origin.model, *outcome.problem);
   if (!outcome.origin.policy.empty()) {
@@ -183,6 +203,7 @@ std::string outcome_text(const Outcome& outcome) {
   }
   text += "\n" + headline_text(outcome) + "\n" + devices_text(outcome) + "\n" +
           transfers_text(outcome) + why_text(outcome);
+  if (outcome.certificate) text += "\n" + proof_text(outcome);
   if (!outcome.evaluation.feasible) {
     text += fmt::format("\n  DOES NOT FIT: {}.\n", excess_text(outcome));
   }

@@ -33,6 +33,8 @@ struct PlaceOptions {
   std::string annotate;
   std::string trace;
   std::string svg;
+  std::string certificate;
+  bool prove = false;
   bool json = false;
 };
 
@@ -45,6 +47,7 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
   add("--annotate", options.annotate);
   add("--trace", options.trace);
   add("--svg", options.svg);
+  add("--certificate", options.certificate);
   return targets;
 }
 
@@ -60,6 +63,7 @@ void apply_config(Engine& engine, PlaceOptions& options) {
   path("annotate", options.annotate);
   path("trace", options.trace);
   path("svg", options.svg);
+  path("certificate", options.certificate);
 }
 
 /// Everything is written after the search and in this order, so that what fails most likely fails
@@ -75,6 +79,9 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
   }
   if (!options.svg.empty()) {
     write_target(options.svg, timeline_svg(problem, outcome.placement, outcome.trace));
+  }
+  if (!options.certificate.empty()) {
+    write_target(options.certificate, certificate_json(problem, *outcome.certificate));
   }
   if (!options.output.empty()) {
     const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
@@ -95,8 +102,8 @@ Outcome search(PlaceOptions& options, Engine& engine) {
   origin.options = maker.resolved(*options.policy.name, options.policy.options);
 
   const InterruptGuard guard;
-  Outcome outcome =
-      Search(bench.problem, bench.session, options.choices, options.search).run(*policy, origin);
+  Search search(bench.problem, bench.session, options.choices, options.search);
+  Outcome outcome = search.run(*policy, origin);
   if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
   if (!outcome.evaluation.feasible) {
     throw Error(
@@ -104,6 +111,9 @@ Outcome search(PlaceOptions& options, Engine& engine) {
         fmt::format("policy '{}' found no placement that fits: {}; nothing was written; try "
                     "another policy, a machine with more memory or a smaller model",
                     *options.policy.name, excess_text(outcome)));
+  }
+  if (options.prove || !options.certificate.empty()) {
+    outcome.certificate = certify(*bench.problem, search.bounds());
   }
   return outcome;
 }
@@ -113,6 +123,11 @@ int run_place(PlaceOptions options) {
   apply_config(engine, options);
   if (!options.policy.name) {
     throw CLI::ValidationError("--policy", "which one? `berth plugins` lists them");
+  }
+  if (options.search.measures() && (options.prove || !options.certificate.empty())) {
+    throw CLI::ValidationError(options.prove ? "--prove" : "--certificate",
+                               "nothing is proven of measured runtimes; leave it out, or "
+                               "--evaluator");
   }
   std::vector<Input> inputs = input_files(options.model, options.choices);
   inputs.push_back({"the config", options.config});
@@ -145,6 +160,9 @@ void add_files(CLI::App& sub, PlaceOptions& options) {
   add_file(sub, "--trace", options.trace,
            "write the step here as a Chrome trace, which ui.perfetto.dev opens");
   add_file(sub, "--svg", options.svg, "draw the step here: devices, links, critical path (SVG)");
+  add_file(sub, "--certificate", options.certificate,
+           "write the lower bound's proof here (berth.certificate/1), which check_certificate.py "
+           "among the scripts checks on its own");
 }
 
 }  // namespace
@@ -161,6 +179,8 @@ void add_place(CLI::App& app, Action& chosen) {
   options->search.add_to(*sub);
   add_evaluator(*sub, options->search);
   add_files(*sub, *options);
+  sub->add_flag("--prove", options->prove,
+                "say how far from the best this is at most, and what the proof rests on");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

@@ -46,8 +46,7 @@ Outcome Search::run(Policy& policy, Origin origin) {
   origin.seed = seed_;
   Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
   if (session_ == nullptr) {
-    if (!bound_) bound_ = strong_lower_bound(*problem_);
-    outcome.add_bound(*bound_);
+    outcome.add_bound(bounds().front());
     return outcome;
   }
   outcome.executed = true;
@@ -57,6 +56,11 @@ Outcome Search::run(Policy& policy, Origin origin) {
     outcome.trace = berth::measure(*session_, outcome.placement, options).step.trace;
   }
   return outcome;
+}
+
+const std::vector<LowerBound>& Search::bounds() {
+  if (bounds_.empty()) bounds_ = strong_lower_bounds(*problem_);
+  return bounds_;
 }
 
 }  // namespace berth::command

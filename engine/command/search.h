@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/backend.h"
 #include "berth/engine.h"
@@ -44,6 +45,8 @@ class Search {
 
   /// `origin.policy` names the policy for progress and the outcome; its seed is set here.
   [[nodiscard]] Outcome run(Policy& policy, Origin origin);
+  /// Of placements that are simulated; computed once. Largest first.
+  [[nodiscard]] const std::vector<LowerBound>& bounds();
 
  private:
   std::shared_ptr<const Problem> problem_;
@@ -51,7 +54,7 @@ class Search {
   std::unique_ptr<Evaluator> evaluator_;
   std::uint64_t seed_;
   double budget_s_;
-  std::optional<LowerBound> bound_;  // of placements that are simulated; computed once
+  std::vector<LowerBound> bounds_;
 };
 
 }  // namespace berth::command

@@ -16,7 +16,9 @@ Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.fines
       if (src == dst) continue;
       const Route& route = cluster.route(src, dst);
       Link& link = links_[at(cluster.kind_of(src)) * at(kind_count()) + at(cluster.kind_of(dst))];
-      link.latency_us = std::min(link.latency_us, route.latency_us);
+      // The placeto simulator knows none.
+      const bool delays = problem.options().semantics == Semantics::dataflow;
+      link.latency_us = std::min(link.latency_us, delays ? route.latency_us : 0);
       link.bandwidth_bytes_per_s =
           std::max(link.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
     }
@@ -62,7 +64,7 @@ double Facts::pause_us(OpId op, KindId kind) const noexcept {
 }
 
 double Facts::transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept {
-  const Link& link = links_[at(src) * at(kind_count()) + at(dst)];
+  const Link link = this->link(src, dst);
   if (link.bandwidth_bytes_per_s == 0) return kCannotRun;
   const double bytes = tensor == kNoTensor ? 0 : static_cast<double>(graph().bytes(tensor));
   // The simulator's own expressions, so that rounding cannot make the bound pass its result.

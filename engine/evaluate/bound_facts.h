@@ -8,6 +8,7 @@
 
 #include "berth/evaluator.h"
 #include "berth/support/index.h"
+#include "evaluate/proof.h"
 
 namespace berth::bounds {
 
@@ -38,15 +39,20 @@ class Facts {
   /// another device, of the second kind; kCannotRun if there are no two such devices.
   [[nodiscard]] double transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept;
 
+  struct Link {
+    double latency_us;
+    double bandwidth_bytes_per_s;  ///< 0: there is no such pair of devices
+  };
+  /// The best figures of all links from one kind to another; no latency in placeto semantics.
+  [[nodiscard]] Link link(KindId src, KindId dst) const noexcept {
+    return links_[at(src) * at(kind_count()) + at(dst)];
+  }
+
   /// Whether a feasible placement must have room for the parameters. The placeto simulator has
   /// none: its latency evaluation counts outputs only.
   [[nodiscard]] bool counts_parameters() const noexcept;
 
  private:
-  struct Link {
-    double latency_us;
-    double bandwidth_bytes_per_s;  // 0: there is no such pair of devices
-  };
   void mark_forbidden();
 
   const Problem& problem_;
@@ -60,5 +66,10 @@ class Facts {
 /// Each of these appends the bounds it can prove; see the definitions for the proofs.
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
 void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
+
+/// The bounds of add_work_bounds, with their steps.
+[[nodiscard]] std::vector<Proof> work_proofs(const Facts& facts);
+/// "Heads, work and tails with joins", with its steps. Latency only.
+[[nodiscard]] Proof ends_proof(const Facts& facts);
 
 }  // namespace berth::bounds

@@ -60,7 +60,9 @@ void Heads::compute(const Known& known, OpId op, bool joins) {
     double head_us = path_us(known, op, kind);
     const double op_us = known.op_us[cell(op, kind)];
     if (joins && op_us < kCannotRun && head_us < kCannotRun) {
-      head_us = join_us(known, op, kind, head_us);
+      const double joined_us = join_us(known, op, kind, head_us);
+      if (joined_us > head_us) raised_.push_back({op, kind, joined_us});
+      head_us = joined_us;
     }
     head_[cell(op, kind)] = head_us;
     with_op_[cell(op, kind)] = head_us + op_us;

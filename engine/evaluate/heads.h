@@ -38,6 +38,7 @@
 
 #include "berth/support/one_machine.h"
 #include "evaluate/bound_facts.h"
+#include "evaluate/proof.h"
 
 namespace berth::bounds {
 
@@ -68,6 +69,9 @@ class Heads {
   }
   /// The least of with_op_us over all kinds.
   [[nodiscard]] double least_with_op_us(OpId op) const noexcept;
+
+  /// What joins have raised above paths, in the order of the direction.
+  [[nodiscard]] const std::vector<RaisedHead>& raised() const noexcept { return raised_; }
 
   /// Edges looked at for joins: what they have cost.
   [[nodiscard]] std::int64_t work() const noexcept { return work_; }
@@ -107,6 +111,7 @@ class Heads {
   bool forward_;
   KindId kinds_;
   std::vector<double> head_, with_op_, pause_us_;  // op-major
+  std::vector<RaisedHead> raised_;
   // By edge in the order of edges_before, then kind of the later op's device: when the tensor is
   // there if it comes from another device.
   std::vector<double> arrival_;

@@ -43,8 +43,11 @@ double Outcome::mean_busy_devices() const {
 }
 
 double Outcome::gap() const {
-  return bound.us > 0 ? evaluation.objective_us / bound.us - 1
-                      : std::numeric_limits<double>::infinity();
+  return gap_to(bound.us);
+}
+
+double Outcome::gap_to(double us) const {
+  return us > 0 ? evaluation.objective_us / us - 1 : std::numeric_limits<double>::infinity();
 }
 
 void Outcome::add_bound(const LowerBound& known) {

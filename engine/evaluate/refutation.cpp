@@ -25,31 +25,39 @@ Refutation::Refutation(const Facts& facts) : facts_(facts), all_(facts), known_(
   choose_weights();
 }
 
-std::string_view Refutation::refute(double t_us) {
+bool Refutation::refuted(const char* reason) {
+  proof_.source = cat("refutation of shorter steps (", reason, ")");
+  return true;
+}
+
+bool Refutation::refute(double t_us) {
   // Beyond T by more than all that may have been rounded; see Paths::rounded_down.
   const double limit_us =
       t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
   forget();
+  proof_.us = t_us;
   for (int round = 0; round < kMostRounds && changed_ && work_ <= kMostWork; ++round) {
     changed_ = false;
     const Heads heads(facts_, known_, Heads::Direction::forward, Heads::Reasons::paths_and_joins);
     const Heads tails(facts_, known_, Heads::Direction::backward, Heads::Reasons::paths_and_joins);
     work_ += heads.work() + tails.work();
+    proof_.rounds.push_back({heads.raised(), tails.raised(), {}, {}, {}});
     narrow_kinds(heads, tails, limit_us);
-    if (nowhere_) return "op too long for every kind";
+    if (nowhere_) return refuted("op too long for every kind");
     merge_ends(heads, tails, limit_us);
     gather_clusters();
     narrow_clusters(heads, tails, limit_us);
-    if (nowhere_) return "cluster too long for one device";
-    if (overfull(heads, tails, t_us, limit_us)) return "overfull window of time";
+    if (nowhere_) return refuted("cluster too long for one device");
+    if (overfull(heads, tails, t_us, limit_us)) return refuted("overfull window of time");
   }
-  return {};
+  return false;
 }
 
 void Refutation::forget() {
   known_ = all_;
   sets_ = DisjointSets(at(facts_.classes().count()));
   gather_clusters();
+  proof_ = {};
   changed_ = true;
   nowhere_ = false;
 }
@@ -70,7 +78,9 @@ void Refutation::remove(const std::vector<OpId>& members, KindId kind) {
   for (KindId other = 0; other < facts_.kind_count(); ++other) {
     somewhere = somewhere || can_be_on(members, other);
   }
-  nowhere_ = nowhere_ || !somewhere;
+  if (somewhere || nowhere_) return;
+  nowhere_ = true;
+  proof_.end = Nowhere{members.front()};
 }
 
 bool Refutation::can_be_on(const std::vector<OpId>& members, KindId kind) const {
@@ -82,10 +92,12 @@ void Refutation::narrow_kinds(const Heads& heads, const Heads& tails, double lim
   for (const std::vector<OpId>& members : clusters_) {
     for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
       if (op_us(members.front(), kind) == kCannotRun) continue;
-      const bool too_long = std::any_of(members.begin(), members.end(), [&](OpId op) {
+      const auto too_long = std::find_if(members.begin(), members.end(), [&](OpId op) {
         return heads.with_op_us(op, kind) + tails.head_us(op, kind) > limit_us;
       });
-      if (too_long) remove(members, kind);
+      if (too_long == members.end()) continue;
+      round().op_not_on.emplace_back(*too_long, kind);
+      remove(members, kind);
     }
   }
 }
@@ -98,6 +110,7 @@ void Refutation::merge_ends(const Heads& heads, const Heads& tails, double limit
       if (sets_.find(a) == sets_.find(b)) continue;
       if (cut_us(facts_, heads, tails, edge) <= limit_us) continue;
       sets_.merge(a, b);
+      round().together.emplace_back(edge.src, edge.dst);
       changed_ = true;
     }
   }
@@ -111,7 +124,9 @@ void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double 
         // Of clusters that have become one, one could not be on the kind.
         const bool some = std::any_of(members.begin(), members.end(),
                                       [&](OpId op) { return op_us(op, kind) < kCannotRun; });
-        if (some) remove(members, kind);
+        if (!some) continue;
+        round().cluster_not_on.emplace_back(members.front(), kind);
+        remove(members, kind);
         continue;
       }
       if (members.size() == 1) continue;
@@ -121,7 +136,9 @@ void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double 
         jobs.push_back({heads.head_us(op, kind), op_us(op, kind) + pause_us,
                         std::max(0.0, tails.head_us(op, kind) - pause_us)});
       }
-      if (one_machine_us(jobs) > limit_us) remove(members, kind);
+      if (one_machine_us(jobs) <= limit_us) continue;
+      round().cluster_not_on.emplace_back(members.front(), kind);
+      remove(members, kind);
     }
   }
 }
@@ -155,7 +172,7 @@ bool Refutation::overfull(const Heads& heads, const Heads& tails, double t_us, d
   return false;
 }
 
-bool Refutation::overfull_window(double from_us, double to_us, double rounding_us) const {
+bool Refutation::overfull_window(double from_us, double to_us, double rounding_us) {
   std::vector<double> sums(weights_.size(), 0);
   std::vector<double> least(weights_.size(), kCannotRun);
   for (const Row& row : rows_) {
@@ -175,7 +192,12 @@ bool Refutation::overfull_window(double from_us, double to_us, double rounding_u
     }
   }
   const double most_us = to_us - from_us + rounding_us;
-  return std::any_of(sums.begin(), sums.end(), [&](double sum) { return sum > most_us; });
+  const auto too_much =
+      std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum > most_us; });
+  if (too_much == sums.end()) return false;
+  proof_.end =
+      Overfull{from_us, to_us, weights_[static_cast<std::size_t>(too_much - sums.begin())]};
+  return true;
 }
 
 void Refutation::choose_weights() {
@@ -225,8 +247,8 @@ LowerBound longest_refuted(const Facts& facts, double low_us) {
     if (!open && high_us <= low_us * (1 + kClose)) break;
     const double t_us = open ? low_us * (1 + step) : low_us + (high_us - low_us) / 2;
     if (t_us == kCannotRun) return {};  // nothing is feasible
-    if (const std::string_view reason = refutation.refute(t_us); !reason.empty()) {
-      refuted = {t_us, cat("refutation of shorter steps (", reason, ")")};
+    if (refutation.refute(t_us)) {
+      refuted = {t_us, refutation.proof().source};
       low_us = t_us;
       step *= 2;
     } else {

@@ -26,12 +26,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "berth/support/disjoint_sets.h"
 #include "evaluate/bound_facts.h"
 #include "evaluate/heads.h"
+#include "evaluate/proof.h"
 
 namespace berth::bounds {
 
@@ -40,8 +40,10 @@ class Refutation {
   /// Keeps the reference. At most Heads::kMaxKinds kinds.
   explicit Refutation(const Facts& facts);
 
-  /// Why no step is as short as `t_us`; empty if it may be.
-  [[nodiscard]] std::string_view refute(double t_us);
+  /// Whether it has proven that no step is as short as `t_us`.
+  [[nodiscard]] bool refute(double t_us);
+  /// Of the last call of refute, where that was true.
+  [[nodiscard]] const Proof& proof() const noexcept { return proof_; }
 
   /// Edges looked at for joins and ops in windows, of all calls. Beyond a limit nothing more is
   /// refuted.
@@ -55,15 +57,18 @@ class Refutation {
     double latest_start_us;
   };
   void forget();
+  /// Gives the proof its source.
+  bool refuted(const char* reason);
   void gather_clusters();
   /// These narrow what is known, and set changed_.
   void narrow_kinds(const Heads& heads, const Heads& tails, double limit_us);
   void merge_ends(const Heads& heads, const Heads& tails, double limit_us);
   void narrow_clusters(const Heads& heads, const Heads& tails, double limit_us);
   void remove(const std::vector<OpId>& members, KindId kind);
+  [[nodiscard]] ProofRound& round() noexcept { return proof_.rounds.back(); }
 
   [[nodiscard]] bool overfull(const Heads& heads, const Heads& tails, double t_us, double limit_us);
-  [[nodiscard]] bool overfull_window(double from_us, double to_us, double rounding_us) const;
+  [[nodiscard]] bool overfull_window(double from_us, double to_us, double rounding_us);
   [[nodiscard]] bool can_be_on(const std::vector<OpId>& members, KindId kind) const;
   void choose_weights();
 
@@ -88,6 +93,7 @@ class Refutation {
     bool last;  // of its cluster
   };
   std::vector<Row> rows_;
+  Proof proof_;
   bool changed_ = false;
   bool nowhere_ = false;
   std::int64_t work_ = 0;

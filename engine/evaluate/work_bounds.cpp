@@ -150,7 +150,8 @@ class Climb {
     highest_price_ = lightest > 0 ? largest_us / lightest : 0;
   }
 
-  double from(Multipliers point) {
+  /// `point` is where it ends.
+  double from(Multipliers& point) {
     double best = evaluate(point);
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       const double before = best;
@@ -224,38 +225,31 @@ class Climb {
 
 /// Climbs from even weights and from all weight on each kind: where the answer is that one kind is
 /// the bottleneck, climbing from elsewhere may stop at a ridge.
-double best_value(const Work& work, bool with_memory) {
+Proof best_shares(const Work& work, bool with_memory) {
   constexpr KindId kMaxStarts = 4;
   const double devices = std::accumulate(work.devices.begin(), work.devices.end(), 0.0);
   Climb climb(work, with_memory);
+  Proof best{0, with_memory ? "memory-forced spread" : "total work", {}, {}};
+  const auto try_from = [&](Multipliers point) {
+    const double us = climb.from(point);
+    if (us < best.us || (us == best.us && best.us > 0)) return;
+    best.us = us;
+    best.end = WorkShares{std::move(point.y), std::move(point.z)};
+  };
   Multipliers start{std::vector<double>(at(work.kinds), 1 / devices),
                     std::vector<double>(at(work.kinds), 0)};
-  double best = climb.from(start);
+  try_from(start);
   if (work.kinds == 1) return best;
   for (KindId kind = 0; kind < std::min(work.kinds, kMaxStarts); ++kind) {
     std::fill(start.y.begin(), start.y.end(), 0);
     start.y[at(kind)] = 1 / work.devices[at(kind)];
-    best = std::max(best, climb.from(start));
+    try_from(start);
   }
   return best;
 }
 
-/// Co-located ops: a class runs one op after the other on its one device.
-double largest_class_us(const Facts& facts) {
-  double largest = 0;
-  for (GroupId group = 0; group < facts.classes().count(); ++group) {
-    double least = kCannotRun;
-    for (KindId kind = 0; kind < facts.kind_count(); ++kind) {
-      least = std::min(least, facts.class_us(group, kind));
-    }
-    largest = std::max(largest, least);
-  }
-  return kRounding * largest;
-}
-
-/// Of the k n + 1 largest classes, n devices run k + 1 on one at least, and no k + 1 of them take
-/// less than the k + 1 smallest (k = 1: the two that follow the n - 1 largest).
-double crowded_classes_us(const Facts& facts) {
+/// The least time of every class over all kinds.
+std::vector<double> least_class_us(const Facts& facts) {
   std::vector<double> us;
   for (GroupId group = 0; group < facts.classes().count(); ++group) {
     double least = kCannotRun;
@@ -264,33 +258,54 @@ double crowded_classes_us(const Facts& facts) {
     }
     us.push_back(least);
   }
+  return us;
+}
+
+/// Co-located ops: a class runs one op after the other on its one device.
+Proof largest_class(const Facts& facts) {
+  const std::vector<double> us = least_class_us(facts);
+  const double largest_us = us.empty() ? 0 : *std::max_element(us.begin(), us.end());
+  return {kRounding * largest_us, "largest op or co-location class", {}, Crowd{0}};
+}
+
+/// Of the k n + 1 largest classes, n devices run k + 1 on one at least, and no k + 1 of them take
+/// less than the k + 1 smallest (k = 1: the two that follow the n - 1 largest).
+Proof crowded_classes(const Facts& facts) {
+  std::vector<double> us = least_class_us(facts);
   std::sort(us.begin(), us.end(), std::greater<>());
   std::vector<double> sum(us.size() + 1, 0);
   std::partial_sum(us.begin(), us.end(), sum.begin() + 1);
   const auto devices = at(facts.problem().cluster().device_count());
-  double best = 0;
+  double best_us = 0;
+  Crowd best{1};
   for (std::size_t k = 1; k * devices < us.size(); ++k) {
-    best = std::max(best, sum[k * devices + 1] - sum[k * devices - k]);
+    const double crowd_us = sum[k * devices + 1] - sum[k * devices - k];
+    if (crowd_us > best_us) best = {static_cast<std::int64_t>(k)};
+    best_us = std::max(best_us, crowd_us);
   }
-  return best - (1 - kRounding) * sum.back();
+  return {best_us - (1 - kRounding) * sum.back(),
+          "largest classes, two or more on one device",
+          {},
+          best};
 }
 
 }  // namespace
 
-void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
-  bounds.push_back({largest_class_us(facts), "largest op or co-location class"});
-  if (const double us = crowded_classes_us(facts); us > 0) {
-    bounds.push_back({us, "largest classes, two or more on one device"});
-  }
+std::vector<Proof> work_proofs(const Facts& facts) {
+  std::vector<Proof> proofs{largest_class(facts)};
+  if (Proof crowd = crowded_classes(facts); crowd.us > 0) proofs.push_back(std::move(crowd));
   const Work work = collect(facts);
-  bounds.push_back({best_value(work, /*with_memory=*/false), "total work"});
+  proofs.push_back(best_shares(work, /*with_memory=*/false));
   const bool short_of_memory =
       facts.counts_parameters() && work.kinds > 1 &&
       std::any_of(work.memory.begin(), work.memory.end(),
                   [&](double memory) { return memory < work.total_bytes; });
-  if (short_of_memory) {
-    bounds.push_back({best_value(work, /*with_memory=*/true), "memory-forced spread"});
-  }
+  if (short_of_memory) proofs.push_back(best_shares(work, /*with_memory=*/true));
+  return proofs;
+}
+
+void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
+  for (const Proof& proof : work_proofs(facts)) bounds.push_back({proof.us, proof.source});
 }
 
 }  // namespace berth::bounds

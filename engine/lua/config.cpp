@@ -28,7 +28,7 @@ constexpr Setting kSettings[] = {
     {"threads", Kind::count},  {"budget", Kind::duration}, {"evaluator", Kind::text},
     {"backend", Kind::text},   {"clusters", Kind::names},  {"seeds", Kind::numbers},
     {"output", Kind::text},    {"annotate", Kind::text},   {"trace", Kind::text},
-    {"svg", Kind::text},       {"csv", Kind::text},
+    {"svg", Kind::text},       {"csv", Kind::text},        {"certificate", Kind::text},
 };
 
 OptionValue read_setting(const Value& value, Kind kind) {

@@ -2,6 +2,8 @@
 /// Lower bounds that are worth a wait.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "berth/evaluator.h"
@@ -15,5 +17,21 @@ namespace berth {
 [[nodiscard]] BERTH_EXPORT std::vector<LowerBound> strong_lower_bounds(const Problem& problem);
 /// The largest of them.
 [[nodiscard]] BERTH_EXPORT LowerBound strong_lower_bound(const Problem& problem);
+
+namespace bounds {
+struct Proof;
+}
+
+/// A lower bound with its proof. certificate_json (files.h) writes it for others to check.
+struct Certificate {
+  LowerBound bound;
+  std::vector<std::string> rests_on;  ///< what the proof uses, each in a few words
+  std::shared_ptr<const bounds::Proof> proof;
+};
+/// Proves the largest of `bounds` that has a proof in steps: of those that strong_lower_bounds
+/// gives, all but "memory-forced transfer". Rounding may cost it 1e-9 of the bound. Takes less time
+/// than the bounds did.
+[[nodiscard]] BERTH_EXPORT Certificate certify(const Problem& problem,
+                                               const std::vector<LowerBound>& bounds);
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "berth/bounds.h"
 #include "berth/cluster.h"
 #include "berth/costs.h"
 #include "berth/export.h"
@@ -79,6 +80,11 @@ struct Provenance {
                                                       const Placement& placement,
                                                       const Evaluation* evaluation,
                                                       const Provenance* provenance);
+
+/// Writes berth.certificate/1: a proof that no feasible placement of `problem` is better than the
+/// certificate's bound, with all of the problem that the proof uses.
+[[nodiscard]] BERTH_EXPORT std::string certificate_json(const Problem& problem,
+                                                        const Certificate& certificate);
 
 /// The step in the Chrome trace event format, which Perfetto and chrome://tracing open: one row per
 /// device and per link, transfers linked to their producers, memory as counters.

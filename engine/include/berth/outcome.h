@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/bounds.h"
 #include "berth/evaluator.h"
 #include "berth/export.h"
 #include "berth/options.h"
@@ -60,7 +61,8 @@ struct BERTH_EXPORT Outcome {
   /// then. What did not fit when it was executed has a simulated runtime.
   bool executed = false;
   SingleDevice best_single;
-  LowerBound bound;  ///< 0 us = none
+  LowerBound bound;                        ///< 0 us = none
+  std::optional<Certificate> certificate;  ///< where a proof was asked for
   std::optional<SearchFigures> search;
 
   /// Of one step: as it was measured, else as it was simulated.
@@ -71,6 +73,8 @@ struct BERTH_EXPORT Outcome {
   [[nodiscard]] double mean_busy_devices() const;
   /// objective / bound - 1; infinity if there is no bound.
   [[nodiscard]] double gap() const;
+  /// The same above `us`.
+  [[nodiscard]] double gap_to(double us) const;
   /// Another bound is known: a larger one replaces what there is, and may prove the placement.
   void add_bound(const LowerBound& known);
   /// best single device / this; NaN where no single device holds everything.

@@ -1,0 +1,109 @@
+// Chooses the proof of a certificate: that of the largest bound which has one.
+#include <algorithm>
+#include <utility>
+
+#include "berth/bounds.h"
+#include "berth/support/text.h"
+#include "evaluate/bound_facts.h"
+#include "evaluate/heads.h"
+#include "evaluate/refutation.h"
+
+namespace berth {
+namespace bounds {
+namespace {
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return cat(count, " ", count == 1 ? one : many);
+}
+
+/// In words, how the proof ends.
+struct Ending {
+  std::string operator()(std::monostate) const { return "no op at all"; }
+  std::string operator()(const Nowhere&) const {
+    return "ops that must share a device and have no kind left";
+  }
+  std::string operator()(const Overfull& window) const {
+    return cat("more work than devices between ", window.from_us, " and ", window.to_us, " us");
+  }
+  std::string operator()(const WorkShares& shares) const {
+    const bool priced = std::any_of(shares.prices.begin(), shares.prices.end(),
+                                    [](double price) { return price > 0; });
+    return priced ? "all work over all devices, and the memory that parameters need"
+                  : "all work over all devices";
+  }
+  std::string operator()(const Crowd& crowd) const {
+    if (crowd.each == 0) return "the longest co-location class or op";
+    return cat("the largest classes, ", crowd.each + 1, " on one device");
+  }
+  std::string operator()(const EndsAndWork& ends) const {
+    return cat("the work of the ops that ", ends.by_start ? "start" : "end", " at least ",
+               ends.from_us, " us ", ends.by_start ? "after the beginning" : "before the end",
+               ", with what comes before and after it");
+  }
+};
+
+/// `us` or, where rounding is all that is missing, a little less.
+bool refute_about(const Facts& facts, double us, Proof& proof) {
+  const double margin = 4e-14 * static_cast<double>(facts.graph().op_count()) + 1e-11;
+  for (const double t_us : {us, us * (1 - margin)}) {
+    Refutation refutation(facts);
+    if (!refutation.refute(t_us)) continue;
+    proof = refutation.proof();
+    return true;
+  }
+  return false;
+}
+
+Proof largest_proof(const Facts& facts, const std::vector<LowerBound>& known) {
+  const bool steps = facts.problem().options().objective == Objective::latency &&
+                     facts.kind_count() <= Heads::kMaxKinds;
+  std::vector<Proof> proofs = work_proofs(facts);
+  if (steps) proofs.push_back(ends_proof(facts));
+  Proof best = *std::max_element(proofs.begin(), proofs.end(),
+                                 [](const Proof& a, const Proof& b) { return a.us < b.us; });
+  std::vector<LowerBound> descending = known;
+  std::stable_sort(descending.begin(), descending.end(),
+                   [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
+  for (const LowerBound& bound : descending) {
+    if (!steps || bound.us <= best.us) break;
+    if (refute_about(facts, bound.us, best)) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::string> Proof::rests_on() const {
+  std::size_t joins = 0;
+  std::size_t kinds = 0;
+  std::size_t edges = 0;
+  for (const ProofRound& round : rounds) {
+    joins = std::max(joins, round.heads.size() + round.tails.size());
+    kinds += round.op_not_on.size() + round.cluster_not_on.size();
+    edges += round.together.size();
+  }
+  std::vector<std::string> words;
+  if (!rounds.empty()) words.emplace_back("paths with their transfers");
+  if (joins > 0) {
+    words.push_back(cat("joins, whose producers arrive too late or share the device: ",
+                        counted(joins, "head or tail", "heads and tails")));
+  }
+  if (kinds > 0) {
+    words.push_back(cat(counted(kinds, "kind", "kinds"), " on which ops cannot be in time"));
+  }
+  if (edges > 0) {
+    words.push_back(cat(counted(edges, "edge", "edges"), " for whose transfer there is no time"));
+  }
+  words.push_back(std::visit(Ending(), end));
+  return words;
+}
+
+}  // namespace bounds
+
+Certificate certify(const Problem& problem, const std::vector<LowerBound>& known) {
+  const bounds::Facts facts(problem);
+  auto proof = std::make_shared<const bounds::Proof>(bounds::largest_proof(facts, known));
+  return {{proof->us, proof->source}, proof->rests_on(), proof};
+}
+
+}  // namespace berth

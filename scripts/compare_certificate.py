@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Compares the problem in a berth.certificate/1 with the files that it was made from.
+
+check_certificate.py says whether the proof holds for the problem that the certificate states. This
+says whether that is the problem of a berth.graph/1, a berth.cluster/1 and perhaps a berth.costs/1.
+It shares no code with Berth and needs the standard library alone.
+
+Exit status: 0 = it is, 1 = it is not (where, is said), 2 = usage.
+"""
+import argparse
+import json
+import math
+import sys
+
+INFINITY = math.inf
+
+
+class Different(Exception):
+    """The certificate states something else than the files."""
+
+
+def require(holds, message):
+    if not holds:
+        raise Different(message)
+
+
+def matched(pattern, name):
+    return pattern in ("*", name)
+
+
+def compare_cluster(data, cluster, constrained):
+    kinds = {kind["name"]: i for i, kind in enumerate(data["kinds"])}
+    counts, memory, overhead = [0] * len(kinds), [0] * len(kinds), [0] * len(kinds)
+    for device in cluster["devices"]:
+        require(device["kind"] in kinds, f"device {device['name']}'s kind is missing")
+        kind = kinds[device["kind"]]
+        counts[kind] += 1
+        memory[kind] += device.get("memory_bytes", INFINITY)
+        overhead[kind] = device.get("op_overhead_us", 0)
+    for kind, count, total in zip(data["kinds"], counts, memory):
+        stated = INFINITY if kind["memory_bytes"] is None else kind["memory_bytes"]
+        require(count == kind["devices"], f"kind {kind['name']} has {count} devices")
+        require(stated == total or constrained and stated <= total, "another memory")
+    best = {}
+    for a in cluster["devices"]:
+        for b in cluster["devices"]:
+            links = [link for link in cluster["links"]
+                     if matched(link["src"], a["name"]) and matched(link["dst"], b["name"])]
+            if a is not b:
+                link = min(reversed(links), key=lambda each: (each["src"] == "*") + (each["dst"] == "*"))
+                pair = kinds[a["kind"]], kinds[b["kind"]]
+                old = best.get(pair, (INFINITY, 0))
+                latency = 0 if data["semantics"] == "placeto" else link["latency_us"]
+                best[pair] = min(old[0], latency), max(old[1], link["bandwidth_bytes_per_s"])
+    require(best == {(s, d): (lat, width) for s, d, lat, width in data["transfers"]}, "other links")
+    return overhead
+
+
+def compare(data, graph, cluster, costs):
+    """The certificate's problem against the files of the graph, the machine and the costs."""
+    constrained = data["constrained"]
+    overhead = compare_cluster(data, cluster, constrained)
+    ops = {op["name"]: op for op in graph["ops"]}
+    cost_of = (costs or {}).get("ops") or {op["name"]: op.get("cost_us") for op in graph["ops"]}
+    classes = {}
+    for op in data["ops"]:
+        require(op["name"] in ops, f"op {op['name']} is not in the graph")
+        cost = cost_of[op["name"]]
+        for kind, us, extra in zip(data["kinds"], op["us"], overhead):
+            stated = cost.get(kind["name"]) if isinstance(cost, dict) else cost
+            if stated is not None and stated != 0 and data["semantics"] == "dataflow":
+                stated += extra
+            require(us == stated or constrained and us is None, f"op {op['name']} costs {stated}")
+        require(op["param_bytes"] == ops[op["name"]].get("param_bytes", 0), "other parameters")
+        classes.setdefault(op["class"], set()).add(ops[op["name"]].get("colocate", op["name"]))
+    require(constrained or all(len(names) == 1 for names in classes.values()), "other classes")
+    edges = {(graph["ops"][edge["src"]]["name"], graph["ops"][edge["dst"]]["name"],
+              None if edge.get("output") is None else
+              graph["ops"][edge["src"]]["output_bytes"][edge["output"]]) for edge in graph["edges"]}
+    for src, dst, size in data["edges"]:
+        edge = data["ops"][src]["name"], data["ops"][dst]["name"], size
+        require(edge in edges, f"the graph has no edge {edge[0]} -> {edge[1]} of {size} bytes")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("certificate")
+    parser.add_argument("graph", help="a berth.graph/1 file")
+    parser.add_argument("cluster", help="a berth.cluster/1 file")
+    parser.add_argument("--costs", help="a berth.costs/1 file")
+    given = parser.parse_args()
+    try:
+        certificate = read(given.certificate)
+        graph = read(given.graph)
+        compare(certificate["problem"], graph, read(given.cluster),
+                read(given.costs) if given.costs else None)
+    except (Different, KeyError, IndexError, TypeError, ValueError, AttributeError, OSError) as error:
+        print(f"DIFFERENT: {type(error).__name__}: {error}")
+        return 1
+    ops = len(certificate["problem"]["ops"])
+    print(f"the same problem: {ops} of {len(graph['ops'])} ops of the graph"
+          + (", constraints taken from the certificate" * certificate["problem"]["constrained"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+// Certificates of lower bounds against the checker, which is a program of its own.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "berth/bounds.h"
+#include "berth/evaluator.h"
+#include "berth/files.h"
+#include "support/process.h"
+#include "support/random_problem.h"
+#include "support/random_rules.h"
+#include "support/temporary_folder.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Case {
+  std::shared_ptr<const Problem> problem;
+  Certificate certificate;
+  Json json;
+};
+
+Case certified(std::shared_ptr<const Problem> problem) {
+  Certificate certificate = certify(*problem, strong_lower_bounds(*problem));
+  Json json = Json::parse(certificate_json(*problem, certificate));
+  return {std::move(problem), std::move(certificate), std::move(json)};
+}
+
+Case random_case(std::uint64_t seed, OpId most_ops, bool constrained = false) {
+  Random random(seed);
+  const bool memory = seed % 2 == 0;
+  const auto graph = random_graph(
+      random, {.ops = static_cast<OpId>(2 + random.below(static_cast<std::uint64_t>(most_ops) - 1)),
+               .edge_chance = 2.0 / most_ops + 0.5 * random.uniform(),
+               .control_chance = 0.2,
+               .colocate_chance = seed % 3 == 0 ? 0.4 : 0.0,
+               .max_bytes = 200000,
+               .max_param_bytes = memory ? 1000000 : 0});
+  const auto cluster = random_cluster(random, {.devices = 2 + static_cast<int>(random.below(2)),
+                                               .kinds = 1 + static_cast<int>(random.below(3)),
+                                               .host = seed % 5 == 0,
+                                               .memory_bytes = memory ? 3000000 : kNoLimit,
+                                               .op_overhead_us = seed % 7 == 0 ? 3.0 : 0.0});
+  const auto costs = random_costs(random, *graph, *cluster, 100, seed % 4 == 0 ? 0.3 : 0.0);
+  ProblemOptions options;
+  options.objective = seed % 4 == 3 ? Objective::throughput : Objective::latency;
+  options.semantics = seed % 8 < 3 ? Semantics::placeto : Semantics::dataflow;
+  std::shared_ptr<const Constraints> rules;
+  if (constrained) {
+    rules = std::make_shared<const Constraints>(*graph, *cluster, *costs,
+                                                random_rules(random, *graph, *cluster, *costs));
+  }
+  return certified(
+      std::make_shared<const Problem>(graph, cluster, costs, nullptr, options, std::move(rules)));
+}
+
+/// The best objective of all feasible placements; infinity where there is none.
+double optimum(const std::shared_ptr<const Problem>& problem) {
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  std::vector<DeviceId> device_of(static_cast<std::size_t>(problem->groups().count()), 0);
+  double best_us = std::numeric_limits<double>::infinity();
+  while (true) {
+    bool can_run = true;
+    for (GroupId group = 0; group < problem->groups().count(); ++group) {
+      can_run = can_run && problem->can_run(group, device_of[static_cast<std::size_t>(group)]);
+    }
+    if (can_run) {
+      const Evaluation evaluation =
+          evaluator->evaluate(problem->groups().expand(GroupPlacement(device_of)));
+      if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
+    }
+    std::size_t digit = 0;
+    while (digit < device_of.size() && ++device_of[digit] == problem->cluster().device_count()) {
+      device_of[digit++] = 0;
+    }
+    if (digit == device_of.size()) return best_us;
+  }
+}
+
+/// What the checker says of each, a line for each: many at a time, since it is slow to start.
+std::vector<std::string> check(const std::vector<Json>& certificates) {
+  const TemporaryFolder folder;
+  std::vector<std::string> command{BERTH_PYTHON, BERTH_SCRIPTS "/check_certificate.py"};
+  for (const Json& certificate : certificates) {
+    command.push_back(folder / ("c" + std::to_string(command.size()) + ".json"));
+    std::ofstream(command.back()) << certificate.dump();
+  }
+  const ProcessResult result = run_process(command);
+  CHECK(result.err == "");
+  std::vector<std::string> lines(1);
+  for (const char c : result.out) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
+  }
+  lines.pop_back();
+  REQUIRE(lines.size() == certificates.size());
+  const bool rejected = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("REJECTED") != std::string::npos;
+  });
+  CHECK(result.status == (rejected ? 1 : 0));
+  return lines;
+}
+
+bool accepted(const std::string& line) {
+  return line.find(": proven: ") != std::string::npos;
+}
+
+/// All numbers within.
+void collect_numbers(Json& json, std::vector<Json*>& numbers) {
+  if (json.is_number()) numbers.push_back(&json);
+  if (json.is_structured()) {
+    for (Json& each : json) collect_numbers(each, numbers);
+  }
+}
+
+/// What compare_certificate.py says of a certificate and the files of its problem.
+ProcessResult compare(const Json& certificate, const Problem& problem) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "c.json") << certificate.dump();
+  std::ofstream(folder / "graph.json")
+      << graph_json(problem.graph(), problem.costs(), problem.cluster());
+  std::ofstream(folder / "cluster.json") << cluster_json(problem.cluster());
+  return run_process({BERTH_PYTHON, BERTH_SCRIPTS "/compare_certificate.py", folder / "c.json",
+                      folder / "graph.json", folder / "cluster.json"});
+}
+
+}  // namespace
+
+TEST_CASE("certificates: hold the largest bound, and the checker accepts every one") {
+  std::vector<Json> certificates;
+  int as_large = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const Case tried = random_case(seed, seed % 3 == 0 ? 60 : 12, /*constrained=*/seed % 6 == 1);
+    const LowerBound strong = strong_lower_bound(*tried.problem);
+    CAPTURE(strong.source);
+    CHECK(tried.certificate.bound.us <= strong.us);
+    if (tried.certificate.bound.us >= strong.us * (1 - 1e-9)) ++as_large;
+    CHECK(!tried.certificate.rests_on.empty());
+    certificates.push_back(tried.json);
+  }
+  MESSAGE("as large as the strong bound: " << as_large);
+  CHECK(as_large > 100);
+  const std::vector<std::string> lines = check(certificates);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    CAPTURE(i);
+    CAPTURE(lines[i]);
+    CHECK(accepted(lines[i]));
+  }
+}
+
+TEST_CASE(
+    "certificates: whatever is changed in the steps, no claim above the optimum is accepted") {
+  std::vector<Json> tampered;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Case tried = random_case(seed, 6);
+    const double best_us = optimum(tried.problem);
+    if (best_us == std::numeric_limits<double>::infinity()) continue;
+    CHECK(tried.certificate.bound.us <= best_us);
+    Random random(seed);
+    for (int i = 0; i < 12; ++i) {
+      Json json = tried.json;
+      json["bound_us"] = best_us * (1 + 1e-6);
+      std::vector<Json*> numbers;
+      collect_numbers(json["rounds"], numbers);
+      collect_numbers(json["end"], numbers);
+      // The claim alone, then with it some of the steps' numbers, by a little or by much.
+      for (int changes = 0; changes < i && !numbers.empty(); ++changes) {
+        Json& number = *numbers[random.below(numbers.size())];
+        if (number.is_number_float()) {
+          number = number.get<double>() * (random.below(2) == 0 ? 1.001 : 3 * random.uniform());
+        } else {
+          number = random.below(7);
+        }
+      }
+      tampered.push_back(std::move(json));
+    }
+  }
+  REQUIRE(tampered.size() > 300);
+  for (const std::string& line : check(tampered)) {
+    CAPTURE(line);
+    CHECK(!accepted(line));
+  }
+}
+
+TEST_CASE("certificates: a head that does not follow is rejected by its step") {
+  std::vector<Json> tampered;
+  for (std::uint64_t seed = 0; seed < 400 && tampered.size() < 30; ++seed) {
+    Case tried = random_case(seed, 40);
+    for (const char* what : {"heads", "tails"}) {
+      Json json = tried.json;
+      if (json["rounds"].empty() || json["rounds"][0][what].empty()) continue;
+      Json& us = json["rounds"][0][what].back()[2];
+      if (us.is_null()) continue;
+      us = us.get<double>() * 1.0001;
+      tampered.push_back(std::move(json));
+    }
+  }
+  REQUIRE(tampered.size() >= 30);
+  for (const std::string& line : check(tampered)) {
+    CAPTURE(line);
+    CHECK(line.find(": REJECTED at round 0: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("certificates: a file that is no certificate is rejected, whatever it holds") {
+  const Json json = random_case(1, 8).json;
+  std::vector<Json> broken{Json(), Json::array(), Json(7), Json::object()};
+  for (const auto& [key, value] : json.items()) {
+    static_cast<void>(value);
+    if (key == "cluster" || key == "costs" || key == "version" || key == "source" ||
+        key == "rests_on" || key == "graph") {
+      continue;  // for people
+    }
+    Json without = json;
+    without.erase(key);
+    broken.push_back(without);
+    for (const Json& other : {Json(-1), Json("text"), Json(nullptr), Json::array({1, {2}})}) {
+      Json changed = json;
+      changed[key] = other;
+      broken.push_back(changed);
+    }
+  }
+  for (const std::string& line : check(broken)) {
+    CAPTURE(line);
+    CHECK(line.find(": REJECTED at ") != std::string::npos);
+  }
+}
+
+TEST_CASE(
+    "certificates: every change of the problem's figures shows in the comparison with files") {
+  for (std::uint64_t seed : {1, 2, 4, 6}) {
+    CAPTURE(seed);
+    const Case tried = random_case(seed, 8);
+    const ProcessResult same = compare(tried.json, *tried.problem);
+    CAPTURE(same.out);
+    CHECK(same.status == 0);
+    Random random(seed);
+    for (const char* part : {"kinds", "transfers", "ops", "edges"}) {
+      CAPTURE(part);
+      Json json = tried.json;
+      std::vector<Json*> numbers;
+      collect_numbers(json["problem"][part], numbers);
+      // Numbers of classes are names.
+      for (Json& op : json["problem"]["ops"]) {
+        std::erase(numbers, &op["class"]);
+      }
+      if (numbers.empty()) continue;
+      Json& number = *numbers[random.below(numbers.size())];
+      CAPTURE(number.dump());
+      number = number.get<double>() + 1;
+      CHECK(compare(json, *tried.problem).status == 1);
+    }
+  }
+}
