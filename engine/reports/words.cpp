@@ -12,8 +12,6 @@
 namespace berth {
 namespace {
 
-/// A gap below this is none: the bound and the runtime are sums in different orders.
-constexpr double kReached = 5e-7;
 /// The share of the runtime from which on something is what the step is limited by.
 constexpr double kMajorShare = 0.3;
 /// The share of a device's memory from which on it is what limits a placement.

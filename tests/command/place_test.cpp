@@ -249,3 +249,37 @@ TEST_CASE("a config may name everything, and finds its files beside itself") {
                           "1", "--json"})
              .contains("runs"));
 }
+
+TEST_CASE("--prove says how far from the best at most, and a certificate is written") {
+  const Workplace work;
+  const Json json =
+      work.berth_json(place("exact", {"--json", "--prove", "--certificate", "proof.json"}));
+  const double bound_us = json["proof"]["bound_us"];
+  CHECK(bound_us <= json["lower_bound_us"]);
+  CHECK(bound_us > 0);
+  CHECK(!json["proof"]["rests_on"].empty());
+  const std::string verdict = json["proof"]["verdict"];
+  CHECK((verdict == "optimal") == (json["runtime_us"].get<double>() <= bound_us * (1 + 1e-6)));
+  const Json proof = Json::parse(file_text(work / "proof.json"));
+  CHECK(proof["format"] == "berth.certificate/1");
+  CHECK(proof["bound_us"] == bound_us);
+  CHECK(proof["graph"] == "diamond");
+
+  const ProcessResult text = work.berth(place("single", {"--prove"}));
+  CHECK(text.out.find("Proven: at most ") != std::string::npos);
+  CHECK(text.out.find("% above optimal") != std::string::npos);
+  // Without --prove and --certificate nothing of it is told.
+  CHECK(!work.berth_json(place("single", {"--json"})).contains("proof"));
+}
+
+TEST_CASE("nothing is proven of measured runtimes") {
+  const Workplace work;
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"--prove"}, {"--certificate", "proof.json"}}) {
+    std::vector<std::string> more = asked;
+    more.insert(more.end(), {"--evaluator", "measure"});
+    const ProcessResult result = work.berth(place("single", more));
+    CHECK(result.status == 2);
+    CHECK(result.err.find("nothing is proven of measured runtimes") != std::string::npos);
+  }
+}

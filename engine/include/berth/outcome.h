@@ -33,6 +33,8 @@ struct PathShares {
 /// A speed-up between the two shows as "1.00x" and is called none.
 inline constexpr double kFaster = 1.0005;
 inline constexpr double kSlower = 0.9995;
+/// A gap below this is none: the bound and the runtime are sums in different orders.
+inline constexpr double kReached = 5e-7;
 
 /// Where a placement came from; empty policy = read from a file.
 struct Origin {

@@ -153,8 +153,7 @@ TEST_CASE("certificates: hold the largest bound, and the checker accepts every o
     CHECK(!tried.certificate.rests_on.empty());
     certificates.push_back(tried.json);
   }
-  MESSAGE("as large as the strong bound: " << as_large);
-  CHECK(as_large > 100);
+  CHECK(as_large == 120);  // none of these is short of memory within one component
   const std::vector<std::string> lines = check(certificates);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     CAPTURE(i);
@@ -169,7 +168,7 @@ TEST_CASE(
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Case tried = random_case(seed, 6);
     const double best_us = optimum(tried.problem);
-    if (best_us == std::numeric_limits<double>::infinity()) continue;
+    if (best_us == std::numeric_limits<double>::infinity() || best_us == 0) continue;
     CHECK(tried.certificate.bound.us <= best_us);
     Random random(seed);
     for (int i = 0; i < 12; ++i) {
