@@ -135,12 +135,27 @@ std::string_view standard_type(std::string_view type) {
   return {};
 }
 
-// --- Both ---------------------------------------------------------------------------------------
+// --- MLIR ---------------------------------------------------------------------------------------
+
+Table make_mlir_table() {
+  Table table;
+  for (const mlir::NamedWork& row : mlir::all_ops()) {
+    Entry entry;
+    set_work(entry, row.work);
+    add(table, row.type, std::move(entry));
+  }
+  return table;
+}
+
+// --- All ----------------------------------------------------------------------------------------
 
 const Table* table_of(std::string_view dialect) {
   static const Table tf_table = make_tf_table();
   static const Table onnx_table = make_onnx_table();
-  return dialect == "tf" ? &tf_table : dialect == "onnx" ? &onnx_table : nullptr;
+  static const Table mlir_table = make_mlir_table();
+  if (dialect == "tf") return &tf_table;
+  if (dialect == "onnx") return &onnx_table;
+  return dialect == "mlir" ? &mlir_table : nullptr;
 }
 
 const Entry* find(std::string_view dialect, std::string_view type) {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "berth/ops/op.h"
 #include "ops/work.h"
@@ -57,4 +58,15 @@ struct Row {
 };
 
 }  // namespace onnx
+
+namespace mlir {
+
+/// "stablehlo.add", "linalg.matmul", ...: the type with its dialect.
+struct NamedWork {
+  std::string_view type;
+  WorkRule work;
+};
+[[nodiscard]] std::vector<NamedWork> all_ops();
+
+}  // namespace mlir
 }  // namespace berth::ops

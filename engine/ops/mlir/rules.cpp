@@ -1,0 +1,380 @@
+// Work of MLIR's ops. Shapes are in the types of the IR itself, so that no rule computes them.
+//
+// Beside the tensors a rule reads what the importer found, each a list of whole numbers:
+//   contracting   dimensions of input 0 that a product sums over (stablehlo.dot_general)
+//   output_features   the dimension of input 1 that is no tap of a convolution's output
+//   points, body  of an op with a body that runs per element (linalg.generic, stablehlo.reduce, map):
+//                 how often it runs, and how many ops it has
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ops/formulas.h"
+#include "ops/tables.h"
+
+namespace berth::ops::mlir {
+namespace {
+
+constexpr double kExp = kTranscendentalFlops;
+
+double number(const OpView& op, std::string_view name) {
+  const auto values = op.integers(name);
+  return values.empty() ? kUnknown : static_cast<double>(values.front());
+}
+
+Estimate product(const OpView& op, const WorkRule& rule, double inner) {
+  return work::make_estimate(op, rule, matmul_flops(op.output(0).elements(), inner, false),
+                             work::all_bytes(op));
+}
+
+/// linalg.matmul, tosa.matmul, ...: (.., m, k) with (.., k, n).
+Estimate matmul(const OpView& op, const WorkRule& rule) {
+  return product(op, rule, op.input(0).dim(-1));
+}
+/// linalg.matmul_transpose_a: (k, m).
+Estimate matmul_transposed(const OpView& op, const WorkRule& rule) {
+  return product(op, rule, op.input(0).dim(-2));
+}
+Estimate dot_general(const OpView& op, const WorkRule& rule) {
+  const auto dims = op.integers("contracting");
+  if (dims.empty()) {
+    // Not readable: exact without batch dimensions, the square root of a count too large with them.
+    const double a = op.input(0).elements(), b = op.input(1).elements();
+    return product(op, rule, std::sqrt(a * b / op.output(0).elements()));
+  }
+  double inner = 1;
+  for (const std::int64_t dim : dims) inner *= op.input(0).dim(static_cast<int>(dim));
+  return product(op, rule, inner);
+}
+
+/// `features`: the dimension of the weights that is none of the taps.
+Estimate convolution(const OpView& op, const WorkRule& rule, int features) {
+  const double taps = op.input(1).elements() / op.input(1).dim(features);
+  return work::make_estimate(op, rule,
+                             convolution_flops(op.output(0).elements(), taps, /*bias=*/false),
+                             work::all_bytes(op));
+}
+Estimate convolution_by_attribute(const OpView& op, const WorkRule& rule) {
+  const double features = number(op, "output_features");
+  return convolution(op, rule, std::isnan(features) ? -1 : static_cast<int>(features));
+}
+Estimate features_first(const OpView& op, const WorkRule& rule) {
+  return convolution(op, rule, 0);
+}
+Estimate features_last(const OpView& op, const WorkRule& rule) {
+  return convolution(op, rule, -1);
+}
+/// Weights (h, w, channels, multiplier) or (h, w, channels): the taps are the window alone.
+Estimate depthwise(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(
+      op, rule,
+      convolution_flops(op.output(0).elements(), op.input(1).elements(0, 2), /*bias=*/false),
+      work::all_bytes(op));
+}
+/// linalg pools take a tensor of the window's shape.
+Estimate pooled(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, op.output(0).elements() * op.input(1).elements(),
+                             work::all_bytes(op));
+}
+
+/// Ops with a body: what it does at every point.
+Estimate with_body(const OpView& op, const WorkRule& rule) {
+  double points = number(op, "points");
+  if (std::isnan(points)) points = std::max(op.input(0).elements(), op.output(0).elements());
+  return work::make_estimate(op, rule, points * known_or(number(op, "body"), 1),
+                             work::all_bytes(op));
+}
+
+constexpr WorkRule kMatmul{matmul, OpClass::matmul};
+constexpr WorkRule kBody{with_body, OpClass::elementwise};
+constexpr WorkRule kReducing{with_body, OpClass::reduction};
+
+struct Row {
+  std::string_view type;
+  WorkRule work;
+};
+
+constexpr Row kNamed[] = {
+    {"arith.constant", kSource},
+    {"arith.select", elementwise(1)},
+    {"linalg.batch_matmul", kMatmul},
+    {"linalg.batch_matvec", kMatmul},
+    {"linalg.broadcast", copies()},
+    {"linalg.conv_1d_ncw_fcw", {features_first, OpClass::convolution}},
+    {"linalg.conv_1d_nwc_wcf", {features_last, OpClass::convolution}},
+    {"linalg.conv_2d_nchw_fchw", {features_first, OpClass::convolution}},
+    {"linalg.conv_2d_nhwc_fhwc", {features_first, OpClass::convolution}},
+    {"linalg.conv_2d_nhwc_hwcf", {features_last, OpClass::convolution}},
+    {"linalg.conv_3d_ndhwc_dhwcf", {features_last, OpClass::convolution}},
+    {"linalg.depthwise_conv_2d_nhwc_hwc", {depthwise, OpClass::convolution}},
+    {"linalg.depthwise_conv_2d_nhwc_hwcm", {depthwise, OpClass::convolution}},
+    {"linalg.dot", kMatmul},
+    {"linalg.fill", writes()},
+    {"linalg.generic", kBody},
+    {"linalg.map", kBody},
+    {"linalg.matmul", kMatmul},
+    {"linalg.matmul_transpose_a", {matmul_transposed, OpClass::matmul}},
+    {"linalg.matmul_transpose_b", kMatmul},
+    {"linalg.matvec", kMatmul},
+    {"linalg.pooling_nchw_max", {pooled, OpClass::pooling}},
+    {"linalg.pooling_nchw_sum", {pooled, OpClass::pooling}},
+    {"linalg.pooling_nhwc_max", {pooled, OpClass::pooling}},
+    {"linalg.pooling_nhwc_sum", {pooled, OpClass::pooling}},
+    {"linalg.reduce", kReducing},
+    {"linalg.softmax", elementwise(kExp + 5)},
+    {"linalg.transpose", copies()},
+    {"linalg.vecmat", {features_first, OpClass::matmul}},
+    {"stablehlo.batch_norm_grad", normalization(10)},
+    {"stablehlo.batch_norm_inference", normalization(4)},
+    {"stablehlo.batch_norm_training", normalization(8)},
+    {"stablehlo.bitcast_convert", kView},
+    {"stablehlo.broadcast_in_dim", copies()},
+    {"stablehlo.cholesky", {work::determinant, OpClass::matmul}},
+    {"stablehlo.concatenate", copies()},
+    {"stablehlo.constant", kSource},
+    {"stablehlo.convolution", {convolution_by_attribute, OpClass::convolution}},
+    {"stablehlo.dot", {dot_general, OpClass::matmul}},
+    {"stablehlo.dot_general", {dot_general, OpClass::matmul}},
+    {"stablehlo.dynamic_slice", gathers()},
+    {"stablehlo.dynamic_update_slice", copies()},
+    {"stablehlo.gather", gathers()},
+    {"stablehlo.get_tuple_element", kView},
+    {"stablehlo.iota", writes()},
+    {"stablehlo.map", kBody},
+    {"stablehlo.optimization_barrier", kView},
+    {"stablehlo.pad", copies()},
+    {"stablehlo.reduce", kReducing},
+    {"stablehlo.reduce_window", {with_body, OpClass::pooling}},
+    {"stablehlo.reshape", kView},
+    {"stablehlo.reverse", copies()},
+    {"stablehlo.rng", generates(20)},
+    {"stablehlo.rng_bit_generator", generates(20)},
+    {"stablehlo.scatter", copies(1)},
+    {"stablehlo.select_and_scatter", {with_body, OpClass::pooling}},
+    {"stablehlo.slice", gathers()},
+    {"stablehlo.sort", {with_body, OpClass::other}},
+    {"stablehlo.transpose", copies()},
+    {"stablehlo.tuple", kView},
+    {"tensor.cast", kView},
+    {"tensor.collapse_shape", kView},
+    {"tensor.empty", kSource},
+    {"tensor.expand_shape", kView},
+    {"tensor.extract_slice", gathers()},
+    {"tensor.insert_slice", copies()},
+    {"tosa.concat", copies()},
+    {"tosa.const", kSource},
+    {"tosa.conv2d", {features_first, OpClass::convolution}},
+    {"tosa.conv3d", {features_first, OpClass::convolution}},
+    {"tosa.depthwise_conv2d", {depthwise, OpClass::convolution}},
+    {"tosa.fully_connected", kMatmul},
+    {"tosa.gather", gathers()},
+    {"tosa.identity", kView},
+    {"tosa.matmul", kMatmul},
+    {"tosa.pad", copies()},
+    {"tosa.reduce_all", reduction(1)},
+    {"tosa.reduce_any", reduction(1)},
+    {"tosa.reduce_max", reduction(1)},
+    {"tosa.reduce_min", reduction(1)},
+    {"tosa.reduce_prod", reduction(1)},
+    {"tosa.reduce_sum", reduction(1)},
+    {"tosa.reshape", kView},
+    {"tosa.reverse", copies()},
+    {"tosa.scatter", copies()},
+    {"tosa.slice", gathers()},
+    {"tosa.tile", copies()},
+    {"tosa.transpose", copies()},
+    {"tosa.transpose_conv2d", {features_first, OpClass::convolution}},
+};
+
+// Element by element: one operation, or one of those that are a polynomial.
+constexpr std::string_view kSimple[] = {
+    "arith.addf",
+    "arith.addi",
+    "arith.andi",
+    "arith.bitcast",
+    "arith.ceildivsi",
+    "arith.cmpf",
+    "arith.cmpi",
+    "arith.divf",
+    "arith.divsi",
+    "arith.divui",
+    "arith.extf",
+    "arith.extsi",
+    "arith.extui",
+    "arith.floordivsi",
+    "arith.fptosi",
+    "arith.fptoui",
+    "arith.index_cast",
+    "arith.maximumf",
+    "arith.maxnumf",
+    "arith.maxsi",
+    "arith.maxui",
+    "arith.minimumf",
+    "arith.minnumf",
+    "arith.minsi",
+    "arith.minui",
+    "arith.mulf",
+    "arith.muli",
+    "arith.negf",
+    "arith.ori",
+    "arith.remf",
+    "arith.remsi",
+    "arith.remui",
+    "arith.shli",
+    "arith.shrsi",
+    "arith.shrui",
+    "arith.sitofp",
+    "arith.subf",
+    "arith.subi",
+    "arith.truncf",
+    "arith.trunci",
+    "arith.uitofp",
+    "arith.xori",
+    "linalg.abs",
+    "linalg.add",
+    "linalg.ceil",
+    "linalg.copy",
+    "linalg.div",
+    "linalg.floor",
+    "linalg.max",
+    "linalg.min",
+    "linalg.mul",
+    "linalg.negf",
+    "linalg.reciprocal",
+    "linalg.round",
+    "linalg.select",
+    "linalg.square",
+    "linalg.sub",
+    "math.absf",
+    "math.absi",
+    "math.ceil",
+    "math.copysign",
+    "math.floor",
+    "math.fma",
+    "math.round",
+    "math.roundeven",
+    "math.trunc",
+    "stablehlo.abs",
+    "stablehlo.add",
+    "stablehlo.and",
+    "stablehlo.ceil",
+    "stablehlo.clamp",
+    "stablehlo.compare",
+    "stablehlo.complex",
+    "stablehlo.convert",
+    "stablehlo.count_leading_zeros",
+    "stablehlo.divide",
+    "stablehlo.floor",
+    "stablehlo.imag",
+    "stablehlo.is_finite",
+    "stablehlo.maximum",
+    "stablehlo.minimum",
+    "stablehlo.multiply",
+    "stablehlo.negate",
+    "stablehlo.not",
+    "stablehlo.or",
+    "stablehlo.popcnt",
+    "stablehlo.real",
+    "stablehlo.reduce_precision",
+    "stablehlo.remainder",
+    "stablehlo.round_nearest_afz",
+    "stablehlo.round_nearest_even",
+    "stablehlo.select",
+    "stablehlo.shift_left",
+    "stablehlo.shift_right_arithmetic",
+    "stablehlo.shift_right_logical",
+    "stablehlo.sign",
+    "stablehlo.subtract",
+    "stablehlo.xor",
+    "tosa.abs",
+    "tosa.add",
+    "tosa.bitwise_and",
+    "tosa.bitwise_not",
+    "tosa.bitwise_or",
+    "tosa.bitwise_xor",
+    "tosa.cast",
+    "tosa.ceil",
+    "tosa.clamp",
+    "tosa.equal",
+    "tosa.floor",
+    "tosa.greater",
+    "tosa.greater_equal",
+    "tosa.int_div",
+    "tosa.logical_and",
+    "tosa.logical_not",
+    "tosa.logical_or",
+    "tosa.maximum",
+    "tosa.minimum",
+    "tosa.mul",
+    "tosa.negate",
+    "tosa.reciprocal",
+    "tosa.select",
+    "tosa.sub",
+};
+constexpr std::string_view kPolynomial[] = {
+    "linalg.erf",
+    "linalg.exp",
+    "linalg.log",
+    "linalg.powf",
+    "linalg.rsqrt",
+    "linalg.sqrt",
+    "linalg.tanh",
+    "math.acos",
+    "math.acosh",
+    "math.asin",
+    "math.asinh",
+    "math.atan",
+    "math.atan2",
+    "math.atanh",
+    "math.cbrt",
+    "math.cos",
+    "math.cosh",
+    "math.erf",
+    "math.exp",
+    "math.exp2",
+    "math.expm1",
+    "math.log",
+    "math.log10",
+    "math.log1p",
+    "math.log2",
+    "math.powf",
+    "math.rsqrt",
+    "math.sin",
+    "math.sinh",
+    "math.sqrt",
+    "math.tan",
+    "math.tanh",
+    "stablehlo.atan2",
+    "stablehlo.cbrt",
+    "stablehlo.cosine",
+    "stablehlo.exponential",
+    "stablehlo.exponential_minus_one",
+    "stablehlo.log",
+    "stablehlo.log_plus_one",
+    "stablehlo.logistic",
+    "stablehlo.power",
+    "stablehlo.rsqrt",
+    "stablehlo.sine",
+    "stablehlo.sqrt",
+    "stablehlo.tan",
+    "stablehlo.tanh",
+    "tosa.erf",
+    "tosa.exp",
+    "tosa.log",
+    "tosa.pow",
+    "tosa.rsqrt",
+    "tosa.sigmoid",
+    "tosa.tanh",
+};
+
+}  // namespace
+
+std::vector<NamedWork> all_ops() {
+  std::vector<NamedWork> rows;
+  for (const Row& row : kNamed) rows.push_back({row.type, row.work});
+  for (const std::string_view type : kSimple) rows.push_back({type, elementwise(1)});
+  for (const std::string_view type : kPolynomial) rows.push_back({type, elementwise(kExp)});
+  return rows;
+}
+
+}  // namespace berth::ops::mlir

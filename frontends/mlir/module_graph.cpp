@@ -1,0 +1,178 @@
+#include "module_graph.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/Twine.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "op_facts.h"
+
+namespace berth_mlir {
+namespace {
+
+mlir::LogicalResult checked(mlir::Operation& op, berth_status status) {
+  if (status == BERTH_OK) return mlir::success();
+  return op.emitError(message());
+}
+
+/// A value's first tensor in the graph; -1 = what does not count, such as a value of the outside.
+std::int32_t tensor_of(const llvm::DenseMap<mlir::Value, std::int32_t>& tensors,
+                       mlir::Value value) {
+  const auto found = tensors.find(value);
+  return found == tensors.end() ? -1 : found->second;
+}
+
+}  // namespace
+
+mlir::Region* body_of(mlir::Operation* function) {
+  if (function == nullptr || function->getName().getStringRef() != "func.func") return nullptr;
+  mlir::Region& body = function->getRegion(0);
+  return body.empty() ? nullptr : &body;
+}
+
+std::string ModuleGraph::name_for(llvm::StringRef type) {
+  return (type + "#" + llvm::Twine(count_++)).str();
+}
+
+mlir::FailureOr<berth_graph*> ModuleGraph::build(mlir::Operation* entry) {
+  const auto name = mlir::SymbolTable::getSymbolName(entry).getValue();
+  if (failed(checked(*entry, berth_builder_new(view(name), BERTH_TEXT("mlir"), &builder_)))) {
+    return mlir::failure();
+  }
+  mlir::Region& body = *body_of(entry);
+  Tensors tensors;
+  llvm::SmallVector<std::int32_t> results;
+  calls_.push_back(entry);
+  if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, tensors, results))) {
+    return mlir::failure();
+  }
+  berth_graph* graph = nullptr;
+  if (failed(checked(*entry, berth_builder_finish(builder_, &graph)))) return mlir::failure();
+  return graph;
+}
+
+mlir::LogicalResult ModuleGraph::add_arguments(mlir::Region& body, Tensors& tensors) {
+  mlir::Operation& function = *body.getParentOp();
+  for (mlir::BlockArgument argument : body.getArguments()) {
+    const TensorFacts facts(argument.getType());
+    const berth_tensor tensor = facts.tensor();
+    std::int32_t& id = tensors[argument];
+    if (options_.arguments_are_parameters) {
+      if (failed(checked(function, berth_builder_parameter(builder_, &tensor, &id)))) {
+        return mlir::failure();
+      }
+      continue;
+    }
+    const std::string name = name_for("argument");
+    std::int32_t op = -1;
+    berth_work nothing = BERTH_WORK_INIT;
+    nothing.launches = 0;
+    nothing.op_class = BERTH_TEXT("none");
+    if (failed(
+            checked(function, berth_builder_op(builder_, view(name), BERTH_TEXT("input"), &op))) ||
+        failed(checked(function, berth_builder_work(builder_, op, &nothing))) ||
+        failed(checked(function, berth_builder_output(builder_, op, &tensor, &id)))) {
+      return mlir::failure();
+    }
+    arguments_.push_back(op);
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult ModuleGraph::add_body(mlir::Operation* function, mlir::Region& body,
+                                          Tensors& tensors,
+                                          llvm::SmallVectorImpl<std::int32_t>& results) {
+  if (!body.hasOneBlock()) {
+    return function->emitError(
+        "berth-place: a function of several blocks has no graph; turn branches into ops with "
+        "regions (scf.if, stablehlo.case) first");
+  }
+  for (mlir::Operation& op : body.front()) {
+    if (&op == &body.front().back() && op.getNumResults() == 0 && op.getNumRegions() == 0) {
+      for (mlir::Value value : op.getOperands()) results.push_back(tensor_of(tensors, value));
+      break;
+    }
+    if (op.getName().getStringRef() == "func.call" || op.getName().getStringRef() == "call") {
+      auto name = mlir::dyn_cast_or_null<mlir::FlatSymbolRefAttr>(attribute_of(op, "callee"));
+      mlir::Operation* callee =
+          name ? mlir::SymbolTable::lookupSymbolIn(module_, name.getAttr()) : nullptr;
+      if (mlir::Region* inner = body_of(callee)) {
+        if (failed(add_call(op, callee, *inner, tensors))) return mlir::failure();
+        continue;
+      }
+    }
+    if (failed(add_op(op, tensors))) return mlir::failure();
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation* callee,
+                                          mlir::Region& body, Tensors& tensors) {
+  if (llvm::is_contained(calls_, callee)) {
+    return call.emitError("berth-place: a function that calls itself has no graph");
+  }
+  Tensors inner;
+  for (auto [argument, operand] : llvm::zip(body.getArguments(), call.getOperands())) {
+    inner[argument] = tensor_of(tensors, operand);
+  }
+  llvm::SmallVector<std::int32_t> results;
+  calls_.push_back(callee);
+  if (failed(add_body(callee, body, inner, results))) return mlir::failure();
+  calls_.pop_back();
+  for (auto [value, tensor] : llvm::zip(call.getResults(), results)) tensors[value] = tensor;
+  return mlir::success();
+}
+
+mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  const std::string name = name_for(type);
+  std::int32_t id = -1;
+  if (failed(checked(op, berth_builder_op(builder_, view(name), view(type), &id)))) {
+    return mlir::failure();
+  }
+  llvm::SetVector<mlir::Value> read(op.operand_begin(), op.operand_end());
+  llvm::SmallVector<mlir::Value> inputs(op.operand_begin(), op.operand_end());
+  if (op.getNumRegions() > 0) {
+    llvm::SetVector<mlir::Value> captured;
+    mlir::getUsedValuesDefinedAbove(op.getRegions(), captured);
+    for (mlir::Value value : captured) {
+      if (read.insert(value)) inputs.push_back(value);
+    }
+  }
+  for (mlir::Value value : inputs) {
+    if (failed(checked(op, berth_builder_input(builder_, id, tensor_of(tensors, value))))) {
+      return mlir::failure();
+    }
+  }
+  for (mlir::Value result : op.getResults()) {
+    const TensorFacts facts(result.getType());
+    const berth_tensor tensor = facts.tensor();
+    if (failed(checked(op, berth_builder_output(builder_, id, &tensor, &tensors[result])))) {
+      return mlir::failure();
+    }
+  }
+  const bool in_turn = op.getNumRegions() > 0 && !runs_per_element(op);
+  if (failed(checked(
+          op, in_turn ? add_body_work(op, builder_, id) : add_rule_attributes(op, builder_, id)))) {
+    return mlir::failure();
+  }
+  if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
+  return add_hints(op, id);
+}
+
+mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {
+  berth_op_hints hints = BERTH_OP_HINTS_INIT;
+  std::string together;
+  if (calls_.size() > 1) {
+    together = ("op " + llvm::Twine(id_of_.lookup_or(&op))).str();
+    hints.colocation = view(together);
+  }
+  if (auto device =
+          mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(op, options_.attribute))) {
+    hints.requested_device = view(device.getValue());
+    asks_for_devices_ = true;
+  }
+  return checked(op, berth_builder_hints(builder_, id, &hints));
+}
+
+}  // namespace berth_mlir

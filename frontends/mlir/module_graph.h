@@ -1,0 +1,76 @@
+// The graph of a function, with the functions that it calls in their places.
+#pragma once
+
+#include <berth/c.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Support/LogicalResult.h"
+
+namespace berth_mlir {
+
+/// A function with a body; null for any other op.
+[[nodiscard]] mlir::Region* body_of(mlir::Operation* function);
+
+struct ImportOptions {
+  bool arguments_are_parameters = false;
+  std::string attribute;  ///< the device that an op asks for, if it is a text
+};
+
+/// Ops of a function that is called several times are in the graph as often, and share a device:
+/// the IR has one attribute for all of them.
+class ModuleGraph {
+ public:
+  ModuleGraph(mlir::ModuleOp module, const ImportOptions& options)
+      : module_(module), options_(options) {}
+  ~ModuleGraph() { berth_release(builder_); }
+  ModuleGraph(const ModuleGraph&) = delete;
+  ModuleGraph& operator=(const ModuleGraph&) = delete;
+
+  /// The caller releases the graph. What fails has been reported at its op.
+  mlir::FailureOr<berth_graph*> build(mlir::Operation* entry);
+
+  /// Any of the graph's ops that stands for it; -1 if none does.
+  [[nodiscard]] std::int32_t id_of(mlir::Operation* op) const { return id_of_.lookup_or(op); }
+  /// In the order of the graph, each once.
+  [[nodiscard]] const std::vector<mlir::Operation*>& ops() const { return ops_; }
+  /// The ops that stand for the entry's arguments; none if they are parameters.
+  [[nodiscard]] const std::vector<std::int32_t>& arguments() const { return arguments_; }
+  [[nodiscard]] bool asks_for_devices() const { return asks_for_devices_; }
+
+ private:
+  using Tensors = llvm::DenseMap<mlir::Value, std::int32_t>;
+  struct Ids : llvm::DenseMap<mlir::Operation*, std::int32_t> {
+    [[nodiscard]] std::int32_t lookup_or(mlir::Operation* op) const {
+      const auto found = find(op);
+      return found == end() ? -1 : found->second;
+    }
+  };
+
+  mlir::LogicalResult add_arguments(mlir::Region& body, Tensors& tensors);
+  mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body, Tensors& tensors,
+                               llvm::SmallVectorImpl<std::int32_t>& results);
+  mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
+  mlir::LogicalResult add_call(mlir::Operation& call, mlir::Operation* callee, mlir::Region& body,
+                               Tensors& tensors);
+  mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
+  [[nodiscard]] std::string name_for(llvm::StringRef type);
+
+  mlir::ModuleOp module_;
+  ImportOptions options_;
+  berth_builder* builder_ = nullptr;
+  Ids id_of_;
+  std::vector<mlir::Operation*> ops_;
+  std::vector<std::int32_t> arguments_;
+  llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
+  std::int32_t count_ = 0;
+  bool asks_for_devices_ = false;
+};
+
+}  // namespace berth_mlir

@@ -1,0 +1,270 @@
+#include "op_facts.h"
+
+#include <algorithm>
+
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace berth_mlir {
+namespace {
+
+llvm::StringRef dtype_of(mlir::Type type) {
+  if (type.isF32()) return "f32";
+  if (type.isF64()) return "f64";
+  if (type.isF16()) return "f16";
+  if (type.isBF16()) return "bf16";
+  if (type.isIndex()) return "i64";
+  if (auto number = mlir::dyn_cast<mlir::ComplexType>(type)) {
+    return number.getElementType().isF64() ? "c128" : "c64";
+  }
+  if (auto number = mlir::dyn_cast<mlir::FloatType>(type)) {
+    return number.getWidth() == 8 ? "f8" : "";
+  }
+  if (auto number = mlir::dyn_cast<mlir::IntegerType>(type)) {
+    switch (number.getWidth()) {
+      case 1:
+        return "bool";
+      case 4:
+        return number.isUnsigned() ? "u4" : "i4";
+      case 8:
+        return number.isUnsigned() ? "u8" : "i8";
+      case 16:
+        return number.isUnsigned() ? "u16" : "i16";
+      case 32:
+        return number.isUnsigned() ? "u32" : "i32";
+      case 64:
+        return number.isUnsigned() ? "u64" : "i64";
+      default:
+        return "";
+    }
+  }
+  return "";
+}
+
+std::string printed(mlir::Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  attribute.print(stream);
+  return text;
+}
+
+/// The numbers in brackets behind "key = [", of an attribute whose dialect is not loaded.
+llvm::SmallVector<std::int64_t, 4> listed(llvm::StringRef text, llvm::StringRef key) {
+  llvm::SmallVector<std::int64_t, 4> numbers;
+  const std::size_t at = text.find(key);
+  if (at == llvm::StringRef::npos) return numbers;
+  llvm::StringRef list = text.substr(at + key.size()).split('[').second.split(']').first;
+  while (!list.empty()) {
+    const auto parts = list.split(',');
+    std::int64_t number = 0;
+    if (parts.first.trim().getAsInteger(10, number)) break;
+    numbers.push_back(number);
+    list = parts.second;
+  }
+  return numbers;
+}
+
+/// "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]": where the second list has its "o".
+std::int64_t output_features(llvm::StringRef text) {
+  llvm::StringRef list = text.split("]x[").second.split(']').first;
+  for (std::int64_t position = 0; !list.empty(); ++position) {
+    const auto parts = list.split(',');
+    if (parts.first.trim() == "o") return position;
+    list = parts.second;
+  }
+  return -1;
+}
+
+std::int64_t op_count(mlir::Operation& op) {
+  std::int64_t count = 0;
+  for (mlir::Region& region : op.getRegions()) {
+    for (mlir::Block& block : region) {
+      for (mlir::Operation& inner : block) {
+        const bool ends = &inner == &block.back() && inner.getNumResults() == 0;
+        if (!ends) ++count;
+      }
+    }
+  }
+  return count;
+}
+
+/// How often the body runs: the product of the loops that the maps of the operands name.
+double loop_points(mlir::Operation& op) {
+  auto maps = mlir::dyn_cast_or_null<mlir::ArrayAttr>(attribute_of(op, "indexing_maps"));
+  if (!maps) return -1;
+  llvm::SmallVector<double, 6> loops;
+  for (unsigned i = 0; i < maps.size() && i < op.getNumOperands(); ++i) {
+    auto map = mlir::dyn_cast<mlir::AffineMapAttr>(maps[i]);
+    if (!map) return -1;
+    loops.resize(map.getValue().getNumDims(), 1);
+    const TensorFacts facts(op.getOperand(i).getType());
+    for (unsigned r = 0; r < map.getValue().getNumResults() && r < facts.shape.size(); ++r) {
+      auto dim = mlir::dyn_cast<mlir::AffineDimExpr>(map.getValue().getResult(r));
+      if (dim && facts.shape[r] > 0) {
+        loops[dim.getPosition()] = static_cast<double>(facts.shape[r]);
+      }
+    }
+  }
+  double points = 1;
+  for (const double loop : loops) points *= loop;
+  return points;
+}
+
+double body_points(mlir::Operation& op) {
+  if (op.getName().getStringRef() == "linalg.generic") return loop_points(op);
+  double points = 1;
+  for (mlir::Value value : op.getOperands()) {
+    points = std::max(points, TensorFacts(value.getType()).elements());
+  }
+  for (mlir::Type type : op.getResultTypes()) {
+    points = std::max(points, TensorFacts(type).elements());
+  }
+  if (auto window =
+          mlir::dyn_cast_or_null<mlir::DenseI64ArrayAttr>(attribute_of(op, "window_dimensions"))) {
+    points = op.getNumResults() > 0 ? TensorFacts(op.getResult(0).getType()).elements() : 1;
+    for (const std::int64_t size : window.asArrayRef()) points *= static_cast<double>(size);
+  }
+  return points;
+}
+
+berth_status add_numbers(berth_builder* builder, std::int32_t id, llvm::StringRef name,
+                         llvm::ArrayRef<std::int64_t> numbers) {
+  if (numbers.empty()) return BERTH_OK;
+  return berth_builder_attribute(builder, id, view(name), numbers.data(), numbers.size(), {});
+}
+
+/// One op by itself, to ask for its work.
+berth_status add_alone(mlir::Operation& op, berth_builder* builder, std::int32_t number) {
+  std::int32_t id = -1;
+  const std::string name = std::to_string(number);
+  if (berth_status status =
+          berth_builder_op(builder, view(name), view(op.getName().getStringRef()), &id)) {
+    return status;
+  }
+  for (mlir::Value value : op.getOperands()) {
+    const TensorFacts facts(value.getType());
+    const berth_tensor tensor = facts.tensor();
+    std::int32_t parameter = -1;
+    if (berth_status status = berth_builder_parameter(builder, &tensor, &parameter)) return status;
+    if (berth_status status = berth_builder_input(builder, id, parameter)) return status;
+  }
+  for (mlir::Type type : op.getResultTypes()) {
+    const TensorFacts facts(type);
+    const berth_tensor tensor = facts.tensor();
+    if (berth_status status = berth_builder_output(builder, id, &tensor, nullptr)) return status;
+  }
+  return add_rule_attributes(op, builder, id);
+}
+
+}  // namespace
+
+TensorFacts::TensorFacts(mlir::Type type) {
+  if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type)) {
+    ranked = true;
+    shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    type = tensor.getElementType();
+  } else if (auto buffer = mlir::dyn_cast<mlir::MemRefType>(type)) {
+    ranked = true;
+    shape.assign(buffer.getShape().begin(), buffer.getShape().end());
+    type = buffer.getElementType();
+  } else if (auto vector = mlir::dyn_cast<mlir::VectorType>(type)) {
+    ranked = true;
+    shape.assign(vector.getShape().begin(), vector.getShape().end());
+    type = vector.getElementType();
+  } else if (type.isIntOrIndexOrFloat()) {
+    ranked = true;
+  }
+  for (std::int64_t& dim : shape) dim = mlir::ShapedType::isDynamic(dim) ? -1 : dim;
+  dtype = dtype_of(type);
+}
+
+berth_tensor TensorFacts::tensor() const {
+  berth_tensor tensor = BERTH_TENSOR_INIT;
+  tensor.dtype = view(dtype);
+  tensor.shape = shape.data();
+  tensor.rank = ranked ? static_cast<std::int32_t>(shape.size()) : -1;
+  return tensor;
+}
+
+double TensorFacts::elements() const {
+  double count = 1;
+  for (const std::int64_t dim : shape) count *= dim >= 0 ? static_cast<double>(dim) : 1;
+  return count;
+}
+
+mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name) {
+  if (mlir::Attribute own = op.getAttr(name)) return own;
+  auto properties = mlir::dyn_cast_or_null<mlir::DictionaryAttr>(op.getPropertiesAsAttribute());
+  return properties ? properties.get(name) : mlir::Attribute();
+}
+
+bool runs_per_element(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  return type.starts_with("linalg.") || type == "stablehlo.reduce" || type == "stablehlo.map" ||
+         type == "stablehlo.reduce_window" || type == "stablehlo.select_and_scatter" ||
+         type == "stablehlo.scatter" || type == "stablehlo.sort" ||
+         type == "stablehlo.all_reduce" || type == "stablehlo.reduce_scatter";
+}
+
+berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  if (mlir::Attribute dot = attribute_of(op, "dot_dimension_numbers")) {
+    const std::string text = printed(dot);
+    if (berth_status status =
+            add_numbers(builder, id, "contracting", listed(text, "lhs_contracting_dimensions"))) {
+      return status;
+    }
+  }
+  if (mlir::Attribute convolution = attribute_of(op, "dimension_numbers")) {
+    const std::int64_t position = output_features(printed(convolution));
+    if (position >= 0) {
+      if (berth_status status = add_numbers(builder, id, "output_features", {position})) {
+        return status;
+      }
+    }
+  }
+  if (op.getNumRegions() == 0 || !runs_per_element(op)) return BERTH_OK;
+  const double points = body_points(op);
+  if (points >= 0 && points < 1e18) {
+    if (berth_status status =
+            add_numbers(builder, id, "points", {static_cast<std::int64_t>(points)})) {
+      return status;
+    }
+  }
+  return add_numbers(builder, id, "body", {std::max<std::int64_t>(op_count(op), 1)});
+}
+
+berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
+  berth_builder* scratch = nullptr;
+  if (berth_status status = berth_builder_new(BERTH_TEXT("body"), BERTH_TEXT("mlir"), &scratch)) {
+    return status;
+  }
+  std::int32_t count = 0;
+  berth_status status = BERTH_OK;
+  op.walk([&](mlir::Operation* inner) {
+    if (inner == &op || status != BERTH_OK) return;
+    // What runs at every element of an op is counted with it.
+    for (mlir::Operation* parent = inner->getParentOp(); parent != &op;
+         parent = parent->getParentOp()) {
+      if (runs_per_element(*parent)) return;
+    }
+    if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
+    status = add_alone(*inner, scratch, count++);
+  });
+  berth_graph* graph = nullptr;
+  if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
+  berth_work sum = BERTH_WORK_INIT;
+  sum.launches = 0;
+  for (std::int32_t i = 0; i < count && status == BERTH_OK; ++i) {
+    berth_work work = BERTH_WORK_INIT;
+    status = berth_graph_op_work(graph, i, &work);
+    sum.flops += work.flops;
+    sum.bytes += work.bytes;
+    sum.launches += work.launches;
+  }
+  berth_release(graph);
+  berth_release(scratch);
+  return status != BERTH_OK ? status : berth_builder_work(builder, id, &sum);
+}
+
+}  // namespace berth_mlir

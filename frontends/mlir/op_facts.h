@@ -1,0 +1,48 @@
+// What the IR says of one op, in the words of Berth's C ABI.
+#pragma once
+
+#include <berth/c.h>
+
+#include <cstdint>
+#include <string>
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "mlir/IR/Operation.h"
+
+namespace berth_mlir {
+
+inline berth_text view(llvm::StringRef text) {
+  return {text.data(), text.size()};
+}
+inline llvm::StringRef message() {
+  const berth_text text = berth_message();
+  return {text.data, text.size};
+}
+
+/// A tensor's type and shape; of a scalar its type. Nothing is known of other types.
+struct TensorFacts {
+  explicit TensorFacts(mlir::Type type);
+  [[nodiscard]] berth_tensor tensor() const;
+
+  llvm::StringRef dtype;
+  bool ranked = false;
+  llvm::SmallVector<std::int64_t, 4> shape;
+  [[nodiscard]] double elements() const;  ///< dimensions that are not known count as 1
+};
+
+/// An attribute, wherever the op keeps it: ops of dialects that are not loaded have it in their
+/// properties.
+[[nodiscard]] mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name);
+
+/// Whether the op's regions say what happens at every element, not what happens in turn.
+[[nodiscard]] bool runs_per_element(mlir::Operation& op);
+
+/// Gives the builder what the work rule of the op's type asks for.
+berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);
+
+/// Work of an op with regions that run in turn (while, if, scf.for, ...): that of all ops in them, each
+/// once; how often a loop goes round is not in the IR.
+berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
+
+}  // namespace berth_mlir

@@ -1,0 +1,120 @@
+// Work of MLIR's ops, from shapes and from what an importer reads of their attributes.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/costs.h"
+#include "berth/graph.h"
+
+namespace berth {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using Numbers = std::vector<std::int64_t>;
+
+struct Case {
+  std::string type;
+  std::vector<Shape> inputs;
+  Shape output;
+  std::vector<std::pair<std::string, Numbers>> attributes;
+  double flops;
+  OpClass op_class;
+};
+
+TensorInfo f32(Shape shape) {
+  return {DType::f32, true, std::move(shape)};
+}
+
+Work work_of(const Case& of) {
+  GraphBuilder builder("g", "mlir");
+  const OpId op = builder.add_op("op", of.type);
+  for (const Shape& input : of.inputs) builder.add_input(op, builder.add_parameter(f32(input)));
+  builder.add_output(op, f32(of.output));
+  for (const auto& [name, numbers] : of.attributes) builder.set_attribute(op, name, numbers);
+  const auto graph = builder.build();
+  CHECK(has_work_rule(*graph, op));
+  return op_work(*graph, op);
+}
+
+TEST_CASE("work rules of MLIR's ops") {
+  const std::vector<Case> cases = {
+      {"stablehlo.dot_general",
+       {{8, 16, 32}, {8, 32, 64}},
+       {8, 16, 64},
+       {{"contracting", {2}}},
+       2.0 * 8 * 16 * 32 * 64,
+       OpClass::matmul},
+      // Without its attribute: exact where there are no batch dimensions.
+      {"stablehlo.dot_general",
+       {{16, 32}, {32, 64}},
+       {16, 64},
+       {},
+       2.0 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"linalg.matmul",
+       {{16, 32}, {32, 64}, {16, 64}},
+       {16, 64},
+       {},
+       2.0 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"linalg.matmul_transpose_a",
+       {{32, 16}, {32, 64}},
+       {16, 64},
+       {},
+       2.0 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"tosa.matmul",
+       {{2, 16, 32}, {2, 32, 64}},
+       {2, 16, 64},
+       {},
+       2.0 * 2 * 16 * 32 * 64,
+       OpClass::matmul},
+      {"linalg.conv_2d_nchw_fchw",
+       {{1, 3, 10, 10}, {8, 3, 3, 3}},
+       {1, 8, 8, 8},
+       {},
+       2.0 * 8 * 8 * 8 * 27,
+       OpClass::convolution},
+      {"tosa.conv2d",
+       {{1, 10, 10, 3}, {8, 3, 3, 3}, {8}},
+       {1, 8, 8, 8},
+       {},
+       2.0 * 8 * 8 * 8 * 27,
+       OpClass::convolution},
+      {"stablehlo.convolution",
+       {{1, 10, 10, 3}, {3, 3, 3, 8}},
+       {1, 8, 8, 8},
+       {{"output_features", {3}}},
+       2.0 * 8 * 8 * 8 * 27,
+       OpClass::convolution},
+      {"stablehlo.add", {{4, 5}, {4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
+      {"stablehlo.tanh", {{4, 5}}, {4, 5}, {}, 200, OpClass::elementwise},
+      {"math.exp", {{4, 5}}, {4, 5}, {}, 200, OpClass::elementwise},
+      {"arith.mulf", {{4, 5}, {4, 5}}, {4, 5}, {}, 20, OpClass::elementwise},
+      {"stablehlo.reduce",
+       {{4, 5}},
+       {4},
+       {{"points", {20}}, {"body", {1}}},
+       20,
+       OpClass::reduction},
+      {"linalg.generic",
+       {{4, 6}, {6, 5}},
+       {4, 5},
+       {{"points", {120}}, {"body", {2}}},
+       240,
+       OpClass::elementwise},
+      {"stablehlo.reshape", {{4, 5}}, {20}, {}, 0, OpClass::none},
+  };
+  for (const Case& each : cases) {
+    CAPTURE(each.type);
+    const Work work = work_of(each);
+    CHECK(work.flops == doctest::Approx(each.flops));
+    CHECK(work.op_class == each.op_class);
+  }
+}
+
+}  // namespace
+}  // namespace berth

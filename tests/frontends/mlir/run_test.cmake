@@ -1,0 +1,15 @@
+# Runs a real mlir-opt with the pass. Variables: OPT, PLUGIN, INPUT, OPTIONS of berth-place, PASSES after
+# it, STATUS, and EXPECT: expressions that its output must match, separated by "|||".
+execute_process(
+  COMMAND ${OPT} --load-pass-plugin=${PLUGIN} --allow-unregistered-dialect
+          "--pass-pipeline=builtin.module(berth-place{${OPTIONS}}${PASSES})" ${INPUT}
+  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE messages)
+if(NOT status EQUAL "${STATUS}")
+  message(FATAL_ERROR "exit status ${status}, expected ${STATUS}\n${output}\n${messages}")
+endif()
+string(REPLACE "|||" ";" expected "${EXPECT}")
+foreach(expression IN LISTS expected)
+  if(NOT "${output}${messages}" MATCHES "${expression}")
+    message(FATAL_ERROR "the output lacks '${expression}'\n${output}\n${messages}")
+  endif()
+endforeach()
