@@ -8,32 +8,79 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 
 namespace berth {
 
-/// The steps of one sequence, with the scratch memory of whichever thread evaluates it.
-class SimulationEvaluator::Sequence final : public PlacementSequence {
+/// Every placement is evaluated in full: the published rule of memory looks back on the whole step,
+/// and the throughput of a placement takes no steps.
+class SimulationEvaluator::FullSteps final : public PlacementSequence {
  public:
-  Sequence(SimulationEvaluator& evaluator, bool tries)
-      : evaluator_(evaluator), steps_(evaluator.simulator_, tries) {}
+  explicit FullSteps(SimulationEvaluator& evaluator) : evaluator_(evaluator) {}
 
   void start(std::span<const DeviceId> placement, Evaluation& out,
              std::span<double> op_start_us) override {
-    steps_.start(placement, evaluator_.scratches_.local(), out, op_start_us);
+    evaluator_.simulator_.evaluate(placement, evaluator_.scratches_.local().full, out, op_start_us);
   }
-  void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
-            std::span<const OpId> next, Evaluation& out, std::span<double> op_start_us) override {
-    steps_.move(placement, moved, next, evaluator_.scratches_.local(), out, op_start_us);
+  void move(std::span<const DeviceId> placement, std::span<const OpId>, std::span<const OpId>,
+            Evaluation& out, std::span<double> op_start_us) override {
+    start(placement, out, op_start_us);
   }
-  Score try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+  Score try_move(std::span<const DeviceId> placement, std::span<const OpId>,
                  double limit_us) override {
-    return steps_.try_move(placement, moved, limit_us, evaluator_.scratches_.local());
+    auto& scratch = evaluator_.scratches_.local();
+    Evaluation& tried = scratch.evaluation;
+    evaluator_.simulator_.evaluate(placement, scratch.full, tried);
+    return {tried.objective_us < limit_us ? tried.objective_us : kCannotRun, tried.excess_bytes};
   }
 
  private:
   SimulationEvaluator& evaluator_;
-  SuccessiveSteps steps_;
+};
+
+/// Every step goes on from the one before, with the scratch memory of whichever thread evaluates it.
+class SimulationEvaluator::SuccessiveSteps final : public PlacementSequence {
+ public:
+  SuccessiveSteps(SimulationEvaluator& evaluator, bool tries)
+      : evaluator_(evaluator),
+        step_(evaluator.simulator_, evaluator.step_facts_,
+              {.spacing = std::max(kLeastSpacing, evaluator.simulator_.plan().op_count / kPauses),
+               .anywhere = tries,
+               .reports = true}) {}
+
+  void start(std::span<const DeviceId> placement, Evaluation& out,
+             std::span<double> op_start_us) override {
+    step_.reset(placement, evaluator_.scratches_.local(),
+                {.op_start_us = op_start_us.data(), .evaluation = &out});
+  }
+  void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+            std::span<const OpId> next, Evaluation& out, std::span<double> op_start_us) override {
+    list_moves(placement, moved);
+    step_.move(moves_, evaluator_.scratches_.local(),
+               {.next = next, .op_start_us = op_start_us.data(), .evaluation = &out});
+  }
+  Score try_move(std::span<const DeviceId> placement, std::span<const OpId> moved,
+                 double limit_us) override {
+    list_moves(placement, moved);
+    const MoveEvaluator::Candidate tried =
+        step_.propose(moves_, limit_us, evaluator_.scratches_.local());
+    return tried.rejected ? Score{kCannotRun, 0} : static_cast<const Score&>(tried);
+  }
+
+ private:
+  /// A pause costs as much as 50 to 500 ops, by how many transfers wait and tensors are held.
+  static constexpr std::uint32_t kPauses = 16;
+  static constexpr std::uint32_t kLeastSpacing = 128;
+
+  void list_moves(std::span<const DeviceId> placement, std::span<const OpId> moved) {
+    moves_.clear();
+    for (const OpId op : moved) moves_.push_back({op, placement[at(op)]});
+  }
+
+  SimulationEvaluator& evaluator_;
+  moves::IncrementalStep<moves::DataflowRules> step_;
+  std::vector<Move> moves_;
 };
 
 SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads)
@@ -43,7 +90,14 @@ SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem,
                           : std::min(threads, tbb::info::default_concurrency())) {}
 
 std::unique_ptr<PlacementSequence> SimulationEvaluator::sequence(bool tries) {
-  return std::make_unique<Sequence>(*this, tries);
+  const ProblemOptions& options = problem().options();
+  if (options.semantics != Semantics::dataflow || options.objective != Objective::latency) {
+    return std::make_unique<FullSteps>(*this);
+  }
+  std::call_once(step_facts_made_, [this] {
+    step_facts_ = std::make_shared<const moves::StepFacts>(simulator_.plan());
+  });
+  return std::make_unique<SuccessiveSteps>(*this, tries);
 }
 
 void SimulationEvaluator::evaluate(std::span<const Placement> placements,

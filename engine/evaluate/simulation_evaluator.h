@@ -7,11 +7,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "berth/evaluator.h"
 #include "berth/simulator.h"
-#include "simulator/successive_steps.h"
+#include "moves/incremental_step.h"
 
 namespace berth {
 
@@ -29,14 +30,18 @@ class SimulationEvaluator final : public Evaluator, public SuccessiveEvaluator {
   void count(std::size_t evaluations) noexcept override;
 
  private:
-  class Sequence;
+  class FullSteps;
+  class SuccessiveSteps;
 
   /// Throws for the first invalid placement, whichever thread comes across one first.
   void validate(std::span<const Placement> placements);
 
   Simulator simulator_;
   tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<SuccessiveSteps::Scratch> scratches_;
+  /// Of `dataflow` semantics and the objective latency alone; null until a sequence is asked for.
+  std::shared_ptr<const moves::StepFacts> step_facts_;
+  std::once_flag step_facts_made_;
+  tbb::enumerable_thread_specific<moves::IncrementalStep<moves::DataflowRules>::Scratch> scratches_;
   std::int64_t evaluations_ = 0;
 };
 

@@ -28,6 +28,8 @@ class LoadMoves final : public MoveStrategy {
   MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) override;
   void accept() override;
   std::span<const double> loads_us() override;
+  const std::vector<DeviceId>& placement() const noexcept override { return placement_; }
+  const Score& score() const noexcept override { return score_; }
 
  private:
   void apply(OpId op, DeviceId to);
@@ -40,6 +42,8 @@ class LoadMoves final : public MoveStrategy {
   [[nodiscard]] Score current() const;
   [[nodiscard]] double largest_total_us() const;
 
+  std::vector<DeviceId> placement_;  ///< by op; the one kept
+  Score score_;                      ///< of it
   const Plan& plan_;
   Rows<std::uint32_t> reads_;       ///< by op: messages
   Rows<std::uint32_t> parameters_;  ///< by op: shared parameters

@@ -20,12 +20,10 @@ class MoveStrategy {
   /// By device, of the last candidate; empty if there are none.
   virtual std::span<const double> loads_us() { return {}; }
 
-  [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
-  [[nodiscard]] const Score& score() const noexcept { return score_; }
-
- protected:
-  std::vector<DeviceId> placement_;  ///< by op; the one kept
-  Score score_;                      ///< of it
+  /// By op; the one kept.
+  [[nodiscard]] virtual const std::vector<DeviceId>& placement() const noexcept = 0;
+  /// Of it.
+  [[nodiscard]] virtual const Score& score() const noexcept = 0;
 };
 
 /// Objective throughput.

@@ -60,14 +60,14 @@ class DataflowStep {
   }
 
   /// The parts of a run that may pause. First one of these two; `from` is of a step whose workspace
-  /// had the same inputs missing, and `workspace.state` says which. The next transfer gets the
-  /// number `sent_before`, which only an observer can tell from another.
+  /// had the same inputs missing, and `workspace.state` says which. It had made
+  /// `sent_before` transfers, so that the next one gets the number that it had there.
   void begin() {
     set_up();
     for (const Index op : plan_.sources) make_ready(op, state_[op] & kDeviceMask, 0, {});
     start(0);
   }
-  void resume(const DataflowSnapshot& from, std::uint32_t sent_before = 1U << 31);
+  void resume(const DataflowSnapshot& from, std::uint32_t sent_before);
   /// Until the step is over (true) or the observer pauses.
   bool go_on() {
     double now_us = now_us_;
@@ -377,7 +377,6 @@ void DataflowStep<Wiring, Events, Observer>::resume(const DataflowSnapshot& from
   set_up();
   idle_ = from.idle;
   filled_ = from.filled;
-  // Here numbers only ever count up and are compared: any start does that leaves room below it.
   send_count_ = sent_before;
   // Ops of a class that are ready, or have run, have taken a slot each.
   for (Index op = 0; op < plan_.op_count; ++op) {

@@ -1,5 +1,5 @@
 // A plan compiled for one placement: an event need not look up which consumers are on which device.
-// That pays if steps of nearly the same placement are simulated many times (moves/step_moves.cpp).
+// That pays if steps of nearly the same placement are simulated many times (moves/incremental_step.h).
 // A single step is over before it would have been compiled.
 #pragma once
 

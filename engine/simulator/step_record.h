@@ -1,7 +1,5 @@
 // A step that can be gone on from: when its ops ended, and the pauses that were kept of it. What a
-// pause holds beside that is for whoever records, as it depends on what is asked of the steps that
-// go on: SuccessiveSteps (memory and starts of every op) and moves::StepMoves (bounds, and whether
-// another step has come to the same state).
+// pause holds beside that is for whoever records (moves/incremental_step.h).
 #pragma once
 
 #include <algorithm>
