@@ -54,6 +54,11 @@ void check_link(const std::string& cluster, const LinkSpec& link) {
     fail(cluster, cat("link ", link.src, " -> ", link.dst, " has a latency of ", link.latency_us,
                       " us; it must not be negative"));
   }
+  if (link.parallel && !link.shares.empty()) {
+    fail(cluster,
+         cat("link ", link.src, " -> ", link.dst, " is parallel and shares '", link.shares.front(),
+             "'; transfers on a parallel link wait for nothing: leave one of them out"));
+  }
 }
 
 }  // namespace
@@ -89,7 +94,7 @@ void Cluster::index_devices() {
 }
 
 Route Cluster::route_of(const LinkSpec& link) {
-  Route route{link.bandwidth_bytes_per_s, link.latency_us, {}};
+  Route route{link.bandwidth_bytes_per_s, link.latency_us, {}, link.parallel};
   for (const std::string& channel : link.shares) {
     auto known = std::find(channels_.begin(), channels_.end(), channel);
     if (known == channels_.end()) known = channels_.insert(channels_.end(), channel);
@@ -131,7 +136,9 @@ void Cluster::resolve_routes() {
   }
   for (std::size_t src = 0; src < count; ++src) {
     for (std::size_t dst = 0; dst < count; ++dst) {
-      if (src != dst && routes_[src * count + dst].bandwidth_bytes_per_s == 0) {
+      if (src == dst) continue;
+      has_parallel_routes_ = has_parallel_routes_ || routes_[src * count + dst].parallel;
+      if (routes_[src * count + dst].bandwidth_bytes_per_s == 0) {
         fail(name_, cat("no link from '", devices_[src].name, "' to '", devices_[dst].name,
                         "'; add one, or a link with \"*\""));
       }

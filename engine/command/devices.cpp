@@ -67,6 +67,7 @@ std::string cluster_text(const Cluster& cluster) {
   for (const LinkSpec& link : cluster.links()) {
     std::string shares;
     for (const std::string& channel : link.shares) shares += (shares.empty() ? "" : ", ") + channel;
+    if (link.parallel) shares = "nothing: parallel";
     links.add_row({link.src + " -> " + link.dst, format_rate(link.bandwidth_bytes_per_s, "B/s"),
                    format_us(link.latency_us), shares});
   }

@@ -37,7 +37,7 @@ Device read_device(const JsonReader& json) {
 }
 
 LinkSpec read_link(const JsonReader& json) {
-  json.expect_object({"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares"});
+  json.expect_object({"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares", "parallel"});
   LinkSpec link;
   link.src = json.at("src").text();
   link.dst = json.at("dst").text();
@@ -47,6 +47,7 @@ LinkSpec read_link(const JsonReader& json) {
     const JsonReader shares = json.at("shares");
     for (std::size_t i = 0; i < shares.size(); ++i) link.shares.push_back(shares.at(i).text());
   }
+  if (json.has("parallel")) link.parallel = json.at("parallel").boolean();
   return link;
 }
 
@@ -98,6 +99,7 @@ std::string cluster_json(const Cluster& cluster) {
                   {"bandwidth_bytes_per_s", link.bandwidth_bytes_per_s},
                   {"latency_us", link.latency_us}};
     if (!link.shares.empty()) entry["shares"] = link.shares;
+    if (link.parallel) entry["parallel"] = true;
     links.push_back(std::move(entry));
   }
   const Json document = {{"format", kClusterFormat},

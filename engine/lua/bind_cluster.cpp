@@ -62,6 +62,9 @@ LinkSpec read_link(Fields& fields) {
   link.bandwidth_bytes_per_s = fields.get("bandwidth_bytes_per_s").number();
   link.latency_us = number_or(fields.get("latency_us"), 0);
   if (const Value shares = fields.get("shares"); shares.present()) link.shares = shares.texts();
+  if (const Value parallel = fields.get("parallel"); parallel.present()) {
+    link.parallel = parallel.boolean();
+  }
   return link;
 }
 
@@ -157,6 +160,7 @@ int route(Call& call) {
   set_number(call.L, "latency_us", route.latency_us);
   push_texts(call.L, channels);
   lua_setfield(call.L, -2, "channels");
+  set_boolean(call.L, "parallel", route.parallel);
   return 1;
 }
 

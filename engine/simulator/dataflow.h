@@ -1,8 +1,9 @@
 // One step of an asynchronous executor. The rules, in the order in which they apply:
 //
 // Time. A step is a sequence of instants. At each instant, ends come first: ops by device, then
-// transfers by sender, then control signals by the order of sending. Then transfers start
-// (contention.h). Then every idle device with ready ops starts one. Whatever started and takes no
+// transfers by sender, then what holds nothing (control signals, and transfers over parallel links)
+// by the order of sending. Then transfers start: over parallel links all that are queued, then the
+// others (contention.h). Then every idle device with ready ops starts one. Whatever started and takes no
 // time ends at the same instant, in a further round of ends and starts.
 //
 // Ops. A device runs one op at a time, for its cost plus the device's per-op overhead (an op that
@@ -16,8 +17,9 @@
 // receiving device over its control edges. A transfer of 0 bytes is a transfer too.
 //
 // A transfer takes latency + bytes / bandwidth. For all of this time it holds the sender's outgoing
-// engine, the receiver's incoming engine and the route's channels. Its end releases the tensor's
-// consumers on the receiver, the most urgent first. A control signal arrives after the route's
+// engine, the receiver's incoming engine and the route's channels; over a parallel link it holds
+// nothing and waits for nothing. Its end releases the tensor's consumers on the receiver, the most
+// urgent first. A control signal arrives after the route's
 // latency (if that is 0, among the ends of the same round) and holds nothing.
 //
 // Memory: memory.h.
@@ -127,7 +129,11 @@ class DataflowStep {
     workspace_.touched.clear();
     workspace_.touched.reserve(2 * at(devices) + plan_.op_count);
     signals_.clear();
-    if (plan_.has_signals) signals_.reserve(plan_.consumers.size());
+    if (plan_.has_signals || plan_.cluster().has_parallel_routes()) {
+      signals_.reserve(plan_.consumers.size());
+    }
+    departing_.clear();
+    if (plan_.cluster().has_parallel_routes()) departing_.reserve(plan_.consumers.size());
     next_slot_ = workspace_.next_slot.data();
     op_of_slot_ = workspace_.op_of_slot.data();
     sent_to_ = workspace_.sent_to.data();
@@ -221,14 +227,24 @@ class DataflowStep {
     const std::uint32_t message = message_of(sent);
     observer_.transfer_queued(number, message, d, dst, now_us);
     if (plan_.message_tensor[message] != kNoTensor) {
-      sends_[devices_[d].send_tail++] = {sent, receiver, number};
+      if (plan_.is_parallel(d, receiver)) {
+        departing_.push_back({sent, receiver, number});
+      } else {
+        sends_[devices_[d].send_tail++] = {sent, receiver, number};
+      }
       return;
     }
     const double arrival_us =
         now_us + plan_.cluster().route(static_cast<DeviceId>(d), dst).latency_us;
-    signals_.push_back({time_key(arrival_us), number, sent, receiver});
+    fly({sent, receiver, number}, d, now_us, arrival_us);
+  }
+
+  /// Holds nothing on its way.
+  void fly(const SendEntry& sent, std::uint32_t d, double now_us, double arrival_us) {
+    signals_.push_back({time_key(arrival_us), sent.number, sent.sent, sent.receiver});
     std::push_heap(signals_.begin(), signals_.end(), later);
-    observer_.transfer_started(number, message, d, dst, now_us, arrival_us);
+    observer_.transfer_started(sent.number, message_of(sent.sent), d,
+                               static_cast<DeviceId>(sent.receiver), now_us, arrival_us);
   }
 
   static bool later(const Signal& a, const Signal& b) {
@@ -258,9 +274,12 @@ class DataflowStep {
     signals_.pop_back();
     arrive(signal.sent, signal.receiver, now_us, {Cause::Kind::transfer, signal.number});
     const std::uint32_t message = message_of(signal.sent);
-    const std::uint32_t sender = state_[plan_.message_producer[message]] & kDeviceMask;
-    observer_.transfer_ended(signal.number, message, sender, static_cast<DeviceId>(signal.receiver),
-                             now_us);
+    observer_.transfer_ended(signal.number, message, sender_of(message),
+                             static_cast<DeviceId>(signal.receiver), now_us);
+  }
+
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t message) const {
+    return state_[plan_.message_producer[message]] & kDeviceMask;
   }
 
   void arrive(std::uint32_t sent, std::uint32_t receiver, double now_us, Cause cause) {
@@ -280,6 +299,11 @@ class DataflowStep {
   }
 
   void start(double now_us) {
+    for (const SendEntry& sent : departing_) {
+      const std::uint32_t d = sender_of(message_of(sent.sent));
+      fly(sent, d, now_us, now_us + duration_us(sent.sent, d, sent.receiver));
+    }
+    departing_.clear();
     workspace_.contention.start_heads(
         plan_, [&](std::uint32_t sender) { start_transfer(sender, now_us); });
     if constexpr (Events::kFewDevices) {
@@ -333,6 +357,7 @@ class DataflowStep {
   SendEntry* sends_ = nullptr;
   DataflowDevice* devices_ = nullptr;
   std::vector<Signal>& signals_ = workspace_.signals;
+  std::vector<SendEntry>& departing_ = workspace_.departing;
   std::uint32_t send_count_ = 0;  ///< transfers and signals
   std::uint64_t idle_ = 0;        ///< by bit, where devices are few: runs nothing
   std::uint64_t filled_ = 0;      ///< by bit, where devices are few: has ready ops

@@ -190,7 +190,7 @@ void Plan::compile_routes() {
       if (src == dst) continue;
       const Route& route = cluster().route(src, dst);
       uniform_routes = uniform_routes && route.channels.empty() &&
-                       route.latency_us == first.latency_us &&
+                       route.parallel == first.parallel && route.latency_us == first.latency_us &&
                        route.bandwidth_bytes_per_s == first.bandwidth_bytes_per_s;
     }
   }

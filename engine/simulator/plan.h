@@ -73,7 +73,8 @@ struct Plan {
   std::uint32_t op_count = 0;
   std::uint32_t device_count = 0;
   bool placeto = false;
-  /// Every pair of devices is connected alike and there are no channels.
+  /// Every pair of devices is connected alike and there are no channels; all routes or none are
+  /// parallel.
   bool uniform_routes = true;
 
   std::vector<OpId> ids;         ///< Index -> op
@@ -112,6 +113,11 @@ struct Plan {
   std::vector<std::int64_t> workspace_bytes;  ///< by Index
   std::vector<std::int64_t> unread_bytes;     ///< by Index: outputs without consumers
   bool has_signals = false;                   ///< some edge is a control edge
+  /// Whether transfers between the devices hold nothing.
+  [[nodiscard]] bool is_parallel(std::uint32_t src, std::uint32_t dst) const noexcept {
+    return cluster().has_parallel_routes() &&
+           cluster().route(static_cast<DeviceId>(src), static_cast<DeviceId>(dst)).parallel;
+  }
 
  private:
   [[nodiscard]] bool consistent() const;

@@ -57,7 +57,11 @@ class Recorder : public NoObserver {
     TracedStep::Sent& seen = record_.transfers[number];
     seen.start_us = start_us;
     seen.end_us = end_us;
-    if (plan_.message_tensor[message] == kNoTensor && !plan_.placeto) return;  // holds nothing
+    const bool parallel =
+        receiver != kNoDevice && plan_.is_parallel(sender, static_cast<std::uint32_t>(receiver));
+    if ((plan_.message_tensor[message] == kNoTensor || parallel) && !plan_.placeto) {
+      return;  // holds nothing
+    }
     occupy(last_out_[sender], number, seen);
     if (receiver == kNoDevice) return;
     occupy(last_in_[at(receiver)], number, seen);

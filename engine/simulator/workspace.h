@@ -34,7 +34,8 @@ struct SendEntry {
   bool operator==(const SendEntry&) const = default;
 };
 
-/// A control signal on its way between devices (dataflow).
+/// What is on its way between devices and holds nothing (dataflow): a control signal, or a
+/// transfer over a parallel link.
 struct Signal {
   TimeKey arrival;
   std::uint32_t number;
@@ -100,6 +101,7 @@ struct Workspace {
   Contention contention;
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<Signal> signals;
+  std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
 
   std::vector<double> op_start_us;  ///< by Index (placeto, or where asked for)
   MemoryScratch memory;

@@ -45,8 +45,12 @@ double Schedule::transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const 
   return broadcasts_ ? us - route.latency_us : us;
 }
 
+bool Schedule::contends(DeviceId src, DeviceId dst) const {
+  return rules_.contention && (broadcasts_ || !cluster_.route(src, dst).parallel);
+}
+
 double Schedule::transfer_start_us(DeviceId src, DeviceId dst, double from_us) const {
-  if (!rules_.contention) return from_us;
+  if (!contends(src, dst)) return from_us;
   double start_us = std::max(from_us, outgoing_us_[at(src)]);
   if (broadcasts_) return start_us;
   start_us = std::max(start_us, incoming_us_[at(dst)]);
@@ -81,11 +85,12 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
     }
     const double us = transfer_us(edge.tensor, src, device);
     const double start_us = transfer_start_us(src, device, end_us);
+    ready_us = std::max(ready_us, start_us + us);
+    if (!contends(src, device)) continue;
     first_start_us = std::min(first_start_us, start_us);
     total_us += us;
-    ready_us = std::max(ready_us, start_us + us);
   }
-  if (!rules_.contention || broadcasts_ || total_us == 0) return ready_us;
+  if (broadcasts_ || total_us == 0) return ready_us;
   return std::max(ready_us, first_start_us + total_us);
 }
 
@@ -97,10 +102,12 @@ double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
   const double us = transfer_us(edge.tensor, src, dst);
   const double start_us = transfer_start_us(src, dst, end_us_[at(edge.src)]);
   const double end_us = start_us + us;
-  outgoing_us_[at(src)] = end_us + transfer_gap_us_;
-  incoming_us_[at(dst)] = end_us;
-  for (const ChannelId channel : cluster_.route(src, dst).channels) {
-    channels_us_[at(channel)] = end_us;
+  if (contends(src, dst)) {
+    outgoing_us_[at(src)] = end_us + transfer_gap_us_;
+    incoming_us_[at(dst)] = end_us;
+    for (const ChannelId channel : cluster_.route(src, dst).channels) {
+      channels_us_[at(channel)] = end_us;
+    }
   }
   used_bytes_[at(dst)] = saturating_sum(used_bytes_[at(dst)], copy_bytes(edge.tensor));
   copies_.push_back({dst, end_us, first_copy_[at(edge.tensor)]});

@@ -16,7 +16,7 @@ struct ScheduleRules {
   /// True: a transfer waits for the sender's outgoing engine (`placeto`: only its bus), the
   /// receiver's incoming engine and the route's channels, after what was scheduled before it.
   /// Executors keep queues, so gaps before it are lost, unlike those of a device. False: each
-  /// transfer takes only its route's time, as in the classic papers.
+  /// transfer takes only its route's time, as in the classic papers, and as over parallel links.
   bool contention = true;
   /// How much of the outputs, and of their copies on other devices, counts against a device's
   /// memory; see Footprint. With 1, groups of one op and no workspaces, what has room fits.
@@ -80,6 +80,8 @@ class Schedule {
   /// The arrival of `tensor` on `device` if it was sent there already, else a negative number.
   [[nodiscard]] double known_arrival_us(TensorId tensor, DeviceId device) const;
   [[nodiscard]] double transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const;
+  /// Whether a transfer between them waits for others.
+  [[nodiscard]] bool contends(DeviceId src, DeviceId dst) const;
   [[nodiscard]] double transfer_start_us(DeviceId src, DeviceId dst, double from_us) const;
   double send(const Edge& edge, DeviceId src, DeviceId dst);
 

@@ -9,7 +9,7 @@ namespace {
 
 bool same_route(const Route& a, const Route& b) {
   return a.bandwidth_bytes_per_s == b.bandwidth_bytes_per_s && a.latency_us == b.latency_us &&
-         a.channels == b.channels;
+         a.channels == b.channels && a.parallel == b.parallel;
 }
 
 }  // namespace

@@ -199,6 +199,15 @@ void StepBound::add_sends(const ExactModel::Tensor& tensor, DeviceId src, const 
     return us;
   };
   std::vector<MachineJob>& sends = sends_[at(src)];
+  if (!model_.placeto()) {
+    // Over a parallel link nothing is sent in turn.
+    DeviceSet parallel = 0;
+    for_each_device(elsewhere, [&](DeviceId device) {
+      if (model_.problem().cluster().route(src, device).parallel) parallel |= only(device);
+    });
+    receivers &= ~parallel;
+    if (receivers == 0 && parallel != 0) return;
+  }
   if (model_.placeto() || receivers == 0) {
     // One transfer at least, whichever of the readers it is for.
     const double gap_us = model_.placeto() ? model_.problem().options().transfer_gap_us : 0;

@@ -19,7 +19,7 @@ namespace berth::policies::exact {
 /// devices   the ops fixed to a device run on one machine, pauses included; so does each further op
 ///           if it is put there, which therefore leaves where that reaches the limit.
 /// senders   so do the transfers that a device must send: one per tensor in placeto semantics, with
-///           the bus's pause, one per receiving device in dataflow semantics.
+///           the bus's pause, one per receiving device in dataflow semantics; none over parallel links.
 /// work      all devices in use together: each is idle until its first op can start and after its
 ///           last has ended, and no two have the same first or last op; the least over all numbers
 ///           of devices in use. Where speeds differ: the weighted mean of what they do.

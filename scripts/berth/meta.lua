@@ -93,6 +93,7 @@ local berth = {}
 ---@field bandwidth_bytes_per_s number > 0
 ---@field latency_us? number default 0
 ---@field shares? string[] channels that it occupies; each carries one transfer at a time
+---@field parallel? boolean whether transfers on it wait for nothing; default false
 
 ---The methods that all objects have.
 ---@class berth.Object

@@ -167,11 +167,13 @@ class Maker {
     }
     std::vector<LinkSpec> links;
     const int style = static_cast<int>(between(0, 3));
+    const double parallel = one_of({0.0, 0.0, 0.3, 1.0});
     const auto link = [&](const std::string& src, const std::string& dst) {
       LinkSpec spec{src, dst, 1e9 + 1e10 * random_.uniform(), 20 * random_.uniform(), {}};
       if (style == 2) spec.bandwidth_bytes_per_s = one_of({0.001, 1.0, 1e6, 1e10, 1e30});
       if (style == 2) spec.latency_us = one_of({0.0, 1.0, 1e6});
       if (style == 3 && chance(0.5)) spec.shares.emplace_back(chance(0.5) ? "bus" : "switch");
+      spec.parallel = spec.shares.empty() && chance(parallel);
       return spec;
     };
     if (style == 0) {

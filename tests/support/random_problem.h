@@ -17,6 +17,7 @@ struct RandomClusterShape {
   bool host = false;  ///< device 0 is one, of a kind of its own
   std::int64_t memory_bytes = kNoLimit;
   double op_overhead_us = 0;
+  double parallel_chance = 0;  ///< of each link
 };
 
 /// Devices "d0", "d1", ... of kinds "k0", "k1", ...; links with random figures.
@@ -40,7 +41,8 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
                        "d" + std::to_string(b),
                        1e9 + 1e10 * random.uniform(),
                        20 * random.uniform(),
-                       {}});
+                       {},
+                       shape.parallel_chance > 0 && random.uniform() < shape.parallel_chance});
     }
   }
   return std::make_shared<const Cluster>("random", std::move(devices), links);

@@ -89,7 +89,7 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
     device.host = d == 2;
     device.memory_bytes = chance(0.5) ? kNoLimit : 300000;
   }
-  std::vector<LinkSpec> links = {{"*", "*", 7.6e9, chance(0.5) ? 0.0 : 3.0, {}}};
+  std::vector<LinkSpec> links = {{"*", "*", 7.6e9, chance(0.5) ? 0.0 : 3.0, {}, chance(0.2)}};
   if (chance(0.6)) {
     for (int a = 0; a < count; ++a) {
       for (int b = 0; b < count; ++b) {
@@ -99,7 +99,8 @@ inline std::shared_ptr<const Cluster> tangled_cluster(Random& random, int count)
         link.dst = devices[static_cast<std::size_t>(b)].name;
         link.bandwidth_bytes_per_s = 7.6e9 / static_cast<double>(1 + random.below(3));
         link.latency_us = static_cast<double>(random.below(3));
-        for (int channel = 0; channel < 3; ++channel) {
+        link.parallel = chance(0.2);
+        for (int channel = 0; channel < 3 && !link.parallel; ++channel) {
           if (chance(0.3)) link.shares.push_back(numbered("bridge", channel));
         }
         links.push_back(link);

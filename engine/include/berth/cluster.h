@@ -44,6 +44,10 @@ struct LinkSpec {
   /// Names of the channels that a transfer occupies, such as a PCIe switch or a socket
   /// interconnect. A channel carries one transfer at a time, whichever links it serves.
   std::vector<std::string> shares;
+  /// Transfers on it wait for nothing: they occupy neither their devices' engines nor each other.
+  /// Then there is nothing to share. `dataflow` semantics and latency only; the rest ignores it, as
+  /// it ignores channels.
+  bool parallel = false;
 };
 
 /// The resolved link of an ordered pair of distinct devices.
@@ -51,6 +55,7 @@ struct Route {
   double bandwidth_bytes_per_s;
   double latency_us;
   std::vector<ChannelId> channels;  ///< sorted, distinct
+  bool parallel = false;            ///< as in LinkSpec
 
   /// Duration of a transfer that has the route to itself.
   [[nodiscard]] double transfer_us(std::int64_t bytes) const noexcept {
@@ -97,6 +102,8 @@ class BERTH_EXPORT Cluster {
   [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept {
     return routes_[at(src) * devices_.size() + at(dst)];
   }
+  /// Whether any route is.
+  [[nodiscard]] bool has_parallel_routes() const noexcept { return has_parallel_routes_; }
   [[nodiscard]] ChannelId channel_count() const noexcept {
     return static_cast<ChannelId>(channels_.size());
   }
@@ -119,6 +126,7 @@ class BERTH_EXPORT Cluster {
   std::vector<KindId> kind_of_;
   std::vector<Route> routes_;  // row-major by source; the diagonal is unused
   std::vector<std::string> channels_;
+  bool has_parallel_routes_ = false;
 };
 
 }  // namespace berth

@@ -161,7 +161,9 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
                                              .max_bytes = 200000});
     const int count = 2 + static_cast<int>(random.below(graph->op_count() > 5 ? 1 : 2));
     const std::shared_ptr<const Cluster> unshared =
-        random_cluster(random, {.devices = count, .kinds = 1 + static_cast<int>(random.below(2))});
+        random_cluster(random, {.devices = count,
+                                .kinds = 1 + static_cast<int>(random.below(2)),
+                                .parallel_chance = seed % 2 == 1 ? 0.3 : 0.0});
     std::vector<LinkSpec> links = unshared->links();
     for (LinkSpec& link : links) {
       if (seed % 2 == 0) link.shares = {random.below(2) == 0 ? "bus" : "uplink"};

@@ -301,7 +301,7 @@ class DataflowReference {
     if (moving.signal) {
       moving.started = true;
       moving.end_us = now_us_ + route.latency_us;
-    } else {
+    } else if (!route.parallel) {
       moving.needs = {"out of " + std::to_string(src), "into " + std::to_string(dst)};
       for (const ChannelId channel : route.channels) {
         moving.needs.insert("channel " + std::to_string(channel));
@@ -310,10 +310,13 @@ class DataflowReference {
     moving_.push_back(moving);
   }
 
+  /// Holds nothing on its way.
+  static bool flies(const Moving& moving) { return moving.needs.empty(); }
+
   void end_transfers(bool signals) {
     std::vector<Moving*> ending;
     for (Moving& moving : moving_) {
-      if (moving.signal == signals && moving.started && moving.end_us == now_us_) {
+      if (flies(moving) == signals && moving.started && moving.end_us == now_us_) {
         ending.push_back(&moving);
       }
     }
@@ -335,10 +338,11 @@ class DataflowReference {
     std::set<DeviceId> had_head;
     for (const Moving& moving : moving_) {
       if (moving.started) taken.insert(moving.needs.begin(), moving.needs.end());
-      if (moving.started && !moving.signal) had_head.insert(moving.src);
+      if (moving.started && !flies(moving)) had_head.insert(moving.src);
     }
     for (Moving& moving : moving_) {
-      if (moving.started || moving.done || !had_head.insert(moving.src).second) continue;
+      if (moving.started || moving.done) continue;
+      if (!flies(moving) && !had_head.insert(moving.src).second) continue;
       const bool free = std::none_of(moving.needs.begin(), moving.needs.end(),
                                      [&](const std::string& one) { return taken.count(one) > 0; });
       taken.insert(moving.needs.begin(), moving.needs.end());
