@@ -57,6 +57,7 @@ std::vector<std::string> row_cells(const CompareRow& row) {
           format_factor(outcome.speed_up()),
           std::to_string(devices_used(outcome)),
           format_count(outcome.search->evaluations),
+          format_count(outcome.search->simulated_ops),
           format_us(outcome.search->wall_s * 1e6),
           outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome)};
 }
@@ -101,6 +102,7 @@ std::string compare_text(const std::string& model, const Problem& problem,
                    {"vs one device", Align::right},
                    {"devices", Align::right},
                    {"tried", Align::right},
+                   {"ops simulated", Align::right},
                    {"search", Align::right},
                    {""}});
   for (const CompareRow& row : rows) table.add_row(row_cells(row));
@@ -133,14 +135,15 @@ Json row_json(const CompareRow& row) {
   json["speed_up"] = outcome.speed_up();  // null if no single device holds the model
   json["devices_used"] = devices_used(outcome);
   json["evaluations"] = outcome.search->evaluations;
+  json["simulated_ops"] = outcome.search->simulated_ops;
   json["wall_s"] = outcome.search->wall_s;
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
   return json;
 }
 
 std::vector<std::string> row_columns() {
-  return {"policy",       "feasible",    "runtime_us", "max_load_us", "gap",  "speed_up",
-          "devices_used", "evaluations", "wall_s",     "excess",      "error"};
+  return {"policy",       "feasible",    "runtime_us",    "max_load_us", "gap",    "speed_up",
+          "devices_used", "evaluations", "simulated_ops", "wall_s",      "excess", "error"};
 }
 
 std::string csv_line(const Json& object, const std::vector<std::string>& columns) {

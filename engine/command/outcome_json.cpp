@@ -134,6 +134,7 @@ Json outcome_json(const Outcome& outcome) {
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
   if (outcome.search) {
     json["evaluations"] = outcome.search->evaluations;
+    json["simulated_ops"] = outcome.search->simulated_ops;
     json["wall_s"] = outcome.search->wall_s;
     json["ended"] = search_end_name(outcome.search->end);
     json["notes"] = outcome.search->notes;

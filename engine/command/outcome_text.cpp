@@ -189,9 +189,13 @@ std::string outcome_text(const Outcome& outcome) {
   if (!outcome.origin.policy.empty()) {
     text += fmt::format("placed by {} (seed {}", outcome.origin.policy, outcome.origin.seed);
     if (outcome.search) {
-      const std::int64_t tried = outcome.search->evaluations;
-      text += fmt::format(", {} placement{} tried in {}", format_count(tried),
-                          tried == 1 ? "" : "s", format_us(outcome.search->wall_s * 1e6));
+      const SearchFigures& figures = *outcome.search;
+      text += fmt::format(", {} placement{} tried", format_count(figures.evaluations),
+                          figures.evaluations == 1 ? "" : "s");
+      if (figures.simulated_ops > 0) {
+        text += fmt::format(", {} ops simulated", format_count(figures.simulated_ops));
+      }
+      text += fmt::format(", in {}", format_us(outcome.search->wall_s * 1e6));
       text += end_text(outcome.search->end);
     }
     text += ")\n";

@@ -113,7 +113,7 @@ Outcome search(PlaceOptions& options, Engine& engine) {
                     *options.policy.name, excess_text(outcome)));
   }
   if (options.prove || !options.certificate.empty()) {
-    outcome.certificate = certify(*bench.problem, search.bounds());
+    outcome.certificate = certify(*bench.problem, strong_lower_bounds(*bench.problem));
   }
   return outcome;
 }

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "berth/bounds.h"
 #include "support/units.h"
 
 namespace berth::command {
@@ -45,10 +44,7 @@ Outcome Search::run(Policy& policy, Origin origin) {
   PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
   origin.seed = seed_;
   Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
-  if (session_ == nullptr) {
-    outcome.add_bound(bounds().front());
-    return outcome;
-  }
+  if (session_ == nullptr) return outcome;
   outcome.executed = true;
   if (outcome.evaluation.feasible) {
     MeasureOptions options;
@@ -56,11 +52,6 @@ Outcome Search::run(Policy& policy, Origin origin) {
     outcome.trace = berth::measure(*session_, outcome.placement, options).step.trace;
   }
   return outcome;
-}
-
-const std::vector<LowerBound>& Search::bounds() {
-  if (bounds_.empty()) bounds_ = strong_lower_bounds(*problem_);
-  return bounds_;
 }
 
 }  // namespace berth::command

@@ -45,8 +45,6 @@ class Search {
 
   /// `origin.policy` names the policy for progress and the outcome; its seed is set here.
   [[nodiscard]] Outcome run(Policy& policy, Origin origin);
-  /// Of placements that are simulated; computed once. Largest first.
-  [[nodiscard]] const std::vector<LowerBound>& bounds();
 
  private:
   std::shared_ptr<const Problem> problem_;
@@ -54,7 +52,6 @@ class Search {
   std::unique_ptr<Evaluator> evaluator_;
   std::uint64_t seed_;
   double budget_s_;
-  std::vector<LowerBound> bounds_;
 };
 
 }  // namespace berth::command

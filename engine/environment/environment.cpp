@@ -195,7 +195,8 @@ void Environment::run(const Decide& decide) {
     }
   });
   for (std::size_t i = 0; i < episodes_.size(); ++i) {
-    sources[episodes_[i].problem_index].successive->count(measured[i]);
+    sources[episodes_[i].problem_index].successive->count(
+        {static_cast<std::int64_t>(measured[i]), measure_->sequence[i]->take_simulated_ops()});
   }
 }
 
@@ -276,7 +277,12 @@ void Environment::measure() {
       if (measure_->moved[all[k]]) simulate(all[k]);
       looked[k] = look_ahead(all[k]);
     });
-    source.successive->count(std::accumulate(looked.begin(), looked.end(), moved.size()));
+    SearchWork work{
+        static_cast<std::int64_t>(std::accumulate(looked.begin(), looked.end(), moved.size())), 0};
+    for (const std::size_t i : all) {
+      work.simulated_ops += measure_->sequence[i]->take_simulated_ops();
+    }
+    source.successive->count(work);
   }
 }
 

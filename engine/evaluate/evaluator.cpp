@@ -1,5 +1,7 @@
 #include "berth/evaluator.h"
 
+#include "berth/bounds.h"
+
 namespace berth {
 
 Evaluator::~Evaluator() = default;
@@ -10,6 +12,11 @@ Evaluation Evaluator::evaluate(const Placement& placement) {
   Evaluation evaluation;
   evaluate(std::span(&placement, 1), std::span(&evaluation, 1));
   return evaluation;
+}
+
+const LowerBound& Evaluator::bound() {
+  if (!bound_) bound_ = measures() ? LowerBound{} : strong_lower_bound(problem());
+  return *bound_;
 }
 
 }  // namespace berth

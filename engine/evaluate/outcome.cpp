@@ -50,15 +50,6 @@ double Outcome::gap_to(double us) const {
   return us > 0 ? evaluation.objective_us / us - 1 : std::numeric_limits<double>::infinity();
 }
 
-void Outcome::add_bound(const LowerBound& known) {
-  constexpr double kRounding = 1e-9;
-  if (known.us <= bound.us) return;
-  bound = known;
-  if (search && evaluation.feasible && evaluation.objective_us <= bound.us * (1 + kRounding)) {
-    search->end = SearchEnd::proven;
-  }
-}
-
 double Outcome::speed_up() const {
   if (best_single.device == kNoDevice || evaluation.objective_us <= 0) {
     return std::numeric_limits<double>::quiet_NaN();
@@ -74,7 +65,7 @@ Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.evaluation = evaluator->evaluate(placement);
   outcome.trace = Simulator(problem).trace(placement);
   outcome.best_single = best_single_device(*evaluator);
-  outcome.bound = strong_lower_bound(*problem);
+  outcome.bound = evaluator->bound();
   outcome.placement = std::move(placement);
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
@@ -89,8 +80,8 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.evaluation = std::move(result.evaluation);
   outcome.best_single = std::move(result.best_single);
   outcome.bound = std::move(result.bound);
-  outcome.search =
-      SearchFigures{result.evaluations, result.wall_s, result.end, std::move(result.notes)};
+  outcome.search = SearchFigures{result.evaluations, result.simulated_ops, result.wall_s,
+                                 result.end, std::move(result.notes)};
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
   return outcome;

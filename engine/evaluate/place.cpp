@@ -150,6 +150,7 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
 
   PlaceResult result;
   const std::int64_t evaluations_before = evaluator.evaluations();
+  const std::int64_t simulated_ops_before = evaluator.simulated_ops();
   PolicyAnswer answer = [&] {
     try {
       return run(policy, evaluator, context);
@@ -160,6 +161,7 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   }();
   callbacks->rethrow();
   result.evaluations = evaluator.evaluations() - evaluations_before;
+  result.simulated_ops = evaluator.simulated_ops() - simulated_ops_before;
   result.wall_s = seconds_since(start);
 
   try {
@@ -171,10 +173,8 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   result.evaluation = evaluator.evaluate(answer.placement);
   if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);
-  if (!evaluator.measures()) {
-    result.bound = lower_bound(evaluator.problem());
-    if (answer.proven.us > result.bound.us) result.bound = answer.proven;
-  }
+  result.bound = evaluator.bound();
+  if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
   result.end = end_of(answer, result, *stops);
   result.placement = std::move(answer.placement);
   result.notes = std::move(answer.notes);

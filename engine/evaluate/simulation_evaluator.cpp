@@ -22,6 +22,7 @@ class SimulationEvaluator::FullSteps final : public PlacementSequence {
   void start(std::span<const DeviceId> placement, Evaluation& out,
              std::span<double> op_start_us) override {
     evaluator_.simulator_.evaluate(placement, evaluator_.scratches_.local().full, out, op_start_us);
+    simulated_ops_ += evaluator_.problem().graph().op_count();
   }
   void move(std::span<const DeviceId> placement, std::span<const OpId>, std::span<const OpId>,
             Evaluation& out, std::span<double> op_start_us) override {
@@ -32,11 +33,14 @@ class SimulationEvaluator::FullSteps final : public PlacementSequence {
     auto& scratch = evaluator_.scratches_.local();
     Evaluation& tried = scratch.evaluation;
     evaluator_.simulator_.evaluate(placement, scratch.full, tried);
+    simulated_ops_ += evaluator_.problem().graph().op_count();
     return {tried.objective_us < limit_us ? tried.objective_us : kCannotRun, tried.excess_bytes};
   }
+  std::int64_t take_simulated_ops() noexcept override { return std::exchange(simulated_ops_, 0); }
 
  private:
   SimulationEvaluator& evaluator_;
+  std::int64_t simulated_ops_ = 0;
 };
 
 /// Every step goes on from the one before, with the scratch memory of whichever thread evaluates it.
@@ -67,6 +71,10 @@ class SimulationEvaluator::SuccessiveSteps final : public PlacementSequence {
         step_.propose(moves_, limit_us, evaluator_.scratches_.local());
     return tried.rejected ? Score{kCannotRun, 0} : static_cast<const Score&>(tried);
   }
+  std::int64_t take_simulated_ops() noexcept override {
+    const std::int64_t all = step_.work().simulated_ops;
+    return all - std::exchange(taken_ops_, all);
+  }
 
  private:
   /// A pause costs as much as 50 to 500 ops, by how many transfers wait and tensors are held.
@@ -81,6 +89,7 @@ class SimulationEvaluator::SuccessiveSteps final : public PlacementSequence {
   SimulationEvaluator& evaluator_;
   moves::IncrementalStep<moves::DataflowRules> step_;
   std::vector<Move> moves_;
+  std::int64_t taken_ops_ = 0;
 };
 
 SimulationEvaluator::SimulationEvaluator(std::shared_ptr<const Problem> problem, int threads)
@@ -111,11 +120,8 @@ void SimulationEvaluator::evaluate(std::span<const Placement> placements,
   for_each(placements.size(), [&](std::size_t i) {
     simulator_.evaluate(placements[i], scratches_.local().full, out[i]);
   });
-  count(placements.size());
-}
-
-void SimulationEvaluator::count(std::size_t evaluations) noexcept {
-  evaluations_ += static_cast<std::int64_t>(evaluations);
+  const auto count = static_cast<std::int64_t>(placements.size());
+  work_ += {count, count * problem().graph().op_count()};
 }
 
 void SimulationEvaluator::for_each(std::size_t count,
@@ -157,6 +163,7 @@ class RegroupedEvaluator final : public Evaluator {
   }
   bool measures() const noexcept override { return evaluator_.measures(); }
   std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
+  std::int64_t simulated_ops() const noexcept override { return evaluator_.simulated_ops(); }
   SuccessiveEvaluator* successive() noexcept override { return evaluator_.successive(); }
 
  private:

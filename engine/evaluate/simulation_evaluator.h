@@ -22,12 +22,13 @@ class SimulationEvaluator final : public Evaluator, public SuccessiveEvaluator {
 
   const Problem& problem() const noexcept override { return simulator_.problem(); }
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override;
-  std::int64_t evaluations() const noexcept override { return evaluations_; }
+  std::int64_t evaluations() const noexcept override { return work_.evaluations; }
+  std::int64_t simulated_ops() const noexcept override { return work_.simulated_ops; }
 
   SuccessiveEvaluator* successive() noexcept override { return this; }
   std::unique_ptr<PlacementSequence> sequence(bool tries) override;
   void for_each(std::size_t count, const std::function<void(std::size_t)>& body) override;
-  void count(std::size_t evaluations) noexcept override;
+  void count(const SearchWork& work) noexcept override { work_ += work; }
 
  private:
   class FullSteps;
@@ -42,7 +43,7 @@ class SimulationEvaluator final : public Evaluator, public SuccessiveEvaluator {
   std::shared_ptr<const moves::StepFacts> step_facts_;
   std::once_flag step_facts_made_;
   tbb::enumerable_thread_specific<moves::IncrementalStep<moves::DataflowRules>::Scratch> scratches_;
-  std::int64_t evaluations_ = 0;
+  SearchWork work_;
 };
 
 }  // namespace berth

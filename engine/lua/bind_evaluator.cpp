@@ -56,6 +56,9 @@ int problem(Call& call) {
 int evaluations(Call& call) {
   return call.integer(call.self<EvaluatorObject>()->get().evaluations());
 }
+int simulated_ops(Call& call) {
+  return call.integer(call.self<EvaluatorObject>()->get().simulated_ops());
+}
 
 /// Evaluates the placement of an argument into self.results[0].
 const Evaluation& evaluate_argument(const Call& call, EvaluatorObject& self, int argument) {
@@ -111,8 +114,11 @@ int batch(Call& call) {
 
 constexpr Binding kFunctions[] = {{"berth.evaluator", &make}};
 constexpr Binding kMethods[] = {
-    {"evaluator:problem", &problem},   {"evaluator:evaluations", &evaluations},
-    {"evaluator:evaluate", &evaluate}, {"evaluator:evaluate_into", &evaluate_into},
+    {"evaluator:problem", &problem},
+    {"evaluator:evaluations", &evaluations},
+    {"evaluator:simulated_ops", &simulated_ops},
+    {"evaluator:evaluate", &evaluate},
+    {"evaluator:evaluate_into", &evaluate_into},
     {"evaluator:batch", &batch},
 };
 

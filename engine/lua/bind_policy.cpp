@@ -70,6 +70,7 @@ void push_outcome(const Call& call, const Problem& problem, const PlaceResult& r
   set_text(call.L, "policy", self.name);
   set_number(call.L, "seed", static_cast<double>(seed));
   set_number(call.L, "evaluations", static_cast<double>(result.evaluations));
+  set_number(call.L, "simulated_ops", static_cast<double>(result.simulated_ops));
   set_number(call.L, "wall_s", result.wall_s);
   if (!measured) {
     set_number(call.L, "bound_us", result.bound.us);

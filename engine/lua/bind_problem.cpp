@@ -183,7 +183,7 @@ int single(Call& call) {
 }
 
 int bound(Call& call) {
-  const LowerBound bound = strong_lower_bound(call.self<ProblemObject>()->problem());
+  const LowerBound bound = call.self<ProblemObject>()->evaluator().bound();
   call.number(bound.us);
   call.text(bound.source);
   return 2;

@@ -94,6 +94,7 @@ void IncrementalStep<Rules>::reset(std::span<const DeviceId> placement, Scratch&
   placed_tails(plan_, initial_, plan_.op_count, tail_us_);
   known_excess_bytes_ = kUnknown;
   regular_ = true;
+  ++work_.evaluations;
   record(0, scratch, wanted);
 }
 
@@ -207,6 +208,7 @@ void IncrementalStep<Rules>::record_with(Watch& watch, std::size_t from, Scratch
         return step.runtime_us();
       });
   assert(watch.ended == plan_.op_count);
+  work_.simulated_ops += watch.ended - ended;
   assert(score_.objective_us == simulator_.runtime_us(candidate_, scratch.full));
 }
 
@@ -431,7 +433,7 @@ bool IncrementalStep<Rules>::simulate(Watch& watch, const Pause& from, double li
     if (changed_.size() == 1) watch.moved = changed_.front().op;
     watch.limit_after_moved_us = limit_us;
   }
-  return go_on_from(from, plan_, placed_, scratch.workspace, watch, [&](auto& step) {
+  const auto judged = [&](auto& step) {
     std::size_t next = record_.number_of(from) + 1;
     for (;;) {
       if (!watch.hopeless && (Watch::kBounding || !Watch::kRemembers)) {
@@ -456,7 +458,10 @@ bool IncrementalStep<Rules>::simulate(Watch& watch, const Pause& from, double li
     }
     runtime_us = step.runtime_us();
     return true;
-  });
+  };
+  const bool known = go_on_from(from, plan_, placed_, scratch.workspace, watch, judged);
+  work_.simulated_ops += watch.ended - from.ended;
+  return known;
 }
 
 /// The candidate's runtime, and into scratch its memory where it is followed. False where the
@@ -504,6 +509,7 @@ MoveEvaluator::Candidate IncrementalStep<Rules>::propose(std::span<const Move> m
     const bool rejected = score_.objective_us >= cutoff_us;
     return {{score_.objective_us, rejected ? 0 : score_.excess_bytes}, rejected};
   }
+  ++work_.evaluations;
   const bool may_overflow = !surely_fits();
   const bool at_once = settings_.reports && follows_memory_ && may_overflow;
   rewire(!at_once);
@@ -538,9 +544,10 @@ bool IncrementalStep<Rules>::surely_fits() const {
 
 /// Of the placement in candidate_, where memory is not followed.
 template <typename Rules>
-std::int64_t IncrementalStep<Rules>::excess_bytes(Scratch& scratch) const {
+std::int64_t IncrementalStep<Rules>::excess_bytes(Scratch& scratch) {
   if (surely_fits()) return 0;
   simulator_.evaluate(candidate_, scratch.full, scratch.evaluation);
+  work_.simulated_ops += plan_.op_count;
   return scratch.evaluation.excess_bytes;
 }
 

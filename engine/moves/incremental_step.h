@@ -114,6 +114,8 @@ class IncrementalStep {
   /// By op; the one kept.
   [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
   [[nodiscard]] const Score& score() const noexcept { return score_; }
+  /// A placement per reset and per candidate that differs from the one kept.
+  [[nodiscard]] const SearchWork& work() const noexcept { return work_; }
 
  private:
   struct Changed {
@@ -153,7 +155,7 @@ class IncrementalStep {
   [[nodiscard]] bool same_as(const Step& step, const Pause& recorded, Scratch& scratch);
   [[nodiscard]] bool same_inputs(const Pause& recorded, const simulator::Workspace& workspace);
   [[nodiscard]] bool surely_fits() const;
-  [[nodiscard]] std::int64_t excess_bytes(Scratch& scratch) const;
+  [[nodiscard]] std::int64_t excess_bytes(Scratch& scratch);
   [[nodiscard]] std::int64_t excess_of_peaks(const Scratch& scratch) const;
   [[nodiscard]] double busy_us(simulator::Index op, std::uint32_t d) const {
     return facts_->busy_rows[d][op];
@@ -189,6 +191,7 @@ class IncrementalStep {
   std::vector<std::uint32_t> hints_;  ///< ops that have ended when the next step is to pause
   std::vector<std::int64_t> resident_bytes_;  ///< by device: parameters
   simulator::StepRecord<Pause> record_;
+  SearchWork work_;
   simulator::Index differing_ = 0;  ///< an op of which other inputs were missing than in a pause
 };
 

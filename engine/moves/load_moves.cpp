@@ -30,6 +30,7 @@ class LoadMoves final : public MoveStrategy {
   std::span<const double> loads_us() override;
   const std::vector<DeviceId>& placement() const noexcept override { return placement_; }
   const Score& score() const noexcept override { return score_; }
+  const SearchWork& work() const noexcept override { return work_; }
 
  private:
   void apply(OpId op, DeviceId to);
@@ -44,6 +45,7 @@ class LoadMoves final : public MoveStrategy {
 
   std::vector<DeviceId> placement_;  ///< by op; the one kept
   Score score_;                      ///< of it
+  SearchWork work_;
   const Plan& plan_;
   Rows<std::uint32_t> reads_;       ///< by op: messages
   Rows<std::uint32_t> parameters_;  ///< by op: shared parameters
@@ -132,6 +134,7 @@ void LoadMoves::reset(std::span<const DeviceId> placement) {
   }
   for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) charge<+1>(m);
   score_ = candidate_ = current();
+  work_ += {1, plan_.op_count};
 }
 
 void LoadMoves::place_shared(std::uint32_t parameter, std::uint32_t device) {
@@ -214,6 +217,7 @@ Score LoadMoves::current() const {
 MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double cutoff_us) {
   undo();
   for (const Move& move : moves) apply(move.op, move.to);
+  if (!undo_.empty()) work_ += {1, static_cast<std::int64_t>(undo_.size())};
   candidate_ = current();
   const bool rejected = candidate_.objective_us >= cutoff_us;
   return {{candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes}, rejected};

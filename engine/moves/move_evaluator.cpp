@@ -60,6 +60,10 @@ MoveEvaluator::Candidate MoveEvaluator::propose(std::span<const Move> moves, dou
   return state_->strategy->propose(moves, cutoff_us);
 }
 
+SearchWork MoveEvaluator::work() const noexcept {
+  return state_->strategy->work();
+}
+
 std::span<const double> MoveEvaluator::loads_us() {
   return state_->strategy->loads_us();
 }

@@ -24,6 +24,7 @@ class MoveStrategy {
   [[nodiscard]] virtual const std::vector<DeviceId>& placement() const noexcept = 0;
   /// Of it.
   [[nodiscard]] virtual const Score& score() const noexcept = 0;
+  [[nodiscard]] virtual const SearchWork& work() const noexcept = 0;
 };
 
 /// Objective throughput.

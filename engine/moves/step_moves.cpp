@@ -27,6 +27,7 @@ class StepMoves final : public MoveStrategy {
   void accept() override { step_.accept(scratch_); }
   const std::vector<DeviceId>& placement() const noexcept override { return step_.placement(); }
   const Score& score() const noexcept override { return step_.score(); }
+  const SearchWork& work() const noexcept override { return step_.work(); }
 
  private:
   IncrementalStep<Rules> step_;

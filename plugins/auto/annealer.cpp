@@ -116,11 +116,13 @@ void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
     confirmed_us = best.objective_us;
     Placement placement = contracted.expand(best.placement);
     simulator_->evaluate(placement, workspace_, evaluation_);
+    beside_ += {1, simulator_->problem().graph().op_count()};
     Solution exact{std::move(placement), evaluation_.objective_us, evaluation_.excess_bytes};
     if (exact.better_than(result.best)) result.best = std::move(exact);
   };
   result.moves += anneal(field, schedule, seed, stop, best, confirm);
   confirm();
+  beside_.simulated_ops += landscape.work().simulated_ops;
 }
 
 std::int64_t Annealer::anneal(Field& field, const Schedule& schedule, std::uint64_t seed,

@@ -68,6 +68,12 @@ class Annealer {
   Result run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
              const std::function<bool()>& stop);
 
+  /// Of all runs. Proposals that contracted steps judge count as simulated ops alone.
+  [[nodiscard]] SearchWork work() const noexcept {
+    SearchWork all = landscape_.work();
+    return all += beside_;
+  }
+
  private:
   /// What a chain works with: the problem itself, or a contracted one.
   struct Field {
@@ -95,6 +101,7 @@ class Annealer {
   Landscape landscape_;
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;
+  SearchWork beside_;  // of others than landscape_
   Placement trial_;
   Simulator::Workspace workspace_;
   Evaluation evaluation_;

@@ -57,6 +57,7 @@ class AutoPolicy final : public Policy {
     settings.threads = threads(context);
     Search search(std::make_shared<const Problem>(problem), settings, context, began);
     std::vector<Solution> found = search.run(std::move(solutions), lower_bound(problem).us);
+    if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(search.work());
     if (found.front().excess_bytes > 0) throw nothing_fits(found.front(), starts);
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
       candidates.push_back(std::move(found[i].placement));

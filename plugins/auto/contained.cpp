@@ -118,6 +118,9 @@ class Collector {
           continue;  // not installed, or too large for the part
         }
       }
+      if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
+        counted->count({0, evaluator->simulated_ops()});
+      }
     }
   }
 

@@ -20,6 +20,7 @@ class Landscape {
   [[nodiscard]] double energy_us() const noexcept { return energy_us_; }
   [[nodiscard]] double objective_us() const noexcept { return moves_.objective_us(); }
   [[nodiscard]] std::int64_t excess_bytes() const noexcept { return moves_.excess_bytes(); }
+  [[nodiscard]] SearchWork work() const noexcept { return moves_.work(); }
   [[nodiscard]] std::span<const DeviceId> placement() const noexcept { return moves_.placement(); }
   /// The device with the largest load (throughput); kNoDevice for latency.
   [[nodiscard]] DeviceId busiest() const noexcept { return busiest_; }

@@ -168,6 +168,10 @@ std::int64_t Search::moves_left() const {
   return static_cast<std::int64_t>(std::max(1.0, left_s * moves_per_s_));
 }
 
+SearchWork Search::work() const noexcept {
+  return team_ ? team_->work() : SearchWork{};
+}
+
 std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us) {
   bound_us_ = bound_us * (1 + 1e-9);
   for (Solution& start : starts) admit(std::move(start));

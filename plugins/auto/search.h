@@ -46,6 +46,7 @@ class Search {
   /// the best solutions found, best first, no two alike and at least one; the starts count among
   /// them. `starts` is not empty.
   [[nodiscard]] std::vector<Solution> run(std::vector<Solution> starts, double bound_us);
+  [[nodiscard]] SearchWork work() const noexcept;
 
  private:
   /// A temperature to anneal from, and how often that has led to something better.

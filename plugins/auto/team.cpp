@@ -16,6 +16,12 @@ Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Gr
   }
 }
 
+SearchWork Team::work() const noexcept {
+  SearchWork all;
+  for (const auto& annealer : annealers_) all += annealer->work();
+  return all;
+}
+
 std::vector<Result> Team::run(std::span<const Task> tasks,
                               const std::function<bool()>& should_stop) {
   std::vector<Result> results(tasks.size());

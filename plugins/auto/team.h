@@ -33,6 +33,8 @@ class Team {
   [[nodiscard]] std::vector<Result> run(std::span<const Task> tasks,
                                         const std::function<bool()>& should_stop);
 
+  [[nodiscard]] SearchWork work() const noexcept;
+
  private:
   std::vector<std::unique_ptr<Annealer>> annealers_;  // one per thread
 };

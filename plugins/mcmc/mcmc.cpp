@@ -119,6 +119,7 @@ class McmcPolicy final : public Policy {
       best_us = found.back().objective_us;
       if (context.progress) context.progress(best_us, std::to_string(chain + 1) + " chains");
     }
+    if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(moves.work());
     return finish(problem, evaluator, best_of(problem, evaluator, std::move(found)), repair_);
   }
 

@@ -22,7 +22,8 @@ compare.columns = {
   { key = "gap", format = percent, csv = ratio },
   { key = "speedup", title = "vs one device", format = "%.2fx", csv = ratio },
   { key = "devices" },
-  { key = "evaluations", title = "evaluated" },
+  { key = "evaluations", title = "tried" },
+  { key = "simulated_ops", title = "ops simulated" },
   { key = "wall_s", title = "s", format = "%.2f" },
   { key = "error", title = "note", optional = true },
 }
@@ -58,6 +59,7 @@ local function run(problem, entry, options)
   row.gap = outcome.gap
   row.devices = devices_used(placement)
   row.evaluations = outcome.evaluations
+  row.simulated_ops = outcome.simulated_ops
   row.wall_s = outcome.wall_s
   if outcome.single then
     row.speedup = outcome.single.evaluation.objective_us / outcome.objective_us
@@ -103,7 +105,7 @@ end
 --             budget_s  seconds for each policy, default: without end
 --   RETURN  rows best first: { policy, objective_us, feasible, gap (to the lower bound), speedup (of
 --           one device's objective over this one), single (that device, and what runs elsewhere),
---           devices (how many are used), evaluations, wall_s, placement }; of a policy that failed { policy, error }
+--           devices (how many are used), evaluations, simulated_ops, wall_s, placement }; of a policy that failed { policy, error }
 function compare.policies(options)
   check(options)
   local rows = {}

@@ -28,7 +28,8 @@ local berth = {}
 ---@class berth.Outcome: berth.Evaluation
 ---@field policy string name of the policy
 ---@field seed integer
----@field evaluations integer number of placements that the policy evaluated
+---@field evaluations integer placements that the policy judged, in full or by what a move changes
+---@field simulated_ops integer ops simulated for that, and for estimates by smaller steps
 ---@field wall_s number seconds that it took
 ---@field bound_us number? a proven lower bound of the objective; nil if runtimes are measured
 ---@field bound_source string? the argument that gives the bound
@@ -646,8 +647,8 @@ function problem:one_device(device) end
 ---@return berth.Single?
 function problem:single() end
 
----The largest lower bound of the objective over all placements. For a graph of ten thousand ops it
----takes seconds; `outcome.bound_us` of a policy has only what is known at once.
+---The largest lower bound of the objective over all placements. For a graph of ten thousand ops the
+---first call takes seconds; the problem keeps it. `policy:place` computes it for `outcome.bound_us`.
 ---@return number us
 ---@return string source the argument that gives it
 function problem:bound() end
@@ -689,6 +690,11 @@ function evaluator:problem() end
 ---Number of placements evaluated so far.
 ---@return integer
 function evaluator:evaluations() end
+
+---Ops whose run was simulated for them, and for estimates by smaller steps; 0 if runtimes are
+---measured.
+---@return integer
+function evaluator:simulated_ops() end
 
 ---@param placement berth.Placement
 ---@return berth.Evaluation

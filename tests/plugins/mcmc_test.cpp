@@ -78,6 +78,24 @@ TEST_CASE("mcmc: a chain keeps the best it visited, and tells its figures") {
   CHECK(none.objective_us == start_us);
 }
 
+TEST_CASE("mcmc and auto count what they judge by moves, whichever way") {
+  const auto problem = random_problem(3, 30, 3, Objective::latency);
+  Engine engine({test::plugin_folder()});
+  for (const auto& [name, options] :
+       {std::pair<std::string, OptionTexts>{
+            "mcmc", {{"chains", std::int64_t{1}}, {"moves", std::int64_t{1000}}}},
+        {"auto", {{"from", std::string("single")}, {"moves", std::int64_t{1000}}}}}) {
+    CAPTURE(name);
+    const auto policy = engine.make_policy(name, options);
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    static_cast<void>(policy->place(*evaluator, PlaceContext{}));
+    CHECK(evaluator->evaluations() > 200);
+    CHECK(evaluator->evaluations() < 5000);
+    CHECK(evaluator->simulated_ops() > evaluator->evaluations());
+    CHECK(evaluator->simulated_ops() < 31 * evaluator->evaluations());
+  }
+}
+
 TEST_CASE("mcmc: out of memory, it moves towards less of an overflow whatever that costs") {
   // The fast device holds two of the four ops.
   const auto problem = small_problem({{"fast", "x", 100}, {"slow", "y", 200}},

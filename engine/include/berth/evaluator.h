@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +14,18 @@
 #include "berth/problem.h"
 #include "berth/simulator.h"
 #include "berth/support/score.h"
+#include "berth/support/search_work.h"
 
 namespace berth {
 
 class SuccessiveEvaluator;
+
+/// A proven lower bound of the problem's objective over all feasible placements.
+struct LowerBound {
+  double us = 0;
+  /// The argument that gives it: "critical path", "total work", "memory-forced spread", ...
+  std::string source;
+};
 
 /// Turns placements into results. A policy cannot tell whether it simulates or executes.
 /// [thread-compatible: a batch may be evaluated on many threads inside]
@@ -34,14 +43,23 @@ class BERTH_EXPORT Evaluator {
   /// Whether runtimes are measured on hardware. No bound that follows from costs holds for those.
   [[nodiscard]] virtual bool measures() const noexcept { return false; }
 
-  /// Number of placements evaluated so far.
+  /// SearchWork::evaluations so far.
   [[nodiscard]] virtual std::int64_t evaluations() const noexcept = 0;
+  /// SearchWork::simulated_ops so far; 0 if runtimes are measured.
+  [[nodiscard]] virtual std::int64_t simulated_ops() const noexcept { return 0; }
 
   /// Evaluates a batch of one.
   [[nodiscard]] Evaluation evaluate(const Placement& placement);
 
+  /// strong_lower_bound of the problem, computed at the first call; 0 us if runtimes are measured.
+  /// Seconds for ten thousand ops and more, milliseconds for hundreds.
+  [[nodiscard]] const LowerBound& bound();
+
   /// This evaluator's way to evaluate placements that follow one another; null if it has none.
   [[nodiscard]] virtual SuccessiveEvaluator* successive() noexcept { return nullptr; }
+
+ private:
+  std::optional<LowerBound> bound_;
 };
 
 /// One sequence of placements, each a few ops away from the one before: an episode of a policy that
@@ -63,6 +81,8 @@ class BERTH_EXPORT PlacementSequence {
   /// least `limit_us` is given as kCannotRun.
   [[nodiscard]] virtual Score try_move(std::span<const DeviceId> placement,
                                        std::span<const OpId> moved, double limit_us) = 0;
+  /// Ops simulated since the last time this was asked.
+  [[nodiscard]] virtual std::int64_t take_simulated_ops() noexcept = 0;
 };
 
 /// Evaluates sequences of placements, several at a time. An evaluator offers it that can go on from
@@ -76,8 +96,9 @@ class BERTH_EXPORT SuccessiveEvaluator {
   [[nodiscard]] virtual std::unique_ptr<PlacementSequence> sequence(bool tries) = 0;
   /// Calls body(i) for i in [0, count), on the evaluator's threads.
   virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& body) = 0;
-  /// Adds to the evaluator's count what sequences evaluated; they do not count by themselves.
-  virtual void count(std::size_t evaluations) noexcept = 0;
+  /// Adds to the evaluator's count what sequences or move evaluators did; they do not count by
+  /// themselves.
+  virtual void count(const SearchWork& work) noexcept = 0;
 };
 
 /// An evaluator that simulates on up to `threads` threads, at most one per core; 0 = one per core.
@@ -91,13 +112,6 @@ class BERTH_EXPORT SuccessiveEvaluator {
 /// its own. Throws Error(invalid_argument) for groups that do not fit the problem.
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_regrouped_evaluator(
     Evaluator& evaluator, std::shared_ptr<const Groups> groups);
-
-/// A proven lower bound of the problem's objective over all feasible placements.
-struct LowerBound {
-  double us = 0;
-  /// The argument that gives it: "critical path", "total work", "memory-forced spread", ...
-  std::string source;
-};
 
 /// The largest bound that holds for the problem's objective and semantics.
 [[nodiscard]] BERTH_EXPORT LowerBound lower_bound(const Problem& problem);

@@ -10,6 +10,7 @@
 
 #include "berth/export.h"
 #include "berth/simulator.h"
+#include "berth/support/search_work.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -62,6 +63,10 @@ class BERTH_EXPORT MoveEvaluator {
   /// placement does not change. Throws Error(invalid_argument) before the first reset.
   Candidate propose(std::span<const Move> moves,
                     double cutoff_us = std::numeric_limits<double>::infinity());
+
+  /// What all calls so far have taken: a placement per reset and per candidate that differs from
+  /// the kept placement.
+  [[nodiscard]] SearchWork work() const noexcept;
 
   /// Throughput: the load of every device under the last proposed candidate, or under the kept
   /// placement if nothing was proposed since the last accept or reset. Latency: empty. Valid until

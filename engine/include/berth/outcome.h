@@ -47,6 +47,7 @@ struct Origin {
 /// What only a search knows.
 struct SearchFigures {
   std::int64_t evaluations = 0;
+  std::int64_t simulated_ops = 0;
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;
   std::vector<std::string> notes;
@@ -77,8 +78,6 @@ struct BERTH_EXPORT Outcome {
   [[nodiscard]] double gap() const;
   /// The same above `us`.
   [[nodiscard]] double gap_to(double us) const;
-  /// Another bound is known: a larger one replaces what there is, and may prove the placement.
-  void add_bound(const LowerBound& known);
   /// best single device / this; NaN where no single device holds everything.
   [[nodiscard]] double speed_up() const;
 };

@@ -99,9 +99,11 @@ class BERTH_EXPORT Policy {
 struct PlaceResult {
   Placement placement;
   Evaluation evaluation;
-  SingleDevice best_single;      ///< always evaluated, for comparison
-  LowerBound bound;              ///< 0 us if runtimes are measured (Evaluator::measures)
-  std::int64_t evaluations = 0;  ///< number of placements that the policy evaluated
+  SingleDevice best_single;  ///< always evaluated, for comparison
+  /// Evaluator::bound, or what the policy proved where that is more.
+  LowerBound bound;
+  std::int64_t evaluations = 0;    ///< of the policy; see SearchWork
+  std::int64_t simulated_ops = 0;  ///< the same
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;
   std::vector<std::string> notes;  ///< as in PolicyAnswer

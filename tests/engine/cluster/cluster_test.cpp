@@ -47,6 +47,18 @@ TEST_CASE("Cluster: the more specific link wins, then the later one") {
   CHECK(cluster.route(0, 2).transfer_us(3000) == doctest::Approx(2 + 3));
 }
 
+TEST_CASE("Cluster: a link may be parallel, and shares nothing then") {
+  const Cluster cluster("c", kThree,
+                        {{"*", "*", 1e9, 2, {}}, {"gpu:0", "gpu:1", 1e9, 2, {}, true}});
+  CHECK(cluster.has_parallel_routes());
+  CHECK(cluster.route(1, 2).parallel);
+  CHECK_FALSE(cluster.route(2, 1).parallel);
+  CHECK_FALSE(Cluster("c", kThree, {{"*", "*", 1e9, 2, {}}}).has_parallel_routes());
+  test::expect_error(ErrorCode::invalid_argument, {"gpu:0 -> *", "parallel", "'pcie'"}, [] {
+    Cluster("c", kThree, {{"*", "*", 1e9, 2, {}}, {"gpu:0", "*", 1e9, 2, {"pcie"}, true}});
+  });
+}
+
 TEST_CASE("Cluster: one device needs no links") {
   CHECK(Cluster("c", {device("cpu:0", "cpu")}, {}).device_count() == 1);
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/one_device.h"
 #include "berth/policy.h"
@@ -157,6 +158,18 @@ TEST_CASE("best_single_device: none holds what it can run") {
   CHECK(none.placement.empty());
 }
 
+TEST_CASE("place: the bound is the strong one, which the evaluator keeps") {
+  const auto problem = two_ops();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const LowerBound& bound = evaluator->bound();
+  CHECK(bound.us == strong_lower_bound(*problem).us);
+  CHECK(&evaluator->bound() == &bound);
+  Scripted policy([](Evaluator&, const PlaceContext&) { return Placement{1, 0}; });
+  const PlaceResult result = place(policy, *evaluator, {}, kNoBudget);
+  CHECK(result.bound.us == bound.us);
+  CHECK(result.bound.source == bound.source);
+}
+
 TEST_CASE("place: measures the answer and compares it") {
   const auto problem = two_ops();
   const auto evaluator = make_simulation_evaluator(problem, 1);
@@ -174,6 +187,7 @@ TEST_CASE("place: measures the answer and compares it") {
   CHECK(result.evaluation.feasible);
   CHECK(result.best_single.device == 1);
   CHECK(result.evaluations == 1);
+  CHECK(result.simulated_ops == 2);
   CHECK(result.wall_s >= 0);
   CHECK(result.bound.us > 0);
   CHECK(result.gap() >= 0);

@@ -30,12 +30,24 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
   }
 }
 
+TEST_CASE("a parallel link is read and written") {
+  std::string text = kGood;
+  const std::string shares = R"("shares": ["pcie"])";
+  text.replace(text.find(shares), shares.size(), R"("parallel": true)");
+  const auto first = parse_cluster(text, "parallel.cluster.json");
+  CHECK(first->route(0, 1).parallel);
+  CHECK(parse_cluster(cluster_json(*first), "again")->route(1, 0).parallel);
+  CHECK_FALSE(parse_cluster(kGood, "good")->route(0, 1).parallel);
+}
+
 TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
       {R"("kind": "gpu")", R"("kinds": "gpu")", "at devices[0]"},
       {R"("memory_bytes": 1.6e10)", R"("memory_bytes": -1)", "at devices[0].memory_bytes"},
       {R"("flops": 1e12)", R"("flops": "fast")", "at devices[0].flops"},
       {R"("host": true)", R"("host": 1)", "at devices[1].host"},
+      {R"("shares": ["pcie"])", R"("parallel": 1)", "at links[0].parallel"},
+      {R"("shares": ["pcie"])", R"("shares": ["pcie"], "parallel": true)", "'pcie'"},
       {R"("latency_us": 5)", R"("latency_us": -5)", "at links[0].latency_us"},
       {R"("bandwidth_bytes_per_s": 1e10)", R"("bandwidth_bytes_per_s": 0)", "bandwidth"},
       {R"("dst": "*")", R"("dst": "gpu:9")", "gpu:9"},

@@ -231,5 +231,36 @@ TEST_CASE("MoveEvaluator: a proposal leaves the placement kept alone") {
   }
 }
 
+TEST_CASE("MoveEvaluator counts the placements it judges and the ops it simulates for them") {
+  for (const Semantics semantics : kBoth) {
+    for (const Objective objective : {Objective::latency, Objective::throughput}) {
+      on_random_problems(semantics, objective, 20, [&](const auto& problem, Random& random) {
+        const auto simulator = std::make_shared<const Simulator>(problem);
+        const std::int64_t ops = problem->graph().op_count();
+        MoveEvaluator evaluator(simulator);
+        CHECK(evaluator.work().evaluations == 0);
+        evaluator.reset(Placement(static_cast<std::size_t>(ops), 0));
+        CHECK(evaluator.work().evaluations == 1);
+        CHECK(evaluator.work().simulated_ops >= ops);
+        CHECK(evaluator.work().simulated_ops <= 2 * ops);  // twice where memory is looked at
+        std::int64_t others = 0;
+        for (int i = 0; i < 30; ++i) {
+          const std::vector<Move> moves = any_moves(random, *problem, 3);
+          const Placement kept(evaluator.placement().begin(), evaluator.placement().end());
+          const SearchWork before = evaluator.work();
+          const bool same = with(kept, moves) == kept;
+          static_cast<void>(
+              evaluator.propose(moves, i % 2 == 0 ? kCannotRun : evaluator.objective_us()));
+          others += same ? 0 : 1;
+          CHECK(evaluator.work().simulated_ops - before.simulated_ops <= 2 * ops);
+          if (i % 3 == 0) evaluator.accept();
+        }
+        CHECK(evaluator.work().evaluations >= 1 + others);
+        CHECK(evaluator.work().evaluations <= 31);
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -65,6 +65,50 @@ class Case {
 
 using Starts = std::vector<double>;
 
+TEST_CASE("transfers over a parallel link wait for nothing, the others as ever") {
+  //   0: ss                       s makes x (4) and y (3) for device 1, z (2) for device 2
+  //   0>1: ..xxxx                 both at once
+  //   0>1: ..yyy
+  //   0>2: ..zz                   not parallel, and yet it need not wait for x and y
+  Case one;
+  one.devices.push_back(Case::device("2"));
+  one.links.push_back({"0", "1", kBandwidth, 0, {}, true});
+  const OpId s = one.op("s", 2, {4, 3, 2});
+  const OpId a = one.op("a", 1);
+  const OpId b = one.op("b", 1);
+  const OpId c = one.op("c", 1);
+  one.read(a, s, 0);
+  one.read(b, s, 1);
+  one.read(c, s, 2);
+  const StepTrace trace = one.trace({0, 1, 1, 2});
+  CHECK(trace.op_start_us == Starts{0, 6, 5, 4});
+  CHECK(trace.runtime_us == 7);
+  REQUIRE(trace.transfers.size() == 3);
+  for (const Transfer& transfer : trace.transfers) CHECK(transfer.start_us == 2);
+  CHECK(trace.links.size() == 2);
+  CHECK(trace.links[0].busy_us == 7);  // by both together
+}
+
+TEST_CASE("what crosses a parallel link counts in memory as any copy does") {
+  //   0: sss      x (2) leaves at 3 and is there at 5
+  //   1: ...xx aa
+  Case one;
+  one.links[0].parallel = true;
+  const OpId s = one.op("s", 3, {2});
+  const OpId a = one.op("a", 2);
+  one.read(a, s, 0);
+  const StepTrace trace = one.trace({0, 1});
+  const std::vector<MemorySample> expected{{0, 0, 0},    {1, 0, 0}, {0, 0, 2000},
+                                           {1, 3, 2000}, {0, 5, 0}, {1, 7, 0}};
+  REQUIRE(trace.memory.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(trace.memory[i].device == expected[i].device);
+    CHECK(trace.memory[i].us == expected[i].us);
+    CHECK(trace.memory[i].bytes == expected[i].bytes);
+  }
+}
+
 TEST_CASE("a device runs the ready op with the longest path to a sink") {
   // s, t, u are ready at 0; u leads to v and so goes first, then s, the longer of the others.
   //   0: uuusstvvvv   v has to wait for t, which was ready when s ended, and v only at 8: no,
