@@ -1,4 +1,6 @@
 // berth.policy, berth.register_policy, and what a Lua policy is told while it places.
+#include <cmath>
+
 #include "berth/policy.h"
 #include "berth/support/text.h"
 #include "call.h"
@@ -192,11 +194,21 @@ int note(Call& call) {
   return 0;
 }
 
+int prove(Call& call) {
+  const auto self = call.self<ContextObject>();
+  static_cast<void>(self->get());
+  const Value bound = call.argument(1, "bound_us");
+  LowerBound proven{bound.number(), call.argument(2, "source").text()};
+  if (!std::isfinite(proven.us) || proven.us < 0) bound.fail("a finite number >= 0");
+  if (proven.us > self->proven->us) *self->proven = std::move(proven);
+  return 0;
+}
+
 constexpr Binding kContextMethods[] = {
     {"context:seed", &seed},       {"context:random", &random},
     {"context:options", &options}, {"context:should_stop", &should_stop},
     {"context:initial", &initial}, {"context:progress", &progress},
-    {"context:note", &note}};
+    {"context:note", &note},       {"context:prove", &prove}};
 
 std::string describe(const void* object) {
   return cat("'", static_cast<const PolicyObject*>(object)->name, "'");

@@ -73,7 +73,8 @@ class LuaPolicy : public Policy {
     } loan{*evaluator_object, *context_object};
     evaluator_object->evaluator = &evaluator;
     std::vector<std::string> notes;
-    *context_object = {&context, &options_, &notes};
+    LowerBound proven;
+    *context_object = {&context, &options_, &notes, &proven};
 
     definition_->place().push(L);
     push(state_, L, problem_object);
@@ -93,6 +94,7 @@ class LuaPolicy : public Policy {
                                     "' did not return a placement: ", error.what()));
     }
     answer.notes = std::move(notes);
+    answer.proven = std::move(proven);
     return answer;
   }
 

@@ -77,6 +77,7 @@ struct ContextObject {
   const PlaceContext* context = nullptr;  ///< null: the call has ended
   const Options* options = nullptr;
   std::vector<std::string>* notes = nullptr;  ///< of the answer
+  LowerBound* proven = nullptr;               ///< of the answer
 
   /// Throws Error where the call has ended.
   const PlaceContext& get() const;

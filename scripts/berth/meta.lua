@@ -932,6 +932,12 @@ function context:progress(best_us, text) end
 ---@param text string a sentence without a full stop
 function context:note(text) end
 
+---Says that the policy has proven a lower bound of the objective, for all feasible placements of ops
+---and not only of its groups. The largest counts. `policy:place` refuses a bound above its own answer.
+---@param bound_us number
+---@param source string the argument that gives it
+function context:prove(bound_us, source) end
+
 ---A seeded generator of random numbers. Made by `berth.random`.
 ---@class berth.Random: berth.Object
 local random = {}

@@ -1,5 +1,6 @@
 // Runs every script of tests/lua/scripts; each uses tests/lua/support/check.lua.
 #include <algorithm>
+#include <fstream>
 
 #include "support/host_fixture.h"
 #include "support/paths.h"
@@ -39,6 +40,64 @@ TEST_CASE_FIXTURE(test::HostFixture, "the examples run") {
     CAPTURE(std::string(script));
     CHECK_NOTHROW(host.run_script(test::source_path(script), {graph}));
   }
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "the scheduling benchmarks run, those of files too") {
+  run("io.write = function() end");
+  const std::string file = (folder.path() / "one.hdag").string();
+  // Op 0 feeds 1 and 2; the work of op 2 is 3, its input's size 2.
+  std::ofstream(file) << "%% HyperDAG\n2 3 4\n0 1\n1 2\n0 1\n1 1\n2 3 % heavy\n"
+                      << "0 0\n0 1\n1 1\n1 2\n";
+  const auto script = test::source_path("scripts/experiments/scheduling.lua");
+  CHECK_NOTHROW(host.run_script(script, {"--count", "1", "--policies", "single"}));
+  CHECK_NOTHROW(host.run_script(script, {file, "--policies", "single", "--slots", "1"}));
+}
+
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "the constraint solver's policy places, or says what it lacks") {
+  run(R"(
+    local berth = require "berth"
+    local problem = berth.problem { graph = berth.load(arg[1]), cluster = arg[2] }
+    berth.register_policy { name = "heft", place = function(p) return p:single().placement end }
+    local lost = berth.policy(arg[3], { python = "/no/such/python" })
+    local ok, message = pcall(lost.place, lost, problem)
+    assert(not ok and message:find("pip install ortools", 1, true), message)
+    local throughput = berth.problem { graph = problem:graph(), cluster = arg[2],
+                                       objective = "throughput" }
+    ok, message = pcall(lost.place, lost, throughput)
+    assert(not ok and message:find("latency", 1, true), message)
+    if os.execute "python3 -c 'import ortools' 2>/dev/null" ~= 0 then return end
+    local placement, outcome = berth.policy(arg[3], { seconds = 5 }):place(problem)
+    assert(outcome.feasible)
+    assert(outcome.bound_us <= outcome.objective_us * (1 + 1e-9))
+    assert(outcome.bound_us >= problem:bound()))",
+      {test::source_path("examples/lua/branches.graph.json").string(),
+       test::source_path("examples/lua/two_gpus.cluster.json").string(),
+       test::source_path("scripts/policies/cp_sat.lua").string()});
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "a bound that a Lua policy proves counts, and is checked") {
+  run(R"(
+    local berth = require "berth"
+    local problem = berth.problem { graph = berth.load(arg[1]), cluster = arg[2] }
+    local own_us
+    berth.register_policy { name = "sure", place = function(p, _, context)
+      local single = p:single()
+      own_us = own_us or single.evaluation.objective_us
+      context:prove(own_us / 2, "halves")
+      context:prove(own_us, "a proof")
+      assert(not pcall(context.prove, context, math.huge, "too much"))
+      return single.placement
+    end }
+    local _, outcome = berth.policy "sure":place(problem)
+    assert(outcome.bound_us == own_us and outcome.bound_source == "a proof")
+    assert(outcome.ended == "proven")
+    own_us = 2 * own_us
+    local policy = berth.policy "sure"
+    local ok, message = pcall(policy.place, policy, problem)
+    assert(not ok and message:find("claims", 1, true), message))",
+      {test::source_path("examples/lua/branches.graph.json").string(),
+       test::source_path("examples/lua/two_gpus.cluster.json").string()});
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "the greedy policy keeps its promises") {
