@@ -39,6 +39,7 @@ constexpr SettingKey kKeys[] = {
     {"annotate", SettingKind::text},
     {"trace", SettingKind::text},
     {"svg", SettingKind::text},
+    {"certificate", SettingKind::text},
     {"csv", SettingKind::text},
     {"plugin_folders", SettingKind::names},
     {"plugins", SettingKind::names},
