@@ -43,22 +43,22 @@ std::vector<std::string> read_devices(const JsonReader& rule, const char* key) {
   return devices;
 }
 
-struct Key {
+struct RuleKey {
   const char* name;
   Kind kind;
   const char* devices;  // the key of its devices; null = it takes none
 };
-constexpr Key kKeys[] = {{"pin", Kind::pin, "to"},
-                         {"forbid", Kind::forbid, "on"},
-                         {"colocate", Kind::colocate, nullptr},
-                         {"separate", Kind::separate, nullptr},
-                         {"respect_devices", Kind::respect_devices, nullptr},
-                         {"memory_margin", Kind::memory_margin, "on"}};
+constexpr RuleKey kRuleKeys[] = {{"pin", Kind::pin, "to"},
+                                 {"forbid", Kind::forbid, "on"},
+                                 {"colocate", Kind::colocate, nullptr},
+                                 {"separate", Kind::separate, nullptr},
+                                 {"respect_devices", Kind::respect_devices, nullptr},
+                                 {"memory_margin", Kind::memory_margin, "on"}};
 
-const Key& key_of(const JsonReader& json) {
-  const Key* given = nullptr;
+const RuleKey& key_of(const JsonReader& json) {
+  const RuleKey* given = nullptr;
   int count = 0;
-  for (const Key& key : kKeys) {
+  for (const RuleKey& key : kRuleKeys) {
     if (!json.has(key.name)) continue;
     given = &key;
     ++count;
@@ -80,7 +80,7 @@ const Key& key_of(const JsonReader& json) {
 ConstraintRule read_rule(const JsonReader& json) {
   json.expect_object(
       {"pin", "forbid", "colocate", "separate", "respect_devices", "memory_margin", "to", "on"});
-  const Key& key = key_of(json);
+  const RuleKey& key = key_of(json);
   const JsonReader value = json.at(key.name);
   std::vector<std::string> devices;
   if (key.devices != nullptr) devices = read_devices(json, key.devices);
