@@ -79,6 +79,7 @@ endif()
 function(berth_plugin name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(${name} MODULE ${ARG_SOURCES})
+  add_library(berth::${name} ALIAS ${name})
   target_link_libraries(${name} PRIVATE berth::engine ${ARG_LIBRARIES})
   set_target_properties(${name} PROPERTIES
     PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${BERTH_PLUGIN_OUTPUT_DIRECTORY}

@@ -140,6 +140,8 @@ int run(int argc, char** argv) {
     add_inspect(app, chosen);
     add_devices(app, chosen);
     add_plugins(app, chosen);
+    add_config(app, chosen);
+    add_schema(app, chosen);
     add_run(app, chosen);
     return run_checked(app, chosen, argc, argv);
   } catch (const Error& error) {

@@ -71,7 +71,7 @@ std::vector<std::uint64_t> seeds_of(const std::string& text) {
 
 /// The settings that compare alone takes. Before fill_in: a --cluster or --seed of the command line
 /// wins over several in the file.
-void fill_in_runs(const lua::Config& config, CompareOptions& options) {
+void fill_in_runs(const Settings& config, CompareOptions& options) {
   const auto clusters = config_text(config, "clusters");
   if (clusters && options.clusters.empty() && !options.choices.cluster) {
     options.clusters = split_names(*clusters);
@@ -81,15 +81,11 @@ void fill_in_runs(const lua::Config& config, CompareOptions& options) {
   if (options.csv.empty()) options.csv = config_text(config, "csv").value_or("");
 }
 
-/// Reads the config and makes the policies, so that a wrong name is told before any work.
-std::vector<Candidate> make_candidates(Engine& engine, NamedPolicies& maker,
+/// Applies the settings and makes the policies, so that a wrong name is told before any work.
+std::vector<Candidate> make_candidates(Engine& engine, NamedPolicies& maker, const Settings& config,
                                        CompareOptions& options) {
-  lua::Config config;
-  if (!options.config.empty()) {
-    config = Scripts(engine).read_config(options.config);
-    fill_in_runs(config, options);
-    fill_in(config, options.model, options.choices, options.search);
-  }
+  fill_in_runs(config, options);
+  fill_in(config, options.model, options.choices, options.search);
   std::vector<std::string> names = options.policies;
   if (names.empty()) names = split_names(config_text(config, "policies").value_or(""));
   if (names.empty()) names = all_policies(engine);
@@ -198,9 +194,11 @@ int run_sweep(Engine& engine, CompareOptions& options, NamedPolicies& maker,
 }
 
 int run_compare(CompareOptions options) {
-  Engine engine;
+  const Settings settings = read_settings(options.config);
+  const std::unique_ptr<Engine> owned = make_engine(settings);
+  Engine& engine = *owned;
   NamedPolicies maker(engine);
-  const std::vector<Candidate> candidates = make_candidates(engine, maker, options);
+  const std::vector<Candidate> candidates = make_candidates(engine, maker, settings, options);
   if (!options.csv.empty()) {
     std::vector<Input> inputs = input_files(options.model, options.choices);
     inputs.push_back({"the config", options.config});
@@ -267,9 +265,8 @@ void add_compare(CLI::App& app, Action& chosen) {
          },
          "use each of these seeds instead of --seed; the table shows the best and the median")
       ->type_name("0..4");
-  add_file(
-      *sub, "--config", options->config,
-      "a Lua file that returns any of these settings; options of the command line override it");
+  add_file(*sub, "--config", options->config,
+           "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   add_file(*sub, "--csv", options->csv, "write the table to this file too");
   sub->add_flag("--json", options->json,
                 "print one JSON object on standard output: the best placement, and all policies");

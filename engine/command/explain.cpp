@@ -63,12 +63,12 @@ Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
 }
 
 int run_explain(ExplainOptions options) {
-  Engine engine;
-  if (!options.config.empty()) {
-    const lua::Config config = Scripts(engine).read_config(options.config);
-    fill_in(config, options.model, options.choices, options.search);
-    if (options.placement.empty()) options.policy.fill_in(config);
-  }
+  const Settings settings = read_settings(options.config);
+  const std::unique_ptr<Engine> owned = make_engine(settings);
+  Engine& engine = *owned;
+  fill_in(settings, options.model, options.choices, options.search);
+  // A policy of the environment's settings does not stand against a placement.
+  if (options.placement.empty()) options.policy.fill_in(settings);
   if (options.policy.name.has_value() == !options.placement.empty()) {
     throw CLI::ValidationError("explain", "name either a --placement or a --policy to make one");
   }
@@ -100,9 +100,8 @@ void add_explain(CLI::App& app, Action& chosen) {
          "explain this op: what keeps it on its device, and what each other device would cost")
       ->type_name("NAME");
   options->search.add_to(*sub);
-  add_file(
-      *sub, "--config", options->config,
-      "a Lua file that returns any of these settings; options of the command line override it");
+  add_file(*sub, "--config", options->config,
+           "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

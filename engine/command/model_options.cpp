@@ -206,20 +206,20 @@ std::vector<Input> input_files(const ModelOptions& model, const ProblemChoices& 
           {"the file of costs", file(choices.costs)}};
 }
 
-std::optional<std::string> config_text(const lua::Config& config, const std::string& key) {
-  const auto found = config.settings.find(key);
-  if (found == config.settings.end()) return std::nullopt;
+std::optional<std::string> config_text(const Settings& config, const std::string& key) {
+  const auto found = config.values.find(key);
+  if (found == config.values.end()) return std::nullopt;
   return to_text(found->second);
 }
 
-void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,
+void fill_in(const Settings& config, ModelOptions& model, ProblemChoices& choices,
              SearchChoices& search) {
   const auto text = [&config](const std::string& key, std::optional<std::string>& choice) {
     if (!choice) choice = config_text(config, key);
   };
   const auto number = [&config](const std::string& key, auto& choice) {
-    const auto found = config.settings.find(key);
-    if (choice || found == config.settings.end()) return;
+    const auto found = config.values.find(key);
+    if (choice || found == config.values.end()) return;
     using Number = typename std::decay_t<decltype(choice)>::value_type;
     const std::int64_t value = std::get<std::int64_t>(found->second);
     if (!std::in_range<Number>(value)) {
@@ -249,7 +249,7 @@ void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& cho
   if (!search.budget) {
     search.budget = config_text(config, "budget");
     // A number in the file is a number of seconds.
-    const auto found = config.settings.find("budget");
+    const auto found = config.values.find("budget");
     if (search.budget && !std::holds_alternative<std::string>(found->second)) *search.budget += "s";
   }
   model.load.dims.insert(config.load.dims.begin(), config.load.dims.end());

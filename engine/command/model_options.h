@@ -13,6 +13,7 @@
 #include "berth/engine.h"
 #include "berth/frontend.h"
 #include "berth/problem.h"
+#include "berth/settings.h"
 #include "lua/host.h"
 #include "targets.h"
 
@@ -62,10 +63,10 @@ struct SearchChoices {
                                              const ProblemChoices& choices);
 
 /// Takes from a config file what the command line left open; dimensions and shapes by name.
-void fill_in(const lua::Config& config, ModelOptions& model, ProblemChoices& choices,
+void fill_in(const Settings& config, ModelOptions& model, ProblemChoices& choices,
              SearchChoices& search);
 /// A text setting of a config; empty where the file does not give it.
-[[nodiscard]] std::optional<std::string> config_text(const lua::Config& config,
+[[nodiscard]] std::optional<std::string> config_text(const Settings& config,
                                                      const std::string& key);
 
 /// Loads the model and passes the frontend's notes on to standard error.

@@ -35,8 +35,20 @@ struct PlaceOptions {
   std::string svg;
   std::string certificate;
   bool prove = false;
+  std::vector<std::string> fallbacks;  // settings alone
+  std::optional<std::int64_t> moves;   // settings alone
   bool json = false;
 };
+
+/// A limit of moves is an option of the policies that count them.
+OptionTexts with_moves(Engine& engine, const std::string& policy, OptionTexts options,
+                       const std::optional<std::int64_t>& moves) {
+  if (!moves || is_script(policy)) return options;
+  for (const auto& option : engine.plugin(PluginKind::policy, policy).options) {
+    if (option.name == "moves") options.try_emplace("moves", *moves);
+  }
+  return options;
+}
 
 std::vector<Target> targets_of(const PlaceOptions& options) {
   std::vector<Target> targets;
@@ -51,14 +63,14 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
   return targets;
 }
 
-void apply_config(Engine& engine, PlaceOptions& options) {
-  if (options.config.empty()) return;
-  const lua::Config config = Scripts(engine).read_config(options.config);
+void apply_settings(const Settings& config, PlaceOptions& options) {
   fill_in(config, options.model, options.choices, options.search);
   options.policy.fill_in(config);
   const auto path = [&config](const char* key, std::string& target) {
     if (target.empty()) target = config_text(config, key).value_or("");
   };
+  options.fallbacks = config.names("fallbacks");
+  options.moves = config.count("moves");
   path("output", options.output);
   path("annotate", options.annotate);
   path("trace", options.trace);
@@ -91,36 +103,64 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
   }
 }
 
-Outcome search(PlaceOptions& options, Engine& engine) {
-  // The policy before the model: a misspelled option is told at once.
+/// The policy, then its fallbacks in order while one fails, gives up or finds nothing that fits.
+Outcome search_in_order(const PlaceOptions& options, Engine& engine, std::optional<Bench>& bench,
+                        std::optional<Search>& search) {
   NamedPolicies maker(engine);
-  const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
-  const Bench bench = make_bench(engine, options.model, options.choices, options.search);
-  Origin origin;
-  origin.model = options.model.model;
-  origin.policy = *options.policy.name;
-  origin.options = maker.resolved(*options.policy.name, options.policy.options);
+  std::vector<std::string> names = {*options.policy.name};
+  names.insert(names.end(), options.fallbacks.begin(), options.fallbacks.end());
+  for (std::size_t i = 0;; ++i) {
+    const bool last = i + 1 == names.size();
+    try {
+      const OptionTexts chosen = with_moves(
+          engine, names[i], i == 0 ? options.policy.options : OptionTexts(), options.moves);
+      // The policy before the model: a misspelled option is told at once.
+      const std::unique_ptr<Policy> policy = maker.make(names[i], chosen);
+      if (!search) {
+        bench = make_bench(engine, options.model, options.choices, options.search);
+        search.emplace(bench->problem, bench->session, options.choices, options.search);
+      }
+      Origin origin;
+      origin.model = options.model.model;
+      origin.policy = names[i];
+      origin.options = maker.resolved(names[i], chosen);
+      Outcome outcome = search->run(*policy, origin);
+      const bool useless =
+          !outcome.evaluation.feasible || outcome.search->end == SearchEnd::gave_up;
+      if (last || !useless || InterruptGuard::interrupted()) return outcome;
+      log_warning(fmt::format("policy '{}' found nothing of use; '{}' is asked instead", names[i],
+                              names[i + 1]));
+    } catch (const Error& error) {
+      if (last || error.code() == ErrorCode::invalid_argument) throw;
+      log_warning(fmt::format("{}; '{}' is asked instead", error.what(), names[i + 1]));
+    }
+  }
+}
 
+Outcome search(const PlaceOptions& options, Engine& engine) {
   const InterruptGuard guard;
-  Search search(bench.problem, bench.session, options.choices, options.search);
-  Outcome outcome = search.run(*policy, origin);
+  std::optional<Bench> bench;
+  std::optional<Search> search;
+  Outcome outcome = search_in_order(options, engine, bench, search);
   if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
   if (!outcome.evaluation.feasible) {
     throw Error(
         ErrorCode::infeasible,
         fmt::format("policy '{}' found no placement that fits: {}; nothing was written; try "
                     "another policy, a machine with more memory or a smaller model",
-                    *options.policy.name, excess_text(outcome)));
+                    outcome.origin.policy, excess_text(outcome)));
   }
   if (options.prove || !options.certificate.empty()) {
-    outcome.certificate = certify(*bench.problem, strong_lower_bounds(*bench.problem));
+    outcome.certificate = certify(*bench->problem, strong_lower_bounds(*bench->problem));
   }
   return outcome;
 }
 
 int run_place(PlaceOptions options) {
-  Engine engine;
-  apply_config(engine, options);
+  const Settings settings = read_settings(options.config);
+  const std::unique_ptr<Engine> owned = make_engine(settings);
+  Engine& engine = *owned;
+  apply_settings(settings, options);
   if (!options.policy.name) {
     throw CLI::ValidationError("--policy", "which one? `berth plugins` lists them");
   }
@@ -151,9 +191,8 @@ int run_place(PlaceOptions options) {
 }
 
 void add_files(CLI::App& sub, PlaceOptions& options) {
-  add_file(
-      sub, "--config", options.config,
-      "a Lua file that returns any of these settings; options of the command line override it");
+  add_file(sub, "--config", options.config,
+           "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   add_file(sub, "-o,--output", options.output, "write the placement here (berth.placement/1)");
   add_file(sub, "--annotate", options.annotate,
            "write the model here, with the placement in the model's own format");

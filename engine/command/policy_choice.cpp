@@ -20,7 +20,7 @@ void PolicyChoice::add_to(CLI::App& sub, const std::string& what) {
                });
 }
 
-void PolicyChoice::fill_in(const lua::Config& config) {
+void PolicyChoice::fill_in(const Settings& config) {
   const std::optional<std::string> policy = config_text(config, "policy");
   if (!name) name = policy;
   if (name == policy) options.insert(config.options.begin(), config.options.end());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/engine.h"
+#include "berth/settings.h"
 #include "scripts.h"
 
 namespace berth::command {
@@ -18,7 +19,7 @@ struct PolicyChoice {
   void add_to(CLI::App& sub, const std::string& what);
   /// The config fills in what the command line leaves open. Its options belong to its policy: they
   /// are left aside where the command line names another.
-  void fill_in(const lua::Config& config);
+  void fill_in(const Settings& config);
 };
 
 }  // namespace berth::command

@@ -12,6 +12,19 @@ bool is_script(const std::string& policy) {
   return policy.ends_with(".lua");
 }
 
+Settings read_settings(const std::string& file) {
+  Settings settings;
+  if (is_script(file)) {
+    Engine engine;
+    settings = Scripts(engine).read_config(file);
+  } else if (!file.empty()) {
+    // The name of a file, whatever it begins with.
+    settings = load_settings((std::filesystem::path(".") / file).string());
+  }
+  settings.add(environment_settings());
+  return settings;
+}
+
 #ifdef BERTH_HAS_LUA
 
 namespace {
@@ -50,7 +63,7 @@ void Scripts::run(const std::filesystem::path& script, const std::vector<std::st
   flush_script_output();
 }
 
-lua::Config Scripts::read_config(const std::filesystem::path& file) {
+Settings Scripts::read_config(const std::filesystem::path& file) {
   return host_->read_config(file);
 }
 
@@ -77,7 +90,7 @@ Scripts::Scripts(Engine&) {
 }
 
 void Scripts::run(const std::filesystem::path&, const std::vector<std::string>&) {}
-lua::Config Scripts::read_config(const std::filesystem::path&) {
+Settings Scripts::read_config(const std::filesystem::path&) {
   return {};
 }
 std::unique_ptr<Policy> Scripts::make_policy(const std::string&, const OptionTexts&) {

@@ -8,6 +8,7 @@
 
 #include "berth/engine.h"
 #include "berth/policy.h"
+#include "berth/settings.h"
 #include "lua/host.h"
 
 namespace berth::command {
@@ -24,7 +25,7 @@ class Scripts {
   /// The first Ctrl-C makes the script's searches, and `berth.should_stop()`, end; the second the
   /// process.
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
-  [[nodiscard]] lua::Config read_config(const std::filesystem::path& file);
+  [[nodiscard]] Settings read_config(const std::filesystem::path& file);
   /// What the policy of a script says of itself.
   [[nodiscard]] PluginInfo describe(const std::string& script);
   /// The policy must not outlive this object.
@@ -35,5 +36,9 @@ class Scripts {
   // Shared only because that needs no destructor of a Host that is not there.
   std::shared_ptr<lua::Host> host_;
 };
+
+/// What is in force before the command line: the file (".lua", or berth.settings/1; empty = none),
+/// and BERTH_CONFIG over it.
+[[nodiscard]] Settings read_settings(const std::string& file);
 
 }  // namespace berth::command

@@ -20,6 +20,8 @@ void add_verify(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
 void add_plugins(CLI::App& app, Action& chosen);
+void add_config(CLI::App& app, Action& chosen);
+void add_schema(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 
 }  // namespace berth::command

@@ -129,27 +129,11 @@ void check_known(const JsonReader& root) {
   }
 }
 
-/// Wherever the program was started, a file that a file names is found beside it.
-void find_files(const std::filesystem::path& file, Settings& settings) {
-  for (const char* key : {"cluster", "costs", "policy"}) {
-    const auto found = settings.values.find(key);
-    if (found == settings.values.end()) continue;
-    found->second = beside_settings(file, std::get<std::string>(found->second));
-  }
-  for (const char* key : {"clusters", "policies"}) {
-    const auto found = settings.values.find(key);
-    if (found == settings.values.end()) continue;
-    std::vector<std::string> names = settings.names(key);
-    for (std::string& name : names) name = beside_settings(file, name);
-    found->second = joined(names);
-  }
-  const auto folders = settings.values.find("plugin_folders");
-  if (folders == settings.values.end()) return;
-  std::vector<std::string> names = settings.names("plugin_folders");
-  for (std::string& name : names) {
-    name = (std::filesystem::absolute(file).parent_path() / name).string();
-  }
-  folders->second = joined(names);
+/// A name that a file gives, as seen from the program.
+std::string beside(const std::filesystem::path& file, const std::string& name) {
+  const bool is_file = name.find_first_of("/.") != std::string::npos;
+  if (!is_file || std::filesystem::path(name).is_absolute()) return name;
+  return (file.parent_path() / name).string();
 }
 
 }  // namespace
@@ -230,10 +214,26 @@ Settings parse_settings(std::string_view json, const std::string& origin) {
   return settings;
 }
 
-std::string beside_settings(const std::filesystem::path& file, const std::string& name) {
-  const bool is_file = name.find_first_of("/.") != std::string::npos;
-  if (!is_file || std::filesystem::path(name).is_absolute()) return name;
-  return (file.parent_path() / name).string();
+void find_beside(const std::filesystem::path& file, Settings& settings) {
+  for (const char* key : {"cluster", "costs", "policy"}) {
+    const auto found = settings.values.find(key);
+    if (found == settings.values.end()) continue;
+    found->second = beside(file, std::get<std::string>(found->second));
+  }
+  for (const char* key : {"clusters", "policies"}) {
+    const auto found = settings.values.find(key);
+    if (found == settings.values.end()) continue;
+    std::vector<std::string> names = settings.names(key);
+    for (std::string& name : names) name = beside(file, name);
+    found->second = joined(names);
+  }
+  const auto folders = settings.values.find("plugin_folders");
+  if (folders == settings.values.end()) return;
+  std::vector<std::string> names = settings.names("plugin_folders");
+  for (std::string& name : names) {
+    name = (std::filesystem::absolute(file).parent_path() / name).string();
+  }
+  folders->second = joined(names);
 }
 
 Settings load_settings(const std::string& file_or_text) {
@@ -242,7 +242,7 @@ Settings load_settings(const std::string& file_or_text) {
     return parse_settings(file_or_text, "the settings");
   }
   Settings settings = parse_settings(read_file(file_or_text), file_or_text);
-  find_files(file_or_text, settings);
+  find_beside(file_or_text, settings);
   return settings;
 }
 

@@ -15,29 +15,13 @@ namespace {
 /// A config computes a few values; one that goes on for this many instructions does not end.
 constexpr int kMaxInstructions = 10'000'000;
 
-enum class Kind { text, count, names, numbers, duration };
-
-struct Setting {
-  const char* key;
-  Kind kind;
-};
-constexpr Setting kSettings[] = {
-    {"cluster", Kind::text},   {"policy", Kind::text},     {"policies", Kind::names},
-    {"objective", Kind::text}, {"semantics", Kind::text},  {"costs", Kind::text},
-    {"groups", Kind::count},   {"grouping", Kind::text},   {"seed", Kind::count},
-    {"threads", Kind::count},  {"budget", Kind::duration}, {"evaluator", Kind::text},
-    {"backend", Kind::text},   {"clusters", Kind::names},  {"seeds", Kind::numbers},
-    {"output", Kind::text},    {"annotate", Kind::text},   {"trace", Kind::text},
-    {"svg", Kind::text},       {"csv", Kind::text},        {"certificate", Kind::text},
-};
-
-OptionValue read_setting(const Value& value, Kind kind) {
+OptionValue read_setting(const Value& value, SettingKind kind) {
   switch (kind) {
-    case Kind::text:
+    case SettingKind::text:
       return value.text();
-    case Kind::count:
+    case SettingKind::count:
       return value.integer(0);
-    case Kind::names: {
+    case SettingKind::names: {
       if (value.is_text()) return value.text();
       std::string joined;
       for (const std::string& name : value.texts()) {
@@ -45,7 +29,7 @@ OptionValue read_setting(const Value& value, Kind kind) {
       }
       return joined;
     }
-    case Kind::numbers: {
+    case SettingKind::numbers: {
       if (value.is_text()) return value.text();
       if (value.is_number()) return std::to_string(value.integer(0));
       std::string joined;
@@ -54,7 +38,7 @@ OptionValue read_setting(const Value& value, Kind kind) {
       }
       return joined;
     }
-    case Kind::duration:
+    case SettingKind::duration:
       if (value.is_text()) return value.text();
       if (!value.is_number() || !(value.number() >= 0)) {
         value.fail("a duration as text (\"30s\") or seconds >= 0");
@@ -117,31 +101,7 @@ int evaluate_config(lua_State* L) {
   return 1;
 }
 
-/// A file that a config names is looked for beside the config, wherever the command is started.
-std::string beside(const std::filesystem::path& config, const std::string& name) {
-  const bool is_file = name.find_first_of("/.") != std::string::npos;
-  if (!is_file || std::filesystem::path(name).is_absolute()) return name;
-  return (config.parent_path() / name).string();
-}
-
-void find_files(const std::filesystem::path& config, Config& settings) {
-  for (const char* key : {"cluster", "costs", "policy"}) {
-    const auto found = settings.settings.find(key);
-    if (found == settings.settings.end()) continue;
-    found->second = beside(config, std::get<std::string>(found->second));
-  }
-  for (const char* key : {"clusters", "policies"}) {
-    const auto found = settings.settings.find(key);
-    if (found == settings.settings.end()) continue;
-    std::string joined;
-    for (const std::string& name : split_names(std::get<std::string>(found->second))) {
-      joined += (joined.empty() ? "" : ",") + beside(config, name);
-    }
-    found->second = joined;
-  }
-}
-
-Config config_from(lua_State* L) {
+Settings config_from(lua_State* L, const std::string& origin) {
   const Value table(L, lua_gettop(L), "config", /*argument=*/0);
   if (!table.is_table()) {
     throw Error(ErrorCode::invalid_file,
@@ -149,25 +109,31 @@ Config config_from(lua_State* L) {
                     type_name_at(L, table.index())));
   }
   Fields fields(L, table);
-  Config config;
-  for (const Setting& setting : kSettings) {
-    const Value value = fields.get(setting.key);
-    if (value.present()) config.settings[setting.key] = read_setting(value, setting.kind);
+  Settings settings;
+  for (const SettingKey& key : setting_keys()) {
+    const Value value = fields.get(key.name);
+    if (!value.present()) continue;
+    settings.values[key.name] = read_setting(value, key.kind);
+    settings.origins[key.name] = origin;
   }
   if (const Value options = fields.get("options"); options.present()) {
-    config.options = options.options();
+    settings.options = options.options();
+    for (const auto& [name, value] : settings.options) {
+      settings.origins["options." + name] = origin;
+    }
   }
   if (const Value constraints = fields.get("constraints"); constraints.present()) {
-    config.constraints = read_constraints(L, constraints);
+    settings.constraints = read_constraints(L, constraints);
+    settings.origins["constraints"] = origin;
   }
-  config.load = read_load_options(L, fields);
+  settings.load = read_load_options(L, fields);
   fields.finish();
-  return config;
+  return settings;
 }
 
 }  // namespace
 
-Config Host::read_config(const std::filesystem::path& file) {
+Settings Host::read_config(const std::filesystem::path& file) {
   const Sandbox sandbox;
   lua_State* L = sandbox.get();
   load_source(L, file);
@@ -186,9 +152,9 @@ Config Host::read_config(const std::filesystem::path& file) {
                     file.string(), ")"));
   }
   try {
-    Config config = config_from(L);
-    find_files(file, config);
-    return config;
+    Settings settings = config_from(L, file.string());
+    find_beside(file, settings);
+    return settings;
   } catch (const Error& error) {
     throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what()));
   }

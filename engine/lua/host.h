@@ -16,26 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "berth/constraints.h"
 #include "berth/engine.h"
 #include "berth/options.h"
 #include "berth/policy.h"
+#include "berth/settings.h"
 
 namespace berth::lua {
-
-/// What a config file returns. Every value is of its key's type; whether a policy or a cluster of
-/// that name exists is for the caller to find.
-struct Config {
-  /// By key; only those the file gives. text: cluster, clusters, policy, policies, seeds (a list
-  /// arrives as "a,b,c"), objective, semantics, costs, grouping, evaluator, backend, output,
-  /// annotate, trace, svg, csv; integer >= 0: groups, seed, threads; text or a number of seconds:
-  /// budget. Relative paths of clusters, costs and policies are those beside the file; what is
-  /// written (output, ..) is relative to the working directory.
-  std::map<std::string, OptionValue> settings;
-  std::map<std::string, OptionValue> options;  ///< options = { ... } of the policy
-  std::vector<ConstraintRule> constraints;     ///< constraints = { { pin = ..., to = ... }, ... }
-  LoadOptions load;  ///< dims = { batch = 8 }, shapes, fetches of the model
-};
 
 /// One Lua state with the `berth` module. Everything it holds of the engine is freed with it.
 /// [one thread: the one that made it]
@@ -55,8 +41,9 @@ class Host {
   void run_script(const std::filesystem::path& script, const std::vector<std::string>& args);
 
   /// Evaluates a config in a Lua state of its own, which has `math` and nothing else, and stops one
-  /// that does not end. Throws Error naming the file, the key and the fix.
-  [[nodiscard]] Config read_config(const std::filesystem::path& file);
+  /// that does not end. It gives what berth.settings/1 gives. Throws Error naming the file, the key
+  /// and the fix.
+  [[nodiscard]] Settings read_config(const std::filesystem::path& file);
 
   /// A policy by name: one that a script registered here, else a plugin of the engine; or, where
   /// `name` ends in ".lua", the policy that this script registers. A Lua policy must not outlive

@@ -34,6 +34,27 @@ build_example(policy)
 set(ENV{BERTH_PLUGIN_PATH} ${work}/policy)
 run("a2 +-> .*first_fit: " ${work}/embed/compiler_pass first_fit)
 
+# The C ABI: found by a range and a component, by pkg-config, and from Python where that has NumPy.
+build_example(c)
+run("join +-> .*one step: " ${work}/c/place)
+find_program(pkg_config NAMES pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
+  execute_process(COMMAND ${pkg_config} --cflags --libs berth_c OUTPUT_VARIABLE flags
+                  RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(failed OR NOT flags MATCHES "-lberth_c")
+    message(FATAL_ERROR "pkg-config does not know berth_c: ${flags}")
+  endif()
+endif()
+find_program(python NAMES python3)
+if(python)
+  execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE failed ERROR_QUIET)
+  if(NOT failed)
+    run("ops per device: " ${python} ${SOURCE_DIR}/examples/python/place.py
+        ${prefix}/lib/libberth_c.so 1000 single)
+  endif()
+endif()
+
 if(EXISTS ${prefix}/bin/berth)
   run("fill" ${prefix}/bin/berth plugins first_fit)
   run("\"policy\": ?\"first_fit\"" ${prefix}/bin/berth place ${SOURCE_DIR}/examples/models/tiny_cnn.onnx

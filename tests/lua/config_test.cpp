@@ -9,7 +9,7 @@ namespace {
 using test::HostFixture;
 
 TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of their types") {
-  const lua::Config config = host.read_config(write("good.lua", R"(
+  const Settings config = host.read_config(write("good.lua", R"(
     local devices = 4
     return {
       cluster = "k80x" .. devices, policy = "scotch", objective = "latency",
@@ -20,16 +20,17 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
       dims = { batch = math.max(8, 4) }, batch = 4, shapes = { image = { 1, 3, 8, 8 } },
       fetches = { "loss:0", "train" },
     })"));
-  CHECK(config.settings == std::map<std::string, OptionValue>{{"cluster", "k80x4"},
-                                                              {"policy", "scotch"},
-                                                              {"objective", "latency"},
-                                                              {"semantics", "placeto"},
-                                                              {"costs", "roofline"},
-                                                              {"groups", std::int64_t{128}},
-                                                              {"seed", std::int64_t{7}},
-                                                              {"threads", std::int64_t{2}},
-                                                              {"budget", 1.5},
-                                                              {"policies", "topo,scotch"}});
+  CHECK(config.values ==
+        std::map<std::string, OptionValue, std::less<>>{{"cluster", "k80x4"},
+                                                        {"policy", "scotch"},
+                                                        {"objective", "latency"},
+                                                        {"semantics", "placeto"},
+                                                        {"costs", "roofline"},
+                                                        {"groups", std::int64_t{128}},
+                                                        {"seed", std::int64_t{7}},
+                                                        {"threads", std::int64_t{2}},
+                                                        {"budget", 1.5},
+                                                        {"policies", "topo,scotch"}});
   CHECK(config.options ==
         std::map<std::string, OptionValue>{
             {"rounds", std::int64_t{8}}, {"lr", 1e-3}, {"verbose", true}, {"mode", "fast"}});
@@ -42,8 +43,8 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
 TEST_CASE_FIXTURE(HostFixture, "the page of the settings holds what a config may give") {
   const test::FormatPage page("settings.md");
   const std::string example = page.block("lua");
-  const lua::Config config = host.read_config(write("example.lua", example));
-  CHECK(config.settings.at("cluster") == OptionValue("k80x4"));
+  const Settings config = host.read_config(write("example.lua", example));
+  CHECK(config.values.at("cluster") == OptionValue("k80x4"));
   CHECK(config.constraints.size() == 6);
   const auto path = write("unknown.lua", "return { no_such_key = 1 }");
   try {
@@ -55,8 +56,8 @@ TEST_CASE_FIXTURE(HostFixture, "the page of the settings holds what a config may
 }
 
 TEST_CASE_FIXTURE(HostFixture, "a config may give nothing") {
-  const lua::Config config = host.read_config(write("empty.lua", "return {}"));
-  CHECK(config.settings.empty());
+  const Settings config = host.read_config(write("empty.lua", "return {}"));
+  CHECK(config.values.empty());
   CHECK(config.options.empty());
   CHECK(config.load.dims.empty());
 }

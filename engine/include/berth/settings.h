@@ -73,9 +73,8 @@ struct BERTH_EXPORT Settings {
 /// The text itself where it begins with '{', else the file of this name. Relative paths of clusters,
 /// costs and plugin folders in a file are relative to the file's own folder.
 [[nodiscard]] BERTH_EXPORT Settings load_settings(const std::string& file_or_text);
-/// A name that a file gives, as seen from the program: "x.json" beside the file, names as they are.
-[[nodiscard]] BERTH_EXPORT std::string beside_settings(const std::filesystem::path& file,
-                                                       const std::string& name);
+/// What load_settings does with the relative paths of what `file` gave.
+BERTH_EXPORT void find_beside(const std::filesystem::path& file, Settings& settings);
 /// What BERTH_CONFIG says; nothing where it is not set.
 [[nodiscard]] BERTH_EXPORT Settings environment_settings();
 

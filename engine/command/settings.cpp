@@ -1,0 +1,156 @@
+// `berth config`: what is in force, and where each value comes from. `berth schema`: the formats.
+#include "berth/settings.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "berth/support/text.h"
+#include "console.h"
+#include "execution.h"
+#include "model_options.h"
+#include "outcome.h"
+#include "scripts.h"
+#include "subcommands.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What holds where nothing is set.
+constexpr std::pair<const char*, const char*> kDefaults[] = {
+    {"costs", "stated where the graph states one, roofline for the other ops"},
+    {"objective", "latency"},
+    {"semantics", "dataflow"},
+    {"grouping", "colocation; balanced with groups"},
+    {"seed", "0"},
+    {"threads", "all cores"},
+    {"budget", "none"},
+    {"evaluator", "simulate"},
+    {"backend", "cpu"},
+    {"plugin_folders", "lib/berth beside the library, then BERTH_PLUGIN_PATH"},
+    {"plugins", "all"},
+};
+
+struct Line {
+  std::string key;
+  std::string value;
+  std::string from;
+};
+
+std::vector<Line> lines_of(const Settings& settings) {
+  std::vector<Line> lines;
+  const auto add = [&](const std::string& key, const std::string& value) {
+    const auto from = settings.origins.find(key);
+    lines.push_back({key, value, from == settings.origins.end() ? "" : from->second});
+  };
+  for (const auto& [key, value] : settings.values) add(key, to_text(value));
+  for (const auto& [name, value] : settings.options) add("options." + name, to_text(value));
+  for (const ConstraintRule& rule : settings.constraints) add("constraints", to_text(rule));
+  for (const auto& [name, size] : settings.load.dims) {
+    lines.push_back({"dims." + name, std::to_string(size), ""});
+  }
+  for (const std::string& name : settings.load.fetches) lines.push_back({"fetches", name, ""});
+  for (const auto& [key, value] : kDefaults) {
+    if (settings.values.find(key) == settings.values.end()) {
+      lines.push_back({key, value, "default"});
+    }
+  }
+  return lines;
+}
+
+int run_config(const std::string& file, bool json) {
+  const std::vector<Line> lines = lines_of(read_settings(file));
+  if (json) {
+    Json list = Json::array();
+    for (const Line& line : lines) {
+      list.push_back({{"key", line.key}, {"value", line.value}, {"from", line.from}});
+    }
+    print(json_text({{"settings", std::move(list)}}));
+    return 0;
+  }
+  TextTable table({{"setting"}, {"value"}, {"from"}});
+  for (const Line& line : lines) {
+    table.add_row({printable(line.key), printable(line.value), printable(line.from)});
+  }
+  print(table.text(0));
+  return 0;
+}
+
+/// `share/berth/schemas` beside `bin/`, in a build folder and in an installed prefix.
+std::filesystem::path schema_folder() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "share/berth/schemas";
+}
+
+std::vector<std::string> schema_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(schema_folder(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".json") names.push_back(entry->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int run_schema(const std::string& name) {
+  const std::vector<std::string> names = schema_names();
+  if (name.empty()) {
+    for (const std::string& known : names) print(known + "\n");
+    return 0;
+  }
+  // "berth.graph/1" is a name too.
+  std::string stem = name.substr(0, name.find('/'));
+  if (stem.starts_with("berth.")) stem.erase(0, 6);
+  if (std::find(names.begin(), names.end(), stem) == names.end()) {
+    throw Error(ErrorCode::not_found, cat("no schema '", name, "'", known_names(stem, names)));
+  }
+  print(read_file(schema_folder() / (stem + ".json")));
+  return 0;
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, Action& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("config", "show the settings in force and where they are from");
+  struct Options {
+    std::string file;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  add_file(*sub, "--config", options->file, "a file of settings, berth.settings/1 or Lua");
+  sub->add_flag("--json", options->json, "print one JSON object on standard output");
+  sub->footer(
+      "The order is: defaults, the file, what BERTH_CONFIG names (a file, or JSON text), and the\n"
+      "command line of the command that uses them.\n"
+      "Examples:\n"
+      "  berth config --config experiment.json\n"
+      "  BERTH_CONFIG='{\"format\": \"berth.settings/1\", \"policy\": \"heft\"}' berth config");
+  sub->callback([&chosen, options] {
+    chosen = [options] { return run_config(options->file, options->json); };
+  });
+}
+
+void add_schema(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("schema", "print the JSON Schema of a format");
+  const auto name = std::make_shared<std::string>();
+  sub->add_option("NAME", *name, "graph, cluster, costs, placement or settings; none: list them")
+      ->type_name("");
+  sub->footer("Examples:\n  berth schema settings > settings.schema.json");
+  sub->callback([&chosen, name] { chosen = [name] { return run_schema(*name); }; });
+}
+
+}  // namespace berth::command
