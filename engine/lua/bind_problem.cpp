@@ -3,6 +3,7 @@
 #include "berth/files.h"
 #include "berth/one_device.h"
 #include "berth/problem_choices.h"
+#include "berth/report.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "constraint_values.h"
@@ -218,6 +219,23 @@ int save_trace(Call& call) {
   return 0;
 }
 
+/// One placement, or two side by side.
+int save_report(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  Report report;
+  const auto add = [&](const Value& value, const char* label) {
+    Origin origin;
+    origin.model = self->problem().graph().name();
+    report.placements.push_back({label, simulated_outcome(self->shared(), std::move(origin),
+                                                          placement_of(value, self->problem()))});
+  };
+  add(call.argument(2, "placement"), "the first");
+  if (const Value other = call.argument(3, "other"); other.present()) add(other, "the second");
+  write_file(path, report_html(report));
+  return 0;
+}
+
 int save_placement(Call& call) {
   const auto self = call.self<ProblemObject>();
   const Problem& problem = self->problem();
@@ -271,6 +289,7 @@ constexpr Binding kMethods[] = {
     {"problem:bounds", &bounds},
     {"problem:trace", &trace},
     {"problem:save_trace", &save_trace},
+    {"problem:save_report", &save_report},
     {"problem:save_placement", &save_placement},
     {"problem:load_placement", &load_a_placement},
 };

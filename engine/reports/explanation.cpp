@@ -5,26 +5,10 @@
 #include "berth/constraints.h"
 #include "berth/graph.h"
 #include "berth/support/index.h"
-#include "berth/support/text.h"
+#include "reports/elsewhere.h"
 
 namespace berth {
 namespace {
-
-/// Why none of `ops` but for its own sake may be on the device; empty: they may.
-std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
-  for (const OpId op : ops) {
-    if (!problem.costs().can_run(op, problem.cluster().kind_of(device))) {
-      return cat("'", problem.graph().op_name(op), "' cannot run on kind ",
-                 problem.cluster().device(device).kind);
-    }
-    if (problem.allowed(op, device)) continue;
-    const auto& rules = problem.constraints()->rules();
-    const std::vector<std::size_t> against = problem.constraints()->rules_against(op, device);
-    const ConstraintRule& rule = rules[against.front()];
-    return rule.text.empty() ? to_text(rule) : rule.text;
-  }
-  return {};
-}
 
 std::vector<std::string> rules_about(const Problem& problem, const std::vector<OpId>& ops) {
   std::vector<std::string> texts;
@@ -48,40 +32,21 @@ Evaluation with_moved(Evaluator& evaluator, Placement placement, std::span<const
   return evaluator.evaluate(placement);
 }
 
-double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
-  double us = 0;
-  for (const OpId op : ops) us += problem.costs().op_us(op, problem.cluster().kind_of(device));
-  return us;
-}
-
 /// What holds the op where it is, by the alternative with the best step.
 Bound bound_of(const Outcome& outcome, const OpExplanation& op) {
-  const Problem& problem = *outcome.problem;
-  const double now_us = outcome.evaluation.objective_us;
-  const Alternative* fastest = nullptr;
-  bool memory = false;
+  std::vector<reports::Elsewhere> others;
   for (const Alternative& other : op.alternatives) {
-    if (!other.refused.empty()) continue;
-    const Evaluation& evaluation = other.evaluation;
-    if (evaluation.feasible && evaluation.objective_us <= now_us) return Bound::nothing;
-    memory = memory || (!evaluation.feasible && evaluation.objective_us < now_us);
-    if (fastest == nullptr || evaluation.objective_us < fastest->evaluation.objective_us) {
-      fastest = &other;
+    others.push_back({other.device, other.refused, other.evaluation.objective_us,
+                      other.evaluation.excess_bytes});
+    // What must be apart may not be there, though no memory is lacking.
+    if (other.refused.empty() && !other.evaluation.feasible && others.back().excess_bytes == 0) {
+      others.back().refused = "separated";
     }
   }
-  if (fastest == nullptr) return Bound::constraint;
-  if (memory) return Bound::memory;
-  if (compute_us(problem, op.together, fastest->device) >
-      compute_us(problem, op.together, op.device)) {
-    return Bound::compute;
-  }
-  Placement moved = outcome.placement;
-  for (const OpId each : op.together) moved[at(each)] = fastest->device;
-  const PathShares now = path_shares(outcome.trace);
-  const PathShares then = path_shares(Simulator(outcome.problem).trace(moved));
-  return then.transfer_us - now.transfer_us >= then.contended_us - now.contended_us
-             ? Bound::communication
-             : Bound::contention;
+  DeviceId fastest = kNoDevice;
+  const auto bound = reports::bound_by(*outcome.problem, op.together, op.device,
+                                       outcome.evaluation.objective_us, others, fastest);
+  return bound ? *bound : reports::waited_for(outcome, op.together, fastest);
 }
 
 }  // namespace
@@ -151,7 +116,7 @@ OpExplanation explain_op(const Outcome& outcome, OpId op) {
     if (device == result.device) continue;
     Alternative other;
     other.device = device;
-    other.refused = refusal(problem, result.together, device);
+    other.refused = reports::refusal(problem, result.together, device);
     if (other.refused.empty()) {
       other.evaluation = with_moved(*evaluator, outcome.placement, members, device);
       other.has_group = group_members.size() > members.size() && problem.can_run(group, device);

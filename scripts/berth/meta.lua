@@ -669,6 +669,14 @@ function problem:trace(placement) end
 ---@param placement berth.Placement
 function problem:save_trace(path, placement) end
 
+---Writes a page that shows the placement: graph, step, memory, transfers, constraints, and for an op
+---where it is, why, and what elsewhere would cost. It needs no network. With `other` it shows both
+---side by side, and what moved.
+---@param path string
+---@param placement berth.Placement
+---@param other? berth.Placement
+function problem:save_report(path, placement, other) end
+
 ---Writes a berth.placement/1 file with its evaluation.
 ---@param path string
 ---@param placement berth.Placement

@@ -49,8 +49,9 @@ const std::vector<Folder> kFolders = {
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/problem",
       "engine/simulator", "engine/evaluate"}},
     {"engine/reports",
-     {"engine/support", "engine/graph", "engine/constraints", "engine/problem", "engine/simulator",
-      "engine/evaluate", "engine/files"}},
+     {"engine/support", "engine/graph", "engine/groups", "engine/constraints", "engine/problem",
+      "engine/simulator", "engine/evaluate", "engine/files"}},
+    {"engine/writers", {"engine/support", "engine/graph", "engine/cluster"}},
     {"engine/measure",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/problem",
       "engine/simulator", "engine/evaluate"}},
@@ -64,7 +65,7 @@ const std::vector<Folder> kFolders = {
     {"engine/lua",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/simulator", "engine/evaluate",
-      "engine/environment", "engine/files", "engine/measure", "engine/host"}},
+      "engine/environment", "engine/files", "engine/reports", "engine/measure", "engine/host"}},
     {"engine/command",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
@@ -85,14 +86,15 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"},     {"dtype", "support"},        {"engine", "host"},
-    {"bounds", "evaluate"},     {"error", "support"},        {"evaluator", "evaluate"},
-    {"explanation", "reports"}, {"outcome", "evaluate"},     {"export", "support"},
-    {"frontend", "host"},       {"learning", "environment"}, {"one_device", "evaluate"},
-    {"options", "support"},     {"placement", "support"},    {"plugin", "host"},
-    {"policy", "evaluate"},     {"problem_choices", "host"}, {"program", "graph"},
-    {"random", "support"},      {"separation", "problem"},   {"settings", "host"},
-    {"types", "support"},       {"version", "support"},
+    {"backend", "measure"},      {"dtype", "support"},        {"engine", "host"},
+    {"bounds", "evaluate"},      {"error", "support"},        {"evaluator", "evaluate"},
+    {"explanation", "reports"},  {"outcome", "evaluate"},     {"export", "support"},
+    {"frontend", "host"},        {"learning", "environment"}, {"one_device", "evaluate"},
+    {"options", "support"},      {"placement", "support"},    {"plugin", "host"},
+    {"policy", "evaluate"},      {"problem_choices", "host"}, {"program", "graph"},
+    {"plan_writers", "writers"}, {"random", "support"},       {"report", "reports"},
+    {"separation", "problem"},   {"settings", "host"},        {"types", "support"},
+    {"version", "support"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

@@ -1,0 +1,187 @@
+#include "reports/elsewhere.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "berth/constraints.h"
+#include "berth/graph.h"
+#include "berth/groups.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+
+namespace berth::reports {
+namespace {
+
+/// Simulated ops that a page may cost: some seconds. A move is counted as a whole step, which it
+/// is at worst; a trace allocates, and takes some ten times as long as a step.
+constexpr std::int64_t kTryOps = 60'000'000;
+constexpr std::int64_t kTraceOps = 4'000'000;
+
+double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
+  double us = 0;
+  for (const OpId op : ops) us += problem.costs().op_us(op, problem.cluster().kind_of(device));
+  return us;
+}
+
+/// Classes by importance: on the critical path, then by compute time.
+std::vector<GroupId> by_importance(const Outcome& outcome, const Groups& classes) {
+  struct Key {
+    bool off_path = true;
+    double us = 0;
+    GroupId unit = 0;
+  };
+  std::vector<Key> keys(at(classes.count()));
+  for (GroupId unit = 0; unit < classes.count(); ++unit) {
+    keys[at(unit)].unit = unit;
+    for (const OpId op : classes.members(unit)) {
+      keys[at(unit)].us += outcome.trace.op_end_us[at(op)] - outcome.trace.op_start_us[at(op)];
+    }
+  }
+  for (const CriticalStep& step : outcome.trace.critical_path) {
+    if (step.op != kNoOp) keys[at(classes.of(step.op))].off_path = false;
+  }
+  std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    return a.off_path != b.off_path ? b.off_path : a.us > b.us;
+  });
+  std::vector<GroupId> order;
+  for (const Key& key : keys) order.push_back(key.unit);
+  return order;
+}
+
+class Prober {
+ public:
+  explicit Prober(const Outcome& outcome)
+      : outcome_(outcome),
+        problem_(*outcome.problem),
+        placement_(outcome.placement),
+        evaluator_(make_simulation_evaluator(outcome.problem, /*threads=*/1)),
+        starts_us_(outcome.placement.size()) {
+    if (evaluator_->successive() != nullptr) {
+      sequence_ = evaluator_->successive()->sequence(/*tries=*/true);
+      Evaluation now;
+      sequence_->start(placement_, now, starts_us_);
+      now_us_ = now.objective_us;
+    } else {
+      now_us_ = evaluator_->evaluate(placement_).objective_us;
+    }
+  }
+
+  [[nodiscard]] double now_us() const { return now_us_; }
+
+  Unit probe(std::span<const OpId> members) {
+    Unit unit;
+    unit.ops.assign(members.begin(), members.end());
+    const DeviceId own = outcome_.placement[at(unit.ops.front())];
+    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+      if (device != own) unit.elsewhere.push_back(elsewhere(unit.ops, own, device));
+    }
+    DeviceId fastest = kNoDevice;
+    unit.bound = bound_by(problem_, unit.ops, own, now_us_, unit.elsewhere, fastest);
+    if (!unit.bound && traced_ops_ < kTraceOps) {
+      traced_ops_ += problem_.graph().op_count();
+      unit.bound = waited_for(outcome_, unit.ops, fastest);
+    }
+    return unit;
+  }
+
+ private:
+  Elsewhere elsewhere(const std::vector<OpId>& ops, DeviceId own, DeviceId device) {
+    Elsewhere other;
+    other.device = device;
+    other.refused = refusal(problem_, ops, device);
+    if (!other.refused.empty()) return other;
+    for (const OpId op : ops) placement_[at(op)] = device;
+    if (problem_.crowded_device(placement_) != kNoDevice) {
+      other.refused = "it would share the device with an op that must be apart";
+    } else if (sequence_ != nullptr) {
+      const Score score =
+          sequence_->try_move(placement_, ops, std::numeric_limits<double>::infinity());
+      other.objective_us = score.objective_us;
+      other.excess_bytes = score.excess_bytes;
+    } else {
+      const Evaluation evaluation = evaluator_->evaluate(placement_);
+      other.objective_us = evaluation.objective_us;
+      other.excess_bytes = evaluation.excess_bytes;
+    }
+    for (const OpId op : ops) placement_[at(op)] = own;
+    return other;
+  }
+
+  const Outcome& outcome_;
+  const Problem& problem_;
+  Placement placement_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<PlacementSequence> sequence_;  // null: the evaluator has none
+  std::vector<double> starts_us_;
+  double now_us_ = 0;
+  std::int64_t traced_ops_ = 0;
+};
+
+}  // namespace
+
+std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
+  for (const OpId op : ops) {
+    if (!problem.costs().can_run(op, problem.cluster().kind_of(device))) {
+      return cat("'", problem.graph().op_name(op), "' cannot run on kind ",
+                 problem.cluster().device(device).kind);
+    }
+    if (problem.allowed(op, device)) continue;
+    const auto& rules = problem.constraints()->rules();
+    const std::vector<std::size_t> against = problem.constraints()->rules_against(op, device);
+    const ConstraintRule& rule = rules[against.front()];
+    return rule.text.empty() ? to_text(rule) : rule.text;
+  }
+  return {};
+}
+
+std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops, DeviceId device,
+                              double now_us, const std::vector<Elsewhere>& others,
+                              DeviceId& fastest) {
+  const Elsewhere* best = nullptr;
+  bool memory = false;
+  for (const Elsewhere& other : others) {
+    if (!other.possible()) continue;
+    const bool fits = other.excess_bytes == 0;
+    if (fits && other.objective_us <= now_us) return Bound::nothing;
+    memory = memory || (!fits && other.objective_us < now_us);
+    if (best == nullptr || other.objective_us < best->objective_us) best = &other;
+  }
+  if (best == nullptr) return Bound::constraint;
+  if (memory) return Bound::memory;
+  fastest = best->device;
+  if (compute_us(problem, ops, fastest) > compute_us(problem, ops, device)) return Bound::compute;
+  return std::nullopt;
+}
+
+Bound waited_for(const Outcome& outcome, const std::vector<OpId>& ops, DeviceId fastest) {
+  Placement moved = outcome.placement;
+  for (const OpId op : ops) moved[at(op)] = fastest;
+  const PathShares now = path_shares(outcome.trace);
+  const PathShares then = path_shares(Simulator(outcome.problem).trace(moved));
+  return then.transfer_us - now.transfer_us >= then.contended_us - now.contended_us
+             ? Bound::communication
+             : Bound::contention;
+}
+
+UnitsElsewhere units_elsewhere(const Outcome& outcome) {
+  UnitsElsewhere result;
+  const Problem& problem = *outcome.problem;
+  const auto classes = problem.finest_groups();
+  Prober prober(outcome);
+  result.now_us = prober.now_us();
+  const std::int64_t per_unit = static_cast<std::int64_t>(problem.graph().op_count()) *
+                                (problem.cluster().device_count() - 1);
+  std::int64_t tried_ops = 0;
+  for (const GroupId unit : by_importance(outcome, *classes)) {
+    if (tried_ops > kTryOps) {
+      result.all = false;
+      break;
+    }
+    tried_ops += per_unit;
+    result.units.push_back(prober.probe(classes->members(unit)));
+  }
+  return result;
+}
+
+}  // namespace berth::reports

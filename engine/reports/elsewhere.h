@@ -1,0 +1,54 @@
+// What a placement would be worth with some ops on another device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/explanation.h"
+
+namespace berth::reports {
+
+/// Why none of `ops` but for its own sake may be on the device; empty: they may.
+[[nodiscard]] std::string refusal(const Problem& problem, const std::vector<OpId>& ops,
+                                  DeviceId device);
+
+/// The step with some ops on `device`.
+struct Elsewhere {
+  DeviceId device = kNoDevice;
+  std::string refused;  ///< why they may not be there; empty = they may
+  double objective_us = 0;
+  std::int64_t excess_bytes = 0;  ///< above 0: it does not fit
+
+  [[nodiscard]] bool possible() const { return refused.empty(); }
+};
+
+/// What keeps `ops` on their device by what every other device would cost. `now_us`: the objective
+/// as it is. Empty where only a trace of the step with them elsewhere can tell communication from
+/// contention; `fastest` is then where.
+[[nodiscard]] std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops,
+                                            DeviceId device, double now_us,
+                                            const std::vector<Elsewhere>& others,
+                                            DeviceId& fastest);
+/// Communication or contention, by a trace of the step with `ops` on `fastest`.
+[[nodiscard]] Bound waited_for(const Outcome& outcome, const std::vector<OpId>& ops,
+                               DeviceId fastest);
+
+/// Ops that must share a device.
+struct Unit {
+  std::vector<OpId> ops;
+  std::vector<Elsewhere> elsewhere;  ///< every other device, in the cluster's order
+  std::optional<Bound> bound;        ///< empty: communication or contention
+};
+
+/// The units on the critical path first, then those that compute longest; as many as a fixed number
+/// of simulated ops allows. Objectives are simulated, also where the placement was measured.
+struct UnitsElsewhere {
+  double now_us = 0;  ///< the placement as it is, simulated
+  std::vector<Unit> units;
+  bool all = true;  ///< false: of the ops that are in no unit nothing is known
+};
+[[nodiscard]] UnitsElsewhere units_elsewhere(const Outcome& outcome);
+
+}  // namespace berth::reports

@@ -1,0 +1,112 @@
+#include "reports/peak_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "berth/graph.h"
+#include "berth/support/index.h"
+
+namespace berth::reports {
+namespace {
+
+/// When a tensor is on a device.
+struct Stay {
+  double from_us = 0;
+  double to_us = 0;
+  bool instant = false;  ///< what needed it last took no time: it was there at to_us
+};
+
+class Holders {
+ public:
+  Holders(const Problem& problem, const Placement& placement, const StepTrace& trace)
+      : graph_(problem.graph()),
+        costs_(problem.costs()),
+        dataflow_(problem.options().semantics == Semantics::dataflow),
+        placement_(placement),
+        trace_(trace),
+        found_(trace.devices.size()) {}
+
+  std::vector<PeakHoldings> find() {
+    for (std::size_t d = 0; d < found_.size(); ++d) {
+      found_[d].param_bytes = trace_.devices[d].param_bytes;
+    }
+    add_copies();
+    for (OpId op = 0; op < graph_.op_count(); ++op) add_outputs(op);
+    for (PeakHoldings& device : found_) {
+      std::stable_sort(device.holdings.begin(), device.holdings.end(),
+                       [](const Holding& a, const Holding& b) { return a.bytes > b.bytes; });
+    }
+    return std::move(found_);
+  }
+
+ private:
+  using Copy = std::pair<TensorId, DeviceId>;
+
+  /// From `from_us` until the last consumer on the device has ended, `to_us` at the earliest.
+  [[nodiscard]] Stay stay(double from_us, double to_us, OpId producer, TensorId tensor,
+                          DeviceId device) const {
+    Stay stay{from_us, to_us, from_us == to_us};
+    for (const Edge& edge : graph_.out_edges(producer)) {
+      if (edge.tensor != tensor || placement_[at(edge.dst)] != device) continue;
+      const double end_us = trace_.op_end_us[at(edge.dst)];
+      const bool instant = trace_.op_start_us[at(edge.dst)] == end_us;
+      if (end_us > stay.to_us) stay.instant = false;
+      if (end_us >= stay.to_us) stay.instant = stay.instant || instant;
+      stay.to_us = std::max(stay.to_us, end_us);
+    }
+    return stay;
+  }
+
+  void hold(DeviceId device, Stay stay, const Holding& holding) {
+    const double peak_us = trace_.devices[at(device)].peak_us;
+    const bool gone = stay.to_us < peak_us || (stay.to_us == peak_us && !stay.instant);
+    if (holding.bytes <= 0 || stay.from_us > peak_us || gone) return;
+    found_[at(device)].holdings.push_back(holding);
+  }
+
+  void add_copies() {
+    for (const Transfer& transfer : trace_.transfers) {
+      if (transfer.tensor == kNoTensor) continue;
+      double& sent_us = sent_us_[transfer.tensor];
+      sent_us = std::max(sent_us, transfer.end_us);
+      if (transfer.dst == kNoDevice) continue;
+      hold(transfer.dst,
+           stay(transfer.start_us, transfer.end_us, transfer.producer, transfer.tensor,
+                transfer.dst),
+           {transfer.producer, Holding::What::copy, transfer.bytes});
+    }
+  }
+
+  void add_outputs(OpId op) {
+    const DeviceId device = placement_[at(op)];
+    const double start_us = trace_.op_start_us[at(op)];
+    const double end_us = trace_.op_end_us[at(op)];
+    for (const TensorId tensor : graph_.outputs(op)) {
+      Stay held = stay(start_us, end_us, op, tensor, device);
+      const auto sent = sent_us_.find(tensor);
+      if (sent != sent_us_.end() && sent->second > held.to_us) held = {start_us, sent->second};
+      hold(device, held, {op, Holding::What::output, graph_.bytes(tensor)});
+    }
+    if (!dataflow_) return;
+    hold(device, {start_us, end_us, start_us == end_us},
+         {op, Holding::What::workspace, costs_.workspace_bytes(op)});
+  }
+
+  const Graph& graph_;
+  const Costs& costs_;
+  const bool dataflow_;
+  const Placement& placement_;
+  const StepTrace& trace_;
+  std::map<TensorId, double> sent_us_;  // when the last transfer of the tensor is done
+  std::vector<PeakHoldings> found_;
+};
+
+}  // namespace
+
+std::vector<PeakHoldings> holdings_at_peaks(const Problem& problem, const Placement& placement,
+                                            const StepTrace& trace) {
+  return Holders(problem, placement, trace).find();
+}
+
+}  // namespace berth::reports

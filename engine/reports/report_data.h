@@ -1,0 +1,15 @@
+// What a report's page shows, as JSON for its script. reports/page/data.js reads it.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+
+#include "berth/report.h"
+
+namespace berth::reports {
+
+inline constexpr std::size_t kMostTransfers = 12'000;
+
+[[nodiscard]] nlohmann::ordered_json report_data(const Report& report);
+
+}  // namespace berth::reports

@@ -1,0 +1,37 @@
+#include "berth/plan_writers.h"
+
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+#include "writers/writers.h"
+
+namespace berth {
+namespace {
+
+constexpr PlanWriter kWriters[] = {
+    {"csv", "a table of ops and devices (RFC 4180)", &writers::csv},
+    {"graphviz", "a drawing, for `dot`", &writers::graphviz},
+    {"device_map", "Hugging Face accelerate and transformers: a device by module, as JSON",
+     &writers::device_map},
+    {"llama.cpp", "llama.cpp's options -ngl, --tensor-split and -ot", &writers::llama_cpp},
+    {"vllm", "vLLM's VLLM_PP_LAYER_PARTITION", &writers::vllm},
+};
+
+}  // namespace
+
+std::span<const PlanWriter> plan_writers() {
+  return kWriters;
+}
+
+const PlanWriter& plan_writer(std::string_view name) {
+  std::vector<std::string> names;
+  for (const PlanWriter& writer : kWriters) {
+    if (writer.name == name) return writer;
+    names.emplace_back(writer.name);
+  }
+  throw Error(ErrorCode::not_found,
+              cat("no form of a plan is called '", name, "'", known_names(name, std::move(names))));
+}
+
+}  // namespace berth

@@ -1,0 +1,143 @@
+// Each form of a plan, on a decoder of four layers whose parameters have PyTorch's names.
+#include "berth/plan_writers.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+using nlohmann::json;
+
+/// embed_tokens, layers 0 to 3 (q_proj and up_proj each), norm, lm_head; every parameter is read by
+/// one op of its module's name, but for up_proj, which is read by two.
+std::shared_ptr<const Graph> decoder() {
+  GraphBuilder builder("decoder");
+  TensorInfo info;
+  info.bytes = 100;
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& module, const std::string& name) {
+    const OpId op = builder.add_op(name, "MatMul");
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.add_input(op, builder.add_parameter(info, module + ".weight"));
+    last = builder.add_output(op, info);
+  };
+  add("model.embed_tokens", "embed");
+  for (int layer = 0; layer < 4; ++layer) {
+    const std::string name = "model.layers." + std::to_string(layer);
+    add(name + ".self_attn.q_proj", "q" + std::to_string(layer));
+    add(name + ".mlp.up_proj", "up" + std::to_string(layer));
+    add(name + ".mlp.up_proj", "up_again" + std::to_string(layer));
+  }
+  add("model.norm", "norm");
+  add("lm_head", "head");
+  return builder.build();
+}
+
+/// A host between two GPUs, so that numbers of devices and of GPUs differ.
+std::shared_ptr<const Cluster> machine() {
+  std::vector<Device> devices = {{"gpu:0", "gpu"}, {"cpu:0", "cpu"}, {"gpu:1", "gpu"}};
+  devices[1].host = true;
+  return std::make_shared<const Cluster>("machine", devices,
+                                         std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
+}
+
+constexpr DeviceId kFirst = 0;
+constexpr DeviceId kHost = 1;
+constexpr DeviceId kSecond = 2;
+
+/// What stands before the layers and behind them on the first and the last layer's device.
+Placement by_layer(const std::vector<DeviceId>& layers) {
+  Placement placement = {layers.front()};
+  for (const DeviceId device : layers) placement.insert(placement.end(), 3, device);
+  placement.insert(placement.end(), 2, layers.back());
+  return placement;
+}
+
+std::string written(const char* format, const Placement& placement) {
+  return plan_writer(format).text(*decoder(), *machine(), placement);
+}
+
+TEST_CASE("device_map has the fewest entries, GPUs by number and the host as cpu") {
+  CHECK(json::parse(written("device_map", by_layer({kHost, kFirst, kFirst, kSecond}))) ==
+        json({{"lm_head", 1},
+              {"model.embed_tokens", "cpu"},
+              {"model.layers.0", "cpu"},
+              {"model.layers.1", 0},
+              {"model.layers.2", 0},
+              {"model.layers.3", 1},
+              {"model.norm", 1}}));
+  CHECK(json::parse(written("device_map", by_layer({kFirst, kFirst, kFirst, kFirst}))) ==
+        json({{"lm_head", 0}, {"model", 0}}));
+}
+
+TEST_CASE("device_map names the modules that the plan splits") {
+  Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
+  placement[6] = kSecond;  // up_again1
+  expect_error(
+      ErrorCode::unsupported,
+      {"splits 1", "model.layers.1.mlp.up_proj", "'up1' is on gpu:0", "'up_again1' on gpu:1"},
+      [&] { static_cast<void>(written("device_map", placement)); });
+}
+
+TEST_CASE("llama.cpp gets layers, and expressions for what is elsewhere") {
+  CHECK(written("llama.cpp", by_layer({kHost, kFirst, kFirst, kSecond})) ==
+        "-ngl 3\n--tensor-split 2,1\n"
+        "-ot \"blk\\.(1|2)\\.=CUDA0,blk\\.(0)\\.=CPU,blk\\.(3)\\.=CUDA1\"\n");
+  Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
+  // up_proj, two thirds of layers 1 and 2: the layers go with it, q_proj does not.
+  placement[5] = placement[6] = kHost;
+  placement[8] = placement[9] = kHost;
+  const std::string text = written("llama.cpp", placement);
+  CHECK(text.find("-ot \"blk\\.(1|2)\\.attn_q\\.=CUDA0,") != std::string::npos);
+}
+
+TEST_CASE("vLLM gets the layers of each stage, in order") {
+  CHECK(written("vllm", by_layer({kFirst, kFirst, kFirst, kSecond})) ==
+        "VLLM_PP_LAYER_PARTITION=3,1\n");
+  expect_error(ErrorCode::unsupported, {"model.layers", "cpu:0", "a host"}, [] {
+    static_cast<void>(written("vllm", by_layer({kHost, kFirst, kFirst, kFirst})));
+  });
+  expect_error(ErrorCode::unsupported, {"gpu:0", "after a later one"}, [] {
+    static_cast<void>(written("vllm", by_layer({kFirst, kSecond, kFirst, kFirst})));
+  });
+}
+
+TEST_CASE("csv and graphviz name every op, whatever its name has in it") {
+  GraphBuilder builder("a \"graph\"");
+  TensorInfo info;
+  info.bytes = 1;
+  const OpId a = builder.add_op("a,\"b\"\n", "T\\");
+  const TensorId tensor = builder.add_output(a, info);
+  builder.add_input(builder.add_op("plain", "U"), tensor);
+  const auto graph = builder.build();
+  CHECK(plan_writer("csv").text(*graph, *machine(), {kFirst, kSecond}) ==
+        "op,type,device,device_number\r\n\"a,\"\"b\"\"\n\",T\\,gpu:0,0\r\nplain,U,gpu:1,2\r\n");
+  const std::string dot = plan_writer("graphviz").text(*graph, *machine(), {kFirst, kSecond});
+  CHECK(dot.starts_with("digraph \"a \\\"graph\\\"\" {\n"));
+  CHECK(dot.find("n0 -> n1 [color=red, penwidth=2];") != std::string::npos);
+  CHECK(dot.find("label=\"a,\\\"b\\\"?") != std::string::npos);
+}
+
+TEST_CASE("a graph without modules or layers is refused with what to do") {
+  GraphBuilder builder("bare");
+  builder.add_op("a", "T");
+  const auto graph = builder.build();
+  for (const char* format : {"device_map", "llama.cpp", "vllm"}) {
+    expect_error(ErrorCode::unsupported, {"'bare'", "csv"}, [&] {
+      static_cast<void>(plan_writer(format).text(*graph, *machine(), {kFirst}));
+    });
+  }
+  expect_error(ErrorCode::not_found, {"'vlm'", "did you mean 'vllm'?", "device_map"},
+               [] { static_cast<void>(plan_writer("vlm")); });
+}
+
+}  // namespace
+}  // namespace berth::test
