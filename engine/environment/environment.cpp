@@ -181,23 +181,30 @@ void Environment::run(const Decide& decide) {
     return;
   }
   if (episodes_.empty()) return;
-  std::vector<std::size_t> measured(episodes_.size());
-  sources.front().successive->for_each(episodes_.size(), [&](std::size_t i) {
-    Episode& episode = episodes_[i];
-    while (!episode.done()) {
-      const DeviceId device = decide(i);
-      check_runs(*episode.problem, episode.current(), device);
-      if (move(i, device)) {
-        simulate(i);
-        ++measured[i];
-      }
-      measured[i] += look_ahead(i);
+  std::vector<std::size_t> before(episodes_.size());
+  for (std::size_t i = 0; i < episodes_.size(); ++i) before[i] = episodes_[i].measured;
+  const auto count = [&] {
+    for (std::size_t i = 0; i < episodes_.size(); ++i) {
+      sources[episodes_[i].problem_index].successive->count(
+          {static_cast<std::int64_t>(episodes_[i].measured - before[i]),
+           measure_->sequence[i]->take_simulated_ops()});
     }
-  });
-  for (std::size_t i = 0; i < episodes_.size(); ++i) {
-    sources[episodes_[i].problem_index].successive->count(
-        {static_cast<std::int64_t>(measured[i]), measure_->sequence[i]->take_simulated_ops()});
+  };
+  try {
+    sources.front().successive->for_each(episodes_.size(), [&](std::size_t i) {
+      Episode& episode = episodes_[i];
+      while (!episode.done()) {
+        const DeviceId device = decide(i);
+        check_runs(*episode.problem, episode.current(), device);
+        if (move(i, device)) simulate(i);
+        look_ahead(i);
+      }
+    });
+  } catch (...) {  // `decide` ends it, or an alternative
+    count();
+    throw;
   }
+  count();
 }
 
 /// After a move, or at the start.
@@ -216,6 +223,7 @@ void Environment::simulate(std::size_t index) {
         episode.done() ? std::span<const OpId>() : groups.members(episode.order[episode.step]);
     sequence.move(placement, groups.members(episode.order[episode.step - 1]), next, out, starts);
   }
+  if (measure_->source_of(episode).measures()) ++episode.measured;
   note_starts(index);
 }
 
@@ -245,10 +253,20 @@ std::size_t Environment::look_ahead(std::size_t index) {
   const double limit_us = now.excess_bytes > 0 ? kCannotRun : kHopeless * now.objective_us;
   Placement& placement = measure_->op_placements[index];
   std::size_t simulated = 0;
+  // Whatever ends this, the state is what it was.
+  const struct Restore {
+    Placement& placement;
+    std::span<const OpId> members;
+    DeviceId own;
+    ~Restore() {
+      for (const OpId op : members) placement[at(op)] = own;
+    }
+  } restore{placement, members, own};
   for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
     if (device == own) {
       episode.alternatives.push_back(now);
     } else if (problem.can_run(group, device)) {
+      if (measure_->details.before_alternative) measure_->details.before_alternative();
       for (const OpId op : members) placement[at(op)] = device;
       episode.alternatives.push_back(
           measure_->sequence[index]->try_move(placement, members, limit_us));
@@ -257,7 +275,7 @@ std::size_t Environment::look_ahead(std::size_t index) {
       episode.alternatives.push_back({kCannotRun, 0});
     }
   }
-  for (const OpId op : members) placement[at(op)] = own;
+  episode.measured += simulated;
   return simulated;
 }
 
@@ -295,6 +313,7 @@ void Environment::measure_together(std::size_t index, std::span<const std::size_
   measure_->sources[index].evaluator->evaluate(placements, out);
   for (std::size_t k = 0; k < moved.size(); ++k) {
     episodes_[moved[k]].evaluation = std::move(out[k]);
+    ++episodes_[moved[k]].measured;
   }
 }
 

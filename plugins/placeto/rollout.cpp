@@ -111,10 +111,12 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.action.resize(groups);
     episode.log_policy.resize(episode.devices);
   }
+  Ending ending(options.should_stop);
   Environment environment(
       {evaluators.begin(), evaluators.end()},
-      {NetworkPolicy::options().boolean("start_time"), feature_shape(1).lookahead});
-  environment.begin(starts);
+      {NetworkPolicy::options().boolean("start_time"), feature_shape(1).lookahead,
+       // One look at a large cluster alone simulates hundreds of placements.
+       [&ending] { ending.check(); }});
   out.episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     Rollout::Episode& episode = out.episodes[i];
@@ -122,12 +124,11 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     episode.problem = starts[i].problem;
     episode.best.clear();
     episode.steps = static_cast<std::int32_t>(steps);
-    episode.measured = episode.steps + 1;
+    episode.measured = 0;
     episode.evaluations.resize(steps + 1);
     episode.log_probability.resize(steps);
     episode.entropy.resize(steps);
   }
-  Ending ending(options.should_stop);
   const auto decide = [&](std::size_t i) {
     const Environment::Episode& now = environment.episode(i);
     note(now, out.episodes[i]);
@@ -151,6 +152,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     return static_cast<DeviceId>(action);
   };
   try {
+    environment.begin(starts);
     environment.run(decide);
   } catch (const learning::Ended&) {
     out.tape = nullptr;
@@ -159,6 +161,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Environment::Episode& episode = environment.episode(i);
     note(episode, out.episodes[i]);
+    out.episodes[i].measured = static_cast<std::int32_t>(episode.measured);
     out.episodes[i].last = episode.problem->groups().expand(episode.placement);
   }
   out.tape = std::move(tape);

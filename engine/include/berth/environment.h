@@ -93,6 +93,9 @@ struct EpisodeStart {
 struct StateDetails {
   bool starts = true;         ///< Episode::start_us
   bool alternatives = false;  ///< Episode::alternatives: one simulation per device and decision
+  /// Called before each of these simulations, on the thread of the episode. What it throws leaves
+  /// `begin`, `step` or `run`; the episodes are then good for nothing but `begin`. May be empty.
+  std::function<void()> before_alternative = {};
 };
 
 /// Many episodes over one or several problems. They step together or each runs by itself.
@@ -129,6 +132,7 @@ class BERTH_EXPORT Environment {
     std::vector<double> start_us;  ///< by group: when its first op starts; 0 if not requested
                                    ///< and for the objective throughput
     Evaluation evaluation;         ///< of the state
+    std::size_t measured = 0;      ///< placements measured or simulated for it, alternatives too
     /// By device: what the state would be with the current group there. The objective is kCannotRun
     /// if the group cannot run there, and if it would be at least kHopeless times that of the
     /// state; if the state does not fit in memory, this second rule is off. Empty if done or not

@@ -130,5 +130,48 @@ TEST_CASE("profile: it is given up on request, also between links, and refuses t
                [&] { static_cast<void>(profile(backend, session, options)); });
 }
 
+TEST_CASE("profile: it predicts the step of every placement on a machine whose times are known") {
+  // The machine: two devices of a kind and one of another, and links that are not alike.
+  std::vector<Device> devices(3);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    devices[d].kind = d < 2 ? "a" : "b";
+    devices[d].name = devices[d].kind + ":" + std::to_string(d);
+    devices[d].flops = devices[d].memory_bandwidth = 1e9;
+    devices[d].op_overhead_us = d < 2 ? 1.5 : 4;
+  }
+  const auto machine = std::make_shared<const Cluster>(
+      "machine", devices,
+      std::vector<LinkSpec>{{"a:0", "a:1", 2e6, 3, {}},
+                            {"a:1", "a:0", 1e6, 7, {}},
+                            {"*", "b:2", 4e6, 11, {}},
+                            {"b:2", "*", 8e6, 2, {}}});
+  const auto program = chain_program(4);
+  const auto times = std::make_shared<const Problem>(
+      program->graph, machine,
+      std::make_shared<const Costs>(
+          std::vector<std::vector<double>>{{10, 20, 30, 5}, {4, 70, 8, 9}},
+          std::vector<std::int64_t>{}, "known"));
+  const Simulator real(times);
+  ScriptedBackend backend(machine, [&](DeviceId src, DeviceId dst, std::int64_t bytes) {
+    return machine->route(src, dst).transfer_us(bytes);
+  });
+  ScriptedSession session(program, [&](const Placement& placement, const StepOptions&) {
+    StepResult result;
+    result.trace = real.trace(placement);
+    result.runtime_us = result.trace.runtime_us;
+    result.workspace_bytes.assign(placement.size(), 0);
+    return result;
+  });
+  const Profile found = profile(backend, session, {.warm_up = 1, .repeats = 3});
+  const Simulator predicted(
+      std::make_shared<const Problem>(program->graph, found.cluster, found.costs));
+  for (DeviceId code = 0; code < 81; ++code) {
+    const Placement placement{code % 3, code / 3 % 3, code / 9 % 3, code / 27};
+    CAPTURE(code);
+    CHECK(predicted.trace(placement).runtime_us ==
+          doctest::Approx(session.run(placement, {}).runtime_us).epsilon(1e-6));
+  }
+}
+
 }  // namespace
 }  // namespace berth::test

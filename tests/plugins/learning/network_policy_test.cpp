@@ -158,6 +158,35 @@ TEST_CASE("learned policies: nothing that is not finite is learned") {
   }
 }
 
+TEST_CASE("weights whose number of devices is none, or absurd, are refused with the file") {
+  const Parts parts = random_parts(7);
+  for (const char* const name : kPolicies) {
+    CAPTURE(std::string(name));
+    const test::TemporaryFolder folder;
+    const auto file = folder.path() / "policy.berth";
+    const auto evaluator = parts.evaluator();
+    Evaluator* const evaluators[] = {evaluator.get()};
+    const auto policy = make(name);
+    auto& learner = dynamic_cast<LearnedPolicy&>(*policy);
+    Rollout rollout;
+    learner.rollout(evaluators, {}, rollout);
+    learner.save(file, "");
+    const Checkpoint good = load_checkpoint(file);
+    REQUIRE(good.options.contains("device_count"));
+    for (const char* const count : {"", "x", "-1", "1e3", "99999999999999999999", "999999999"}) {
+      CAPTURE(std::string(count));
+      Checkpoint bad = good;
+      bad.options["device_count"] = count;
+      save_checkpoint(file, bad);
+      const auto fresh = make(name);
+      test::expect_error(
+          ErrorCode::invalid_file,
+          {file.string(), "device_count", std::string("'") + count + "'", "no number up to"},
+          [&] { dynamic_cast<LearnedPolicy&>(*fresh).load(file); });
+    }
+  }
+}
+
 TEST_CASE("parameters: tensors that are not finite, or count no steps, are refused") {
   Parameters parameters;
   Random random(1);

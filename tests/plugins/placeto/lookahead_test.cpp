@@ -51,6 +51,53 @@ TEST_CASE("who looks ahead makes good placements better; who does not begins ane
   CHECK(lost_blind > 0);
 }
 
+TEST_CASE("an episode counts what is measured for it, alternatives too") {
+  Random random(17);
+  const auto graph = test::random_graph(random, {.ops = 20});
+  const auto cluster = test::random_cluster(random, {.devices = 4});
+  const auto costs = test::random_costs(random, *graph, *cluster, 100, 0.0);
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
+  Engine engine({test::plugin_folder()});
+  for (const bool lookahead : {true, false}) {
+    CAPTURE(lookahead);
+    const auto made =
+        engine.make_policy("placeto", {{"weights", std::string("none")}, {"lookahead", lookahead}});
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    Evaluator* const evaluators[] = {evaluator.get()};
+    Rollout rollout;
+    const auto before = evaluator->evaluations();
+    dynamic_cast<LearnedPolicy&>(*made).rollout(evaluators, {.samples = 3}, rollout);
+    std::int64_t measured = 0;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      measured += episode.measured;
+      // The start, then three alternatives of each group but none where nobody looks.
+      const int looked = lookahead ? 3 * problem->groups().count() : 0;
+      CHECK(episode.measured >= 1 + looked);
+      CHECK(episode.measured <= 1 + looked + problem->groups().count());
+    }
+    CHECK(measured == evaluator->evaluations() - before);
+  }
+}
+
+TEST_CASE("one look at hundreds of devices ends where it is told to") {
+  Random random(3);
+  const auto graph = test::random_graph(random, {.ops = 3});
+  const auto cluster = test::random_cluster(random, {.devices = 512});
+  const auto costs = test::random_costs(random, *graph, *cluster, 100, 0.0);
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
+  Engine engine({test::plugin_folder()});
+  const auto made = engine.make_policy("placeto", {{"weights", std::string("none")}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Evaluator* const evaluators[] = {evaluator.get()};
+  RolloutOptions options;
+  int asked = 0;
+  options.should_stop = [&] { return ++asked == 100; };
+  Rollout rollout;
+  dynamic_cast<LearnedPolicy&>(*made).rollout(evaluators, options, rollout);
+  CHECK(asked == 100);  // of 512 before the first decision
+  CHECK(rollout.tape == nullptr);
+}
+
 TEST_CASE("an episode ends where it is told to, and its best is left") {
   Random random(5);
   const auto graph = test::random_graph(random, {.ops = 40});
