@@ -56,7 +56,9 @@ class AutoPolicy final : public Policy {
     SearchSettings settings = settings_;
     settings.threads = threads(context);
     Search search(std::make_shared<const Problem>(problem), settings, context, began);
-    std::vector<Solution> found = search.run(std::move(solutions), lower_bound(problem).us);
+    const bool has_time_for_bound = starts.step_s * kStepsForBound < context.budget_s;
+    std::vector<Solution> found =
+        search.run(std::move(solutions), has_time_for_bound ? lower_bound(problem).us : 0);
     if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(search.work());
     if (found.front().excess_bytes > 0) throw nothing_fits(found.front(), starts);
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
@@ -69,6 +71,9 @@ class AutoPolicy final : public Policy {
   /// The search uses its simulator; the evaluator, which may measure, decides among the best
   /// results.
   static constexpr std::size_t kChecked = 3;
+  /// The bound, which ends a search that meets it, takes as long as some thirty steps: it is not
+  /// computed unless the budget has time for ten times as many.
+  static constexpr double kStepsForBound = 300;
 
   /// The option decides, and within it the caller.
   [[nodiscard]] int threads(const PlaceContext& context) const {

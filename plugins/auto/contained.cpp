@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <set>
 #include <span>
@@ -78,10 +79,14 @@ class Collector {
       : problem_(problem), evaluator_(evaluator), context_(context) {}
 
   void add(std::string from, Placement placement) {
+    const Clock::time_point before = Clock::now();
     const Evaluation evaluation = evaluator_.evaluate(placement);
+    const double step_s = std::chrono::duration<double>(Clock::now() - before).count();
+    if (starts_.found.empty() || step_s < starts_.step_s) starts_.step_s = step_s;
     Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
     if (evaluation.feasible && solution.objective_us < best_us_) {
       best_us_ = solution.objective_us;
+      best_ = starts_.found.size();
       if (context_.progress) context_.progress(best_us_, "from " + from);
     }
     starts_.found.push_back({std::move(from), std::move(solution)});
@@ -111,9 +116,11 @@ class Collector {
       for (const std::string& name : names) {
         if (!is_one_of(kForParts, name)) continue;
         if (enough(kShareOfAll)) return;
+        PlaceContext context = context_of(name);
+        context.initial.clear();  // those name devices of all of the machine
         try {
           add_from_part(name + " on " + std::to_string(count) + " devices",
-                        make(name, {})->place(*evaluator, context_of(name)).placement, part);
+                        make(name, {})->place(*evaluator, context).placement, part);
         } catch (const Error&) {
           continue;  // not installed, or too large for the part
         }
@@ -166,6 +173,10 @@ class Collector {
     PlaceContext inner;
     inner.seed = context_.seed;
     inner.budget_s = context_.budget_s * share_of(name);
+    // What a policy that is stopped while it repairs its own answer returns.
+    if (best_ < starts_.found.size()) {
+      inner.initial.push_back(starts_.found[best_].solution.placement);
+    }
     inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
       if (stopped(context_)) return true;
       return std::isfinite(limit_s) &&
@@ -185,6 +196,7 @@ class Collector {
   const PlaceContext& context_;
   Clock::time_point begin_ = Clock::now();
   double best_us_ = kCannotRun;
+  std::size_t best_ = std::numeric_limits<std::size_t>::max();  // of the starts that fit
   Starts starts_;
 };
 

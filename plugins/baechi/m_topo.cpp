@@ -19,10 +19,10 @@ class FillPolicy final : public Policy {
   explicit FillPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    return finish(problem, evaluator, fill(problem, devices), repair_);
+    return finish(problem, evaluator, fill(problem, devices), repair_, context);
   }
 
  private:

@@ -72,7 +72,7 @@ std::vector<OpId> by_rank(const Graph& graph, const std::vector<double>& ranks_u
 Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
                               const PlaceContext& context, bool repair,
                               const std::function<GroupPlacement(double output_share)>& schedule) {
-  if (!repair) return finish(problem, evaluator, schedule(0), false);
+  if (!repair) return finish(problem, evaluator, schedule(0), false, context);
   GroupPlacement best;
   double best_us = kCannotRun;
   std::int64_t least_excess_bytes = kNoLimit;
@@ -92,7 +92,7 @@ Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
     const bool better = least_excess_bytes > 0 || single.evaluation.objective_us < best_us;
     if (single.device != kNoDevice && better) return std::move(single.placement);
   }
-  return finish(problem, evaluator, std::move(best), true);
+  return finish(problem, evaluator, std::move(best), true, context);
 }
 
 }  // namespace berth::policies

@@ -249,12 +249,45 @@ class Shedding {
   std::vector<int> version_;        // by group: moves considered under another placement are void
 };
 
+/// What a repair that is told to stop returns.
+class AtHand {
+ public:
+  AtHand(Evaluator& evaluator, const PlaceContext& context)
+      : evaluator_(evaluator), context_(context) {}
+
+  /// None as long as the repair is to go on.
+  std::optional<Placement> if_stopped() {
+    if (searched_ || !stopped(context_)) return std::nullopt;
+    searched_ = true;
+    std::optional<Placement> best;
+    double best_us = kCannotRun;
+    for (const Placement& placement : context_.initial) {
+      const Evaluation evaluation = evaluator_.evaluate(placement);
+      if (!evaluation.feasible || evaluation.objective_us >= best_us) continue;
+      best_us = evaluation.objective_us;
+      best = placement;
+    }
+    if (best) return best;
+    SingleDevice single = best_single_device(evaluator_);
+    if (single.device != kNoDevice) best = std::move(single.placement);
+    return best;
+  }
+
+ private:
+  Evaluator& evaluator_;
+  const PlaceContext& context_;
+  bool searched_ = false;
+};
+
 /// Evaluates `placement` and moves groups off what overflows, in at most so many rounds. The
-/// placement per op once it fits; `evaluation` is the last.
+/// placement per op once it fits, or what is at hand; `evaluation` is the last.
 std::optional<Placement> shed(const Problem& problem, Evaluator& evaluator,
                               const Footprint& footprint, int rounds, GroupPlacement placement,
-                              Evaluation& evaluation) {
+                              Evaluation& evaluation, AtHand& at_hand) {
   for (int round = 0; round < rounds; ++round) {
+    if (round > 0) {
+      if (auto other = at_hand.if_stopped()) return other;
+    }
     Placement per_op = problem.groups().expand(placement);
     evaluation = evaluator.evaluate(per_op);
     if (evaluation.feasible) return per_op;
@@ -296,26 +329,29 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
 }
 
 Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
-                 bool fit_memory) {
+                 bool fit_memory, const PlaceContext& context) {
   if (!fit_memory) {
     keep_to_kinds(problem, placement);
     return problem.groups().expand(placement);
   }
   keep_to_parameters(problem, placement);
   const Footprint footprint(problem, /*output_share=*/1);
+  AtHand at_hand(evaluator, context);
   Evaluation evaluation;
-  if (auto fitting = shed(problem, evaluator, footprint, kMemoryRounds, placement, evaluation)) {
+  if (auto fitting =
+          shed(problem, evaluator, footprint, kMemoryRounds, placement, evaluation, at_hand)) {
     return *std::move(fitting);
   }
   // What is moved off one device may fill the next, round after round. Counting a share of the
   // outputs before anything is evaluated leaves room for them on every device at once.
   for (const double output_share : {0.125, 0.25, 0.5, 1.0}) {
+    if (auto other = at_hand.if_stopped()) return *std::move(other);
     GroupPlacement packed = placement;
     const Footprint share(problem, output_share);
     if (pack(problem, share, memories(problem), packed) != kNoGroup) continue;
     Evaluation of_packed;
-    if (auto fitting =
-            shed(problem, evaluator, footprint, kRoundsWithRoom, std::move(packed), of_packed)) {
+    if (auto fitting = shed(problem, evaluator, footprint, kRoundsWithRoom, std::move(packed),
+                            of_packed, at_hand)) {
       return *std::move(fitting);
     }
   }

@@ -38,9 +38,12 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 /// The placement per op. With `fit_memory`: keep_to_parameters, then up to twelve rounds of
 /// evaluating the placement and moving groups off devices that still overflow (outputs, workspace),
 /// as many as they exceed. If that does not help, the same after making room beforehand for a share
-/// of all outputs, a larger one each time; throws Error(infeasible) if none helps. Without: only
+/// of all outputs, a larger one each time; throws Error(infeasible) if none helps. Told to stop, it
+/// returns the fastest of context.initial that fits, or else one device for all, if that fits; with
+/// neither it goes on, since a placement that comes late is better than none. Without: only
 /// keep_to_kinds.
 [[nodiscard]] Placement finish(const Problem& problem, Evaluator& evaluator,
-                               GroupPlacement placement, bool fit_memory);
+                               GroupPlacement placement, bool fit_memory,
+                               const PlaceContext& context);
 
 }  // namespace berth::policies

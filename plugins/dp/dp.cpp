@@ -84,10 +84,10 @@ class DpPolicy final : public Policy {
     // Without parts it was stopped at once, or no split obeys kinds and memory.
     SingleDevice single;
     if (found.split.parts.empty()) single = best_single_device(evaluator);
-    answer.placement =
-        single.device != kNoDevice
-            ? std::move(single.placement)
-            : finish(problem, evaluator, place_parts(graph, found.split), /*fit_memory=*/true);
+    answer.placement = single.device != kNoDevice
+                           ? std::move(single.placement)
+                           : finish(problem, evaluator, place_parts(graph, found.split),
+                                    /*fit_memory=*/true, context);
     return answer;
   }
 

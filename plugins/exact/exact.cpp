@@ -49,7 +49,7 @@ class ExactPolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     if (!small_enough(problem)) {
-      PolicyAnswer answer = any_feasible(problem, evaluator);
+      PolicyAnswer answer = any_feasible(problem, evaluator, context);
       answer.end = SearchEnd::gave_up;
       answer.notes.push_back("too large for an exact search, so that nothing was searched: " +
                              limits_text(problem));
@@ -57,7 +57,7 @@ class ExactPolicy final : public Policy {
     }
     Incumbent best;
     PolicyAnswer answer = search(problem, evaluator, context, best);
-    answer.placement = best.placement.empty() ? any_feasible(problem, evaluator)
+    answer.placement = best.placement.empty() ? any_feasible(problem, evaluator, context)
                                               : problem.groups().expand(best.placement);
     return answer;
   }
@@ -87,7 +87,7 @@ class ExactPolicy final : public Policy {
         (unbudgeted ? 1 : 10) *
         std::min(kLocalOps / problem.graph().op_count() + 1, kLocalRounds * moves);
     best = local_search(model, evaluator, evaluations, context);
-    if (best.placement.empty() && !stopped(context)) best = repaired(problem, evaluator);
+    if (best.placement.empty() && !stopped(context)) best = repaired(problem, evaluator, context);
     std::unique_ptr<Bound> bound;
     if (problem.options().objective == Objective::throughput) {
       bound = std::make_unique<LoadBound>(model);
@@ -125,9 +125,10 @@ class ExactPolicy final : public Policy {
   }
 
   /// What the repair of one device's placement gives, where that fits.
-  static Incumbent repaired(const Problem& problem, Evaluator& evaluator) {
+  static Incumbent repaired(const Problem& problem, Evaluator& evaluator,
+                            const PlaceContext& context) {
     try {
-      const Placement placement = any_feasible(problem, evaluator);
+      const Placement placement = any_feasible(problem, evaluator, context);
       Incumbent found;
       found.placement = group_placement(problem, placement);
       const Evaluation evaluation = evaluator.evaluate(problem.groups().expand(found.placement));
@@ -141,11 +142,12 @@ class ExactPolicy final : public Policy {
   }
 
   /// Stopped at once, or too large.
-  static Placement any_feasible(const Problem& problem, Evaluator& evaluator) {
+  static Placement any_feasible(const Problem& problem, Evaluator& evaluator,
+                                const PlaceContext& context) {
     SingleDevice single = best_single_device(evaluator);
     if (single.device != kNoDevice) return std::move(single.placement);
     GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()), 0);
-    return finish(problem, evaluator, std::move(placement), /*fit_memory=*/true);
+    return finish(problem, evaluator, std::move(placement), /*fit_memory=*/true, context);
   }
 
   std::int64_t nodes_;

@@ -112,7 +112,7 @@ class ExpertPolicy final : public Policy {
         hosts_(options.boolean("hosts")),
         repair_(options.boolean("repair")) {}
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     const int parts = static_cast<int>(devices.size());
@@ -128,7 +128,7 @@ class ExpertPolicy final : public Policy {
     }
     GroupPlacement groups;
     for (const int number : part) groups.push_back(devices[static_cast<std::size_t>(number)]);
-    PolicyAnswer answer = finish(problem, evaluator, std::move(groups), repair_);
+    PolicyAnswer answer = finish(problem, evaluator, std::move(groups), repair_, context);
     answer.notes.push_back(std::move(text));
     return answer;
   }

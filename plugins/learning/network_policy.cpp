@@ -152,7 +152,7 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
   const auto answer = [&](Evaluator& on) -> PolicyAnswer {
     const Placement best = refine(*this, on, context, refinement);
     return policies::finish(on.problem(), on, group_placement(on.problem(), best),
-                            options_.boolean("repair"));
+                            options_.boolean("repair"), context);
   };
   const Problem& problem = evaluator.problem();
   const auto most = static_cast<GroupId>(options_.integer("groups"));

@@ -182,7 +182,11 @@ void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const Rollo
 void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
                                     const RolloutOptions& options, Random& random, Tape& tape,
                                     Rollout& out) {
-  if (options.should_stop && options.should_stop()) throw Ended{};
+  // Of a graph of 30,000 ops each step between two of these takes some tenths of a second.
+  const auto check = [&] {
+    if (options.should_stop && options.should_stop()) throw Ended{};
+  };
+  check();
   const Net& net = static_cast<const Net&>(*network());
   const auto view =
       views_.of(evaluator.problem(), [&] { return std::make_shared<const View>(evaluator, net); });
@@ -195,6 +199,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
                      static_cast<std::size_t>(NetworkPolicy::options().integer("groupings")));
   std::vector<Placement> placements;
   for (std::size_t g = 0; g < groupings; ++g) {
+    check();
     Tape::Part part;
     part.view = view;
     part.first = index * samples + g * samples / groupings;
@@ -206,6 +211,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     } else {
       const torch::NoGradGuard no_gradient;
       const torch::Tensor log_pi = net.grouper->log_policy(view->features).contiguous();
+      check();
       const auto groups = static_cast<std::size_t>(log_pi.size(1));
       part.labels = torch::empty({log_pi.size(0)}, torch::kInt64);
       for (std::int64_t unit = 0; unit < log_pi.size(0); ++unit) {
@@ -218,7 +224,9 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
         log_probability += static_cast<double>(row[label]);
         entropy += entropy_of(row, groups);
       }
+      check();
       part.sequence = view->units.sequence(problem, labels, net.placer.shape().capacity);
+      check();
     }
     PlacerDraws draws;
     draws.samples = static_cast<std::int64_t>(end - part.first);
@@ -242,6 +250,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     part.devices = std::move(drawn.devices);
     tape.parts.push_back(std::move(part));
   }
+  check();
   std::vector<Evaluation> evaluations(placements.size());
   evaluator.evaluate(placements, evaluations);
   for (std::size_t k = 0; k < samples; ++k) {

@@ -62,10 +62,12 @@ GroupPlacement contiguous_parts(const Problem& problem, const std::vector<Device
 
 /// `placement` on devices that can run it, and within memory where that is easily done: a chain
 /// takes whatever overflows less, but single moves seldom lead there from far off.
-GroupPlacement made_valid(const Problem& problem, Evaluator& evaluator, GroupPlacement placement) {
+GroupPlacement made_valid(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
+                          const PlaceContext& context) {
   keep_to_kinds(problem, placement);
   try {
-    return group_placement(problem, finish(problem, evaluator, placement, /*fit_memory=*/true));
+    return group_placement(problem,
+                           finish(problem, evaluator, placement, /*fit_memory=*/true, context));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible) throw;
     return placement;
@@ -111,8 +113,8 @@ class McmcPolicy final : public Policy {
     for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !stopped(context)); ++chain) {
       Random own = random.split();
       const Start start = starts_[static_cast<std::size_t>(chain) % starts_.size()];
-      GroupPlacement placement =
-          made_valid(problem, evaluator, start_of(problem, evaluator, devices, start, own));
+      GroupPlacement placement = made_valid(
+          problem, evaluator, start_of(problem, evaluator, devices, start, own), context);
       found.push_back(
           run_chain(moves, problem.groups(), devices, std::move(placement), rules_, own, context));
       if (found.back().excess_bytes > 0 || found.back().objective_us >= best_us) continue;
@@ -120,7 +122,8 @@ class McmcPolicy final : public Policy {
       if (context.progress) context.progress(best_us, std::to_string(chain + 1) + " chains");
     }
     if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(moves.work());
-    return finish(problem, evaluator, best_of(problem, evaluator, std::move(found)), repair_);
+    return finish(problem, evaluator, best_of(problem, evaluator, std::move(found)), repair_,
+                  context);
   }
 
  private:

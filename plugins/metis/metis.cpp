@@ -215,7 +215,7 @@ class MetisPolicy final : public Policy {
       placement = {};
       for (const idx_t p : part) placement.push_back(devices[static_cast<std::size_t>(p)]);
     }
-    return finish(problem, evaluator, std::move(placement), repair_);
+    return finish(problem, evaluator, std::move(placement), repair_, context);
   }
 
  private:

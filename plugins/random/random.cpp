@@ -83,7 +83,7 @@ class RandomPolicy final : public Policy {
     const Problem& problem = evaluator.problem();
     const Choices choices(problem, hosts_);
     Random random(context.seed);
-    if (samples_ == 1) return finish(problem, evaluator, choices.draw(random), repair_);
+    if (samples_ == 1) return finish(problem, evaluator, choices.draw(random), repair_, context);
 
     GroupPlacement best;
     Evaluation best_evaluation;
@@ -106,7 +106,7 @@ class RandomPolicy final : public Policy {
         context.progress(best_evaluation.objective_us, std::to_string(drawn) + " samples");
       }
     }
-    return finish(problem, evaluator, std::move(best), repair_);
+    return finish(problem, evaluator, std::move(best), repair_, context);
   }
 
  private:

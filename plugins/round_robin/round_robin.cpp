@@ -11,7 +11,7 @@ class RoundRobinPolicy final : public Policy {
   explicit RoundRobinPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     GroupPlacement placement;
@@ -19,7 +19,7 @@ class RoundRobinPolicy final : public Policy {
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       placement.push_back(device_of(problem, group, devices));
     }
-    return finish(problem, evaluator, std::move(placement), repair_);
+    return finish(problem, evaluator, std::move(placement), repair_, context);
   }
 
  private:

@@ -61,7 +61,7 @@ PolicyAnswer ScotchPolicy::place(Evaluator& evaluator, const PlaceContext& conte
     placement = {};
     for (const std::int32_t processor : processors) placement.push_back(devices[at(processor)]);
   }
-  return finish(problem, evaluator, std::move(placement), repair_);
+  return finish(problem, evaluator, std::move(placement), repair_, context);
 }
 
 }  // namespace berth::policies::scotch

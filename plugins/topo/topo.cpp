@@ -12,7 +12,7 @@ class TopoPolicy final : public Policy {
   explicit TopoPolicy(const Options& options)
       : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
     // Kinds that alternate along the order, or memory that contiguous parts cannot share out, are
@@ -20,12 +20,12 @@ class TopoPolicy final : public Policy {
     for (const ContiguousRules rules :
          {ContiguousRules{.memory = true, .kinds = true}, {.memory = false, .kinds = true}}) {
       if (auto placement = cut_contiguously(problem, devices, rules)) {
-        return finish(problem, evaluator, std::move(*placement), repair_);
+        return finish(problem, evaluator, std::move(*placement), repair_, context);
       }
     }
     return finish(problem, evaluator,
                   cut_contiguously(problem, devices, {.memory = false, .kinds = false}).value(),
-                  repair_);
+                  repair_, context);
   }
 
  private:

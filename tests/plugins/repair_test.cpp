@@ -79,8 +79,35 @@ TEST_CASE("finish: outputs that overflow a device are moved by what an evaluatio
   const auto evaluator = make_simulation_evaluator(problem, 1);
   const GroupPlacement all_on_one(8, 0);
   REQUIRE_FALSE(evaluator->evaluate(Placement(8, 0)).feasible);
-  CHECK(evaluator->evaluate(finish(*problem, *evaluator, all_on_one, true)).feasible);
-  CHECK(finish(*problem, *evaluator, all_on_one, false) == Placement(8, 0));
+  CHECK(evaluator->evaluate(finish(*problem, *evaluator, all_on_one, true, {})).feasible);
+  CHECK(finish(*problem, *evaluator, all_on_one, false, {}) == Placement(8, 0));
+}
+
+TEST_CASE("finish: told to stop, it returns what is at hand, and goes on where nothing fits") {
+  // As above; on `large` all would fit.
+  const std::vector<SmallOp> ops(8, {{1}});
+  const std::vector<SmallEdge> edges{{0, 2, 40}, {1, 3, 40}, {2, 4, 40},
+                                     {3, 5, 40}, {4, 6, 40}, {5, 7, 40}};
+  PlaceContext context;
+  context.should_stop = [] { return true; };
+  const GroupPlacement all_on_one(8, 0);
+  for (const std::int64_t third : {std::int64_t{100}, std::int64_t{1000}}) {
+    CAPTURE(third);
+    const auto problem =
+        small_problem({{"a", "x", 100}, {"b", "x", 100}, {"c", "x", third}}, ops, edges);
+    const auto evaluator = make_simulation_evaluator(problem, 1);
+    context.initial.clear();
+    const Placement found = finish(*problem, *evaluator, all_on_one, true, context);
+    CHECK(evaluator->evaluate(found).feasible);
+    CHECK((found == Placement(8, 2)) == (third == 1000));
+    // Given ones are first, unless they do not fit.
+    const Placement fits{0, 1, 0, 1, 0, 1, 0, 1};
+    context.initial = {Placement(8, 1), fits};
+    CHECK(finish(*problem, *evaluator, all_on_one, true, context) == fits);
+    // What fits as it is needs nothing at hand.
+    const GroupPlacement other{1, 0, 1, 0, 1, 0, 1, 0};
+    CHECK(finish(*problem, *evaluator, other, true, context) == Placement{1, 0, 1, 0, 1, 0, 1, 0});
+  }
 }
 
 TEST_CASE("finish: where outputs crowd every device, room is made on all of them at once") {
@@ -111,7 +138,7 @@ TEST_CASE("finish: where outputs crowd every device, room is made on all of them
     if (fitting == 0 || fitting > 300) continue;
     ++possible;
     try {
-      static_cast<void>(finish(*problem, *evaluator, GroupPlacement(8, 0), true));
+      static_cast<void>(finish(*problem, *evaluator, GroupPlacement(8, 0), true, {}));
       ++found;
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::infeasible);
@@ -128,7 +155,7 @@ TEST_CASE("finish: memory that nothing can save is an error that says what is sh
       small_problem({{"a", "x", 30}, {"b", "x", 30}}, {{{1}}, {{1}}}, {{0, 1, 100}});
   const auto evaluator = make_simulation_evaluator(problem, 1);
   try {
-    static_cast<void>(finish(*problem, *evaluator, {0, 0}, true));
+    static_cast<void>(finish(*problem, *evaluator, {0, 0}, true, {}));
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::infeasible);
