@@ -46,8 +46,13 @@ int g_output = STDOUT_FILENO;
                                  "; redirect it to where there is room and a reader");
 }
 
-extern "C" void remember_interrupt(int) {
-  g_interrupted = true;
+extern "C" void remember_interrupt(int signal) {
+  if (g_interrupted.exchange(true)) {
+    if (signal == SIGHUP) return;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);  // blocked until this returns
+    return;
+  }
   if (!g_on_terminal) return;
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kEnding.data(), kEnding.size());
@@ -254,8 +259,7 @@ InterruptGuard::InterruptGuard() {
   g_interrupted = false;
   struct sigaction action = {};
   action.sa_handler = remember_interrupt;
-  // RESETHAND: the second one has its default effect. RESTART: writes go on.
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_flags = SA_RESTART;  // writes go on
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < std::size(kEndingSignals); ++i) {
     sigaction(kEndingSignals[i], nullptr, &g_previous[i]);

@@ -37,8 +37,9 @@ void flush_script_output();
 /// `path`, or the way to the real standard output where it means that ("/dev/stdout").
 [[nodiscard]] std::filesystem::path output_path(const std::filesystem::path& path);
 
-/// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered and the
-/// second ends the process at once. At most one at a time.
+/// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered, and the
+/// next Ctrl-C or SIGTERM, whichever the first was, ends the process at once. The end of the terminal
+/// never does: it is often told twice, by the system and by the shell. At most one at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

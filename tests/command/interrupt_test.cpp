@@ -36,6 +36,52 @@ TEST_CASE("the first signal ends the search and keeps the best placement so far"
   }
 }
 
+TEST_CASE("the second signal ends a policy that does not listen, and leaves nothing behind") {
+  const struct {
+    int first, second;
+  } cases[] = {{SIGINT, SIGINT},
+               {SIGTERM, SIGTERM},
+               {SIGINT, SIGTERM},
+               {SIGTERM, SIGINT},
+               {SIGHUP, SIGTERM}};
+  for (const auto& each : cases) {
+    CAPTURE(each.first);
+    CAPTURE(each.second);
+    Workplace work;
+    work.write_text("p.json", "as it was");
+    const auto started = work / "started";
+    const auto told = work / "told";
+    work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS,
+                                 "BERTH_TEST_STARTED=" + started.string(),
+                                 "BERTH_TEST_TOLD=" + told.string()};
+    int sent = 0;
+    work.settings.while_running = [&](pid_t pid) {
+      if (sent == 0 && std::filesystem::exists(started)) {
+        kill(pid, each.first);
+        ++sent;
+      } else if (sent == 1 && std::filesystem::exists(told)) {
+        // The end of the terminal is told twice, and changes nothing the second time.
+        kill(pid, SIGHUP);
+        std::filesystem::remove(told);
+        ++sent;
+      } else if (sent == 2 && std::filesystem::exists(told)) {
+        kill(pid, each.second);
+        ++sent;
+      }
+    };
+    const ProcessResult result =
+        work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                    "deaf", "-o", "p.json"});
+    CHECK(sent == 3);
+    CHECK(result.status == 128 + each.second);
+    CHECK(result.out == "");
+    CHECK(file_text(work / "p.json") == "as it was");
+    CHECK(work.files() == std::vector<std::string>{"diamond.graph.json", "p.json",
+                                                   "pair.cluster.json", "split.json", "started",
+                                                   "told"});
+  }
+}
+
 TEST_CASE("compare shows what there is when it is interrupted") {
   const PatientWorkplace work(SIGINT);
   const ProcessResult result = work.berth({"compare", "diamond.graph.json", "--cluster",

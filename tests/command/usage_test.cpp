@@ -24,6 +24,13 @@ TEST_CASE("help is on standard output and shows examples") {
     CHECK(one.out.find("Usage: berth " + name) != std::string::npos);
     CHECK(one.out.find("Examples:\n  berth " + name) != std::string::npos);
   }
+  // What runs a stranger's script says what that may do.
+  for (const char* const name : {"run", "place"}) {
+    CAPTURE(std::string(name));
+    const std::string text = work.berth({name, "--help"}).out;
+    CHECK(text.find("`os`") != std::string::npos);
+    CHECK(text.find("`io`") != std::string::npos);
+  }
 }
 
 TEST_CASE("--version") {
