@@ -139,12 +139,12 @@ TEST_CASE("profile: it predicts the step of every placement on a machine whose t
     devices[d].flops = devices[d].memory_bandwidth = 1e9;
     devices[d].op_overhead_us = d < 2 ? 1.5 : 4;
   }
-  const auto machine = std::make_shared<const Cluster>(
-      "machine", devices,
-      std::vector<LinkSpec>{{"a:0", "a:1", 2e6, 3, {}},
-                            {"a:1", "a:0", 1e6, 7, {}},
-                            {"*", "b:2", 4e6, 11, {}},
-                            {"b:2", "*", 8e6, 2, {}}});
+  const auto machine =
+      std::make_shared<const Cluster>("machine", devices,
+                                      std::vector<LinkSpec>{{"a:0", "a:1", 2e6, 3, {}},
+                                                            {"a:1", "a:0", 1e6, 7, {}},
+                                                            {"*", "b:2", 4e6, 11, {}},
+                                                            {"b:2", "*", 8e6, 2, {}}});
   const auto program = chain_program(4);
   const auto times = std::make_shared<const Problem>(
       program->graph, machine,
