@@ -24,7 +24,8 @@ check.test("a cluster made from a table tells it back", function()
   check.equal({ cluster:device(2).memory_bytes, cluster:device(2).host }, { math.huge, true })
   check.equal({ cluster:find "c0", cluster:find "c1" }, { 2 })
   check.equal(cluster:kinds(), { "gpu", "cpu" })
-  check.equal(cluster:route(1, 2), { bandwidth_bytes_per_s = 2e9, latency_us = 0, channels = {} })
+  check.equal(cluster:route(1, 2),
+    { bandwidth_bytes_per_s = 2e9, latency_us = 0, channels = {}, parallel = false })
   check.equal(cluster:route(2, 1).channels, { "bus" })
   check.near(cluster:transfer_us(2, 1, 1000), 6)
 
