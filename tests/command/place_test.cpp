@@ -127,8 +127,9 @@ TEST_CASE("-o writes a placement with its provenance, the same bytes for the sam
   SUBCASE("every policy") {
     const Json plugins = work.berth_json({"plugins", "--json"})["plugins"];
     for (const Json& plugin : plugins) {
-      if (plugin["kind"] != "policy" || plugin["name"] == "patient") continue;
       const std::string name = plugin["name"];
+      // The last two search until they are told to stop.
+      if (plugin["kind"] != "policy" || name == "patient" || name == "deaf") continue;
       CAPTURE(name);
       CHECK(run(name, "one.json", "1") == run(name, "two.json", "2"));
     }
