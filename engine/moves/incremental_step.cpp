@@ -477,18 +477,11 @@ bool IncrementalStep<Rules>::judge(const Pause& from, double cutoff_us, bool wit
   const bool bounded = cutoff_us < kCannotRun;
   if constexpr (std::is_same_v<Rules, DataflowRules>) {
     if (with_memory) {
-      const auto run = [&](auto& watch) {
-        from.memory.restore(plan_, workspace.memory);
-        return simulate(watch, from, limit_us, scratch, runtime_us);
-      };
-      if (bounded) {
-        Watch<StepMemory, false, true> watch(plan_, candidate_, workspace.state, workspace.memory,
-                                             no_log);
-        return run(watch);
-      }
       Watch<StepMemory, false, false> watch(plan_, candidate_, workspace.state, workspace.memory,
                                             no_log);
-      return run(watch);
+      watch.limit_us = limit_us;
+      from.memory.restore(plan_, workspace.memory);
+      return simulate(watch, from, limit_us, scratch, runtime_us);
     }
   }
   if (bounded) {
