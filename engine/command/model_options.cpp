@@ -180,7 +180,7 @@ void ProblemChoices::add_to(CLI::App& app, bool searches) {
       "to --groups of similar size); default: balanced with --groups, else colocation",
       [](const std::string& text) { (void)grouping_from_name(text); });
   add_integer(app, "--threads", threads, 1, kMaxThreads,
-              "threads that evaluate placements; default: all cores");
+              "threads of the policy, and of what evaluates placements; default: all cores");
 }
 
 void SearchChoices::add_to(CLI::App& app) {

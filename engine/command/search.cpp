@@ -28,12 +28,14 @@ Search::Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> 
       evaluator_(session_ == nullptr
                      ? make_simulation_evaluator(problem_, choices.threads.value_or(0))
                      : make_measuring_evaluator(problem_, session_)),
+      threads_(choices.threads.value_or(0)),
       seed_(search.seed.value_or(0)),
       budget_s_(search.budget_s()) {}
 
 Outcome Search::run(Policy& policy, Origin origin) {
   PlaceContext context;
   context.seed = seed_;
+  context.threads = threads_;
   context.should_stop = [] { return InterruptGuard::interrupted(); };
   Stage stage(
       fmt::format("{} places {} groups", origin.policy, format_count(problem_->groups().count())));

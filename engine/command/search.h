@@ -50,6 +50,7 @@ class Search {
   std::shared_ptr<const Problem> problem_;
   std::shared_ptr<Session> session_;
   std::unique_ptr<Evaluator> evaluator_;
+  int threads_;
   std::uint64_t seed_;
   double budget_s_;
 };

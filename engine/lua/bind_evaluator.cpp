@@ -19,8 +19,6 @@ Evaluator& EvaluatorObject::get() const {
 
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 int make(Call& call) {
   const auto problem = call.argument(1, "problem").object<ProblemObject>();
   Fields fields = call.options(2);

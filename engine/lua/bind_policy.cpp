@@ -103,6 +103,9 @@ int place_problem(Call& call) {
     budget_s = budget.number();
     if (budget_s < 0) budget.fail("seconds >= 0");
   }
+  if (const Value threads = fields.get("threads"); threads.present()) {
+    context.threads = static_cast<int>(threads.integer(0, kMaxThreads));
+  }
   Evaluator* evaluator = nullptr;
   std::shared_ptr<EvaluatorObject> given;
   if (const Value value = fields.get("evaluator"); value.present()) {

@@ -16,6 +16,9 @@ namespace berth::lua {
 
 struct State;
 
+/// Of an evaluator or a policy.
+inline constexpr int kMaxThreads = 1024;
+
 // Each pushes one table.
 void push_numbers(lua_State* L, std::span<const double> values);
 void push_integers(lua_State* L, std::span<const std::int64_t> values);

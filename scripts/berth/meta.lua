@@ -793,9 +793,10 @@ function policy:options() end
 
 ---Finds a placement, checks it and evaluates it. `initial` are placements to start from; only some
 ---policies use them (auto does). `budget_s` is in seconds. `evaluator` must be one of this problem.
+---`threads` bounds the policy's own (default 0 = one per core); an evaluator has its bound from its making.
 ---`progress` is not called for reports from a policy's own threads.
 ---@param problem berth.Problem
----@param options? { seed?: integer, budget_s?: number, evaluator?: berth.Evaluator, initial?: berth.Placement[], progress?: fun(best_us: number, text: string) }
+---@param options? { seed?: integer, budget_s?: number, threads?: integer, evaluator?: berth.Evaluator, initial?: berth.Placement[], progress?: fun(best_us: number, text: string) }
 ---@return berth.Placement
 ---@return berth.Outcome
 function policy:place(problem, options) end

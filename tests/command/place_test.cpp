@@ -147,6 +147,17 @@ TEST_CASE("--set gives the policy its options") {
   CHECK(moody.err.find("option 'mood' takes one of calm, wild; got 'a=b, c'") != std::string::npos);
 }
 
+TEST_CASE("--threads bounds the policy too") {
+  Workplace work;
+  work.settings.environment = {std::string("BERTH_PLUGIN_PATH=") + BERTH_TEST_PLUGINS};
+  const auto notes = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "--json");
+    return work.berth_json(place("careless", more)).at("notes");
+  };
+  CHECK(notes({}) == Json::array());
+  CHECK(notes({"--threads", "3"}) == Json{"it was given 3 threads"});
+}
+
 TEST_CASE("--costs takes compute times from another file with the same ops") {
   const Workplace work;
   Json costs = diamond_graph();

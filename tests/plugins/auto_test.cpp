@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <set>
@@ -194,6 +195,33 @@ TEST_CASE("auto: the same result on any number of threads where it contracts the
   for (const std::int64_t threads : {1, 2, 3}) CHECK(with_threads(threads) == alone);
   // Six chains of 400 us on either device, each begun by an op of the chain before.
   CHECK(objective_us(problem, alone) < 1.03 * 2400);
+}
+
+TEST_CASE("auto: the caller's threads bound its own") {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+  };
+  const auto problem = medium_problem(6, Objective::latency);
+  // The most that are there while it searches, beside those that were there before.
+  const auto most = [&](int given, const std::string& option) {
+    std::ptrdiff_t seen = 0;
+    const std::ptrdiff_t before = threads();
+    PlaceContext context;
+    context.threads = given;
+    context.should_stop = [&] {
+      seen = std::max(seen, threads() - before);
+      return false;
+    };
+    static_cast<void>(
+        placed_with(problem, context, {{"threads", option}, {"moves", std::int64_t{20000}}}));
+    return seen;
+  };
+  // How many of them are seen is chance; more than they may be is not.
+  CHECK(most(/*given=*/0, /*option=*/"4") <= 3);
+  CHECK(most(1, "4") == 0);
+  CHECK(most(1, "0") == 0);
+  CHECK(most(2, "4") <= 1);
 }
 
 TEST_CASE("auto: more moves do not lead to less") {

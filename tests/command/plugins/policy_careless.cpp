@@ -1,13 +1,22 @@
-// Puts everything on the first device, whether it fits or not.
+// Puts everything on the first device, whether it fits or not. Notes how many threads it was
+// given, where that was said.
+#include <string>
+
 #include "berth/plugin.h"
 
 namespace {
 
 class Careless : public berth::Policy {
  public:
-  berth::PolicyAnswer place(berth::Evaluator& evaluator, const berth::PlaceContext&) override {
+  berth::PolicyAnswer place(berth::Evaluator& evaluator,
+                            const berth::PlaceContext& context) override {
     const berth::Problem& problem = evaluator.problem();
-    return berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
+    berth::PolicyAnswer answer(
+        berth::Placement(static_cast<std::size_t>(problem.graph().op_count()), 0));
+    if (context.threads > 0) {
+      answer.notes.push_back("it was given " + std::to_string(context.threads) + " threads");
+    }
+    return answer;
   }
 };
 

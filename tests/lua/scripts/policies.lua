@@ -23,7 +23,7 @@ check.test("a plugin places a problem, with everything one asks next", function(
   check.equal(tostring(outcome), "runtime 65 us, feasible")
   check.equal(outcome.wall_s >= 0, true)
   check.near(problem:evaluate(policy:place(problem)).objective_us, 65)
-  local _, again = policy:place(problem, { seed = 9, budget_s = 10,
+  local _, again = policy:place(problem, { seed = 9, budget_s = 10, threads = 2,
                                            evaluator = berth.evaluator(problem) })
   check.equal(again.seed, 9)
 end)
@@ -187,6 +187,8 @@ check.test("bad registrations and requests are refused", function()
   check.fails("problem%): problem expected, got graph", policy.place, policy, problem:graph())
   check.fails("'budget_s': seconds >= 0 expected, got %-1", policy.place, policy, problem,
               { budget_s = -1 })
+  check.fails("'threads': integer in 0%.%.1024 expected, got %-1", policy.place, policy, problem,
+              { threads = -1 })
   check.fails("unknown field 'budget'.*budget_s", policy.place, policy, problem, { budget = 1 })
   check.fails("'progress': function expected, got 1", policy.place, policy, problem, { progress = 1 })
   check.fails("'evaluator': an evaluator of this problem expected", policy.place, policy, problem,
