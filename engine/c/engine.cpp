@@ -6,7 +6,6 @@
 #include "berth/settings.h"
 #include "berth/version.h"
 #include "objects.h"
-#include "policies.h"
 
 using namespace berth;
 using Json = nlohmann::ordered_json;
@@ -17,6 +16,19 @@ berth_engine::berth_engine(Settings the_settings)
       policies(std::make_shared<c::Policies>()),
       engine(make_engine(settings)) {}
 berth_engine::~berth_engine() = default;
+
+void berth::c::Policies::add(Engine& engine, const berth_policy& policy) {
+  const auto table = PolicyTable::make(policy, "the table", &c::failed);
+  const std::lock_guard lock(mutex_);
+  tables_.push_back(table);
+  try {
+    engine.register_plugin(table->descriptor());
+  } catch (...) {
+    tables_.pop_back();
+    throw;
+  }
+  table->own();
+}
 
 namespace {
 
@@ -102,8 +114,6 @@ berth_status berth_engine_describe(berth_engine* engine, berth_text* json) {
 berth_status berth_engine_register(berth_engine* engine, const berth_policy* policy) {
   return c::guarded([&] {
     berth_engine& the = c::get(engine);
-    const berth_policy defaults = BERTH_POLICY_INIT;
-    const berth_policy table = c::take(&c::required(policy, "policy"), defaults, "berth_policy");
-    the.policies->add(*the.engine, table);
+    the.policies->add(*the.engine, c::required(policy, "policy"));
   });
 }

@@ -34,46 +34,6 @@ void check_alive([[maybe_unused]] const void* handle, [[maybe_unused]] const cha
 #endif
 }
 
-berth_status status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return BERTH_INVALID_ARGUMENT;
-    case ErrorCode::invalid_graph:
-      return BERTH_INVALID_GRAPH;
-    case ErrorCode::invalid_file:
-      return BERTH_INVALID_FILE;
-    case ErrorCode::not_found:
-      return BERTH_NOT_FOUND;
-    case ErrorCode::io:
-      return BERTH_IO;
-    case ErrorCode::unsupported:
-      return BERTH_UNSUPPORTED;
-    case ErrorCode::incompatible:
-      return BERTH_INCOMPATIBLE;
-    case ErrorCode::infeasible:
-      return BERTH_INFEASIBLE;
-    case ErrorCode::cancelled:
-      return BERTH_CANCELLED;
-    case ErrorCode::out_of_memory:
-      return BERTH_OUT_OF_MEMORY;
-    case ErrorCode::execution:
-      return BERTH_EXECUTION;
-  }
-  return BERTH_INTERNAL;
-}
-
-[[noreturn]] void refuse_size(const char* what, std::size_t size, std::size_t known_size) {
-  throw Error(ErrorCode::invalid_argument,
-              cat(what, " has a size of ", size, " bytes, and this library knows ", known_size,
-                  "; set `size` with sizeof, or with its initialiser"));
-}
-
-std::size_t size_of(const void* options) {
-  std::size_t size = 0;
-  std::memcpy(&size, options, sizeof size);
-  return size;
-}
-
 }  // namespace
 
 Object::Object(Kind kind) : kind_(kind) {
@@ -108,33 +68,9 @@ void Object::release(void* handle) {
   delete static_cast<Object*>(handle);
 }
 
-std::string_view view(berth_text text) {
-  if (text.size == 0) return {};
-  if (text.data == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("a text of ", text.size, " bytes without a pointer; give its first byte"));
-  }
-  return {text.data, text.size};
-}
-
 berth_text give(std::string text) {
   given_text = std::move(text);
   return {given_text.c_str(), given_text.size()};
-}
-
-void take_options(const void* given, void* known, std::size_t known_size, std::size_t first_size,
-                  const char* what) {
-  const std::size_t size = size_of(given);
-  constexpr std::size_t kMost = std::size_t{1} << 16;
-  if (size < first_size || size > kMost) refuse_size(what, size, known_size);
-  const auto* const bytes = static_cast<const unsigned char*>(given);
-  if (size > known_size &&
-      std::any_of(bytes + known_size, bytes + size, [](unsigned char byte) { return byte != 0; })) {
-    throw Error(ErrorCode::unsupported,
-                cat(what, " is of a later version (", size, " bytes; this library knows ",
-                    known_size, ") and asks for something that is new in it; upgrade libberth_c"));
-  }
-  std::memcpy(known, given, std::min(size, known_size));
 }
 
 void give_options(const void* known, std::size_t known_size, void* out, std::size_t first_size,
@@ -142,9 +78,7 @@ void give_options(const void* known, std::size_t known_size, void* out, std::siz
   if (out == nullptr) {
     throw Error(ErrorCode::invalid_argument, cat(what, " is null; give an address"));
   }
-  const std::size_t size = size_of(out);
-  constexpr std::size_t kMost = std::size_t{1} << 16;
-  if (size < first_size || size > kMost) refuse_size(what, size, known_size);
+  const std::size_t size = struct_size(out, known_size, first_size, what);
   auto* const bytes = static_cast<unsigned char*>(out);
   const auto* const from = static_cast<const unsigned char*>(known);
   const std::size_t both = std::min(size, known_size);
@@ -164,16 +98,10 @@ berth_status failed(berth_status status, std::string_view message) noexcept {
 berth_status failed_with_current() noexcept {
   try {
     throw;
-  } catch (const Error& error) {
-    return failed(status_of(error.code()), error.what());
   } catch (const CallbackFailed& failure) {
     return failed(BERTH_CALLBACK, failure.message);
-  } catch (const std::bad_alloc&) {
-    return failed(BERTH_NO_HOST_MEMORY, "out of memory; use a smaller graph, or fewer results");
-  } catch (const std::exception& error) {
-    return failed(BERTH_INTERNAL, error.what());
   } catch (...) {
-    return failed(BERTH_INTERNAL, "an error that says nothing; please report it");
+    return status_of_current(failed);
   }
 }
 

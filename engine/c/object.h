@@ -2,17 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 #include "berth/c.h"
 #include "berth/error.h"
-#include "berth/settings.h"
 #include "berth/support/text.h"
+#include "support/c_values.h"
 
 namespace berth::c {
 
@@ -42,26 +39,6 @@ T& get(T* handle) {
   return *handle;
 }
 
-/// Throws Error(invalid_argument) for null. `what` names the argument.
-template <typename T>
-T& required(T* pointer, const char* what) {
-  if (pointer == nullptr) {
-    throw Error(ErrorCode::invalid_argument, cat(what, " is null; give an address"));
-  }
-  return *pointer;
-}
-/// `count` entries; null only where there are none.
-template <typename T>
-std::span<T> array(T* entries, std::size_t count, const char* what) {
-  if (count > 0) static_cast<void>(required(entries, what));
-  return {entries, count};
-}
-
-/// Throws Error(invalid_argument) for a length without a pointer.
-[[nodiscard]] std::string_view view(berth_text text);
-[[nodiscard]] inline std::string string(berth_text text) {
-  return std::string(view(text));
-}
 /// Valid until the thread's next call.
 [[nodiscard]] berth_text give(std::string text);
 /// Of what outlives the caller.
@@ -69,18 +46,7 @@ std::span<T> array(T* entries, std::size_t count, const char* what) {
   return {text.data(), text.size()};
 }
 
-/// A struct of the caller's, whose version may be another: `known` with as much of it as both know.
-/// `first_size` is its size in the first version. Throws Error for a size that no version had, and
-/// for a later version that asks for what is not known here.
-void take_options(const void* given, void* known, std::size_t known_size, std::size_t first_size,
-                  const char* what);
-template <typename T>
-T take(const T* given, const T& defaults, const char* what) {
-  T known = defaults;
-  if (given != nullptr) take_options(given, &known, sizeof(T), sizeof(T), what);
-  return known;
-}
-/// The other way round: fills in what the caller's version has room for.
+/// take_struct the other way round: fills in what the caller's version has room for.
 void give_options(const void* known, std::size_t known_size, void* out, std::size_t first_size,
                   const char* what);
 

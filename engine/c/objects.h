@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +11,24 @@
 #include "berth/graph.h"
 #include "berth/outcome.h"
 #include "berth/settings.h"
+#include "host/policy_table.h"
 #include "object.h"
 
 namespace berth::c {
-class Policies;
-}
+
+/// The policies in tables of one engine. Its descriptors point into them, so that they live as long
+/// as it, and as long as every search of it: an engine may be released before a search ends.
+class Policies {
+ public:
+  /// Registers a copy. Throws as Engine::register_plugin does; the table is not called then.
+  void add(Engine& engine, const berth_policy& policy);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PolicyTable>> tables_;
+};
+
+}  // namespace berth::c
 
 struct berth_engine final : berth::c::Object {
   static constexpr Kind kKind = Kind::engine;
@@ -23,7 +37,6 @@ struct berth_engine final : berth::c::Object {
   ~berth_engine() override;
 
   berth::Settings settings;
-  /// Of the policies in tables. A search holds them too: an engine may be released before its end.
   std::shared_ptr<berth::c::Policies> policies;
   std::shared_ptr<berth::Engine> engine;
 };

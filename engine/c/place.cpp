@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "berth/cluster.h"
+#include "berth/compare.h"
 #include "berth/costs.h"
-#include "berth/evaluator.h"
 #include "berth/graph.h"
 #include "berth/outcome.h"
 #include "berth/policy.h"
@@ -120,23 +120,33 @@ PlaceContext context_of(const berth_place_options& options, const Problem& probl
   return context;
 }
 
-/// Owns what it needs: a callback may release what the caller holds.
-std::unique_ptr<berth_result> placed(const std::shared_ptr<Engine>& engine,
-                                     const std::shared_ptr<const Problem>& problem,
-                                     std::vector<std::string> notes, const Settings& settings,
-                                     const PlaceContext& context) {
-  const auto threads = settings.count("threads").value_or(0);
-  const auto evaluator = make_simulation_evaluator(problem, static_cast<int>(threads));
-  SettledResult settled = place_as_set(*engine, *evaluator, settings, context);
-  Origin origin;
-  origin.policy = settled.policy;
-  origin.options = std::move(settled.options);
-  origin.seed = static_cast<std::uint64_t>(settings.count("seed").value_or(0));
-  notes.insert(notes.end(), settled.result.notes.begin(), settled.result.notes.end());
-  settled.result.notes = std::move(notes);
-  return std::make_unique<berth_result>(
-      searched_outcome(problem, std::move(origin), std::move(settled.result)));
-}
+/// What a search uses. It owns all of it: a callback may release what the caller holds.
+struct Search {
+  Search(berth_engine* of_engine, const berth_problem* of_problem, const berth_place_options* given)
+      : engine(c::get(of_engine).engine),
+        tables(of_engine->policies),
+        problem(c::get(of_problem).problem),
+        notes(of_problem->notes) {
+    const berth_place_options options = c::take(given, kPlaceDefaults, "berth_place_options");
+    settings = place_settings(*of_engine, options);
+    context = context_of(options, *problem);
+  }
+
+  [[nodiscard]] std::unique_ptr<berth_result> result_of(Outcome outcome) const {
+    if (outcome.search) {
+      std::vector<std::string>& all = outcome.search->notes;
+      all.insert(all.begin(), notes.begin(), notes.end());
+    }
+    return std::make_unique<berth_result>(std::move(outcome));
+  }
+
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<const void> tables;
+  std::shared_ptr<const Problem> problem;
+  std::vector<std::string> notes;
+  Settings settings;
+  PlaceContext context;
+};
 
 }  // namespace
 
@@ -167,15 +177,11 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
 berth_status berth_place(berth_engine* engine, const berth_problem* problem,
                          const berth_place_options* options, berth_result** out) {
   return c::guarded([&] {
-    const berth_engine& the = c::get(engine);
-    const std::shared_ptr<Engine> keeps = the.engine;
-    const std::shared_ptr<const void> tables = the.policies;
-    const berth_problem& of = c::get(problem);
-    const std::shared_ptr<const Problem> solved = of.problem;
+    const Search search(engine, problem, options);
     berth_result*& made = c::required(out, "out");
-    const berth_place_options given = c::take(options, kPlaceDefaults, "berth_place_options");
-    made = placed(keeps, solved, of.notes, place_settings(the, given), context_of(given, *solved))
-               .release();
+    Outcome outcome =
+        place_outcome(*search.engine, search.problem, search.settings, search.context);
+    made = search.result_of(std::move(outcome)).release();
   });
 }
 
@@ -184,34 +190,27 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
                            const berth_place_options* options, berth_result** results,
                            berth_status* statuses, berth_text* messages) {
   return c::guarded([&] {
-    const berth_engine& the = c::get(engine);
-    const std::shared_ptr<Engine> keeps = the.engine;
-    const std::shared_ptr<const void> tables = the.policies;
-    const berth_problem& of = c::get(problem);
-    const std::shared_ptr<const Problem> solved = of.problem;
-    const std::vector<std::string> notes = of.notes;
+    Search search(engine, problem, options);
     const auto names = c::array(policies, count, "policies");
     const auto found = c::array(results, count, "results");
     const auto ends = c::array(statuses, count, "statuses");
-    const berth_place_options given = c::take(options, kPlaceDefaults, "berth_place_options");
-    Settings settings = place_settings(the, given);
-    settings.values.erase("fallbacks");
-    settings.options.clear();
-    const PlaceContext context = context_of(given, *solved);
+    search.settings.options.clear();
     std::vector<std::string> copied;
     for (const berth_text& name : names) copied.push_back(c::string(name));
+    std::vector<ComparedPolicy> compared =
+        compare_policies(*search.engine, search.problem, copied, search.settings, search.context);
     std::vector<std::unique_ptr<berth_result>> made(count);
-    std::vector<berth_status> ended(count, BERTH_OK);
     std::string failures;
     for (std::size_t i = 0; i < count; ++i) {
-      settings.values["policy"] = copied[i];
-      ended[i] = c::guarded([&] { made[i] = placed(keeps, solved, notes, settings, context); });
-      if (ended[i] == BERTH_OK) continue;
-      failures += cat(copied[i], ": ", c::view(berth_message()), "\n");
+      if (compared[i].outcome) {
+        made[i] = search.result_of(std::move(*compared[i].outcome));
+      } else {
+        failures += cat(compared[i].name, ": ", compared[i].failure, "\n");
+      }
     }
     for (std::size_t i = 0; i < count; ++i) {
+      ends[i] = made[i] ? BERTH_OK : c::status_of(compared[i].code);
       found[i] = made[i].release();
-      ends[i] = ended[i];
     }
     if (messages != nullptr) *messages = c::give(std::move(failures));
   });

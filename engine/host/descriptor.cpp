@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/c.h"
 #include "berth/error.h"
 #include "berth/support/text.h"
 
@@ -49,10 +50,35 @@ void check_options(const PluginDescriptor& descriptor, const std::string& origin
   }
 }
 
+/// What a table says beside its name is checked as every struct of berth/c.h is.
+void check_table(const PluginFileHeader& header, const std::string& origin) {
+  if (header.magic != BERTH_C_PLUGIN_MAGIC) {
+    refuse(ErrorCode::incompatible, origin,
+           cat("its '", kTableSymbol,
+               "' is no table of a policy; rebuild the plugin with BERTH_POLICY_PLUGIN"));
+  }
+  if (header.size < sizeof(berth_policy)) {
+    refuse(ErrorCode::incompatible, origin,
+           cat("its table is of ", header.size, " bytes, this engine's of ", sizeof(berth_policy),
+               "; rebuild the plugin with BERTH_POLICY_PLUGIN"));
+  }
+}
+
+void check_name(const PluginFileHeader& header, const std::string& origin) {
+  if (header.name && valid_name(*header.name)) return;
+  refuse(ErrorCode::invalid_argument, origin,
+         "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
+}
+
 }  // namespace
 
 void check_plugin_file(const PluginFileHeader& header, const std::filesystem::path& file) {
   const std::string origin = file.string();
+  if (header.table) {
+    check_table(header, origin);
+    check_name(header, origin);
+    return;
+  }
   if (header.magic != kPluginMagic) {
     refuse(ErrorCode::incompatible, origin,
            cat("its '", kPluginSymbol,
@@ -73,18 +99,18 @@ void check_plugin_file(const PluginFileHeader& header, const std::filesystem::pa
                "' (Berth ", BERTH_VERSION_STRING,
                "); rebuild the plugin with the engine's standard library"));
   }
-  if (!header.name || !valid_name(*header.name)) {
-    refuse(ErrorCode::invalid_argument, origin,
-           "its descriptor lacks a name (a-z, 0-9, '-', '_'), version or description");
-  }
+  check_name(header, origin);
 }
 
 void check_descriptor(const PluginDescriptor& descriptor, const std::string& origin) {
   const auto text = [](const char* pointer) {
     return pointer == nullptr ? std::nullopt : std::optional<std::string>(pointer);
   };
-  PluginFileHeader header{
-      descriptor.magic, descriptor.abi_version, descriptor.size, descriptor.kind, {}, {}, {}};
+  PluginFileHeader header;
+  header.magic = descriptor.magic;
+  header.abi_version = descriptor.abi_version;
+  header.size = descriptor.size;
+  header.kind = descriptor.kind;
   if (header.abi_version == BERTH_ABI_VERSION && header.magic == kPluginMagic) {
     header.fingerprint = text(descriptor.fingerprint);
     header.berth_version = text(descriptor.berth_version);

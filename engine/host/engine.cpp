@@ -17,6 +17,7 @@
 #include "berth/version.h"
 #include "host/descriptor.h"
 #include "host/plugin_folder.h"
+#include "host/policy_table.h"
 
 namespace berth {
 namespace {
@@ -51,6 +52,8 @@ struct Engine::State {
   struct Plugin {
     const PluginDescriptor* descriptor;  // null: the file has been read, not opened
     std::filesystem::path file;
+    bool is_table = false;               // in the file
+    std::shared_ptr<PolicyTable> table;  // behind the descriptor, where it is one
   };
   using Plugins = std::map<std::pair<PluginKind, std::string>, Plugin, std::less<>>;
   std::vector<std::filesystem::path> folders;
@@ -90,7 +93,7 @@ void Engine::State::consider(const std::filesystem::path& file) {
     const PluginFileHeader header = read_plugin_file(file);
     check_plugin_file(header, file);
     const auto [entry, added] =
-        plugins.try_emplace({header.kind, *header.name}, Plugin{nullptr, file});
+        plugins.try_emplace({header.kind, *header.name}, Plugin{nullptr, file, header.table, {}});
     if (!added) {
       const std::string first = entry->second.file.string();
       problems.push_back(cat(file.string(), ": a ", plugin_kind_name(header.kind), " named '",
@@ -107,9 +110,16 @@ const Engine::State::Plugin* Engine::State::open(Plugins::iterator entry) {
   Plugin& plugin = entry->second;
   if (plugin.descriptor != nullptr) return &plugin;
   try {
-    const PluginDescriptor& descriptor = load_plugin(plugin.file);
-    check_descriptor(descriptor, plugin.file.string());
-    plugin.descriptor = &descriptor;
+    const void* const object =
+        load_plugin(plugin.file, plugin.is_table ? kTableSymbol : kPluginSymbol);
+    const auto* descriptor = static_cast<const PluginDescriptor*>(object);
+    if (plugin.is_table) {
+      plugin.table =
+          PolicyTable::of_file(*static_cast<const berth_policy_plugin*>(object), plugin.file);
+      descriptor = &plugin.table->descriptor();
+    }
+    check_descriptor(*descriptor, plugin.file.string());
+    plugin.descriptor = descriptor;
     return &plugin;
   } catch (const Error& error) {
     problems.emplace_back(error.what());
@@ -334,8 +344,8 @@ Options Engine::options_of(PluginKind kind, std::string_view name, const OptionT
 void Engine::register_plugin(const PluginDescriptor& descriptor) {
   check_descriptor(descriptor, "a plugin registered in process");
   const std::lock_guard lock(state_->mutex);
-  const auto [entry, added] = state_->plugins.try_emplace({descriptor.kind, descriptor.name},
-                                                          State::Plugin{&descriptor, {}});
+  const auto [entry, added] = state_->plugins.try_emplace(
+      {descriptor.kind, descriptor.name}, State::Plugin{&descriptor, {}, false, {}});
   if (!added) {
     throw Error(ErrorCode::invalid_argument,
                 cat("a ", plugin_kind_name(descriptor.kind), " named '", descriptor.name,

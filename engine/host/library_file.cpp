@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "berth/c.h"
 #include "berth/error.h"
 #include "berth/support/text.h"
 
@@ -164,32 +165,68 @@ class ElfFile {
   std::vector<Elf64_Rela> relocations_;
 };
 
-}  // namespace
+/// The bytes of a plugin's object; `symbol` names it.
+template <typename Start>
+Start start_of(ElfFile& elf, std::uint64_t address, const char* symbol) {
+  Start start{};
+  if (!elf.memory(address, &start, sizeof start)) {
+    elf.refuse(cat("its '", symbol, "' is no initialised data"));
+  }
+  return start;
+}
 
-PluginFileHeader read_plugin_file(const std::filesystem::path& file) {
-  ElfFile elf(file);
-  const auto address = elf.find(kPluginSymbol);
-  if (!address) {
-    throw Error(ErrorCode::incompatible,
-                cat(file.string(), ": exports no symbol '", kPluginSymbol,
-                    "'; build it with BERTH_PLUGIN, or move it elsewhere"));
-  }
-  PluginFileHeader header;
-  struct {
+PluginFileHeader read_descriptor(ElfFile& elf, std::uint64_t address) {
+  struct Start {
     std::uint32_t magic, abi_version, size, kind;
-  } start{};
-  if (!elf.memory(*address, &start, sizeof start)) {
-    elf.refuse(cat("its '", kPluginSymbol, "' is no initialised data"));
-  }
+  };
+  const auto start = start_of<Start>(elf, address, kPluginSymbol);
+  PluginFileHeader header;
   header.magic = start.magic;
   header.abi_version = start.abi_version;
   header.size = start.size;
   header.kind = PluginKind{start.kind};
   if (start.magic != kPluginMagic || start.abi_version != BERTH_ABI_VERSION) return header;
-  header.fingerprint = elf.text_behind(*address + offsetof(PluginDescriptor, fingerprint));
-  header.berth_version = elf.text_behind(*address + offsetof(PluginDescriptor, berth_version));
-  header.name = elf.text_behind(*address + offsetof(PluginDescriptor, name));
+  header.fingerprint = elf.text_behind(address + offsetof(PluginDescriptor, fingerprint));
+  header.berth_version = elf.text_behind(address + offsetof(PluginDescriptor, berth_version));
+  header.name = elf.text_behind(address + offsetof(PluginDescriptor, name));
   return header;
+}
+
+/// `policy` of every version begins as it does here.
+PluginFileHeader read_table(ElfFile& elf, std::uint64_t address) {
+  constexpr std::size_t kName =
+      offsetof(berth_policy_plugin, policy) + offsetof(berth_policy, name);
+  struct Start {
+    std::uint32_t magic, abi_version;
+    std::uint64_t size;
+    berth_text name;
+  };
+  static_assert(offsetof(Start, name) == kName && sizeof(std::size_t) == sizeof(std::uint64_t));
+  const auto start = start_of<Start>(elf, address, kTableSymbol);
+  PluginFileHeader header;
+  header.table = true;
+  header.magic = start.magic;
+  header.abi_version = start.abi_version;
+  header.size = start.size;
+  header.kind = PluginKind::policy;
+  if (start.magic != BERTH_C_PLUGIN_MAGIC) return header;
+  header.name = elf.text_behind(address + kName);
+  // A text needs no 0 at its end, and is no longer than it says.
+  if (header.name && header.name->size() < start.name.size) header.name.reset();
+  if (header.name) header.name->resize(start.name.size);
+  return header;
+}
+
+}  // namespace
+
+PluginFileHeader read_plugin_file(const std::filesystem::path& file) {
+  ElfFile elf(file);
+  if (const auto address = elf.find(kPluginSymbol)) return read_descriptor(elf, *address);
+  if (const auto address = elf.find(kTableSymbol)) return read_table(elf, *address);
+  throw Error(ErrorCode::incompatible,
+              cat(file.string(), ": exports no symbol '", kPluginSymbol, "' or '", kTableSymbol,
+                  "'; build it with BERTH_PLUGIN, or in C with BERTH_POLICY_PLUGIN, or move it "
+                  "elsewhere"));
 }
 
 }  // namespace berth

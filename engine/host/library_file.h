@@ -10,14 +10,19 @@
 
 namespace berth {
 
-/// The start of a PluginDescriptor, as the file holds it.
+/// What a plugin in C exports, by BERTH_POLICY_PLUGIN.
+inline constexpr const char* kTableSymbol = "berth_c_plugin";
+
+/// What a library says of itself: the start of its PluginDescriptor or of its berth_policy_plugin
+/// (berth/c.h), as the file holds it.
 struct PluginFileHeader {
+  bool table = false;  ///< a berth_policy_plugin
   std::uint32_t magic = 0;
   std::uint32_t abi_version = 0;
-  std::uint32_t size = 0;
+  std::uint64_t size = 0;  ///< of the descriptor; of a table's berth_policy
   PluginKind kind{};
   // Of another ABI only the fields above are read. Empty: null, or not a text of the file.
-  std::optional<std::string> fingerprint;
+  std::optional<std::string> fingerprint;  // none in a table, nor the next
   std::optional<std::string> berth_version;
   std::optional<std::string> name;
 };

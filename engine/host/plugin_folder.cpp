@@ -1,5 +1,7 @@
 #include "host/plugin_folder.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
@@ -9,6 +11,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "berth/version.h"
 
 namespace berth {
 
@@ -59,9 +62,23 @@ std::vector<boost::dll::shared_library>& loaded_libraries() {
 }
 std::mutex loading;
 
+/// A plugin of C++ is linked to libberth. If that is not the library this code is of, as in a program
+/// that libberth was linked into, two engines would share their objects.
+void check_one_engine(const boost::dll::shared_library& library,
+                      const std::filesystem::path& file) {
+  const void* const its = dlsym(library.native(), "_ZN5berth7versionEv");
+  if (its == nullptr || its == reinterpret_cast<const void*>(&version)) return;
+  Dl_info found{};
+  const bool known = dladdr(its, &found) != 0 && found.dli_fname != nullptr;
+  throw Error(ErrorCode::incompatible,
+              cat(file.string(), ": is linked to another copy of the engine",
+                  known ? cat(", ", found.dli_fname) : std::string(),
+                  "; link the program to libberth.so, or register the policy in process"));
+}
+
 }  // namespace
 
-const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
+const void* load_plugin(const std::filesystem::path& file, const char* symbol) {
   const std::lock_guard lock(loading);
   boost::dll::shared_library library;
   try {
@@ -71,9 +88,10 @@ const PluginDescriptor& load_plugin(const std::filesystem::path& file) {
     throw Error(ErrorCode::incompatible,
                 cat(file.string(), ": cannot be loaded as a library: ", failure.what()));
   }
-  const auto& descriptor = library.get<const PluginDescriptor>(kPluginSymbol);
+  check_one_engine(library, file);
+  const void* const object = &library.get<const char>(symbol);
   loaded_libraries().push_back(std::move(library));
-  return descriptor;
+  return object;
 }
 
 }  // namespace berth

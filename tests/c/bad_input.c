@@ -83,7 +83,7 @@ static void test_sizes(void) {
   OK(berth_engine_new(&later.known, &made));
   berth_release(made);
   later.of_a_later_version = 1;
-  REFUSED(BERTH_UNSUPPORTED, "upgrade libberth_c", berth_engine_new(&later.known, &made));
+  REFUSED(BERTH_UNSUPPORTED, "upgrade Berth", berth_engine_new(&later.known, &made));
   OK(berth_evaluate(problem, devices, 2, &result));
   summary.size = 0;
   REFUSED(BERTH_INVALID_ARGUMENT, "berth_summary has a size of 0",

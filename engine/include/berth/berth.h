@@ -4,6 +4,7 @@
 
 #include "berth/backend.h"                // IWYU pragma: export
 #include "berth/cluster.h"                // IWYU pragma: export
+#include "berth/compare.h"                // IWYU pragma: export
 #include "berth/constraints.h"            // IWYU pragma: export
 #include "berth/costs.h"                  // IWYU pragma: export
 #include "berth/engine.h"                 // IWYU pragma: export

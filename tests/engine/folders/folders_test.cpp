@@ -59,9 +59,8 @@ const std::vector<Folder> kFolders = {
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/measure"}},
     {"engine/c",
-     {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
-      "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
-      "engine/host"}},
+     {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/constraints",
+      "engine/problem", "engine/evaluate", "engine/files", "engine/reports", "engine/host"}},
     {"engine/lua",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/simulator", "engine/evaluate",
@@ -86,15 +85,15 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"},      {"dtype", "support"},        {"engine", "host"},
-    {"bounds", "evaluate"},      {"error", "support"},        {"evaluator", "evaluate"},
-    {"explanation", "reports"},  {"outcome", "evaluate"},     {"export", "support"},
-    {"frontend", "host"},        {"learning", "environment"}, {"one_device", "evaluate"},
-    {"options", "support"},      {"placement", "support"},    {"plugin", "host"},
-    {"policy", "evaluate"},      {"problem_choices", "host"}, {"program", "graph"},
-    {"plan_writers", "writers"}, {"random", "support"},       {"report", "reports"},
-    {"separation", "problem"},   {"settings", "host"},        {"types", "support"},
-    {"version", "support"},
+    {"backend", "measure"},      {"dtype", "support"},       {"engine", "host"},
+    {"bounds", "evaluate"},      {"c", "support"},           {"compare", "host"},
+    {"error", "support"},        {"evaluator", "evaluate"},  {"explanation", "reports"},
+    {"outcome", "evaluate"},     {"export", "support"},      {"frontend", "host"},
+    {"learning", "environment"}, {"one_device", "evaluate"}, {"options", "support"},
+    {"placement", "support"},    {"plugin", "host"},         {"policy", "evaluate"},
+    {"problem_choices", "host"}, {"program", "graph"},       {"plan_writers", "writers"},
+    {"random", "support"},       {"report", "reports"},      {"separation", "problem"},
+    {"settings", "host"},        {"types", "support"},       {"version", "support"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

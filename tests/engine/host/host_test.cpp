@@ -2,15 +2,20 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 
+#include "berth/c.h"
 #include "berth/engine.h"
 #include "berth/error.h"
+#include "berth/evaluator.h"
 #include "berth/version.h"
 #include "support/expect_error.h"
+#include "support/layered_problem.h"
 
 using namespace berth;
 namespace fs = std::filesystem;
@@ -151,6 +156,86 @@ TEST_CASE("plugin host: plugins of another build are refused with the reason") {
     // Asked for by name, the refusal is the answer.
     const std::string error = error_of(engine, ErrorCode::incompatible);
     CAPTURE(error);
+    for (const std::string& part : refusal.parts) CHECK(mentions(error, part));
+  }
+}
+
+TEST_CASE("plugin host: a table in C is a plugin, whatever compiled it") {
+  for (const char* const folder : {"table_good", "table_later"}) {
+    CAPTURE(folder);
+    Engine engine({fixture_folder(folder)});
+    const auto plugins = engine.plugins();
+    REQUIRE(engine.problems() == std::vector<std::string>());
+    REQUIRE(plugins.size() == 1);
+    CHECK(plugins[0].kind == PluginKind::policy);
+    CHECK(plugins[0].name == "fixture");
+    CHECK(plugins[0].version == "1.0");
+    CHECK(plugins[0].description == "a table");
+    REQUIRE(plugins[0].options.size() == 1);
+    CHECK(plugins[0].options[0].meaning == "devices from the last");
+    CHECK(plugins[0].file == fixture_folder(folder) / "policy_fixture.so");
+  }
+}
+
+TEST_CASE("plugin host: a table places, by its options, and says what it asked wrongly") {
+  const auto graph = test::layered_graph(/*seed=*/1, {.ops = 90});
+  const auto cluster = test::equal_devices(3);
+  const auto problem =
+      std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const DeviceId last = problem->cluster().device_count() - 1;
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Policy> wrong;
+  {
+    Engine engine({fixture_folder("table_good")});
+    policy = engine.make_policy("fixture", {{"back", std::string("1")}});
+    wrong = engine.make_policy("fixture", {{"back", std::string("/")}});
+    test::expect_error(ErrorCode::invalid_argument, {"'forth'", "Known: back"}, [&] {
+      static_cast<void>(engine.make_policy("fixture", {{"forth", std::string("1")}}));
+    });
+  }
+  // It outlives its engine, as every policy may.
+  const PlaceResult result =
+      place(*policy, *evaluator, {}, std::numeric_limits<double>::infinity());
+  CHECK(std::count(result.placement.begin(), result.placement.end(), last - 1) ==
+        problem->graph().op_count());
+  const std::string outside =
+      "group #0 is on device " + std::to_string(last + 1) + " of " + std::to_string(last + 1);
+  test::expect_error(
+      ErrorCode::unsupported, {"policy 'fixture' failed with status 1", outside}, [&] {
+        static_cast<void>(place(*wrong, *evaluator, {}, std::numeric_limits<double>::infinity()));
+      });
+}
+
+TEST_CASE("plugin host: a table that is wrong is refused with the reason") {
+  struct Refusal {
+    const char* folder;
+    ErrorCode code;
+    std::vector<std::string> parts;
+  };
+  const std::vector<Refusal> refusals = {
+      {"wrong_magic", ErrorCode::incompatible, {"berth_c_plugin", "BERTH_POLICY_PLUGIN"}},
+      {"wrong_size", ErrorCode::incompatible, {"8 bytes", std::to_string(sizeof(berth_policy))}},
+      {"huge", ErrorCode::incompatible, {"1048576 bytes"}},
+      {"asks_later", ErrorCode::incompatible, {"later version", "upgrade Berth"}},
+      {"bad_name", ErrorCode::incompatible, {"lacks a name"}},
+      {"no_name", ErrorCode::incompatible, {"lacks a name"}},
+      {"long_name", ErrorCode::incompatible, {"lacks a name"}},
+      {"no_options", ErrorCode::incompatible, {"options is null"}},
+      {"no_place", ErrorCode::incompatible, {"without `place`"}},
+      {"destroys", ErrorCode::incompatible, {"`destroy`", "leave it null"}},
+  };
+  for (const Refusal& refusal : refusals) {
+    CAPTURE(refusal.folder);
+    const fs::path folder = fixture_folder(std::string("table_") + refusal.folder);
+    Engine engine({folder});
+    CHECK(engine.plugins().empty());
+    const auto problems = engine.problems();
+    REQUIRE(problems.size() == 1);
+    CAPTURE(problems[0]);
+    CHECK(mentions(problems[0], (folder / "policy_fixture.so").string()));
+    for (const std::string& part : refusal.parts) CHECK(mentions(problems[0], part));
+    const std::string error = error_of(engine, refusal.code);
     for (const std::string& part : refusal.parts) CHECK(mentions(error, part));
   }
 }

@@ -1,20 +1,33 @@
-#include "policies.h"
+#include "host/policy_table.h"
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
 
 #include "berth/cluster.h"
+#include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/groups.h"
 #include "berth/placement.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
+#include "support/c_values.h"
 
-namespace berth::c {
+namespace berth {
 namespace {
+
+using c::array;
+using c::required;
+using c::string;
+using c::view;
 
 /// The data of a search, as the table's function sees it, and what answers its questions.
 class Search {
  public:
-  Search(Evaluator& evaluator, const PlaceContext& context, const Options& options)
-      : evaluator_(evaluator), context_(context), options_(options) {
+  Search(Evaluator& evaluator, const PlaceContext& context, const Options& options,
+         const PolicyTable& policy)
+      : evaluator_(evaluator), context_(context), options_(options), policy_(policy) {
     const Problem& problem = evaluator.problem();
     const Groups& groups = problem.groups();
     const Cluster& cluster = problem.cluster();
@@ -46,25 +59,28 @@ class Search {
     data_.host = this;
     data_.evaluate = [](berth_search* search, const int32_t* devices, double* objective_us,
                         int32_t* feasible) {
-      return guarded([&] { of(search).evaluate(devices, objective_us, feasible); });
+      return of(search).answered([&] { of(search).evaluate(devices, objective_us, feasible); });
     };
     data_.should_stop = [](berth_search* search) -> int32_t {
       return of(search).should_stop() ? 1 : 0;
     };
     data_.option = [](berth_search* search, berth_text name) { return of(search).option(name); };
     data_.say = [](berth_search* search, berth_text text) {
-      static_cast<void>(guarded([&] { of(search).said_.push_back(string(text)); }));
+      static_cast<void>(of(search).answered([&] { of(search).said_.push_back(string(text)); }));
     };
   }
 
-  PolicyAnswer run(const berth_policy& table) {
+  PolicyAnswer run() {
+    const berth_policy& table = policy_.table();
     const Problem& problem = evaluator_.problem();
     std::vector<DeviceId> devices(static_cast<std::size_t>(data_.group_count), kNoDevice);
     const berth_status status = table.place(table.user, &data_, devices.data());
     // What the caller's own should_stop threw goes on its way.
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (status != BERTH_OK) {
-      const std::string reasons = said_.empty() ? "it gives no reason" : join(said_);
+      const std::string reasons = !said_.empty()      ? join(said_)
+                                  : !refusal_.empty() ? refusal_
+                                                      : "it gives no reason";
       throw Error(
           status == BERTH_INFEASIBLE  ? ErrorCode::infeasible
           : status == BERTH_CANCELLED ? ErrorCode::cancelled
@@ -79,6 +95,20 @@ class Search {
 
  private:
   static Search& of(berth_search* search) { return *static_cast<Search*>(search->host); }
+
+  /// Runs what the policy asked for; nothing is thrown through its code.
+  template <typename Body>
+  berth_status answered(const Body& body) noexcept {
+    try {
+      body();
+      return BERTH_OK;
+    } catch (...) {
+      return c::status_of_current([&](berth_status status, std::string_view message) {
+        if (policy_.refused() != nullptr) policy_.refused()(status, message);
+        refusal_ = message;
+      });
+    }
+  }
 
   void check(std::span<const DeviceId> devices) const {
     for (std::size_t group = 0; group < devices.size(); ++group) {
@@ -127,74 +157,85 @@ class Search {
   std::vector<std::int64_t> param_bytes_, memory_bytes_, bytes_;
   std::vector<std::int32_t> src_, dst_;
   std::deque<std::string> values_;
+  const PolicyTable& policy_;
   std::vector<std::string> said_;
+  std::string refusal_;  // the last
   std::exception_ptr failure_;
   berth_search data_{};
 };
 
 class TablePolicy final : public Policy {
  public:
-  TablePolicy(std::shared_ptr<const Policies> owner, const berth_policy& table, Options options)
-      : owner_(std::move(owner)), table_(table), options_(std::move(options)) {}
+  TablePolicy(std::shared_ptr<const PolicyTable> table, Options options)
+      : table_(std::move(table)), options_(std::move(options)) {}
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    return Search(evaluator, context, options_).run(table_);
+    return Search(evaluator, context, options_, *table_).run();
   }
 
  private:
-  std::shared_ptr<const Policies> owner_;  // of everything that the table refers to
-  const berth_policy& table_;
+  std::shared_ptr<const PolicyTable> table_;
   Options options_;
 };
 
 Policy* create(const Options& options, const PolicyMaker&, void* user) {
-  const auto& entry = *static_cast<const Policies::Entry*>(user);
-  return new TablePolicy(entry.owner->shared_from_this(), entry.table, options);
+  return new TablePolicy(static_cast<const PolicyTable*>(user)->shared_from_this(), options);
 }
 
 }  // namespace
 
-Policies::~Policies() {
-  for (const Entry& entry : entries_) {
-    if (entry.table.destroy != nullptr) entry.table.destroy(entry.table.user);
-  }
-}
-
-void Policies::add(Engine& engine, const berth_policy& table) {
-  if (table.place == nullptr) {
+std::shared_ptr<PolicyTable> PolicyTable::make(const berth_policy& table, const std::string& origin,
+                                               Refused refused) {
+  const berth_policy defaults = BERTH_POLICY_INIT;
+  const berth_policy known = c::take(&table, defaults, "berth_policy");
+  if (known.place == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                "a policy without `place`; set the function that places");
+                cat(origin, ": a policy without `place`; set the function that places"));
   }
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_.emplace_back();
-  try {
-    const auto kept = [&](berth_text text) { return entry.texts.emplace_back(view(text)).c_str(); };
-    entry.owner = this;
-    entry.table = table;
-    entry.table.name = {kept(table.name), table.name.size};
-    for (const berth_policy_option& option : array(table.options, table.option_count, "options")) {
-      entry.options.push_back(
-          {kept(option.name), OptionType::text, kept(option.default_value), kept(option.meaning)});
-    }
-    entry.descriptor = {kPluginMagic,
-                        BERTH_ABI_VERSION,
-                        sizeof(PluginDescriptor),
-                        PluginKind::policy,
-                        BERTH_BUILD_FINGERPRINT,
-                        BERTH_VERSION_STRING,
-                        entry.table.name.data,
-                        kept(table.version),
-                        kept(table.description),
-                        entry.options.data(),
-                        entry.options.size(),
-                        nullptr,
-                        &create,
-                        nullptr,
-                        &entry};
-    engine.register_plugin(entry.descriptor);
-  } catch (...) {
-    entries_.pop_back();
-    throw;
-  }
+  return std::shared_ptr<PolicyTable>(new PolicyTable(known, refused));
 }
 
-}  // namespace berth::c
+std::shared_ptr<PolicyTable> PolicyTable::of_file(const berth_policy_plugin& plugin,
+                                                  const std::filesystem::path& file) {
+  try {
+    auto table = make(plugin.policy, "its table");
+    if (plugin.policy.destroy == nullptr) return table;
+  } catch (const Error& error) {
+    throw Error(error.code(), cat(file.string(), ": ", error.what()));
+  }
+  throw Error(ErrorCode::invalid_argument,
+              cat(file.string(),
+                  ": its table has `destroy`, and libraries stay until the process "
+                  "ends; leave it null"));
+}
+
+PolicyTable::PolicyTable(const berth_policy& given, Refused sink) : table_(given), refused_(sink) {
+  const auto kept = [&](berth_text text) { return texts_.emplace_back(view(text)).c_str(); };
+  table_.name = {kept(given.name), given.name.size};
+  for (const berth_policy_option& option : array(given.options, given.option_count, "options")) {
+    options_.push_back(
+        {kept(option.name), OptionType::text, kept(option.default_value), kept(option.meaning)});
+  }
+  table_.options = nullptr;  // the caller's own may be gone
+  table_.option_count = 0;
+  descriptor_ = {kPluginMagic,
+                 BERTH_ABI_VERSION,
+                 sizeof(PluginDescriptor),
+                 PluginKind::policy,
+                 BERTH_BUILD_FINGERPRINT,
+                 BERTH_VERSION_STRING,
+                 table_.name.data,
+                 kept(given.version),
+                 kept(given.description),
+                 options_.data(),
+                 options_.size(),
+                 nullptr,
+                 &create,
+                 nullptr,
+                 this};
+}
+
+PolicyTable::~PolicyTable() {
+  if (owned_ && table_.destroy != nullptr) table_.destroy(table_.user);
+}
+
+}  // namespace berth

@@ -48,7 +48,7 @@ extern "C" {
 #endif
 
 /** Raised with every addition. berth_abi() is that of the library. */
-#define BERTH_C_ABI 1
+#define BERTH_C_ABI 2
 
 typedef int32_t berth_status;
 enum {
@@ -79,6 +79,9 @@ typedef struct berth_text {
 #else
 #define BERTH_TEXT(literal) ((berth_text){"" literal, sizeof(literal) - 1})
 #endif
+/** The same where static data are initialised. Since 2. */
+#define BERTH_TEXT_INIT(literal) \
+  { "" literal, sizeof(literal) - 1 }
 
 typedef struct berth_engine berth_engine;
 typedef struct berth_builder berth_builder;
@@ -423,8 +426,32 @@ typedef struct berth_policy {
 /** From now on this engine makes the policy by its name. */
 BERTH_C_API berth_status berth_engine_register(berth_engine* engine, const berth_policy* policy);
 
+/** A policy as a plugin's file, since 2. A shared library named policy_NAME.so that exports one
+ *  initialised object of this type, called berth_c_plugin, is found as every plugin is: by command,
+ *  Lua, C++ and C. It need not be linked against Berth, and any compiler of any language will do.
+ *  Engines read it before anything of the library runs, and older ones than 2 refuse it. Its texts
+ *  are static; `destroy` is null, because libraries stay loaded until the process ends. */
+typedef struct berth_policy_plugin {
+  uint32_t magic; /**< BERTH_C_PLUGIN_MAGIC */
+  uint32_t abi;   /**< BERTH_C_ABI of the header that it was compiled with */
+  berth_policy policy;
+} berth_policy_plugin;
+#define BERTH_C_PLUGIN_MAGIC 0x43545242u
+
 #ifdef __cplusplus
 }
+#define BERTH_DETAIL_C extern "C"
+#else
+#define BERTH_DETAIL_C extern
 #endif
+/** Makes a library a plugin; once, at file scope. The arguments are the fields of berth_policy behind
+ *  `size`:
+ *
+ *      BERTH_POLICY_PLUGIN(BERTH_TEXT_INIT("mine"), BERTH_TEXT_INIT("1.0"),
+ *                          BERTH_TEXT_INIT("one line"), options, 2, place, NULL, NULL); */
+#define BERTH_POLICY_PLUGIN(...)                                       \
+  BERTH_DETAIL_C BERTH_C_API const berth_policy_plugin berth_c_plugin; \
+  const berth_policy_plugin berth_c_plugin = {                         \
+      BERTH_C_PLUGIN_MAGIC, BERTH_C_ABI, {sizeof(berth_policy), __VA_ARGS__}}
 
 #endif /* BERTH_C_H */

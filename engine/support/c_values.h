@@ -1,0 +1,130 @@
+// What crosses a C boundary (berth/c.h): texts, arrays, structs by their size, and statuses. Both
+// libraries compile it, because libberth exports nothing of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "berth/c.h"
+#include "berth/error.h"
+#include "berth/support/text.h"
+
+namespace berth::c {
+
+/// Throws Error(invalid_argument) for null. `what` names the argument.
+template <typename T>
+T& required(T* pointer, const char* what) {
+  if (pointer == nullptr) {
+    throw Error(ErrorCode::invalid_argument, cat(what, " is null; give an address"));
+  }
+  return *pointer;
+}
+/// `count` entries; null only where there are none.
+template <typename T>
+std::span<T> array(T* entries, std::size_t count, const char* what) {
+  if (count > 0) static_cast<void>(required(entries, what));
+  return {entries, count};
+}
+
+/// Throws Error(invalid_argument) for a length without a pointer.
+[[nodiscard]] inline std::string_view view(berth_text text) {
+  if (text.size == 0) return {};
+  if (text.data == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("a text of ", text.size, " bytes without a pointer; give its first byte"));
+  }
+  return {text.data, text.size};
+}
+[[nodiscard]] inline std::string string(berth_text text) {
+  return std::string(view(text));
+}
+
+/// The size that a struct begins with. Throws Error for one that no version had: `first_size` is
+/// that of the first.
+[[nodiscard]] inline std::size_t struct_size(const void* given, std::size_t known_size,
+                                             std::size_t first_size, const char* what) {
+  constexpr std::size_t kMost = std::size_t{1} << 16;
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  if (size >= first_size && size <= kMost) return size;
+  throw Error(ErrorCode::invalid_argument,
+              cat(what, " has a size of ", size, " bytes, and this library knows ", known_size,
+                  "; set `size` with sizeof, or with its initialiser"));
+}
+
+/// A struct of the caller's, whose version may be another: `known` with as much of it as both know.
+/// Throws Error for a size that no version had, and for a later version that asks for what is not
+/// known here.
+inline void take_struct(const void* given, void* known, std::size_t known_size,
+                        std::size_t first_size, const char* what) {
+  const std::size_t size = struct_size(given, known_size, first_size, what);
+  const auto* const bytes = static_cast<const unsigned char*>(given);
+  if (size > known_size &&
+      std::any_of(bytes + known_size, bytes + size, [](unsigned char byte) { return byte != 0; })) {
+    throw Error(ErrorCode::unsupported,
+                cat(what, " is of a later version (", size, " bytes; this library knows ",
+                    known_size, ") and asks for something that is new in it; upgrade Berth"));
+  }
+  std::memcpy(known, given, std::min(size, known_size));
+}
+template <typename T>
+T take(const T* given, const T& defaults, const char* what) {
+  T known = defaults;
+  if (given != nullptr) take_struct(given, &known, sizeof(T), sizeof(T), what);
+  return known;
+}
+
+[[nodiscard]] inline berth_status status_of(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return BERTH_INVALID_ARGUMENT;
+    case ErrorCode::invalid_graph:
+      return BERTH_INVALID_GRAPH;
+    case ErrorCode::invalid_file:
+      return BERTH_INVALID_FILE;
+    case ErrorCode::not_found:
+      return BERTH_NOT_FOUND;
+    case ErrorCode::io:
+      return BERTH_IO;
+    case ErrorCode::unsupported:
+      return BERTH_UNSUPPORTED;
+    case ErrorCode::incompatible:
+      return BERTH_INCOMPATIBLE;
+    case ErrorCode::infeasible:
+      return BERTH_INFEASIBLE;
+    case ErrorCode::cancelled:
+      return BERTH_CANCELLED;
+    case ErrorCode::out_of_memory:
+      return BERTH_OUT_OF_MEMORY;
+    case ErrorCode::execution:
+      return BERTH_EXECUTION;
+  }
+  return BERTH_INTERNAL;
+}
+
+/// Of the exception that is being handled: the status, after `tell(status, message)`.
+template <typename Tell>
+berth_status status_of_current(const Tell& tell) noexcept {
+  const auto told = [&](berth_status status, std::string_view message) {
+    tell(status, message);
+    return status;
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    return told(status_of(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return told(BERTH_NO_HOST_MEMORY, "out of memory; use a smaller graph, or fewer results");
+  } catch (const std::exception& error) {
+    return told(BERTH_INTERNAL, error.what());
+  } catch (...) {
+    return told(BERTH_INTERNAL, "an error that says nothing; please report it");
+  }
+}
+
+}  // namespace berth::c

@@ -1,0 +1,106 @@
+#include "berth/compare.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "support/layered_problem.h"
+
+using namespace berth;
+using namespace berth::test;
+
+namespace {
+
+/// What the policies below were given last.
+struct Seen {
+  int threads = -1;
+  std::uint64_t seed = 0;
+  std::int64_t rounds = 0;
+};
+Seen seen;
+
+class First final : public Policy {
+ public:
+  explicit First(const Options& options) : rounds_(options.integer("rounds")) {}
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    seen = {context.threads, context.seed, rounds_};
+    const Problem& problem = evaluator.problem();
+    PolicyAnswer answer(Placement(static_cast<std::size_t>(problem.graph().op_count()), 0));
+    answer.notes.push_back("all on the first");
+    return answer;
+  }
+
+ private:
+  std::int64_t rounds_;
+};
+
+class Throwing final : public Policy {
+ public:
+  PolicyAnswer place(Evaluator&, const PlaceContext&) override { throw 42; }
+};
+
+constexpr OptionSpec kOptions[] = {{"rounds", OptionType::integer, "8", "passes"}};
+constexpr PluginDescriptor kFirst =
+    describe_plugin<First>("first", "1", "all on the first device", kOptions);
+constexpr PluginDescriptor kThrowing = describe_plugin<Throwing>("throwing", "1", "throws an int");
+
+std::shared_ptr<const Problem> problem_of_90_ops() {
+  const auto graph = layered_graph(/*seed=*/1, {.ops = 90});
+  const auto cluster = equal_devices(2);
+  return std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+}
+
+}  // namespace
+
+TEST_CASE("place_outcome: one call from settings to what is told of a placement") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  const Settings settings = parse_settings(
+      R"({"format": "berth.settings/1", "policy": "missing", "fallbacks": ["first"], "seed": 7,
+          "threads": 3})",
+      "a test");
+  PlaceContext context;
+  context.threads = 1;  // the settings are stronger
+  const Outcome outcome = place_outcome(engine, problem_of_90_ops(), settings, context);
+  CHECK(outcome.origin.policy == "first");
+  CHECK(outcome.origin.seed == 7);
+  CHECK(outcome.origin.options.at("rounds") == OptionValue(std::int64_t{8}));
+  CHECK(seen.threads == 3);
+  CHECK(seen.seed == 7);
+  CHECK(outcome.evaluation.feasible);
+  CHECK(outcome.trace.runtime_us == outcome.evaluation.runtime_us);
+  CHECK(outcome.bound.us > 0);
+  REQUIRE(outcome.search);
+  REQUIRE(outcome.search->notes.size() == 2);
+  CHECK(outcome.search->notes[0].find("'first' was asked instead") != std::string::npos);
+  CHECK(outcome.search->notes[1] == "all on the first");
+}
+
+TEST_CASE("compare_policies: in order, each with its outcome or why it has none") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  engine.register_plugin(kThrowing);
+  const Settings settings = parse_settings(
+      R"({"format": "berth.settings/1", "policy": "first", "options": {"rounds": 2},
+          "fallbacks": ["first"]})",
+      "a test");
+  const std::vector<std::string> names = {"throwing", "first", "missing"};
+  PlaceContext context;
+  context.threads = 1;
+  context.seed = 5;
+  const auto compared = compare_policies(engine, problem_of_90_ops(), names, settings, context);
+  REQUIRE(compared.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(compared[i].name == names[i]);
+  CHECK_FALSE(compared[0].outcome);
+  CHECK(compared[0].failure.find("policy 'throwing'") != std::string::npos);
+  REQUIRE(compared[1].outcome);
+  CHECK(compared[1].failure.empty());
+  CHECK(compared[1].outcome->origin.seed == 5);
+  CHECK(seen.rounds == 2);  // the settings' policy has the settings' options
+  CHECK(seen.threads == 1);
+  CHECK_FALSE(compared[2].outcome);
+  CHECK(compared[2].code == ErrorCode::not_found);
+  CHECK(compared[2].failure.find("no policy 'missing'") != std::string::npos);
+}
