@@ -75,9 +75,13 @@ if(BERTH_QUICK_BUILD)
   berth_precompile(berth_standard ${BERTH_STANDARD_HEADERS})
 endif()
 
-# berth_plugin(<kind>_<name> SOURCES ... LIBRARIES ...): a plugin beside the engine's own library.
+# berth_plugin(<kind>_<name> SOURCES ... LIBRARIES ... [PACKAGE ...]): a plugin beside the engine's own
+# library. What needs no more than the engine does is in the package "plugins".
 function(berth_plugin name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "PACKAGE" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_PACKAGE)
+    set(ARG_PACKAGE plugins)
+  endif()
   add_library(${name} MODULE ${ARG_SOURCES})
   add_library(berth::${name} ALIAS ${name})
   target_link_libraries(${name} PRIVATE berth::engine ${ARG_LIBRARIES})
@@ -86,15 +90,16 @@ function(berth_plugin name)
     INSTALL_RPATH "$ORIGIN/..")
   berth_own_target(${name})
   set_property(GLOBAL APPEND PROPERTY BERTH_PLUGINS ${name})
-  install(TARGETS ${name} LIBRARY DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
+  set_property(GLOBAL APPEND PROPERTY BERTH_PACKAGES ${ARG_PACKAGE})
+  install(TARGETS ${name} LIBRARY DESTINATION ${BERTH_PLUGIN_INSTALL_DIR} COMPONENT ${ARG_PACKAGE})
 endfunction()
 
-# berth_plugin_data(<file>): a file that a plugin finds beside its own library.
-function(berth_plugin_data file)
+# berth_plugin_data(<file> <package>): a file that a plugin finds beside its own library.
+function(berth_plugin_data file package)
   # The whole name: a folder that is not there yet would become the copy.
   cmake_path(GET file FILENAME name)
   configure_file(${file} ${BERTH_PLUGIN_OUTPUT_DIRECTORY}/${name} COPYONLY)
-  install(FILES ${file} DESTINATION ${BERTH_PLUGIN_INSTALL_DIR})
+  install(FILES ${file} DESTINATION ${BERTH_PLUGIN_INSTALL_DIR} COMPONENT ${package})
 endfunction()
 
 # berth_left_out(<what> <why>): the one clear line for a part whose dependency is absent.
