@@ -52,9 +52,8 @@ const std::string& Graph::op_type(OpId op) const noexcept {
   return data_->strings[data_->op_types[at(op)]];
 }
 std::optional<OpId> Graph::find_op(std::string_view name) const noexcept {
-  const auto found = data_->op_by_name.find(name);
-  if (found == data_->op_by_name.end()) return std::nullopt;
-  return found->second;
+  const OpId found = data_->op_by_name.find(data_->op_names, name);
+  return found == kNoOp ? std::nullopt : std::optional<OpId>(found);
 }
 std::span<const TensorId> Graph::inputs(OpId op) const noexcept {
   return data_->inputs[op];

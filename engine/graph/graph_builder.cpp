@@ -2,7 +2,9 @@
 #include <cassert>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <queue>
+#include <span>
 #include <utility>
 
 #include "berth/error.h"
@@ -236,17 +238,17 @@ void GraphBuilder::set_cost(OpId op, std::string kind, double us) {
 }
 
 void GraphBuilder::State::check_names() {
-  data->op_by_name.reserve(op_count());
+  data->op_by_name = NameIndex(op_count());
   for (std::size_t i = 0; i < op_count(); ++i) {
     const auto op = static_cast<OpId>(i);
     const std::string& name = data->op_names[i];
     if (name.empty()) {
       fail(ErrorCode::invalid_graph, cat("op #", op, " has no name; give it a unique one"));
     }
-    const auto [entry, added] = data->op_by_name.emplace(name, op);
-    if (!added) {
-      fail(ErrorCode::invalid_graph, cat("ops #", entry->second, " and #", op, " are both named '",
-                                         name, "'; make names unique"));
+    const OpId other = data->op_by_name.add(data->op_names, op);
+    if (other != kNoOp) {
+      fail(ErrorCode::invalid_graph,
+           cat("ops #", other, " and #", op, " are both named '", name, "'; make names unique"));
     }
   }
 }
@@ -287,6 +289,15 @@ void GraphBuilder::State::make_out_edges() {
 }
 
 void GraphBuilder::State::make_order() {
+  // Where every edge leads to a larger id, as in what a compiler walks through, the order of the ids is
+  // the one that the search below finds.
+  const std::span<const Edge> edges = data->in_edges.items();
+  if (std::all_of(edges.begin(), edges.end(),
+                  [](const Edge& edge) { return edge.src < edge.dst; })) {
+    data->order.resize(op_count());
+    std::iota(data->order.begin(), data->order.end(), OpId{0});
+    return;
+  }
   std::vector<std::int32_t> waiting(op_count());
   std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
   for (std::size_t i = 0; i < op_count(); ++i) {

@@ -1,9 +1,12 @@
 // What a Graph holds and GraphBuilder fills.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,6 +36,49 @@ class StringTable {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
+/// Finds ops by their names, which are elsewhere: open addressing in one allocation, because a graph of
+/// 100,000 ops would otherwise spend most of its making on the nodes of a map.
+class NameIndex {
+ public:
+  explicit NameIndex(std::size_t count = 0) : slots_(std::bit_ceil(2 * count + 2)) {}
+
+  /// At most `count` times. The op of the same name that is already there, else kNoOp.
+  [[nodiscard]] OpId add(const std::vector<std::string>& names, OpId op) {
+    const std::string& name = names[static_cast<std::size_t>(op)];
+    const std::uint32_t hash = hash_of(name);
+    Slot& slot = slots_[slot_of(names, name, hash)];
+    if (slot.op != kNoOp) return slot.op;
+    slot = {hash, op};
+    return kNoOp;
+  }
+  [[nodiscard]] OpId find(const std::vector<std::string>& names,
+                          std::string_view name) const noexcept {
+    return slots_[slot_of(names, name, hash_of(name))].op;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    OpId op = kNoOp;
+  };
+
+  [[nodiscard]] static std::uint32_t hash_of(std::string_view name) noexcept {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+  }
+  /// Its own slot, or the free one where it would be.
+  [[nodiscard]] std::size_t slot_of(const std::vector<std::string>& names, std::string_view name,
+                                    std::uint32_t hash) const noexcept {
+    std::size_t i = hash & (slots_.size() - 1);
+    while (slots_[i].op != kNoOp &&
+           (slots_[i].hash != hash || names[static_cast<std::size_t>(slots_[i].op)] != name)) {
+      i = (i + 1) & (slots_.size() - 1);
+    }
+    return i;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most half full
+};
+
 using NamedAttribute = std::pair<std::uint32_t, AttributeValue>;
 
 struct Graph::Data {
@@ -42,7 +88,7 @@ struct Graph::Data {
 
   // By op.
   std::vector<std::string> op_names;
-  std::unordered_map<std::string_view, OpId> op_by_name;  // views into op_names
+  NameIndex op_by_name;
   std::vector<std::uint32_t> op_types;
   std::vector<std::uint32_t> colocations;
   std::vector<std::uint32_t> requested_devices;
