@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
     add_compare(app, chosen);
     add_simulate(app, chosen);
     add_explain(app, chosen);
+    add_report(app, chosen);
     add_profile(app, chosen);
     add_measure(app, chosen);
     add_verify(app, chosen);

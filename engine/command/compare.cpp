@@ -20,6 +20,7 @@
 #include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
+#include "report_file.h"
 #include "scripts.h"
 #include "search.h"
 #include "subcommands.h"
@@ -37,6 +38,7 @@ struct CompareOptions {
   std::vector<std::string> clusters;  ///< more than one, or empty
   std::vector<std::uint64_t> seeds;   ///< more than one, or empty
   std::string csv;
+  std::string report;
   bool json = false;
 };
 
@@ -79,6 +81,7 @@ void fill_in_runs(const Settings& config, CompareOptions& options) {
   const auto seeds = config_text(config, "seeds");
   if (seeds && options.seeds.empty() && !options.search.seed) options.seeds = seeds_of(*seeds);
   if (options.csv.empty()) options.csv = config_text(config, "csv").value_or("");
+  if (options.report.empty()) options.report = config_text(config, "report").value_or("");
 }
 
 /// Applies the settings and makes the policies, so that a wrong name is told before any work.
@@ -199,20 +202,31 @@ int run_compare(CompareOptions options) {
   Engine& engine = *owned;
   NamedPolicies maker(engine);
   const std::vector<Candidate> candidates = make_candidates(engine, maker, settings, options);
-  if (!options.csv.empty()) {
+  std::vector<Target> targets;
+  if (!options.csv.empty()) targets.push_back({"--csv", options.csv});
+  if (!options.report.empty()) targets.push_back({"--report", options.report});
+  if (!targets.empty()) {
     std::vector<Input> inputs = input_files(options.model, options.choices);
     inputs.push_back({"the config", options.config});
     for (const std::string& cluster : options.clusters) inputs.push_back({"a cluster", cluster});
     for (const Candidate& candidate : candidates) inputs.push_back({"a policy", candidate.name});
-    check_targets({{"--csv", options.csv}}, inputs);
+    check_targets(targets, inputs);
   }
   if (!options.clusters.empty() || !options.seeds.empty()) {
+    if (!options.report.empty()) {
+      throw CLI::ValidationError("--report", "a page shows one machine and one seed");
+    }
     return run_sweep(engine, options, maker, candidates);
   }
   const Bench bench = make_bench(engine, options.model, options.choices, options.search);
   const std::vector<CompareRow> rows = run_all(bench, options, maker, candidates);
 
   if (!options.csv.empty()) write_target(options.csv, compare_csv(rows));
+  if (!options.report.empty() && rows.front().outcome) {
+    Report report;
+    add_rows(report, rows);
+    write_report(options.report, report);
+  }
   print(options.json ? json_text(compare_json(rows))
                      : compare_text(options.model.model, *bench.problem, rows));
   if (!rows.front().fits()) {
@@ -268,6 +282,8 @@ void add_compare(CLI::App& app, Action& chosen) {
   add_file(*sub, "--config", options->config,
            "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   add_file(*sub, "--csv", options->csv, "write the table to this file too");
+  add_file(*sub, "--report", options->report,
+           "write a page that shows the best placement and the table here (HTML)");
   sub->add_flag("--json", options->json,
                 "print one JSON object on standard output: the best placement, and all policies");
   sub->footer(

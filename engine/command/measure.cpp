@@ -12,6 +12,7 @@
 #include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
+#include "report_file.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "targets.h"
@@ -31,6 +32,7 @@ struct MeasureChoices {
   std::string placement;
   std::string trace;
   std::string svg;
+  std::string report;
   bool json = false;
 };
 
@@ -112,6 +114,13 @@ Measured measure_stored(const MeasureChoices& options) {
   measured.measurement = measure(*session, measured.outcome.placement, repeats);
   measured.outcome.trace = std::move(measured.measurement.step.trace);
   measured.simulated_us = Simulator(problem).trace(measured.outcome.placement).runtime_us;
+  measured.outcome.executed = true;
+  Evaluation& evaluation = measured.outcome.evaluation;
+  evaluation.objective_us = evaluation.runtime_us = measured.measurement.mean_us;
+  evaluation.peak_bytes = measured.measurement.peak_bytes;
+  for (const DeviceUsage& device : measured.outcome.trace.devices) {
+    evaluation.busy_us.push_back(device.busy_us);
+  }
   return measured;
 }
 
@@ -119,6 +128,7 @@ int run_measure(const MeasureChoices& options) {
   std::vector<Target> targets;
   if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
   if (!options.svg.empty()) targets.push_back({"--svg", options.svg});
+  if (!options.report.empty()) targets.push_back({"--report", options.report});
   std::vector<Input> inputs = input_files(options.model, options.choices);
   inputs.push_back({"the placement", options.placement});
   check_targets(targets, inputs);
@@ -131,6 +141,7 @@ int run_measure(const MeasureChoices& options) {
   if (!options.svg.empty()) {
     write_target(options.svg, timeline_svg(*outcome.problem, outcome.placement, outcome.trace));
   }
+  if (!options.report.empty()) write_report(options.report, outcome);
   if (options.json) {
     print(json_text(measured_json(measured, options.backend)));
     return 0;
@@ -155,6 +166,7 @@ void add_measure(CLI::App& app, Action& chosen) {
   add_file(*sub, "--trace", options->trace,
            "write the step here as a Chrome trace, which ui.perfetto.dev opens");
   add_file(*sub, "--svg", options->svg, "draw the step here: devices, links, critical path (SVG)");
+  add_file(*sub, "--report", options->report, "write a page that shows the placement here (HTML)");
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

@@ -14,7 +14,9 @@
 #include "execution.h"
 #include "model_options.h"
 #include "outcome.h"
+#include "plan_targets.h"
 #include "policy_choice.h"
+#include "report_file.h"
 #include "scripts.h"
 #include "search.h"
 #include "subcommands.h"
@@ -30,10 +32,11 @@ struct PlaceOptions {
   PolicyChoice policy;
   std::string config;
   std::string output;
-  std::string annotate;
+  PlanTargets plans;
   std::string trace;
   std::string svg;
   std::string certificate;
+  std::string report;
   bool prove = false;
   std::vector<std::string> fallbacks;  // settings alone
   std::optional<std::int64_t> moves;   // settings alone
@@ -56,10 +59,11 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
     if (!path.empty()) targets.push_back({option, path});
   };
   add("-o", options.output);
-  add("--annotate", options.annotate);
+  options.plans.add_to(targets);
   add("--trace", options.trace);
   add("--svg", options.svg);
   add("--certificate", options.certificate);
+  add("--report", options.report);
   return targets;
 }
 
@@ -72,20 +76,18 @@ void apply_settings(const Settings& config, PlaceOptions& options) {
   options.fallbacks = config.names("fallbacks");
   options.moves = config.count("moves");
   path("output", options.output);
-  path("annotate", options.annotate);
+  options.plans.fill_in(config);
   path("trace", options.trace);
   path("svg", options.svg);
   path("certificate", options.certificate);
+  path("report", options.report);
 }
 
 /// Everything is written after the search and in this order, so that what fails most likely fails
 /// before anything is there.
 void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
-  if (frontend != nullptr) {
-    frontend->annotate(options.model.model, problem.graph(), problem.cluster(), outcome.placement,
-                       output_path(options.annotate));
-  }
+  options.plans.write(options.model.model, frontend, outcome);
   if (!options.trace.empty()) {
     write_target(options.trace, trace_json(problem, outcome.placement, outcome.trace));
   }
@@ -95,6 +97,7 @@ void write_targets(const PlaceOptions& options, Frontend* frontend, const Outcom
   if (!options.certificate.empty()) {
     write_target(options.certificate, certificate_json(problem, *outcome.certificate));
   }
+  if (!options.report.empty()) write_report(options.report, outcome);
   if (!options.output.empty()) {
     const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
     write_target(options.output,
@@ -173,8 +176,7 @@ int run_place(PlaceOptions options) {
   inputs.push_back({"the config", options.config});
   if (is_script(*options.policy.name)) inputs.push_back({"the policy", *options.policy.name});
   check_targets(targets_of(options), inputs);
-  std::unique_ptr<Frontend> frontend;
-  if (!options.annotate.empty()) frontend = engine.frontend_for(options.model.model);
+  const auto frontend = options.plans.writer_of_model(engine, options.model.model);
 
   const Outcome outcome = search(options, engine);
   write_targets(options, frontend.get(), outcome);
@@ -194,14 +196,14 @@ void add_files(CLI::App& sub, PlaceOptions& options) {
   add_file(sub, "--config", options.config,
            "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   add_file(sub, "-o,--output", options.output, "write the placement here (berth.placement/1)");
-  add_file(sub, "--annotate", options.annotate,
-           "write the model here, with the placement in the model's own format");
+  options.plans.add_to(sub);
   add_file(sub, "--trace", options.trace,
            "write the step here as a Chrome trace, which ui.perfetto.dev opens");
   add_file(sub, "--svg", options.svg, "draw the step here: devices, links, critical path (SVG)");
   add_file(sub, "--certificate", options.certificate,
            "write the lower bound's proof here (berth.certificate/1), which check_certificate.py "
            "among the scripts checks on its own");
+  add_file(sub, "--report", options.report, "write a page that shows the placement here (HTML)");
 }
 
 }  // namespace
@@ -226,6 +228,7 @@ void add_place(CLI::App& app, Action& chosen) {
       "  berth place model.onnx --cluster k80x4 --policy scotch -o placement.json\n"
       "  berth place model.onnx --cluster v100x8 --policy topo --dim batch=8 --groups 128\n"
       "  berth place model.onnx --config experiment.lua --policy random --set samples=500\n"
+      "  berth place decoder.onnx --cluster k80x4 --policy topo --write device_map=map.json\n"
       "where experiment.lua is\n"
       "  return { cluster = \"k80x4\", policy = \"scotch\", options = {}, dims = { batch = 8 } }\n"
       "A config names files beside itself; what it has written is relative to where you are.\n"

@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 void add_place(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_explain(CLI::App& app, Action& chosen);
+void add_report(CLI::App& app, Action& chosen);
 void add_simulate(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 void add_measure(CLI::App& app, Action& chosen);

@@ -29,7 +29,8 @@ constexpr SettingKey kKeys[] = {
     {"seeds", SettingKind::numbers},  {"output", SettingKind::text},
     {"annotate", SettingKind::text},  {"trace", SettingKind::text},
     {"svg", SettingKind::text},       {"certificate", SettingKind::text},
-    {"csv", SettingKind::text},       {"plugin_folders", SettingKind::names},
+    {"csv", SettingKind::text},       {"report", SettingKind::text},
+    {"write", SettingKind::names},    {"plugin_folders", SettingKind::names},
     {"plugins", SettingKind::names},
 };
 

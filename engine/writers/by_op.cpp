@@ -1,10 +1,15 @@
 // Forms that name every op.
-#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "writers/modules.h"
 #include "writers/writers.h"
 
 namespace berth::writers {
@@ -26,6 +31,16 @@ std::string label(std::string_view text) {
     quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
   }
   return quoted + '"';
+}
+
+/// An expression of ECMAScript that matches this text alone.
+std::string expression(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("^$\\.*+?()[]{}|").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 /// Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -64,6 +79,51 @@ std::string graphviz(const Graph& graph, const Cluster& cluster, const Placement
     }
   }
   return text + "}\n";
+}
+
+std::string onnx_mlir(const Graph& graph, const Cluster& cluster, const Placement& placement) {
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const Device& device = cluster.device(placement[at(op)]);
+    if (device.kind != "cpu" && device.kind != "nnpa") {
+      throw Error(ErrorCode::unsupported,
+                  cat("onnx-mlir knows the devices cpu and nnpa, and op '", graph.op_name(op),
+                      "' is on ", device.name, " of kind '", device.kind,
+                      "'; name the kinds of the cluster's devices so"));
+    }
+    records.push_back({{"device", device.kind},
+                       {"node_type", cat("onnx.", expression(graph.op_type(op)))},
+                       {"onnx_node_name", expression(graph.op_name(op))}});
+  }
+  return nlohmann::ordered_json{{"device_placement", std::move(records)}}.dump(
+             2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placement& placement) {
+  const std::set<DeviceId> used(placement.begin(), placement.end());
+  std::vector<std::string> gpus;
+  std::string rules;
+  for (const DeviceId device : used) {
+    const std::string& name = cluster.device(device).name;
+    if (name.find_first_of(",;()= ") != std::string::npos) {
+      throw Error(ErrorCode::unsupported,
+                  cat("ONNX Runtime's rules cannot hold the device name '", name,
+                      "'; name devices of the cluster without blanks and any of ,;()="));
+    }
+    const int number = accelerator_number(cluster, device);
+    if (number >= 0) gpus.push_back(name);
+    rules +=
+        cat(rules.empty() ? "" : "; ", number < 0 ? "cpu" : cat("gpu:", number), "(=", name, ")");
+  }
+  if (gpus.size() > 1) {
+    throw Error(ErrorCode::unsupported,
+                cat("a session of ONNX Runtime holds one GPU, and the plan of graph '",
+                    graph.name(), "' uses ", gpus.size(), ": ", join(gpus, 5),
+                    "; place on a cluster with one GPU and the host, or write csv or graphviz"));
+  }
+  // Names are matched whole: without "=" one matches every name that begins with it.
+  return nlohmann::ordered_json{{"session.layer_assignment_settings", rules}}.dump(2) + "\n";
 }
 
 }  // namespace berth::writers

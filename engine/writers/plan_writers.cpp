@@ -15,6 +15,13 @@ constexpr PlanWriter kWriters[] = {
     {"device_map", "Hugging Face accelerate and transformers: a device by module, as JSON",
      &writers::device_map},
     {"llama.cpp", "llama.cpp's options -ngl, --tensor-split and -ot", &writers::llama_cpp},
+    {"onnx-mlir",
+     "onnx-mlir's file of device placements, as JSON (devices of the kinds cpu and nnpa)",
+     &writers::onnx_mlir},
+    {"onnxruntime",
+     "ONNX Runtime's session option, as JSON, for the model of `--write model` (one GPU and the "
+     "host)",
+     &writers::onnxruntime},
     {"vllm", "vLLM's VLLM_PP_LAYER_PARTITION", &writers::vllm},
 };
 

@@ -11,6 +11,8 @@ std::string csv(const Graph& graph, const Cluster& cluster, const Placement& pla
 std::string graphviz(const Graph& graph, const Cluster& cluster, const Placement& placement);
 std::string device_map(const Graph& graph, const Cluster& cluster, const Placement& placement);
 std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placement& placement);
+std::string onnx_mlir(const Graph& graph, const Cluster& cluster, const Placement& placement);
+std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placement& placement);
 std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& placement);
 
 }  // namespace berth::writers

@@ -28,6 +28,7 @@ using frontend::WireReader;
 using frontend::WireType;
 
 constexpr std::string_view kConfigurationName = "berth";
+constexpr std::string_view kLayerKey = "layer_ann";
 
 // The devices that the ops of one node agree on, or that they do not.
 struct Vote {
@@ -147,6 +148,12 @@ std::string configuration(const Cluster& cluster) {
   return out;
 }
 
+/// Metadata of a node that a placement replaces.
+bool is_replaced_entry(std::string_view message, const std::string& file) {
+  return !value_of_entry(message, kDeviceKey, file).empty() ||
+         !value_of_entry(message, kLayerKey, file).empty();
+}
+
 /// Of the model's configurations and of a node's alike: both name theirs in the first field.
 bool is_own_configuration(std::string_view message, const std::string& file) {
   for (WireReader reader(message, 0, file); reader.next();) {
@@ -198,7 +205,7 @@ class GraphCopy {
     std::vector<std::string_view> outputs;
     for (WireReader reader(node, offset, file_); reader.next();) {
       const bool replaced =
-          (reader.is_bytes(kNodeMetadata) && !device_of_entry(reader.payload(), file_).empty()) ||
+          (reader.is_bytes(kNodeMetadata) && is_replaced_entry(reader.payload(), file_)) ||
           (reader.is_bytes(kNodeDevices) && is_own_configuration(reader.payload(), file_));
       if (!replaced) out += reader.whole();
       if (reader.is_bytes(kNodeOutput) && !reader.payload().empty()) {
@@ -208,7 +215,9 @@ class GraphCopy {
     const DeviceId device = next_ < devices_.size() ? devices_[next_] : kNoDevice;
     ++next_;
     if (device != kNoDevice) {
-      append_bytes_field(out, kNodeMetadata, entry(kDeviceKey, cluster_.device(device).name));
+      const std::string& name = cluster_.device(device).name;
+      append_bytes_field(out, kNodeMetadata, entry(kDeviceKey, name));
+      append_bytes_field(out, kNodeMetadata, entry(kLayerKey, name));
       append_bytes_field(out, kNodeDevices, node_configuration(outputs, device));
     }
     return out;

@@ -9,9 +9,10 @@
 namespace berth::onnx_frontend {
 
 /// Copies `model` to `output` with the placement of `graph` (loaded from it, perhaps pruned since):
-///  - every node of the main graph gets the metadata "berth.device" = its device's name (IR 10). A
-///    call of a local function gets it where all ops inlined from it agree, a Constant where all
-///    ops that read it do;
+///  - every node of the main graph gets the metadata "berth.device" and "layer_ann" = its device's
+///    name (IR 10); the latter is ONNX Runtime's layer annotation, of which its session option
+///    `session.layer_assignment_settings` makes devices. A call of a local function gets them where
+///    all ops inlined from it agree, a Constant where all ops that read it do;
 ///  - the model gets a device configuration named "berth" that lists the cluster's devices, and each
 ///    of these nodes a device configuration by which all its outputs are whole on the one device of
 ///    that list (IR 11).

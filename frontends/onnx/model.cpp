@@ -254,9 +254,10 @@ std::string_view overload_of(const onnx::NodeProto& node) {
 std::string_view requested_device_of(const onnx::NodeProto& node) {
   static const std::string kOrigin = "node metadata";
   std::string_view device;
-  for_unknown_fields(
-      node, kNodeMetadata, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
-      [&](const auto& field) { device = device_of_entry(field.length_delimited(), kOrigin); });
+  for_unknown_fields(node, kNodeMetadata, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
+                     [&](const auto& field) {
+                       device = value_of_entry(field.length_delimited(), kDeviceKey, kOrigin);
+                     });
   return device;
 }
 

@@ -209,7 +209,7 @@ void SkeletonMaker::copy(Kind kind, std::string_view message, std::size_t offset
         descend(field.child, reader, graph_depth);
         break;
       case Action::heavy:  // the metadata of a node
-        if (!device_of_entry(reader.payload(), file_).empty()) keep(reader);
+        if (!value_of_entry(reader.payload(), kDeviceKey, file_).empty()) keep(reader);
         break;
     }
   }
@@ -277,13 +277,14 @@ Skeleton make_skeleton(std::string_view model, const std::string& file) {
   return std::move(maker.skeleton);
 }
 
-std::string_view device_of_entry(std::string_view entry, const std::string& file) {
-  std::string_view key, value;
+std::string_view value_of_entry(std::string_view entry, std::string_view key,
+                                const std::string& file) {
+  std::string_view found, value;
   for (WireReader reader(entry, 0, file); reader.next();) {
-    if (reader.field() == kEntryKey) key = reader.payload();
+    if (reader.field() == kEntryKey) found = reader.payload();
     if (reader.field() == kEntryValue) value = reader.payload();
   }
-  return key == kDeviceKey ? value : std::string_view{};
+  return found == key ? value : std::string_view{};
 }
 
 }  // namespace berth::onnx_frontend

@@ -47,7 +47,8 @@ struct Skeleton {
 /// cut short, or graphs nest deeper than 32.
 [[nodiscard]] Skeleton make_skeleton(std::string_view model, const std::string& file);
 
-/// The value of a `kDeviceKey` entry if this StringStringEntryProto is one, else empty.
-[[nodiscard]] std::string_view device_of_entry(std::string_view entry, const std::string& file);
+/// The value of this StringStringEntryProto if its key is `key`, else empty.
+[[nodiscard]] std::string_view value_of_entry(std::string_view entry, std::string_view key,
+                                              const std::string& file);
 
 }  // namespace berth::onnx_frontend

@@ -110,6 +110,38 @@ TEST_CASE("vLLM gets the layers of each stage, in order") {
   });
 }
 
+TEST_CASE("ONNX Runtime gets one GPU and the host, by the annotations of the model") {
+  Placement placement = by_layer({kHost, kSecond, kSecond, kHost});
+  CHECK(json::parse(written("onnxruntime", placement)) ==
+        json({{"session.layer_assignment_settings", "cpu(=cpu:0); gpu:1(=gpu:1)"}}));
+  placement.front() = kFirst;
+  expect_error(ErrorCode::unsupported, {"holds one GPU", "'decoder'", "gpu:0, gpu:1"},
+               [&] { static_cast<void>(written("onnxruntime", placement)); });
+  const Cluster odd("odd", {{"a(1)", "gpu"}}, {});
+  GraphBuilder builder("bare");
+  builder.add_op("a", "T");
+  expect_error(ErrorCode::unsupported, {"'a(1)'"}, [&] {
+    static_cast<void>(plan_writer("onnxruntime").text(*builder.build(), odd, {kFirst}));
+  });
+}
+
+TEST_CASE("onnx-mlir gets an expression for each op, which matches its name alone") {
+  const Cluster cluster("z17", {{"cpu:0", "cpu"}, {"nnpa:0", "nnpa"}}, {{"*", "*", 1e9, 1}});
+  GraphBuilder builder("two");
+  builder.add_op("/a/MatMul[0]", "MatMul");
+  builder.add_op("b", "Relu");
+  const auto graph = builder.build();
+  CHECK(json::parse(plan_writer("onnx-mlir").text(*graph, cluster, {1, 0})) ==
+        json({{"device_placement",
+               {{{"device", "nnpa"},
+                 {"node_type", "onnx.MatMul"},
+                 {"onnx_node_name", "/a/MatMul\\[0\\]"}},
+                {{"device", "cpu"}, {"node_type", "onnx.Relu"}, {"onnx_node_name", "b"}}}}}));
+  expect_error(ErrorCode::unsupported, {"'b'", "gpu:1", "'gpu'"}, [&] {
+    static_cast<void>(plan_writer("onnx-mlir").text(*graph, *machine(), {kHost, kSecond}));
+  });
+}
+
 TEST_CASE("csv and graphviz name every op, whatever its name has in it") {
   GraphBuilder builder("a \"graph\"");
   TensorInfo info;

@@ -63,6 +63,10 @@ TEST_CASE("devices of nodes survive the round trip") {
                      "cpu:0\x1a\x05"
                      "gpu:0") != std::string::npos);
   }
+  SUBCASE("ONNX Runtime's layer annotation says the same") {
+    // NodeProto.metadata_props (9): key (1) "layer_ann", value (2) the device.
+    CHECK(content(output).find("\x4a\x12\x0a\x09layer_ann\x12\x05gpu:0") != std::string::npos);
+  }
   SUBCASE("a second placement replaces the first") {
     placement.assign(placement.size(), 1);
     models.frontend().annotate(output, *placed, cluster, placement, output);

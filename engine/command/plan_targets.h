@@ -1,0 +1,43 @@
+// --write FORMAT=FILE: a placement in the form that another tool takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/frontend.h"
+#include "berth/outcome.h"
+#include "berth/settings.h"
+#include "targets.h"
+
+namespace berth::command {
+
+/// One plan to write.
+struct PlanTarget {
+  std::string format;  ///< of plan_writers(), or "model": the model's own format
+  std::string path;
+  std::string option;  ///< as it was asked for, for messages
+};
+
+class PlanTargets {
+ public:
+  /// Adds --write, and --annotate FILE, which is --write model=FILE.
+  void add_to(CLI::App& app);
+  /// `write` and `annotate` of the settings, each where the command line has none.
+  void fill_in(const Settings& settings);
+  /// For check_targets.
+  void add_to(std::vector<Target>& targets) const;
+  /// Before the work: what writes the model, null where it is not to be written. Throws what
+  /// Engine::frontend_for throws.
+  [[nodiscard]] std::unique_ptr<Frontend> writer_of_model(Engine& engine,
+                                                          const std::string& model) const;
+  /// `frontend`: from writer_of_model.
+  void write(const std::string& model, Frontend* frontend, const Outcome& outcome) const;
+
+ private:
+  std::vector<PlanTarget> plans_;
+};
+
+}  // namespace berth::command
