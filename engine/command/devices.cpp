@@ -9,6 +9,7 @@
 #include "berth/cluster.h"
 #include "berth/files.h"
 #include "console.h"
+#include "detect/detected_machine.h"
 #include "execution.h"
 #include "outcome.h"
 #include "subcommands.h"
@@ -24,6 +25,7 @@ using Align = TextTable::Align;
 struct DevicesOptions {
   std::optional<std::string> cluster;
   std::string backend;
+  bool detect = false;
   bool json = false;
 };
 
@@ -34,7 +36,8 @@ std::string presets_text() {
   }
   return text +
          "\nThe devices and links of one: berth devices --cluster NAME\n"
-         "Those of this machine: berth devices --backend cpu\n";
+         "This machine, as a cluster to place on: berth devices --detect --json > machine.json\n"
+         "What a backend makes of it: berth devices --backend cpu\n";
 }
 
 Json presets_json() {
@@ -84,7 +87,25 @@ std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
   return make_backend(engine, options.backend)->cluster();
 }
 
+int show_detected(const DevicesOptions& options) {
+  const detect::MachineFacts facts = detect::read_machine();
+  for (const std::string& note : facts.notes) log_warning(note);
+  const detect::DetectedMachine machine = detect::machine_of(facts);
+  if (options.json) {
+    print(detect::cluster_json(machine));
+    return 0;
+  }
+  std::string text = cluster_text(*machine.cluster) + "\n";
+  for (DeviceId id = 0; id < machine.cluster->device_count(); ++id) {
+    text += fmt::format("  {}: {}\n", machine.cluster->device(id).name,
+                        printable(machine.device_sources[at(id)]));
+  }
+  print(text);
+  return 0;
+}
+
 int run_devices(const DevicesOptions& options) {
+  if (options.detect) return show_detected(options);
   if (!options.cluster && options.backend.empty()) {
     print(options.json ? json_text(presets_json()) : presets_text());
     return 0;
@@ -104,13 +125,19 @@ void add_devices(CLI::App& app, Action& chosen) {
   add_backend(*sub, options->backend)
       ->description("show the devices of this backend on this machine, with nominal figures")
       ->excludes("--cluster");
+  sub->add_flag("--detect", options->detect,
+                "find out what this machine is: processors, memory, NVIDIA's GPUs and the links "
+                "between them, each figure with its source")
+      ->excludes("--cluster")
+      ->excludes("--backend");
   sub->add_flag("--json", options->json,
-                "print one JSON object; with --cluster or --backend, a berth.cluster/1 file");
+                "print one JSON object; with --cluster, --backend or --detect, a berth.cluster/1 file");
   sub->footer(
       "Examples:\n"
       "  berth devices\n"
       "  berth devices --cluster k80x4\n"
       "  berth devices --cluster k80x4 --json > mine.cluster.json\n"
+      "  berth devices --detect --json > machine.json\n"
       "  berth devices --backend cpu:devices=4");
   sub->callback([&chosen, options] { chosen = [options] { return run_devices(*options); }; });
 }

@@ -22,9 +22,14 @@ constexpr Figure kFigures[] = {
     {"op_overhead_us", &Device::op_overhead_us},
 };
 
+/// Where figures come from is for people alone, but it is a text.
+void check_source(const JsonReader& json) {
+  if (json.has("source")) static_cast<void>(json.at("source").text());
+}
+
 Device read_device(const JsonReader& json) {
   json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
-                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "host"});
+                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "host", "source"});
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();
@@ -33,11 +38,13 @@ Device read_device(const JsonReader& json) {
     if (json.has(figure.key)) device.*figure.field = json.at(figure.key).amount();
   }
   if (json.has("host")) device.host = json.at("host").boolean();
+  check_source(json);
   return device;
 }
 
 LinkSpec read_link(const JsonReader& json) {
-  json.expect_object({"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares", "parallel"});
+  json.expect_object(
+      {"src", "dst", "bandwidth_bytes_per_s", "latency_us", "shares", "parallel", "source"});
   LinkSpec link;
   link.src = json.at("src").text();
   link.dst = json.at("dst").text();
@@ -48,6 +55,7 @@ LinkSpec read_link(const JsonReader& json) {
     for (std::size_t i = 0; i < shares.size(); ++i) link.shares.push_back(shares.at(i).text());
   }
   if (json.has("parallel")) link.parallel = json.at("parallel").boolean();
+  check_source(json);
   return link;
 }
 

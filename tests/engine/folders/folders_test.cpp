@@ -58,6 +58,7 @@ const std::vector<Folder> kFolders = {
     {"engine/host",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/measure"}},
+    {"engine/detect", {"engine/support", "engine/cluster", "engine/files"}},
     {"engine/c",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/constraints",
       "engine/problem", "engine/evaluate", "engine/files", "engine/reports", "engine/host"}},
@@ -68,7 +69,7 @@ const std::vector<Folder> kFolders = {
     {"engine/command",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
-      "engine/measure", "engine/host", "engine/lua"}},
+      "engine/writers", "engine/detect", "engine/measure", "engine/host", "engine/lua"}},
 
     {"frontends/support", {"engine/*"}},
     {"frontends/onnx", {"engine/*", "frontends/support"}},

@@ -1,0 +1,125 @@
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+#include "detect/machine_facts.h"
+
+namespace berth::detect {
+namespace {
+
+/// The first value of `key` in /proc/cpuinfo; empty if there is none.
+std::string cpuinfo(std::string_view key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+    return value == std::string::npos ? std::string() : line.substr(value);
+  }
+  return {};
+}
+
+/// The number in a file of one; 0 for anything else, such as "max".
+double number_in(const char* path) {
+  std::ifstream file(path);
+  double number = 0;
+  return file >> number ? number : 0;
+}
+
+int usable_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+double highest_clock() {
+  const double khz = number_in("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+  if (khz > 0) return khz * 1e3;
+  return std::strtod(cpuinfo("cpu MHz").c_str(), nullptr) * 1e6;
+}
+
+void read_units(HostFacts& host) {
+  // Padded, so that a word is found whole.
+  const std::string flags = " " + cpuinfo("flags") + " ";
+  const auto has = [&flags](const char* flag) {
+    return flags.find(std::string(" ") + flag + " ") != std::string::npos;
+  };
+  struct Unit {
+    bool there;
+    double f32_per_cycle;
+    const char* name;
+  };
+  // Two units each; an operation of a fused one counts twice.
+  const Unit units[] = {{has("avx512f"), 64, "2 x 512-bit FMA"},
+                        {has("avx2") && has("fma"), 32, "2 x 256-bit FMA"},
+                        {has("avx"), 16, "256-bit addition and multiplication"},
+                        {true, 8, "128-bit addition and multiplication"}};
+  const Unit& unit = *std::find_if(std::begin(units), std::end(units),
+                                   [](const Unit& each) { return each.there; });
+  host.f32_per_cycle = unit.f32_per_cycle;
+  host.units = unit.name;
+}
+
+std::int64_t usable_memory() {
+  const double installed =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double limit = number_in("/sys/fs/cgroup/memory.max");
+  return static_cast<std::int64_t>(limit > 0 ? std::min(limit, installed) : installed);
+}
+
+/// Bytes per second of a = b + s * c on all cores, arrays far above caches: the best of a few.
+double measured_bandwidth(int cores, std::int64_t memory_bytes) {
+  constexpr std::int64_t kMostBytes = 192 << 20;
+  constexpr int kRuns = 4;
+  const auto length =
+      static_cast<std::size_t>(std::min(kMostBytes, memory_bytes / 16) / 3) / sizeof(float);
+  std::vector<float> a(length), b(length, 1.0F), c(length, 2.0F);
+  double best_s = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const auto began = std::chrono::steady_clock::now();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < cores; ++t) {
+      const std::size_t begin =
+          length * static_cast<std::size_t>(t) / static_cast<std::size_t>(cores);
+      const std::size_t end =
+          length * static_cast<std::size_t>(t + 1) / static_cast<std::size_t>(cores);
+      threads.emplace_back([&, begin, end] {
+        for (std::size_t i = begin; i < end; ++i) a[i] = b[i] + 3.0F * c[i];
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    if (run == 0 || took.count() < best_s) best_s = took.count();
+  }
+  return best_s > 0 ? static_cast<double>(3 * length * sizeof(float)) / best_s : 0;
+}
+
+}  // namespace
+
+HostFacts read_host() {
+  HostFacts host;
+  host.processor = cpuinfo("model name");
+  if (host.processor.empty()) host.processor = "a processor of no name";
+  host.cores = usable_cores();
+  host.hertz = highest_clock();
+  read_units(host);
+  host.memory_bytes = usable_memory();
+  host.memory_bandwidth = measured_bandwidth(host.cores, host.memory_bytes);
+  return host;
+}
+
+MachineFacts read_machine() {
+  MachineFacts facts;
+  facts.host = read_host();
+  read_gpus(facts);
+  read_topology(facts);
+  return facts;
+}
+
+}  // namespace berth::detect

@@ -1,0 +1,68 @@
+// What a machine says of itself, before anything is made of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace berth::detect {
+
+/// A processor, or several in one machine.
+struct HostFacts {
+  std::string processor;          ///< "AMD EPYC 7763"
+  int cores = 1;                  ///< that this process may use
+  int sockets = 1;                ///< with any of them
+  double hertz = 0;               ///< the highest clock; 0 = not told
+  double f32_per_cycle = 0;       ///< of one core
+  std::string units;              ///< what f32_per_cycle counts: "2 x 256-bit FMA"
+  std::int64_t memory_bytes = 0;  ///< that this process may use
+  double memory_bandwidth = 0;    ///< bytes per second, measured
+};
+
+/// What NVML tells of a GPU; 0 and "" = it did not.
+struct GpuFacts {
+  std::string name;  ///< "NVIDIA A100-SXM4-40GB"
+  std::string bus;   ///< on PCI: "0000:3b:00.0"
+  std::int64_t memory_bytes = 0;
+  int major = 0;  ///< compute capability
+  int minor = 0;
+  int cores = 0;
+  double hertz = 0;         ///< the highest clock of the cores
+  double memory_hertz = 0;  ///< and of the memory
+  int memory_bits = 0;      ///< width of the memory's bus
+  int pcie_generation = 0;
+  int pcie_lanes = 0;
+  /// The machine's port above it. GPUs with the same port share what it carries.
+  std::string port;
+  int socket = -1;  ///< that the port belongs to; -1 = not told
+};
+
+/// NVLink's lanes from one GPU to another, or to switches that connect all GPUs.
+struct NvlinkFacts {
+  int gpu = 0;
+  int peer = kSwitch;
+  int lanes = 0;
+  int version = 0;
+
+  static constexpr int kSwitch = -1;
+};
+
+struct MachineFacts {
+  HostFacts host;
+  std::vector<GpuFacts>
+      gpus;  ///< in the order of their PCI addresses, as CUDA_DEVICE_ORDER=PCI_BUS_ID
+  std::vector<NvlinkFacts> nvlinks;
+  std::vector<std::string> notes;  ///< what could not be found out, and why
+};
+
+/// Everything. Takes a fraction of a second, in which memory is measured.
+[[nodiscard]] MachineFacts read_machine();
+
+/// The parts of it. `nvml` is the library's file name.
+[[nodiscard]] HostFacts read_host();
+void read_gpus(MachineFacts& facts, const char* nvml = "libnvidia-ml.so.1");
+/// Cores and sockets, and the ports and sockets of GPUs, from hwloc where it was there when this was
+/// built; a note says where it was not.
+void read_topology(MachineFacts& facts);
+
+}  // namespace berth::detect

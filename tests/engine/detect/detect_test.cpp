@@ -1,0 +1,153 @@
+// What is made of a machine's facts, and the facts of this one and of an imaginary driver's.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/files.h"
+#include "berth/support/index.h"
+#include "detect/detected_machine.h"
+
+namespace berth::test {
+namespace {
+
+using namespace detect;
+
+/// Two sockets with two GPUs each: 0 and 1 below one port, 2 and 3 below two; NVLink from 0 to 1.
+MachineFacts server() {
+  MachineFacts facts;
+  facts.host = {"Some CPU", 32, 2, 2.5e9, 32, "2 x 256-bit FMA", std::int64_t{64} << 30, 1.5e11};
+  const GpuFacts gpu = {"NVIDIA A100-SXM4-40GB",
+                        "0000:3b:00.0",
+                        std::int64_t{40} << 30,
+                        8,
+                        0,
+                        6912,
+                        1.41e9,
+                        1.215e9,
+                        5120,
+                        4,
+                        16,
+                        "0000:3a:00.0",
+                        0};
+  facts.gpus = {gpu, gpu, gpu, gpu};
+  facts.gpus[2].port = "0000:ae:00.0";
+  facts.gpus[3].port = "0000:d7:00.0";
+  facts.gpus[2].socket = facts.gpus[3].socket = 1;
+  facts.nvlinks = {{0, 1, 4, 3}, {1, 0, 4, 3}};
+  return facts;
+}
+
+std::vector<std::string> channels(const Cluster& cluster, const char* src, const char* dst) {
+  std::vector<std::string> names;
+  const Route& route = cluster.route(*cluster.find_device(src), *cluster.find_device(dst));
+  for (const ChannelId channel : route.channels) names.push_back(cluster.channel_name(channel));
+  return names;
+}
+
+TEST_CASE("a machine's figures follow from its facts") {
+  const auto cluster = machine_of(server()).cluster;
+  REQUIRE(cluster->device_count() == 5);
+  const Device& host = cluster->device(0);
+  CHECK(host.name == "cpu:0");
+  CHECK(host.host);
+  CHECK(host.flops == doctest::Approx(32 * 2.5e9 * 32));
+  CHECK(host.memory_bandwidth == 1.5e11);
+  const Device& gpu = cluster->device(1);
+  CHECK(gpu.name == "gpu:0");
+  CHECK(gpu.kind == "a100-sxm4-40gb");
+  CHECK(gpu.memory_bytes == (std::int64_t{40} << 30) - (std::int64_t{512} << 20));
+  // Of its data sheet: 19.5, 312, 624 and 19.5 TFLOP/s, 1555 GB/s.
+  CHECK(gpu.flops == doctest::Approx(19.5e12).epsilon(0.001));
+  CHECK(gpu.flops_16 == doctest::Approx(312e12).epsilon(0.001));
+  CHECK(gpu.flops_8 == doctest::Approx(624e12).epsilon(0.001));
+  CHECK(gpu.flops_64 == doctest::Approx(19.5e12).epsilon(0.001));
+  CHECK(gpu.memory_bandwidth == doctest::Approx(1555e9).epsilon(0.001));
+}
+
+TEST_CASE("GPUs share the ports and sockets between them, and use NVLink where it is") {
+  const auto cluster = machine_of(server()).cluster;
+  const auto bandwidth = [&](const char* src, const char* dst) {
+    return cluster->route(*cluster->find_device(src), *cluster->find_device(dst))
+        .bandwidth_bytes_per_s;
+  };
+  CHECK(bandwidth("gpu:0", "gpu:1") == doctest::Approx(4 * 25e9 * 0.9));
+  CHECK(channels(*cluster, "gpu:0", "gpu:1").empty());
+  CHECK(bandwidth("gpu:0", "cpu:0") == doctest::Approx(16 * 1.969e9 * 0.8));
+  using Names = std::vector<std::string>;
+  CHECK(channels(*cluster, "gpu:0", "cpu:0") == Names{"pcie:0000:3a:00.0:up"});
+  CHECK(channels(*cluster, "cpu:0", "gpu:1") == Names{"pcie:0000:3a:00.0:down"});
+  CHECK(channels(*cluster, "gpu:2", "gpu:3").size() == 2);
+  CHECK(channels(*cluster, "gpu:1", "gpu:2").size() == 3);  // and the way between the sockets
+
+  MachineFacts switched = server();
+  switched.nvlinks = {{3, NvlinkFacts::kSwitch, 12, 3}};
+  const auto other = machine_of(switched).cluster;
+  CHECK(other->route(4, 1).bandwidth_bytes_per_s == doctest::Approx(12 * 25e9 * 0.9));
+}
+
+TEST_CASE("GPUs of one product with other clocks are another kind") {
+  MachineFacts facts = server();
+  facts.gpus[3].hertz = 1e9;
+  const auto cluster = machine_of(facts).cluster;
+  CHECK(cluster->device(3).kind == "a100-sxm4-40gb");
+  CHECK(cluster->device(4).kind == "a100-sxm4-40gb-2");
+}
+
+TEST_CASE("what a GPU does not tell makes no figure and no fault") {
+  MachineFacts facts = server();
+  facts.gpus = {GpuFacts{}};
+  facts.nvlinks.clear();
+  const auto machine = machine_of(facts);
+  CHECK(machine.cluster->device(1).kind == "gpu");
+  CHECK(machine.cluster->device(1).flops == 0);
+  CHECK(machine.link_sources.front().find("a guess") != std::string::npos);
+}
+
+TEST_CASE("the written machine is read again, each figure with its source") {
+  const DetectedMachine machine = machine_of(server());
+  const std::string text = detect::cluster_json(machine);
+  const auto again = parse_cluster(text, "machine.json");
+  CHECK(berth::cluster_json(*again) == berth::cluster_json(*machine.cluster));
+  const auto document = nlohmann::json::parse(text);
+  for (const char* list : {"devices", "links"}) {
+    for (const auto& each : document[list]) CHECK(each["source"].get<std::string>().size() > 10);
+  }
+}
+
+TEST_CASE("this machine has a host with figures") {
+  MachineFacts facts = read_machine();
+  CHECK(facts.host.cores >= 1);
+  CHECK(facts.host.sockets >= 1);
+  facts.gpus.clear();
+  facts.nvlinks.clear();
+  const Device host = machine_of(facts).cluster->device(0);
+  CHECK(host.memory_bytes > 0);
+  CHECK(host.flops > 1e9);
+  CHECK(host.memory_bandwidth > 1e8);
+}
+
+TEST_CASE("GPUs are those that the driver's library tells of") {
+  MachineFacts facts;
+  read_gpus(facts, BERTH_FAKE_NVML);
+  REQUIRE(facts.gpus.size() == 2);
+  CHECK(facts.gpus[0].name == "NVIDIA A100-SXM4-40GB");
+  CHECK(facts.gpus[1].bus == "0000:af:00.0");
+  CHECK(facts.gpus[0].cores == 6912);
+  CHECK(facts.gpus[0].memory_bits == 5120);
+  REQUIRE(facts.nvlinks.size() == 2);
+  CHECK(facts.nvlinks[1].peer == 0);
+  CHECK(facts.nvlinks[1].lanes == 4);
+  REQUIRE(facts.notes.size() == 1);  // of the GPU that it may not open
+  CHECK(facts.notes[0].find("GPU 2") != std::string::npos);
+
+  MachineFacts bare;
+  read_gpus(bare, "libabsent.so.1");
+  CHECK(bare.gpus.empty());
+  REQUIRE(bare.notes.size() == 1);
+  CHECK(bare.notes[0].find("libabsent.so.1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::test
