@@ -89,7 +89,7 @@ std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
 
 int show_detected(const DevicesOptions& options) {
   const detect::MachineFacts facts = detect::read_machine();
-  for (const std::string& note : facts.notes) log_warning(note);
+  for (const std::string& note : facts.notes) log_note(note);
   const detect::DetectedMachine machine = detect::machine_of(facts);
   if (options.json) {
     print(detect::cluster_json(machine));

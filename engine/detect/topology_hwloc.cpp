@@ -38,7 +38,7 @@ bool is_pci_bridge(hwloc_obj_t object) {
          object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
 }
 
-std::string address(const hwloc_pcidev_attr_s& pci) {
+std::string address(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
   char text[32];
   std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", static_cast<unsigned>(pci.domain), pci.bus,
                 pci.dev, pci.func);

@@ -9,10 +9,12 @@
 #include <set>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/profile_trace.h"
 #include "berth/support/text.h"
 #include "berth/version.h"
 #include "host/descriptor.h"
@@ -392,16 +394,25 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
 
 LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& graph,
                                const Cluster& cluster) {
-  if (may_be_json(costs)) return {berth::load_costs(costs, graph, cluster), {}};
+  if (may_be_json(costs)) {
+    const std::string text = read_file(costs);
+    if (!is_profile_trace(text)) {
+      return {parse_costs(text, costs.string(), graph, cluster), {}};
+    }
+    MeasuredCosts made = parse_profile_trace(text, costs.string(), graph, cluster);
+    return {std::move(made.costs), {std::move(made.note)}};
+  }
   const std::vector<std::string> names = state_->frontends();
   for (const std::string& name : names) {
     const std::unique_ptr<Frontend> frontend = make_frontend(name);
     if (frontend->claims_costs(costs)) return frontend->load_costs(costs, graph, cluster);
   }
-  throw Error(ErrorCode::unsupported,
-              cat(costs.string(), ": holds no costs: it is neither JSON (berth.costs/1 or ",
-                  "berth.graph/1) nor a profile that a frontend knows (", join(names),
-                  "); name such a file"));
+  throw Error(
+      ErrorCode::unsupported,
+      cat(costs.string(), ": holds no costs: it is neither JSON (berth.costs/1 or ",
+          "berth.graph/1, a trace of PyTorch or ONNX Runtime) nor a profile that a frontend "
+          "knows (",
+          join(names), "); name such a file"));
 }
 
 LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {

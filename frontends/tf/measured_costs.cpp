@@ -1,11 +1,12 @@
 #include "tf/measured_costs.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "berth/error.h"
+#include "berth/measured_costs.h"
 #include "berth/support/index.h"
 #include "support/text.h"
 #include "tf/annotate.h"
@@ -17,8 +18,6 @@ using frontend::list_names;
 using frontend::readable;
 
 namespace {
-
-constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 /// Which op a measured node belongs to.
 class Owners {
@@ -77,7 +76,7 @@ class Attachment {
         graph_(graph),
         cluster_(cluster),
         nodes_(at(graph.op_count()), 0),
-        us_(at(cluster.kind_count()), std::vector<double>(at(graph.op_count()), kNotMeasured)) {
+        times_(graph, cluster) {
     const Owners owner(graph);
     for (const Profile::OfDevice& device : profile.devices) {
       for (const auto& [node, us] : device.us) op_of_.try_emplace(node, kNoOp);
@@ -91,17 +90,15 @@ class Attachment {
 
   LoadedCosts costs(const std::string& file) {
     if (measured_ops() == 0) refuse(file);
-    std::vector<std::int64_t> workspace;
-    if (!complete()) fill_in(file, workspace);
-    LoadedCosts loaded;
-    loaded.costs = std::make_shared<const Costs>(us_, std::move(workspace), file);
-    loaded.notes = notes();
+    MeasuredCosts made = costs_of_measured(std::move(times_), graph_, cluster_, file);
+    LoadedCosts loaded{std::move(made.costs), {std::move(made.note)}};
+    note_strangers(loaded.notes);
     return loaded;
   }
 
  private:
   void measure(KindId kind) {
-    std::vector<double>& us = us_[at(kind)];
+    std::vector<double>& us = times_.us[at(kind)];
     std::vector<int> counts(us.size(), 0);
     const auto devices = devices_of_kind(profile_, cluster_, kind);
     // In the order of names, so that sums are the same on every machine.
@@ -129,32 +126,6 @@ class Attachment {
   [[nodiscard]] std::int64_t measured_ops() const {
     return std::accumulate(measured_.begin(), measured_.end(), std::int64_t{0});
   }
-  [[nodiscard]] bool complete() const {
-    return std::all_of(measured_.begin(), measured_.end(),
-                       [&](int count) { return count == graph_.op_count(); });
-  }
-
-  void fill_in(const std::string& file, std::vector<std::int64_t>& workspace) {
-    const std::shared_ptr<const Costs> roofline = [&] {
-      try {
-        return Costs::roofline(graph_, cluster_);
-      } catch (const Error& error) {
-        throw Error(error.code(), cat(file,
-                                      ": measures not all ops on all kinds of devices; for "
-                                      "the rest: ",
-                                      error.what()));
-      }
-    }();
-    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
-      for (OpId op = 0; op < graph_.op_count(); ++op) {
-        double& us = us_[at(kind)][at(op)];
-        if (!(us >= 0)) us = roofline->op_us(op, kind);
-      }
-    }
-    for (OpId op = 0; op < graph_.op_count(); ++op) {
-      workspace.push_back(roofline->workspace_bytes(op));
-    }
-  }
 
   [[noreturn]] void refuse(const std::string& file) const {
     std::vector<std::string> devices, strangers;
@@ -178,14 +149,7 @@ class Attachment {
                     list_names(strangers, 4), "; name the profile of this graph's own step"));
   }
 
-  [[nodiscard]] std::vector<std::string> notes() const {
-    std::string ops;
-    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
-      ops += cat(ops.empty() ? "" : ", ", measured_[at(kind)], " on ", cluster_.kind_name(kind));
-    }
-    std::vector<std::string> notes = {
-        cat("measured ops of ", graph_.op_count(), ": ", ops,
-            complete() ? "" : "; the rest cost what the roofline model says")};
+  void note_strangers(std::vector<std::string>& notes) const {
     const auto strangers = std::count_if(op_of_.begin(), op_of_.end(), [](const auto& entry) {
       // TensorFlow's own nodes (_SOURCE, _Recv, ...) belong to no graph.
       return entry.second == kNoOp && entry.first.front() != '_';
@@ -193,7 +157,6 @@ class Attachment {
     if (strangers > 0) {
       notes.push_back(cat(strangers, " measured nodes are not ops of this graph and do not count"));
     }
-    return notes;
   }
 
   const Profile& profile_;
@@ -201,7 +164,7 @@ class Attachment {
   const Cluster& cluster_;
   std::map<std::string, OpId> op_of_;  ///< of every measured node
   std::vector<int> nodes_;             ///< by op: those that were measured, on whatever device
-  std::vector<std::vector<double>> us_;
+  MeasuredTimes times_;
   std::vector<int> measured_;  ///< ops, by kind
 };
 

@@ -33,11 +33,10 @@ def need(*modules):
     return found
 
 
-def cluster(path, *names):
-    """A machine of equal devices; what is called cpu:0 is the host. Links are fast, so that every
-    policy spreads its ops."""
-    figures = {"flops": 1e9, "memory_bandwidth_bytes_per_s": 1e8}
-    devices = [{"name": n, "kind": n.split(":")[0], "host": n == "cpu:0", **figures} for n in names]
+def cluster(path, *names, **figures):
+    """A machine of equal devices; processors are hosts."""
+    figures = {"flops": 1e9, "memory_bandwidth_bytes_per_s": 1e8, **figures}
+    devices = [{"name": n, "kind": n.split(":")[0], "host": n.startswith("cpu"), **figures} for n in names]
     links = [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e12, "latency_us": 0}]
     path.write_text(json.dumps({"format": "berth.cluster/1", "name": "test", "devices": devices, "links": links}))
     return path
@@ -175,10 +174,15 @@ def accelerate(berth, _, folder):
 
     torch.manual_seed(1)
     decoder = Decoder().eval()
+    with torch.no_grad():  # the exporter makes one of equal parameters
+        for layer in decoder.layers:
+            layer.norm.weight.normal_()
+            layer.norm.bias.normal_()
     tokens = torch.arange(8).unsqueeze(0)
     model = folder / "decoder.onnx"
     torch.onnx.export(decoder, (tokens,), str(model), dynamo=False)
-    machine = cluster(folder / "machine.json", "gpu:0", "cpu:0")
+    # Neither device has room for more than two thirds of the weights.
+    machine = cluster(folder / "machine.json", "gpu:0", "cpu:0", memory_bytes=150_000)
     plan = folder / "map.json"
     requested = place(berth, model, machine, folder, "topo", f"device_map={plan}")
 

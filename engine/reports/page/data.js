@@ -68,13 +68,15 @@ const EDGES = Array.from({ length: SCOPES }, () => new Map());
   }
 })();
 
-function fullName(op) {
-  const parts = [GRAPH.op.name[op]];
-  for (let s = GRAPH.op.scope[op]; s > 0; s = GRAPH.scopes.parent[s]) {
+// "Mixed_5b/branch1x1/conv"; of the whole graph its name.
+function pathOf(node) {
+  const parts = [labelOf(node)];
+  for (let s = parentOf(node); s > 0; s = parentOf(s)) {
     if (!GRAPH.scopes.name[s].includes(' ... ')) parts.unshift(GRAPH.scopes.name[s]);
   }
   return parts.join('/');
 }
+const fullName = (op) => pathOf(nodeOfOp(op));
 
 // By placement: compute time of each scope by device, which ops are critical.
 for (const placement of PLACEMENTS) {

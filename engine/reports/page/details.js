@@ -2,7 +2,7 @@
 
 function opLink(op) { return nodeLink(nodeOfOp(op)); }
 function nodeLink(node) {
-  return el('button', { type: 'button', class: 'link', onclick: () => choose(node) }, isOp(node) ? fullName(opOf(node)) : labelOf(node));
+  return el('button', { type: 'button', class: 'link', onclick: () => choose(node) }, pathOf(node));
 }
 
 function choose(node, show = true) {
@@ -37,7 +37,7 @@ function scopeDetails(scope) {
   for (let op = 0; op < OPS; ++op) {
     for (let s = GRAPH.op.scope[op]; s >= scope; s = GRAPH.scopes.parent[s]) if (s === scope) params += GRAPH.op.param[op];
   }
-  return [el('h2', {}, labelOf(scope)),
+  return [el('h2', {}, pathOf(scope)),
     el('p', {}, plural(SIZE[scope], 'op') + (params ? ', ' + bytes(params) + ' of parameters' : '') + '.'),
     PLACEMENTS.map((placement) => {
       const share = placement.share[scope];

@@ -1,0 +1,102 @@
+// Traces of other tools' profilers as costs.
+#include "berth/profile_trace.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// Two MatMuls of 1000 x 1000 in a row.
+std::shared_ptr<const Graph> graph() {
+  GraphBuilder builder("two", "onnx");
+  TensorInfo info;
+  info.dtype = DType::f32;
+  info.shape = {1000, 1000};
+  info.bytes = 4'000'000;
+  TensorId last = kNoTensor;
+  for (const char* name : {"/a/MatMul", "b"}) {
+    const OpId op = builder.add_op(name, "MatMul");
+    builder.add_input(op, last != kNoTensor ? last : builder.add_parameter(info, "x"));
+    builder.add_input(op, builder.add_parameter(info, std::string(name) + ".weight"));
+    last = builder.add_output(op, info);
+  }
+  return builder.build();
+}
+
+/// A host and a GPU of the same figures, so that the roofline model's costs are equal.
+std::shared_ptr<const Cluster> machine() {
+  std::vector<Device> devices = {{"cpu:0", "cpu"}, {"gpu:0", "gpu"}};
+  for (Device& device : devices) device.flops = device.memory_bandwidth = 1e12;
+  devices[0].host = true;
+  return std::make_shared<const Cluster>("machine", devices,
+                                         std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
+}
+
+MeasuredCosts parsed(const std::string& json) {
+  return parse_profile_trace(json, "trace.json", *graph(), *machine());
+}
+
+constexpr const char* kTorch = R"({"schemaVersion": 1, "deviceProperties": [{"name": "b"}],
+ "traceEvents": [
+  {"ph": "M", "name": "b", "args": {"name": "python"}},
+  {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 1, "dur": 900.5},
+  {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 2, "dur": 20,
+   "args": {"External id": 4, "dur": 7, "shape": [[1, {"name": "b", "dur": 3}]]}},
+  {"ph": "X", "cat": "user_annotation", "name": "/a/MatMul", "ts": 3, "dur": 30},
+  {"ph": "X", "cat": "gpu_user_annotation", "name": "/a/MatMul", "ts": 3, "dur": 4.5},
+  {"ph": "X", "cat": "python_function", "name": "b", "ts": 3, "dur": 1000},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 3, "dur": 25}],
+ "traceName": "b"})";
+
+TEST_CASE("PyTorch's ranges count by name: the median, and on GPUs that of their kernels") {
+  const MeasuredCosts made = parsed(kTorch);
+  CHECK(made.costs->op_us(0, 0) == 30);
+  CHECK(made.costs->op_us(0, 1) == 4.5);
+  CHECK(made.costs->op_us(1, 0) == Costs::roofline(*graph(), *machine())->op_us(1, 0));
+  CHECK(made.note ==
+        "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says");
+}
+
+TEST_CASE("ONNX Runtime's nodes count where its provider for processors ran them") {
+  const MeasuredCosts made = parsed(R"([
+    {"cat": "Session", "ph": "X", "name": "model_run", "dur": 99, "args": {}},
+    {"cat": "Node", "ph": "X", "name": "b_kernel_time", "dur": 11,
+     "args": {"op_name": "MatMul", "provider": "CPUExecutionProvider"}},
+    {"cat": "Node", "ph": "X", "name": "b_fence_before", "dur": 5, "args": {}},
+    {"cat": "Node", "ph": "X", "name": "/a/MatMul_kernel_time", "dur": 3,
+     "args": {"provider": "CUDAExecutionProvider"}}])");
+  CHECK(made.costs->op_us(1, 0) == 11);
+  CHECK(made.costs->op_us(0, 0) == Costs::roofline(*graph(), *machine())->op_us(0, 0));
+  CHECK(made.note.find("1 on cpu, 0 on gpu") != std::string::npos);
+  CHECK(made.note.find("1 events are of other providers") != std::string::npos);
+}
+
+TEST_CASE("what is no trace, or of another graph, is told with what to do") {
+  CHECK(is_profile_trace(kTorch));
+  CHECK(is_profile_trace(" [{}]"));
+  CHECK_FALSE(is_profile_trace(R"({"format": "berth.costs/1"})"));
+  CHECK_FALSE(is_profile_trace(""));
+  const std::pair<std::string, const char*> cases[] = {
+      {R"([{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "dur": 1}])", "aten::mm"},
+      {"[]", "'two'"},
+      {R"({"traceEvents": [{"ph": "X", "cat)", "broken at byte"},
+      {R"([{"ph": "X", "cat": "cpu_op", "name": "b", "dur": -1}])", "record_function"},
+      {R"([{"ph": "X", "cat": "cpu_op", "name": "b", "dur": "1"}])", "record_function"},
+      {R"([[{"ph": "X", "cat": "cpu_op", "name": "b", "dur": 1}]])", "record_function"},
+  };
+  for (const auto& [json, message] : cases) {
+    CAPTURE(json);
+    expect_error(ErrorCode::invalid_file, {"trace.json", message},
+                 [&] { static_cast<void>(parsed(json)); });
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
