@@ -130,8 +130,9 @@ void add_devices(CLI::App& app, Action& chosen) {
                 "between them, each figure with its source")
       ->excludes("--cluster")
       ->excludes("--backend");
-  sub->add_flag("--json", options->json,
-                "print one JSON object; with --cluster, --backend or --detect, a berth.cluster/1 file");
+  sub->add_flag(
+      "--json", options->json,
+      "print one JSON object; with --cluster, --backend or --detect, a berth.cluster/1 file");
   sub->footer(
       "Examples:\n"
       "  berth devices\n"
