@@ -18,7 +18,7 @@ namespace {
 
 /// Quick and useful ones come first: a short budget may end among them.
 constexpr const char* kContained =
-    "single,metis,heft,expert,m-etf,topo,mincut,m-topo,scotch,round_robin,dp,m-sct";
+    "single,metis,heft,expert,m-etf,topo,mincut,m-topo,scotch,round_robin,exact,dp,m-sct";
 
 class AutoPolicy final : public Policy {
  public:
@@ -51,23 +51,32 @@ class AutoPolicy final : public Policy {
         std::min_element(solutions.begin(), solutions.end(),
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
     // Preparing the search takes a while for a large graph: not where it has no time left.
-    if (stopped(context) && best_start->excess_bytes == 0) return best_start->placement;
+    if (best_start->excess_bytes == 0 && (starts.optimal || stopped(context))) {
+      return answer(std::move(best_start->placement), std::move(starts));
+    }
     std::vector<Placement> candidates{best_start->placement};
     SearchSettings settings = settings_;
     settings.threads = threads(context);
     Search search(std::make_shared<const Problem>(problem), settings, context, began);
     const bool has_time_for_bound = starts.step_s * kStepsForBound < context.budget_s;
     std::vector<Solution> found =
-        search.run(std::move(solutions), has_time_for_bound ? lower_bound(problem).us : 0);
+        search.run(std::move(solutions),
+                   std::max(starts.proven.us, has_time_for_bound ? lower_bound(problem).us : 0));
     if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(search.work());
     if (found.front().excess_bytes > 0) throw nothing_fits(found.front(), starts);
     for (std::size_t i = 0; i < std::min(found.size(), kChecked); ++i) {
       candidates.push_back(std::move(found[i].placement));
     }
-    return best_of(std::move(candidates), evaluator);
+    return answer(best_of(std::move(candidates), evaluator), std::move(starts));
   }
 
  private:
+  static PolicyAnswer answer(Placement placement, Starts starts) {
+    PolicyAnswer answer(std::move(placement));
+    answer.proven = std::move(starts.proven);
+    return answer;
+  }
+
   /// The search uses its simulator; the evaluator, which may measure, decides among the best
   /// results.
   static constexpr std::size_t kChecked = 3;

@@ -26,6 +26,11 @@ constexpr double kShareOfOne = 0.5;
 constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
 constexpr double kShareOfInsatiable = 0.05;
 constexpr double kShareOfInsatiableForThroughput = 0.2;
+/// Of problems of so many groups or fewer, at the finest, `exact` can prove something while others only begin. It
+/// simulates all the time: not where that would measure.
+constexpr std::string_view kExact = "exact";
+constexpr GroupId kMostExactGroups = 48;
+constexpr double kShareOfExact = 0.2;
 /// After so much of it no further quick policy is run, and nothing else, once anything fits. Where
 /// time is short a quick policy's answer is worth more than the search that it delays.
 constexpr double kShareOfQuick = 0.6;
@@ -94,9 +99,12 @@ class Collector {
 
   void run(const std::string& name, Policy& policy) {
     try {
-      Placement placement = policy.place(evaluator_, context_of(name)).placement;
-      problem_.validate(placement);
-      add(name, std::move(placement));
+      PolicyAnswer answer = policy.place(evaluator_, context_of(name));
+      problem_.validate(answer.placement);
+      add(name, std::move(answer.placement));
+      if (!evaluator_.measures() && answer.proven.us > starts_.proven.us) {
+        starts_.proven = std::move(answer.proven);
+      }
     } catch (const Error& error) {
       fail(name, error);
     }
@@ -132,6 +140,7 @@ class Collector {
   }
 
   [[nodiscard]] double share_of(std::string_view name) const {
+    if (name == kExact) return kShareOfExact;
     if (!is_one_of(kInsatiable, name)) {
       return anything_fits() ? kShareOfOne : kShareOfFirst;
     }
@@ -160,12 +169,26 @@ class Collector {
   }
 
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
-  /// Whether the starts have had so much of the budget.
+  /// Whether the starts have had so much of the budget, or there is nothing left to find.
   [[nodiscard]] bool enough(double share) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    return anything_fits() && (stopped(context_) || seconds >= share * context_.budget_s);
+    return anything_fits() &&
+           (is_optimal() || stopped(context_) || seconds >= share * context_.budget_s);
   }
-  [[nodiscard]] Starts take() { return std::move(starts_); }
+  /// Whether to run it unless a user asks for it.
+  [[nodiscard]] bool is_useful(std::string_view name) const {
+    return name != kExact ||
+           (!evaluator_.measures() && problem_.groups().count() <= kMostExactGroups &&
+            problem_.finest_groups()->count() <= kMostExactGroups);
+  }
+  [[nodiscard]] bool is_optimal() const {
+    constexpr double kRounding = 1e-9;
+    return anything_fits() && best_us_ <= starts_.proven.us * (1 + kRounding);
+  }
+  [[nodiscard]] Starts take() {
+    starts_.optimal = is_optimal();
+    return std::move(starts_);
+  }
 
  private:
   /// For a policy that begins now.
@@ -211,6 +234,7 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
   }
   bool parts_done = false;
   for (const std::string& name : names) {
+    if (skip_missing && !collector.is_useful(name)) continue;
     const bool quick = !is_one_of(kInsatiable, name);
     if (!parts_done && !quick) {
       collector.run_on_parts(make, names);

@@ -18,12 +18,15 @@ struct Starts {
   std::vector<Start> found;           ///< in the order in which they were run
   std::vector<std::string> failures;  ///< "policy: what it said"
   double step_s = 0;                  ///< what the quickest evaluation of a start took
+  LowerBound proven = {};             ///< by one of the policies, of all placements
+  bool optimal = false;               ///< the best of `found` meets it
 };
 
 /// Runs the policies `names` one after the other through `make`, and measures the placements of
-/// context.initial and theirs. Quick ones are also run on parts of the machine. Policies that are
-/// not installed are left out if `skip_missing`. Ends early, once anything fits, if the context says
-/// so. If nothing fits, the last start is a placement that ignores memory, for the search to repair.
+/// context.initial and theirs. Quick ones are also run on parts of the machine. With `skip_missing`,
+/// policies that are not installed are left out, and `exact` where the problem is not small. Ends
+/// early, once anything fits, if the context says so or a start is optimal. If nothing fits, the
+/// last start is a placement that ignores memory, for the search to repair.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     const PlaceContext& context);

@@ -28,8 +28,8 @@ namespace {
 /// Graphs beyond these are not searched: a single bound would take too long.
 constexpr GroupId kMaxGroups = 512;
 constexpr std::int64_t kMaxArcs = std::int64_t{1} << 22;  // edges x devices^2
-/// Partial placements looked at where no number and no time budget is given: a fraction of a
-/// second.
+/// Placements, partial or whole, looked at where no number and no time budget is given: a fraction
+/// of a second.
 constexpr std::int64_t kDefaultNodes = 5000;
 /// The local search simulates this many ops at most, and each single move this often on average;
 /// ten times as much with a time budget.
@@ -103,7 +103,7 @@ class ExactPolicy final : public Policy {
     Search search(model, evaluator, *bound, {nodes, context.should_stop},
                   [&](const Incumbent& incumbent) { report(incumbent, "branch and bound"); });
     search.run(best);
-    const std::string looked = std::to_string(search.nodes()) + " partial placements";
+    const std::string looked = std::to_string(search.nodes()) + " placements, partial or whole";
     if (best.placement.empty() && search.exhausted()) {
       throw Error(ErrorCode::infeasible,
                   "exact: no placement of the groups fits in memory (" + looked +
@@ -153,10 +153,10 @@ class ExactPolicy final : public Policy {
   std::int64_t nodes_;
 };
 
-constexpr OptionSpec kOptions[] = {
-    {"nodes", OptionType::integer, "0",
-     "partial placements to look at; 0: all that the time budget allows, 5,000 without one",
-     OptionRange::at_least(0)}};
+constexpr OptionSpec kOptions[] = {{"nodes", OptionType::integer, "0",
+                                    "placements, partial or whole, to look at; 0: all that the "
+                                    "time budget allows, 5,000 without one",
+                                    OptionRange::at_least(0)}};
 
 }  // namespace
 

@@ -48,7 +48,7 @@ void Search::refute(double low_us) {
 void Search::descend(const Domains& domains, double bound_us) {
   const GroupId group = bound_.choose(domains);
   if (group == kNoGroup) {
-    if (!evaluate_leaf(domains)) open_us_ = std::min(open_us_, bound_us);
+    if (!evaluate_leaf(domains, bound_us)) open_us_ = std::min(open_us_, bound_us);
     return;
   }
   const std::vector<Child> rest = children(domains, group);
@@ -105,7 +105,7 @@ bool Search::same_as_earlier(const Domains& domains, DeviceId device) const {
   return false;
 }
 
-bool Search::evaluate_leaf(const Domains& domains) {
+bool Search::evaluate_leaf(const Domains& domains, double bound_us) {
   GroupPlacement leaf;
   for (const DeviceSet set : domains) leaf.push_back(first_device(set));
   if (model_.problem().options().objective == Objective::throughput) {
@@ -116,14 +116,15 @@ bool Search::evaluate_leaf(const Domains& domains) {
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<DeviceId> image;
-  return evaluate_exchanges(used, image, leaf);
+  return evaluate_exchanges(used, image, leaf, bound_us);
 }
 
-/// `image[i]` takes the place of `used[i]`; completes it in all ways.
-/// False where a limit ended that.
+/// `image[i]` takes the place of `used[i]`; completes it in all ways, of which none is below
+/// `bound_us`. False where a limit ended that.
 bool Search::evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<DeviceId>& image,
-                                const GroupPlacement& leaf) {
+                                const GroupPlacement& leaf, double bound_us) {
   if (image.size() == used.size()) {
+    ++nodes_;  // there are factorially many
     GroupPlacement exchanged;
     for (const DeviceId device : leaf.devices()) {
       const auto found = std::lower_bound(used.begin(), used.end(), device);
@@ -138,7 +139,9 @@ bool Search::evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<D
       continue;
     }
     image.push_back(device);
-    if (!evaluate_exchanges(used, image, leaf) || stop()) return false;
+    if (!evaluate_exchanges(used, image, leaf, bound_us)) return false;
+    if (bound_us >= limit_us()) return true;  // so are the others
+    if (stop()) return false;
     image.pop_back();
   }
   return true;

@@ -25,7 +25,7 @@ struct Incumbent {
 class Search {
  public:
   struct Limits {
-    std::int64_t nodes;                 ///< partial placements to look at
+    std::int64_t nodes;                 ///< placements, partial or whole, to look at
     std::function<bool()> should_stop;  ///< may be empty
   };
 
@@ -62,9 +62,9 @@ class Search {
   [[nodiscard]] bool apart(const Domains& domains, GroupId group, DeviceId device) const;
   [[nodiscard]] bool same_as_earlier(const Domains& domains, DeviceId device) const;
   /// False where a limit ended it before all exchanges were evaluated.
-  bool evaluate_leaf(const Domains& domains);
+  bool evaluate_leaf(const Domains& domains, double bound_us);
   bool evaluate_exchanges(const std::vector<DeviceId>& used, std::vector<DeviceId>& image,
-                          const GroupPlacement& leaf);
+                          const GroupPlacement& leaf, double bound_us);
   void evaluate(const GroupPlacement& placement);
   [[nodiscard]] bool stop();
   [[nodiscard]] double limit_us() const noexcept { return incumbent_->us * (1 - kRounding); }

@@ -24,6 +24,7 @@ using namespace berth::test;
 namespace {
 
 constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+constexpr int kNeverStop = std::numeric_limits<int>::max();
 
 /// The smallest policy: the first device that can run each group.
 class FirstFit final : public Policy {
@@ -134,14 +135,15 @@ std::shared_ptr<const Problem> problem_of(const Case& c, Objective objective, Se
                                          c.constraints);
 }
 
-/// The placement, or empty where the policy says that it finds none that fits.
+/// The placement, or empty where the policy says that it finds none that fits. It is to stop once
+/// it has asked `asks` times.
 Placement place_or_report(const std::string& name, const std::shared_ptr<const Problem>& problem,
-                          int threads, std::uint64_t seed, bool stop_at_once) {
+                          int threads, std::uint64_t seed, int asks) {
   const auto policy = engine().make_policy(name);
   const auto evaluator = make_simulation_evaluator(problem, threads);
   PlaceContext context;
   context.seed = seed;
-  if (stop_at_once) context.should_stop = [] { return true; };
+  if (asks != kNeverStop) context.should_stop = [&asks] { return asks-- <= 0; };
   try {
     const PlaceResult result = place(*policy, *evaluator, context, kNoBudget);
     // place() has validated devices, kinds and co-location.
@@ -178,9 +180,9 @@ TEST_CASE("policies: placements are valid, feasible or reported, and depend on t
         for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
           CAPTURE(semantics_name(semantics));
           const auto problem = problem_of(c, objective, semantics);
-          const Placement first = place_or_report(info.name, problem, 1, 5, false);
-          CHECK(place_or_report(info.name, problem, 2, 5, false) == first);
-          place_or_report(info.name, problem, 1, std::numeric_limits<std::uint64_t>::max(), true);
+          const Placement first = place_or_report(info.name, problem, 1, 5, kNeverStop);
+          CHECK(place_or_report(info.name, problem, 2, 5, kNeverStop) == first);
+          place_or_report(info.name, problem, 1, std::numeric_limits<std::uint64_t>::max(), 0);
         }
       }
     }
@@ -194,7 +196,7 @@ TEST_CASE("policies: an answer exists where memory is plenty") {
       CAPTURE(c.name);
       if (c.cluster->device(0).memory_bytes != kNoLimit) continue;
       const auto problem = problem_of(c, Objective::latency, Semantics::dataflow);
-      CHECK_FALSE(place_or_report(info.name, problem, 1, 5, true).empty());
+      CHECK_FALSE(place_or_report(info.name, problem, 1, 5, 0).empty());
     }
   }
 }
@@ -214,7 +216,7 @@ TEST_CASE("policies: constraints are obeyed by all") {
         c.groups = groups;
         for (const Objective objective : {Objective::latency, Objective::throughput}) {
           const auto problem = problem_of(c, objective, Semantics::dataflow);
-          const Placement placement = place_or_report(info.name, problem, 1, seed, false);
+          const Placement placement = place_or_report(info.name, problem, 1, seed, kNeverStop);
           if (!placement.empty())
             CHECK(broken_rule(*c.graph, *c.cluster, rules, placement).empty());
           const bool plenty = c.cluster->device(0).memory_bytes == kNoLimit;
@@ -222,6 +224,28 @@ TEST_CASE("policies: constraints are obeyed by all") {
           if (plenty) CHECK_FALSE(placement.empty());
         }
       }
+    }
+  }
+}
+
+TEST_CASE("policies: constraints are obeyed where groups are too many to be decided one by one") {
+  // More than any policy that learns decides by default: it makes coarser groups by itself.
+  const Case c = random_case("large", 20, {.ops = 700, .edge_chance = 0.005, .reach = 40},
+                             {.devices = 4, .kinds = 2, .host = true}, 100,
+                             /*cannot_run_chance=*/0.1);
+  Random random(21);
+  const std::vector<ConstraintRule> rules = random_rules(random, *c.graph, *c.cluster, *c.costs);
+  Case ruled = c;
+  ruled.constraints = std::make_shared<const Constraints>(*c.graph, *c.cluster, *c.costs, rules);
+  const auto problem = problem_of(ruled, Objective::latency, Semantics::dataflow);
+  REQUIRE(problem->groups().count() > 320);
+  for (const PluginInfo& info : policies()) {
+    if (info.name == kRegistered.name) continue;  // does not call finish
+    CAPTURE(info.name);
+    for (const int asks : {0, 30}) {
+      const Placement placement = place_or_report(info.name, problem, 1, 5, asks);
+      REQUIRE_FALSE(placement.empty());
+      CHECK(broken_rule(*c.graph, *c.cluster, rules, placement).empty());
     }
   }
 }
@@ -262,7 +286,7 @@ TEST_CASE("policies: ops for the host alone keep little else there") {
       CAPTURE(groups);
       grouped.groups = groups;
       const auto problem = problem_of(grouped, Objective::latency, Semantics::dataflow);
-      const Placement placement = place_or_report(info.name, problem, 1, 5, false);
+      const Placement placement = place_or_report(info.name, problem, 1, 5, kNeverStop);
       CHECK(make_simulation_evaluator(problem, 1)->evaluate(placement).objective_us <
             0.8 * on_host_us);
     }

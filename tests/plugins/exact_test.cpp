@@ -11,7 +11,9 @@
 #include "plugins/placeto_fixture.h"
 #include "plugins/small_problem.h"
 #include "support/data.h"
+#include "support/layered_problem.h"
 #include "support/random_problem.h"
+#include "support/random_rules.h"
 #include "support/tangled_problem.h"
 
 using namespace berth;
@@ -162,6 +164,27 @@ TEST_CASE("exact: devices that are alike are not all tried") {
     CHECK(result.end == SearchEnd::proven);
     CHECK(result.gap() < 2e-9);
   }
+}
+
+TEST_CASE("exact: exchanges of devices that are alike count, as there are factorially many") {
+  // Ops that must all be apart, with more transfers than a bound sees waiting for each other: but
+  // for exchanges there is one placement.
+  constexpr OpId kOps = 7;
+  constexpr std::int64_t kNodes = 300;
+  Random random(3);
+  const auto graph = random_graph(random, {.ops = kOps, .edge_chance = 0.7});
+  const auto cluster = equal_devices(kOps, 1);
+  const auto costs = random_costs(random, *graph, *cluster, 100, 0);
+  std::vector<std::string> names;
+  for (OpId op = 0; op < kOps; ++op) names.push_back(graph->op_name(op));
+  const auto constraints = std::make_shared<const Constraints>(
+      *graph, *cluster, *costs, std::vector{rule_by_names(ConstraintRule::Kind::separate, names)});
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs, nullptr,
+                                                       ProblemOptions{}, constraints);
+  const PlaceResult result = exact(problem, {{"nodes", kNodes}});
+  CHECK(result.end == SearchEnd::budget);
+  // The local search that comes first tries a group on a device 40 times at most.
+  CHECK(result.evaluations <= kNodes + 41 * kOps * kOps);
 }
 
 TEST_CASE("exact: a bound holds when the search is stopped, and a placement is there") {
