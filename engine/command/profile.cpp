@@ -34,6 +34,8 @@ struct ProfileChoices {
   ModelOptions model;
   RepeatChoices repeats;
   std::string backend;
+  std::string trace;    // another tool's measurements, instead of a backend's
+  std::string machine;  // that they count for
   std::string costs;
   std::string cluster;
   bool fresh = false;
@@ -105,6 +107,20 @@ Profiled make_profile(const ProfileChoices& options) {
   return profiled;
 }
 
+/// From what another tool measured.
+Profiled read_profile(const ProfileChoices& options) {
+  Engine engine;
+  Profiled profiled;
+  profiled.graph = load_model(engine, options.model);
+  profiled.cluster = load_cluster(options.machine);
+  LoadedCosts loaded = engine.load_costs(options.trace, *profiled.graph, *profiled.cluster);
+  for (const std::string& note : loaded.notes) log_note(note);
+  profiled.costs = std::move(loaded.costs);
+  profiled.files = {costs_json(*profiled.graph, *profiled.costs, *profiled.cluster),
+                    cluster_json(*profiled.cluster)};
+  return profiled;
+}
+
 double sum_us(const Profiled& profiled, KindId kind) {
   const auto us = profiled.costs->of_kind(kind);
   return std::accumulate(us.begin(), us.end(), 0.0);
@@ -168,8 +184,8 @@ int run_profile(const ProfileChoices& options) {
   std::vector<Target> targets;
   if (!options.costs.empty()) targets.push_back({"-o", options.costs});
   if (!options.cluster.empty()) targets.push_back({"--cluster-output", options.cluster});
-  check_targets(targets, {{"the model", options.model.model}});
-  const Profiled profiled = make_profile(options);
+  check_targets(targets, {{"the model", options.model.model}, {"the profile", options.trace}});
+  const Profiled profiled = options.trace.empty() ? make_profile(options) : read_profile(options);
   if (!options.costs.empty()) write_target(options.costs, profiled.files.costs);
   if (!options.cluster.empty()) write_target(options.cluster, profiled.files.cluster);
   if (options.json) {
@@ -195,7 +211,18 @@ void add_profile(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<ProfileChoices>();
   options->repeats.options.repeats = 10;
   options->model.add_to(*sub);
-  add_backend(*sub, options->backend)->required();
+  CLI::Option* const backend = add_backend(*sub, options->backend);
+  CLI::Option* const from =
+      add_file(*sub, "--from", options->trace,
+               "take what another tool measured, by op name: a profile of TensorFlow, a trace of "
+               "PyTorch or ONNX Runtime")
+          ->excludes(backend);
+  CLI::Option* const cluster =
+      sub->add_option("--cluster", options->machine,
+                      "with --from, the machine whose kinds of devices it measured")
+          ->type_name("PRESET|FILE")
+          ->needs(from);
+  from->needs(cluster);
   add_file(*sub, "-o,--output", options->costs,
            "write the costs here (berth.costs/1), for --costs of other subcommands");
   add_file(*sub, "--cluster-output", options->cluster,
@@ -208,8 +235,15 @@ void add_profile(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  berth profile model.onnx --backend cpu -o costs.json --cluster-output machine.json\n"
       "  berth place model.onnx --cluster machine.json --costs costs.json --policy auto -o p.json\n"
+      "  berth profile model.onnx --from trace.json --cluster machine.json -o costs.json\n"
       "Profiles are kept in the user's cache, by graph and machine.");
-  sub->callback([&chosen, options] { chosen = [options] { return run_profile(*options); }; });
+  sub->callback([&chosen, options] {
+    if (options->backend.empty() && options->trace.empty()) {
+      throw CLI::RequiredError(
+          "--backend, which measures, or --from, which reads what was measured,");
+    }
+    chosen = [options] { return run_profile(*options); };
+  });
 }
 
 }  // namespace berth::command

@@ -2,6 +2,7 @@
 #include "berth/bounds.h"
 #include "berth/files.h"
 #include "berth/one_device.h"
+#include "berth/plan_writers.h"
 #include "berth/problem_choices.h"
 #include "berth/report.h"
 #include "berth/support/text.h"
@@ -236,6 +237,16 @@ int save_report(Call& call) {
   return 0;
 }
 
+int save_plan(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const PlanWriter& writer = plan_writer(call.argument(1, "format").text());
+  const std::string path = call.argument(2, "path").text();
+  const Placement placement = placement_of(call.argument(3, "placement"), problem);
+  write_file(path, writer.text(problem.graph(), problem.cluster(), placement));
+  return 0;
+}
+
 int save_placement(Call& call) {
   const auto self = call.self<ProblemObject>();
   const Problem& problem = self->problem();
@@ -290,6 +301,7 @@ constexpr Binding kMethods[] = {
     {"problem:trace", &trace},
     {"problem:save_trace", &save_trace},
     {"problem:save_report", &save_report},
+    {"problem:save_plan", &save_plan},
     {"problem:save_placement", &save_placement},
     {"problem:load_placement", &load_a_placement},
 };

@@ -677,6 +677,12 @@ function problem:save_trace(path, placement) end
 ---@param other? berth.Placement
 function problem:save_report(path, placement, other) end
 
+---Writes the placement in another tool's form; what the tool cannot express is an error.
+---@param format "csv" | "graphviz" | "device_map" | "llama.cpp" | "onnx-mlir" | "onnxruntime" | "vllm"
+---@param path string
+---@param placement berth.Placement
+function problem:save_plan(format, path, placement) end
+
 ---Writes a berth.placement/1 file with its evaluation.
 ---@param path string
 ---@param placement berth.Placement

@@ -53,6 +53,16 @@ TEST_CASE_FIXTURE(test::HostFixture, "the scheduling benchmarks run, those of fi
   CHECK_NOTHROW(host.run_script(script, {file, "--policies", "single", "--slots", "1"}));
 }
 
+TEST_CASE_FIXTURE(test::HostFixture, "decoders on unequal GPUs, with plans and a page") {
+  run("io.write = function() end");
+  const std::string page = (folder.path() / "page.html").string();
+  CHECK_NOTHROW(host.run_script(test::source_path("scripts/experiments/decoders.lua"),
+                                {"--models", "7b:4.5", "--tokens", "1", "--policy", "single",
+                                 "--plans", folder.path().string(), "--report", page}));
+  CHECK(std::filesystem::exists(page));
+  CHECK(std::filesystem::exists(folder.path() / "7b_4.5_bits.llama.txt"));
+}
+
 TEST_CASE_FIXTURE(test::HostFixture,
                   "the constraint solver's policy places, or says what it lacks") {
   run(R"(
