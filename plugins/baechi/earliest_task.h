@@ -19,7 +19,8 @@ namespace berth::policies::baechi {
 /// whose inputs would be there wherever they come from.
 ///
 /// Each device keeps a heap of waiting and one of ready ops and looks only at their tops, because a
-/// start that was found once can only move back. If stopped early, it leaves ops unplaced.
+/// start that was found once can only move back. Of those that have moved back it looks at a few:
+/// where many have, a pair that can start a little later may be taken. If stopped early, it leaves ops unplaced.
 [[nodiscard]] Schedule schedule_earliest_task_first(const Problem& problem,
                                                     const std::vector<DeviceId>& devices,
                                                     ScheduleRules rules,
