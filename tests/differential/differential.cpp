@@ -34,7 +34,6 @@
 #include <set>
 #include <string>
 
-#include "berth/bounds.h"
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
@@ -149,9 +148,10 @@ class Tester {
       return;
     }
     instance_ = &instance;
+    evaluator_ = make_simulation_evaluator(instance.problem, 1);
     least_us_ = kNone;
     note("bounds");
-    const LowerBound bound = strong_lower_bound(*instance.problem);
+    const LowerBound& bound = evaluator_->bound();
     bound_us_ = bound.us;
     bound_from_ = "the engine (" + bound.source + ")";
     found_us_.clear();
@@ -278,7 +278,9 @@ class Tester {
 
   Answer placed(const std::string& name, int threads, bool stop_at_once, Tally& tally) {
     Answer answer;
-    const auto evaluator = make_simulation_evaluator(instance_->problem, threads);
+    // One for most, so that the bound is computed once.
+    const auto own =
+        threads == 1 ? nullptr : make_simulation_evaluator(instance_->problem, threads);
     PlaceContext context;
     context.seed = case_;
     if (stop_at_once) context.should_stop = [] { return true; };
@@ -286,7 +288,8 @@ class Tester {
     try {
       const auto policy = engine_.make_policy(
           name, std::isfinite(settings_.budget_s) ? OptionTexts() : options_of(name, threads));
-      PlaceResult result = place(*policy, *evaluator, context, settings_.budget_s);
+      PlaceResult result =
+          place(*policy, own == nullptr ? *evaluator_ : *own, context, settings_.budget_s);
       answer = {std::move(result.placement), true, std::move(result.evaluation),
                 std::move(result.bound)};
     } catch (const Error& error) {
@@ -341,8 +344,7 @@ class Tester {
   void check_files(const Placement& placement) {
     const Graph& graph = problem().graph();
     const Cluster& cluster = problem().cluster();
-    const Evaluation evaluation =
-        make_simulation_evaluator(instance_->problem, 1)->evaluate(placement);
+    const Evaluation evaluation = evaluator_->evaluate(placement);
     const Provenance provenance{policy_, {}, case_};
     const std::string json = placement_json(graph, cluster, placement, &evaluation, &provenance);
     const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
@@ -388,7 +390,8 @@ class Tester {
   std::uint64_t case_ = 0;
   std::string policy_;
   const Instance* instance_ = nullptr;
-  std::optional<double> optimum_us_;  ///< infinity: nothing fits
+  std::unique_ptr<Evaluator> evaluator_;  ///< on one thread
+  std::optional<double> optimum_us_;      ///< infinity: nothing fits
   double least_us_ = kNone;
   double bound_us_ = 0;
   std::string bound_from_;
@@ -437,13 +440,14 @@ class Adversary {
     const Instance instance = make_instance(genes, kMostOps);
     if (instance.problem == nullptr) return 0;
     using Int = std::int64_t;
-    const double ours = objective(instance, "auto", {{"moves", Int{3000}}, {"threads", Int{1}}});
+    const auto evaluator = make_simulation_evaluator(instance.problem, 1);
+    const double ours = objective(*evaluator, "auto", {{"moves", Int{3000}}, {"threads", Int{1}}});
     if (ours == kNone) return 0;
     double best = kNone;
     for (const char* name : {"exact", "mcmc", "heft", "m-etf", "topo", "dp"}) {
       OptionTexts options = options_of(name, 1);
       if (std::string(name) == "exact") options = {{"nodes", Int{5000}}};
-      const double us = objective(instance, name, options);
+      const double us = objective(*evaluator, name, options);
       if (us >= best) continue;
       best = us;
       text_ = name;
@@ -458,11 +462,9 @@ class Adversary {
     return best > 1e-3 && best < kNone ? ours / best : 0;
   }
 
-  double objective(const Instance& instance, const char* name, const OptionTexts& options) {
-    const auto evaluator = make_simulation_evaluator(instance.problem, 1);
-    PlaceContext context;
+  double objective(Evaluator& evaluator, const char* name, const OptionTexts& options) {
     try {
-      return place(*engine_.make_policy(name, options), *evaluator, context, kNone)
+      return place(*engine_.make_policy(name, options), evaluator, {}, kNone)
           .evaluation.objective_us;
     } catch (const Error&) {
       return kNone;
