@@ -130,7 +130,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& file) {
     const std::size_t count = value_count(file, tensor.shape);
     if (count > values.size() / sizeof(float)) refuse(file, "values are missing");
     tensor.values.resize(count);
-    std::memcpy(tensor.values.data(), values.data(), count * sizeof(float));
+    if (count > 0) std::memcpy(tensor.values.data(), values.data(), count * sizeof(float));
     values.remove_prefix(count * sizeof(float));
   }
   if (!values.empty()) refuse(file, "there are more values than its tensors have");
