@@ -124,6 +124,11 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
 }
 
 mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
+  if (is_constant(op) && !attribute_of(op, options_.attribute)) {
+    const TensorFacts facts(op.getResult(0).getType());
+    const berth_tensor tensor = facts.tensor();
+    return checked(op, berth_builder_parameter(builder_, &tensor, &tensors[op.getResult(0)]));
+  }
   const llvm::StringRef type = op.getName().getStringRef();
   const std::string name = name_for(type);
   std::int32_t id = -1;

@@ -199,6 +199,11 @@ mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name) {
   return properties ? properties.get(name) : mlir::Attribute();
 }
 
+bool is_constant(mlir::Operation& op) {
+  return op.getNumOperands() == 0 && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+         op.getName().getStringRef().ends_with(".constant");
+}
+
 bool runs_per_element(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   return type.starts_with("linalg.") || type == "stablehlo.reduce" || type == "stablehlo.map" ||

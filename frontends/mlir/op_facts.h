@@ -35,6 +35,9 @@ struct TensorFacts {
 /// properties.
 [[nodiscard]] mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name);
 
+/// Whether the op is a constant: it resides wherever it is read, as a parameter does.
+[[nodiscard]] bool is_constant(mlir::Operation& op);
+
 /// Whether the op's regions say what happens at every element, not what happens in turn.
 [[nodiscard]] bool runs_per_element(mlir::Operation& op);
 

@@ -229,8 +229,11 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     if (berth_result_text(&result, BERTH_TEXT_POLICY, &text) != BERTH_OK) return;
     const std::string who(text.data, text.size);
     if (berth_result_text(&result, BERTH_TEXT_REPORT, &text) != BERTH_OK) return;
+    berth_summary summary = BERTH_SUMMARY_INIT;
+    if (berth_result_summary(&result, &summary) != BERTH_OK) return;
     function->emitRemark("berth-place: ") << imported.ops().size() << " ops placed by " << who
-                                          << "; " << llvm::StringRef(text.data, text.size).rtrim();
+                                          << ", transfers: " << summary.transfer_count << "; "
+                                          << llvm::StringRef(text.data, text.size).rtrim();
     if (remarks.getValue() != "ops") return;
     for (mlir::Operation* op : imported.ops()) {
       if (berth_result_explain(&result, imported.id_of(op), &text) != BERTH_OK) continue;

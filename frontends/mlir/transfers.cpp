@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "op_facts.h"
 
 namespace berth_mlir {
 namespace {
@@ -29,6 +30,41 @@ mlir::Value transferred(mlir::Value value, mlir::Attribute target) {
   return builder.create(state)->getResult(0);
 }
 
+using Readers = std::map<std::int32_t, llvm::SmallVector<mlir::OpOperand*>>;
+
+/// Where the ops of the block read the value, those in regions at the op that has them.
+Readers readers_of(mlir::Value value, mlir::Block& block,
+                   const std::function<std::int32_t(mlir::Operation*)>& device_of) {
+  Readers readers;
+  for (mlir::OpOperand& use : value.getUses()) {
+    mlir::Operation* const reader = block.findAncestorOpInBlock(*use.getOwner());
+    const std::int32_t device = reader != nullptr ? device_of(reader) : -1;
+    if (device >= 0) readers[device].push_back(&use);
+  }
+  return readers;
+}
+
+/// The same op again, behind it. Operation::clone drops what ops of dialects that are not loaded have.
+mlir::Operation* copied(mlir::Operation& op) {
+  mlir::OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(&op);
+  mlir::OperationState state(op.getLoc(), op.getName());
+  state.addTypes(op.getResultTypes());
+  state.addAttributes(llvm::to_vector(op.getDiscardableAttrs()));
+  state.propertiesAttr = op.getPropertiesAsAttribute();
+  return builder.create(state);
+}
+
+void add_constant(mlir::Operation& op, const Readers& readers) {
+  bool first = true;
+  for (const auto& [device, uses] : readers) {
+    mlir::Operation* const here = first ? &op : copied(op);
+    first = false;
+    here->setAttr("stream.affinity", promise(op.getContext(), device));
+    for (mlir::OpOperand* use : uses) use->set(here->getResult(0));
+  }
+}
+
 }  // namespace
 
 mlir::LogicalResult add_affinities(mlir::Region& body,
@@ -43,21 +79,19 @@ mlir::LogicalResult add_affinities(mlir::Region& body,
   for (auto [argument, device] : llvm::zip(body.getArguments(), device_of_argument)) {
     values.emplace_back(argument, device);
   }
-  for (mlir::Operation& op : body.front()) {
+  for (mlir::Operation& op : llvm::make_early_inc_range(body.front())) {
     const std::int32_t device = device_of(&op);
+    if (device < 0 && is_constant(op)) {
+      add_constant(op, readers_of(op.getResult(0), body.front(), device_of));
+    }
     if (device < 0) continue;
     op.setAttr("stream.affinity", promise(context, device));
     for (mlir::Value result : op.getResults()) values.emplace_back(result, device);
   }
   for (const auto& [value, home] : values) {
     if (!mlir::isa<mlir::RankedTensorType>(value.getType())) continue;
-    std::map<std::int32_t, llvm::SmallVector<mlir::OpOperand*>> readers;
-    for (mlir::OpOperand& use : value.getUses()) {
-      mlir::Operation* const reader = body.front().findAncestorOpInBlock(*use.getOwner());
-      const std::int32_t device = reader != nullptr ? device_of(reader) : -1;
-      if (device >= 0 && device != home) readers[device].push_back(&use);
-    }
-    for (const auto& [device, uses] : readers) {
+    for (const auto& [device, uses] : readers_of(value, body.front(), device_of)) {
+      if (device == home) continue;
       const mlir::Value copy = transferred(value, promise(context, device));
       for (mlir::OpOperand* use : uses) use->set(copy);
     }
