@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/bound_effort.h"
 #include "berth/engine.h"
 #include "berth/graph.h"
 #include "berth/outcome.h"
@@ -73,11 +74,15 @@ struct berth_cluster final : berth::c::Object {
 struct berth_problem final : berth::c::Object {
   static constexpr Kind kKind = Kind::problem;
   static constexpr const char* kName = "problem";
-  explicit berth_problem(berth::MadeProblem made)
-      : Object(kKind), problem(std::move(made.problem)), notes(std::move(made.notes)) {}
+  berth_problem(berth::MadeProblem made, berth::BoundEffort the_effort)
+      : Object(kKind),
+        problem(std::move(made.problem)),
+        notes(std::move(made.notes)),
+        effort(the_effort) {}
 
   std::shared_ptr<const berth::Problem> problem;
   std::vector<std::string> notes;
+  berth::BoundEffort effort;  // of the bound of placements that are evaluated
 };
 
 struct berth_result final : berth::c::Object {

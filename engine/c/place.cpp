@@ -94,6 +94,7 @@ Settings place_settings(const berth_engine& engine, const berth_place_options& o
   }
   if (options.moves > 0) caller.values["moves"] = options.moves;
   if (options.seed >= 0) caller.values["seed"] = options.seed;
+  if (options.bound.size > 0) caller.values["bound"] = c::string(options.bound);
   if (options.threads > 0) caller.values["threads"] = std::int64_t{options.threads};
   settings.add(caller);
   return settings;
@@ -127,7 +128,8 @@ struct Search {
         tables(of_engine->policies),
         problem(c::get(of_problem).problem),
         notes(of_problem->notes) {
-    const berth_place_options options = c::take(given, kPlaceDefaults, "berth_place_options");
+    const berth_place_options options =
+        c::take(given, kPlaceDefaults, "berth_place_options", offsetof(berth_place_options, bound));
     settings = place_settings(*of_engine, options);
     context = context_of(options, *problem);
   }
@@ -170,7 +172,7 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     }
     MadeProblem problem = make_problem(*keeps, the_graph, the_cluster, choices);
     problem.notes.insert(problem.notes.begin(), notes.begin(), notes.end());
-    made = new berth_problem(std::move(problem));
+    made = new berth_problem(std::move(problem), bound_effort(the.settings));
   });
 }
 
@@ -219,11 +221,12 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
 berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices, size_t count,
                             berth_result** out) {
   return c::guarded([&] {
-    const std::shared_ptr<const Problem> solved = c::get(problem).problem;
+    const berth_problem& the = c::get(problem);
+    const std::shared_ptr<const Problem> solved = the.problem;
     berth_result*& made = c::required(out, "out");
     const auto given = c::array(devices, count, "devices");
     const Placement placement(given.begin(), given.end());
     solved->validate(placement);
-    made = new berth_result(simulated_outcome(solved, {}, placement));
+    made = new berth_result(simulated_outcome(solved, {}, placement, the.effort));
   });
 }

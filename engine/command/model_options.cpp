@@ -236,6 +236,7 @@ void fill_in(const Settings& config, ModelOptions& model, ProblemChoices& choice
   text("grouping", choices.grouping);
   number("threads", choices.threads);
   text("backend", search.backend);
+  text("bound", search.bound);
   text("evaluator", search.evaluator);
   if (search.evaluator && search.evaluator != "simulate" && search.evaluator != "measure") {
     throw Error(

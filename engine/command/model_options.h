@@ -51,6 +51,7 @@ struct SearchChoices {
   std::optional<std::string> budget;
   std::optional<std::string> evaluator;  ///< "simulate" (default) or "measure", by `backend`
   std::optional<std::string> backend;    ///< default: cpu
+  std::optional<std::string> bound;      ///< of the config alone; default: strong
 
   void add_to(CLI::App& app);
   [[nodiscard]] bool measures() const { return evaluator == "measure"; }

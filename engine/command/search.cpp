@@ -30,7 +30,8 @@ Search::Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> 
                      : make_measuring_evaluator(problem_, session_)),
       threads_(choices.threads.value_or(0)),
       seed_(search.seed.value_or(0)),
-      budget_s_(search.budget_s()) {}
+      budget_s_(search.budget_s()),
+      bound_(bound_effort_from_name(search.bound.value_or("strong"))) {}
 
 Outcome Search::run(Policy& policy, Origin origin) {
   PlaceContext context;
@@ -43,7 +44,7 @@ Outcome Search::run(Policy& policy, Origin origin) {
   context.progress = [&stage](double best_us, const std::string& text) {
     stage.show(fmt::format("best so far {}  {}", format_us(best_us), text));
   };
-  PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_);
+  PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_, bound_);
   origin.seed = seed_;
   Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
   if (session_ == nullptr) return outcome;

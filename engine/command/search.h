@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/backend.h"
+#include "berth/bound_effort.h"
 #include "berth/engine.h"
 #include "berth/evaluator.h"
 #include "berth/policy.h"
@@ -53,6 +54,7 @@ class Search {
   int threads_;
   std::uint64_t seed_;
   double budget_s_;
+  BoundEffort bound_;
 };
 
 }  // namespace berth::command

@@ -36,6 +36,7 @@ constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"seed", "0"},
     {"threads", "all cores"},
     {"budget", "none"},
+    {"bound", "strong"},
     {"evaluator", "simulate"},
     {"backend", "cpu"},
     {"plugin_folders", "lib/berth beside the library, then BERTH_PLUGIN_PATH"},

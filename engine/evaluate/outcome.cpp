@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "berth/bounds.h"
+#include "berth/bound_effort.h"
 #include "berth/graph.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
@@ -59,13 +59,19 @@ double Outcome::speed_up() const {
 
 Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
                           Placement placement) {
+  return simulated_outcome(std::move(problem), std::move(origin), std::move(placement),
+                           BoundEffort::strong);
+}
+
+Outcome simulated_outcome(std::shared_ptr<const Problem> problem, Origin origin,
+                          Placement placement, BoundEffort effort) {
   problem->validate(placement);
   const auto evaluator = make_simulation_evaluator(problem, /*threads=*/1);
   Outcome outcome;
   outcome.evaluation = evaluator->evaluate(placement);
   outcome.trace = Simulator(problem).trace(placement);
   outcome.best_single = best_single_device(*evaluator);
-  outcome.bound = evaluator->bound();
+  outcome.bound = lower_bound(*problem, effort);
   outcome.placement = std::move(placement);
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "berth/bound_effort.h"
+#include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/policy.h"
 #include "berth/support/text.h"
@@ -119,7 +121,25 @@ void check_proven(const Policy& policy, const LowerBound& proven, const Evaluati
 
 }  // namespace
 
+BoundEffort bound_effort_from_name(std::string_view name) {
+  if (name == "none") return BoundEffort::none;
+  if (name == "quick") return BoundEffort::quick;
+  if (name == "strong") return BoundEffort::strong;
+  throw Error(ErrorCode::invalid_argument, cat("no effort for a bound '", name, "'",
+                                               known_names(name, {"none", "quick", "strong"})));
+}
+
+LowerBound lower_bound(const Problem& problem, BoundEffort effort) {
+  if (effort == BoundEffort::none) return {};
+  return effort == BoundEffort::quick ? lower_bound(problem) : strong_lower_bound(problem);
+}
+
 PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s) {
+  return place(policy, evaluator, std::move(context), budget_s, BoundEffort::strong);
+}
+
+PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s,
+                  BoundEffort effort) {
   if (std::isnan(budget_s) || budget_s < 0) {
     throw Error(ErrorCode::invalid_argument,
                 cat("a budget of ", budget_s, " s; give a number of seconds >= 0"));
@@ -173,7 +193,10 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   result.evaluation = evaluator.evaluate(answer.placement);
   if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
   result.best_single = best_single_device(evaluator);
-  result.bound = evaluator.bound();
+  // The strong one is kept for whoever asks the evaluator next.
+  result.bound = effort == BoundEffort::strong || evaluator.measures()
+                     ? evaluator.bound()
+                     : lower_bound(evaluator.problem(), effort);
   if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
   result.end = end_of(answer, result, *stops);
   result.placement = std::move(answer.placement);

@@ -6,6 +6,10 @@
 
 namespace berth {
 
+BoundEffort bound_effort(const Settings& settings) {
+  return bound_effort_from_name(settings.text("bound").value_or("strong"));
+}
+
 Outcome place_outcome(Engine& engine, std::shared_ptr<const Problem> problem,
                       const Settings& settings, const PlaceContext& context) {
   const auto threads = settings.count("threads").value_or(context.threads);

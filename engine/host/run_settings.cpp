@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "berth/compare.h"
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
@@ -37,12 +38,13 @@ OptionTexts options_for(Engine& engine, const std::string& policy, bool first,
 }
 
 SettledResult run_policy(Engine& engine, Evaluator& evaluator, const std::string& name,
-                         const OptionTexts& options, const PlaceContext& context, double budget_s) {
+                         const OptionTexts& options, const PlaceContext& context,
+                         const Settings& settings) {
   const std::unique_ptr<Policy> policy = engine.make_policy(name, options);
   SettledResult settled;
   settled.options = engine.options_of(PluginKind::policy, name, options).values();
   settled.policy = name;
-  settled.result = place(*policy, evaluator, context, budget_s);
+  settled.result = place(*policy, evaluator, context, settings.budget_s(), bound_effort(settings));
   return settled;
 }
 
@@ -93,8 +95,7 @@ SettledResult place_as_set(Engine& engine, Evaluator& evaluator, const Settings&
     const bool last = i + 1 == names.size();
     try {
       const OptionTexts options = options_for(engine, names[i], i == 0, settings);
-      SettledResult settled =
-          run_policy(engine, evaluator, names[i], options, context, settings.budget_s());
+      SettledResult settled = run_policy(engine, evaluator, names[i], options, context, settings);
       const bool useless =
           settled.result.end == SearchEnd::gave_up || !settled.result.evaluation.feasible;
       if (last || !useless || settled.result.end == SearchEnd::cancelled) {

@@ -31,7 +31,7 @@ constexpr SettingKey kKeys[] = {
     {"svg", SettingKind::text},       {"certificate", SettingKind::text},
     {"csv", SettingKind::text},       {"report", SettingKind::text},
     {"write", SettingKind::names},    {"plugin_folders", SettingKind::names},
-    {"plugins", SettingKind::names},
+    {"plugins", SettingKind::names},  {"bound", SettingKind::text},
 };
 
 /// Lists travel as one text.

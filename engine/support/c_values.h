@@ -72,10 +72,11 @@ inline void take_struct(const void* given, void* known, std::size_t known_size,
   }
   std::memcpy(known, given, std::min(size, known_size));
 }
+/// `first_size` of a struct that was appended to: where the first field that was new begins.
 template <typename T>
-T take(const T* given, const T& defaults, const char* what) {
+T take(const T* given, const T& defaults, const char* what, std::size_t first_size = sizeof(T)) {
   T known = defaults;
-  if (given != nullptr) take_struct(given, &known, sizeof(T), sizeof(T), what);
+  if (given != nullptr) take_struct(given, &known, sizeof(T), first_size, what);
   return known;
 }
 

@@ -67,6 +67,10 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   Option<int> threads{*this, "threads",
                       llvm::cl::desc("threads of the search; passes run in parallel"),
                       llvm::cl::init(1)};
+  Option<std::string> bound{
+      *this, "bound",
+      llvm::cl::desc("how much work a lower bound is worth: none, quick or strong; default: quick "
+                     "where remarks tell it")};
   Option<std::string> entry{*this, "entry",
                             llvm::cl::desc("the function to place; default: every public one")};
   Option<std::string> arguments{
@@ -185,6 +189,9 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     options.seed = seed;
     options.moves = moves;
     options.threads = threads;
+    // A compiler does not wait for a figure that nobody reads.
+    const char* const enough = remarks.getValue() == "none" ? "none" : "quick";
+    options.bound = view(bound.getValue().empty() ? llvm::StringRef(enough) : bound.getValue());
     berth_result* found = nullptr;
     if (berth_place(engine_.get(), problem, &options, &found) != BERTH_OK) {
       return failed_call(function);

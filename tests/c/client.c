@@ -192,6 +192,17 @@ static void test_place(berth_engine* engine) {
   OK(berth_result_explain(result, 1, &said));
   CHECK(contains(said, "left is on gpu:"));
 
+  /* The bound is worth as much work as is asked for; since 2. */
+  options.bound = BERTH_TEXT("none");
+  OK(berth_place(engine, problem, &options, &again));
+  berth_summary unbounded = BERTH_SUMMARY_INIT;
+  OK(berth_result_summary(again, &unbounded));
+  CHECK(unbounded.bound_us == 0 && summary.bound_us > 0);
+  berth_release(again);
+  options.bound = BERTH_TEXT("some");
+  REFUSED(BERTH_INVALID_ARGUMENT, "no effort for a bound 'some'",
+          berth_place(engine, problem, &options, &again));
+
   /* What it gives by itself is what it gives when evaluated. */
   OK(berth_evaluate(problem, devices, 4, &again));
   const double objective_us = summary.objective_us;
@@ -293,7 +304,7 @@ int main(void) {
   test_compare_and_cancel(engine);
   test_settings();
 
-  CHECK(calls == 3);
+  CHECK(calls == 4);
   berth_release(engine);
   CHECK(calls == -1); /* destroyed with its engine */
   if (failures == 0) puts("all is well");

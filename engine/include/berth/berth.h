@@ -3,6 +3,7 @@
 #pragma once
 
 #include "berth/backend.h"                // IWYU pragma: export
+#include "berth/bound_effort.h"           // IWYU pragma: export
 #include "berth/cluster.h"                // IWYU pragma: export
 #include "berth/compare.h"                // IWYU pragma: export
 #include "berth/constraints.h"            // IWYU pragma: export

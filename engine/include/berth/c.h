@@ -281,9 +281,16 @@ typedef struct berth_place_options {
   /** The best objective so far, and what the policy does. Null = nobody looks. */
   void (*progress)(void* user, double best_us, berth_text text);
   void* user;
+  /** How much work the bound of the result is worth: "strong" (of 10,000 ops about a second), "quick",
+   *  "none". Since 2. */
+  berth_text bound;
 } berth_place_options;
-#define BERTH_PLACE_OPTIONS_INIT \
-  { sizeof(berth_place_options), {0, 0}, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0 }
+#define BERTH_PLACE_OPTIONS_INIT                                                 \
+  {                                                                              \
+    sizeof(berth_place_options), {0, 0}, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0, { \
+      0, 0                                                                       \
+    }                                                                            \
+  }
 
 /** Places by one policy, or by its fallbacks. A result may not fit in memory: see
  *  berth_summary.feasible. `options` null = as the engine's settings say. */
@@ -296,7 +303,8 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
                                        const berth_text* policies, size_t count,
                                        const berth_place_options* options, berth_result** results,
                                        berth_status* statuses, berth_text* messages);
-/** What a placement gives: a device for every op. */
+/** What a placement gives: a device for every op. Its bound is as the settings say with which the
+ *  problem was made. */
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
                                         size_t count, berth_result** out);
 

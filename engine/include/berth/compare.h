@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/bound_effort.h"
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/export.h"
@@ -25,6 +26,9 @@ namespace berth {
                                                  std::shared_ptr<const Problem> problem,
                                                  const Settings& settings,
                                                  const PlaceContext& context = {});
+
+/// Of the setting "bound"; strong where nothing is said.
+[[nodiscard]] BERTH_EXPORT BoundEffort bound_effort(const Settings& settings);
 
 /// One of the policies that were compared.
 struct ComparedPolicy {

@@ -96,7 +96,7 @@ const std::map<std::string, std::string> kHomes = {
     {"problem_choices", "host"}, {"program", "graph"},       {"plan_writers", "writers"},
     {"random", "support"},       {"report", "reports"},      {"separation", "problem"},
     {"settings", "host"},        {"types", "support"},       {"version", "support"},
-    {"measured_costs", "costs"}, {"profile_trace", "files"},
+    {"measured_costs", "costs"}, {"profile_trace", "files"}, {"bound_effort", "evaluate"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "berth/bounds.h"
 #include "berth/engine.h"
+#include "support/expect_error.h"
 #include "support/layered_problem.h"
 
 using namespace berth;
@@ -76,6 +78,28 @@ TEST_CASE("place_outcome: one call from settings to what is told of a placement"
   REQUIRE(outcome.search->notes.size() == 2);
   CHECK(outcome.search->notes[0].find("'first' was asked instead") != std::string::npos);
   CHECK(outcome.search->notes[1] == "all on the first");
+}
+
+TEST_CASE("place_outcome: the bound is worth as much work as the settings say") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  const auto problem = problem_of_90_ops();
+  const auto bound_us = [&](const std::string& effort) {
+    Settings settings;
+    settings.values["policy"] = std::string("first");
+    if (!effort.empty()) settings.values["bound"] = effort;
+    const Outcome outcome = place_outcome(engine, problem, settings);
+    CHECK(simulated_outcome(problem, {}, outcome.placement, bound_effort(settings)).bound.us ==
+          outcome.bound.us);
+    return outcome.bound.us;
+  };
+  CHECK(bound_us("none") == 0);
+  CHECK(bound_us("quick") == lower_bound(*problem).us);
+  CHECK(bound_us("strong") == strong_lower_bound(*problem).us);
+  CHECK(bound_us("") == bound_us("strong"));
+  CHECK(bound_us("strong") >= bound_us("quick"));
+  test::expect_error(ErrorCode::invalid_argument, {"'some'", "quick"},
+                     [&] { static_cast<void>(bound_us("some")); });
 }
 
 TEST_CASE("compare_policies: in order, each with its outcome or why it has none") {
