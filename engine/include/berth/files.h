@@ -1,7 +1,7 @@
 /// @file
 /// The engine's own file formats, and reports.
 ///
-/// Every format has a page of its own with all keys, units and ranges: engine/files/formats.
+/// Every format has a page of its own with all keys, units and ranges: share/berth/formats.
 /// Readers throw Error(invalid_file) naming the file, the place and the fix. Writers write a
 /// temporary file beside the target and rename it, so the target is either complete or untouched;
 /// they throw Error(io). `origin` names the text in messages.

@@ -1,6 +1,6 @@
 /// @file
-/// Placements in the form that other tools take. engine/writers/README.md says for each of them
-/// what is exact, what is rounded, and what is lost.
+/// Placements in the form that other tools take. The page share/berth/formats/plans.md says for each
+/// of them what is exact, what is rounded, and what is lost.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace berth {
 
-/// A form of a plan. To add one: a function in engine/writers/, and a row in its table.
+/// A form of a plan. To add one: a function beside those of the others, and a row in their table.
 struct PlanWriter {
   std::string_view name;     ///< "device_map"
   std::string_view meaning;  ///< for help: who takes it

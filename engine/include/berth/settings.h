@@ -3,7 +3,7 @@
 /// engine takes its policy and all else from it, so that a user swaps a policy in one line.
 ///
 /// The order is: defaults, the program's file, the file or text that BERTH_CONFIG names, and what
-/// the caller sets itself. The page engine/files/formats/settings.md has all keys.
+/// the caller sets itself. The page share/berth/formats/settings.md has all keys.
 #pragma once
 
 #include <cstdint>
