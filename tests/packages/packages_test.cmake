@@ -82,3 +82,21 @@ if(EXISTS ${work}/root/usr/bin/berth)
     message(FATAL_ERROR "the unpacked command places nothing:\n${placed}")
   endif()
 endif()
+
+# By hand, as root: BERTH_BARE_ROOT names a bare system (debootstrap --variant=minbase bookworm FOLDER),
+# into which the packages that need little are installed with what they depend on.
+if(DEFINED ENV{BERTH_BARE_ROOT})
+  set(bare $ENV{BERTH_BARE_ROOT})
+  file(REMOVE_RECURSE ${bare}/packages)
+  file(GLOB packages ${work}/libberth_*.deb ${work}/berth_*.deb ${work}/berth-plugins_*.deb)
+  file(COPY ${packages} ${SOURCE_DIR}/examples/lua/branches.graph.json
+       ${SOURCE_DIR}/examples/lua/two_gpus.cluster.json DESTINATION ${bare}/packages)
+  run(ignored chroot ${bare} sh -c
+      "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends /packages/*.deb")
+  run(placed chroot ${bare} berth place /packages/branches.graph.json
+      --cluster /packages/two_gpus.cluster.json --policy heft --json)
+  if(NOT placed MATCHES "\"runtime_us\"")
+    message(FATAL_ERROR "the installed command places nothing:\n${placed}")
+  endif()
+  message(STATUS "installed into ${bare}")
+endif()
