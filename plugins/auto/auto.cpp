@@ -18,7 +18,7 @@ namespace {
 
 /// The quickest come first, in milliseconds for thousands of ops: a short budget may end among them.
 constexpr const char* kContained =
-    "single,topo,m-topo,metis,expert,heft,exact,mincut,scotch,m-etf,round_robin,dp,m-sct";
+    "single,metis,topo,m-topo,expert,heft,exact,mincut,scotch,m-etf,round_robin,dp,m-sct";
 
 class AutoPolicy final : public Policy {
  public:

@@ -18,9 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a time budget, what one contained policy may take while nothing fits, and afterwards.
-constexpr double kShareOfFirst = 0.8;
-constexpr double kShareOfOne = 0.5;
+/// Of a time budget, what one contained policy may take. One that is stopped while it repairs may
+/// return what fits only because the host holds all: with more time for each, a short budget went to
+/// such a repair and nothing was left for those that need none.
+constexpr double kShareOfOne = 0.25;
 /// What those may take that use all they get. `dp` minimises the largest load: a start worth its
 /// time for throughput.
 constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
@@ -141,9 +142,7 @@ class Collector {
 
   [[nodiscard]] double share_of(std::string_view name) const {
     if (name == kExact) return kShareOfExact;
-    if (!is_one_of(kInsatiable, name)) {
-      return anything_fits() ? kShareOfOne : kShareOfFirst;
-    }
+    if (!is_one_of(kInsatiable, name)) return kShareOfOne;
     return problem_.options().objective == Objective::throughput ? kShareOfInsatiableForThroughput
                                                                  : kShareOfInsatiable;
   }
