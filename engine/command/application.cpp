@@ -143,6 +143,7 @@ int run(int argc, char** argv) {
     add_plugins(app, chosen);
     add_config(app, chosen);
     add_schema(app, chosen);
+    add_watch(app, chosen);
     add_run(app, chosen);
     return run_checked(app, chosen, argc, argv);
   } catch (const Error& error) {

@@ -82,6 +82,7 @@ void fill_in_runs(const Settings& config, CompareOptions& options) {
   if (seeds && options.seeds.empty() && !options.search.seed) options.seeds = seeds_of(*seeds);
   if (options.csv.empty()) options.csv = config_text(config, "csv").value_or("");
   if (options.report.empty()) options.report = config_text(config, "report").value_or("");
+  if (options.search.log.empty()) options.search.log = config_text(config, "log").value_or("");
 }
 
 /// Applies the settings and makes the policies, so that a wrong name is told before any work.
@@ -205,6 +206,7 @@ int run_compare(CompareOptions options) {
   std::vector<Target> targets;
   if (!options.csv.empty()) targets.push_back({"--csv", options.csv});
   if (!options.report.empty()) targets.push_back({"--report", options.report});
+  if (!options.search.log.empty()) targets.push_back({"--log", options.search.log});
   if (!targets.empty()) {
     std::vector<Input> inputs = input_files(options.model, options.choices);
     inputs.push_back({"the config", options.config});
@@ -215,6 +217,9 @@ int run_compare(CompareOptions options) {
   if (!options.clusters.empty() || !options.seeds.empty()) {
     if (!options.report.empty()) {
       throw CLI::ValidationError("--report", "a page shows one machine and one seed");
+    }
+    if (!options.search.log.empty()) {
+      throw CLI::ValidationError("--log", "a log is of one machine and one seed");
     }
     return run_sweep(engine, options, maker, candidates);
   }
@@ -255,6 +260,7 @@ void add_compare(CLI::App& app, Action& chosen) {
          "the policies to run, separated by commas; default: all of `berth plugins`")
       ->type_name("A,B,C");
   options->search.add_to(*sub);
+  options->search.add_log_to(*sub);
   add_evaluator(*sub, options->search);
   sub->add_option_function<std::string>(
          "--clusters",

@@ -192,6 +192,13 @@ void SearchChoices::add_to(CLI::App& app) {
       [](const std::string& text) { (void)parse_duration_s(text); });
 }
 
+void SearchChoices::add_log_to(CLI::App& app) {
+  add_file(
+      app, "--log", log,
+      "write here what the search does, as lines of JSON, while it does it; `berth watch` shows "
+      "them");
+}
+
 double SearchChoices::budget_s() const {
   return budget ? parse_duration_s(*budget) : std::numeric_limits<double>::infinity();
 }

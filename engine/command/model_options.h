@@ -52,8 +52,11 @@ struct SearchChoices {
   std::optional<std::string> evaluator;  ///< "simulate" (default) or "measure", by `backend`
   std::optional<std::string> backend;    ///< default: cpu
   std::optional<std::string> bound;      ///< of the config alone; default: strong
+  std::string log;                       ///< where events go; empty = nowhere
 
   void add_to(CLI::App& app);
+  /// --log, for commands that write files.
+  void add_log_to(CLI::App& app);
   [[nodiscard]] bool measures() const { return evaluator == "measure"; }
   /// Infinity where no budget is given.
   [[nodiscard]] double budget_s() const;

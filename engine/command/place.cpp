@@ -64,6 +64,7 @@ std::vector<Target> targets_of(const PlaceOptions& options) {
   add("--svg", options.svg);
   add("--certificate", options.certificate);
   add("--report", options.report);
+  add("--log", options.search.log);
   return targets;
 }
 
@@ -81,6 +82,7 @@ void apply_settings(const Settings& config, PlaceOptions& options) {
   path("svg", options.svg);
   path("certificate", options.certificate);
   path("report", options.report);
+  path("log", options.search.log);
 }
 
 /// Everything is written after the search and in this order, so that what fails most likely fails
@@ -218,6 +220,7 @@ void add_place(CLI::App& app, Action& chosen) {
       "who places: a name of `berth plugins` or a policy's Lua file, which may do all "
       "that you may (it has `os` and `io`)");
   options->search.add_to(*sub);
+  options->search.add_log_to(*sub);
   add_evaluator(*sub, options->search);
   add_files(*sub, *options);
   sub->add_flag("--prove", options->prove,

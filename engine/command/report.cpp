@@ -85,9 +85,12 @@ int run_report(ReportOptions options) {
   const std::unique_ptr<Engine> owned = make_engine(settings);
   Engine& engine = *owned;
   fill_in(settings, options.model, options.choices, options.search);
+  if (options.search.log.empty()) options.search.log = config_text(settings, "log").value_or("");
   std::vector<Input> inputs = input_files(options.model, options.choices);
   for (const std::string& path : options.placements) inputs.push_back({"the placement", path});
-  check_targets({{"-o", options.output}}, inputs);
+  std::vector<Target> targets = {{"-o", options.output}};
+  if (!options.search.log.empty()) targets.push_back({"--log", options.search.log});
+  check_targets(targets, inputs);
   if (options.placements.empty() && options.policies.empty()) options.policies = {kDefaultPolicy};
 
   const auto problem = make_problem(engine, options.model, options.choices);
@@ -137,6 +140,7 @@ void add_report(CLI::App& app, Action& chosen) {
          "table; default, where no placement is named: auto")
       ->type_name("A,B,C");
   options->search.add_to(*sub);
+  options->search.add_log_to(*sub);
   add_file(*sub, "--config", options->config,
            "a file of settings, berth.settings/1 or Lua; the command line overrides it");
   add_file(*sub, "-o,--output", options->output, "write the page here")->required();

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/bounds.h"
+#include "berth/error.h"
 #include "support/units.h"
 
 namespace berth::command {
@@ -31,7 +33,9 @@ Search::Search(std::shared_ptr<const Problem> problem, std::shared_ptr<Session> 
       threads_(choices.threads.value_or(0)),
       seed_(search.seed.value_or(0)),
       budget_s_(search.budget_s()),
-      bound_(bound_effort_from_name(search.bound.value_or("strong"))) {}
+      bound_(bound_effort_from_name(search.bound.value_or("strong"))) {
+  if (!search.log.empty()) log_ = std::make_unique<EventLog>(search.log);
+}
 
 Outcome Search::run(Policy& policy, Origin origin) {
   PlaceContext context;
@@ -41,12 +45,26 @@ Outcome Search::run(Policy& policy, Origin origin) {
   Stage stage(
       fmt::format("{} places {} groups", origin.policy, format_count(problem_->groups().count())));
   stage.ends_within(budget_s_);
-  context.progress = [&stage](double best_us, const std::string& text) {
+  context.progress = [&stage, this](double best_us, const std::string& text) {
     stage.show(fmt::format("best so far {}  {}", format_us(best_us), text));
+    if (log_ != nullptr) log_->progress(best_us, text);
   };
-  PlaceResult result = place(policy, *evaluator_, std::move(context), budget_s_, bound_);
+  // Measured runtimes have no bound.
+  const bool bounded = log_ != nullptr && session_ == nullptr;
+  if (log_ != nullptr) {
+    log_->start(*problem_, origin, budget_s_, bounded ? lower_bound(*problem_).us : 0);
+  }
+  PlaceResult result = [&] {
+    try {
+      return place(policy, *evaluator_, std::move(context), budget_s_, bound_);
+    } catch (const Error& error) {
+      if (log_ != nullptr) log_->fail(error.what());
+      throw;
+    }
+  }();
   origin.seed = seed_;
   Outcome outcome = searched_outcome(problem_, std::move(origin), std::move(result));
+  if (log_ != nullptr) log_->end(outcome);
   if (session_ == nullptr) return outcome;
   outcome.executed = true;
   if (outcome.evaluation.feasible) {

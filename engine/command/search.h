@@ -14,6 +14,7 @@
 #include "berth/policy.h"
 #include "berth/problem.h"
 #include "console.h"
+#include "event_log.h"
 #include "model_options.h"
 #include "outcome.h"
 #include "scripts.h"
@@ -51,6 +52,7 @@ class Search {
   std::shared_ptr<const Problem> problem_;
   std::shared_ptr<Session> session_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<EventLog> log_;  ///< null = none
   int threads_;
   std::uint64_t seed_;
   double budget_s_;

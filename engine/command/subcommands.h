@@ -23,6 +23,7 @@ void add_devices(CLI::App& app, Action& chosen);
 void add_plugins(CLI::App& app, Action& chosen);
 void add_config(CLI::App& app, Action& chosen);
 void add_schema(CLI::App& app, Action& chosen);
+void add_watch(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 
 }  // namespace berth::command

@@ -32,6 +32,7 @@ constexpr SettingKey kKeys[] = {
     {"csv", SettingKind::text},       {"report", SettingKind::text},
     {"write", SettingKind::names},    {"plugin_folders", SettingKind::names},
     {"plugins", SettingKind::names},  {"bound", SettingKind::text},
+    {"log", SettingKind::text},
 };
 
 /// Lists travel as one text.

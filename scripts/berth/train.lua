@@ -532,4 +532,21 @@ function train.show_progress(what)
   return function(record) berth.progress(what .. ": " .. train.progress_line(record)) end
 end
 
+-- A `progress` that writes a line of JSON per update, which `berth watch` shows; it replaces the file.
+--   ARGS    path, what  the file; what is trained, as a name
+function train.log_progress(path, what)
+  local file = assert(io.open(path, "w"))
+  local began_s = berth.clock()
+  local function quoted(text)
+    return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+  end
+  return function(record)
+    local best = record.best_us < math.huge and ('"best_us": %.17g, '):format(record.best_us) or ""
+    file:write(('{"event": "%s", "policy": %s, "time_s": %.3f, %s"text": %s}\n'):format(
+      record.update < record.count and "progress" or "end", quoted(what), berth.clock() - began_s, best,
+      quoted(train.progress_line(record))))
+    file:flush()
+  end
+end
+
 return train

@@ -1,0 +1,90 @@
+#include "event_log.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "berth/error.h"
+#include "console.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPause_s = 0.5;
+
+}  // namespace
+
+EventLog::EventLog(const std::filesystem::path& path)
+    : file_(std::fopen(output_path(path).c_str(), "we")) {
+  if (file_ == nullptr) {
+    throw Error(ErrorCode::io, fmt::format("cannot write --log '{}': {}", path.string(),
+                                           std::generic_category().message(errno)));
+  }
+}
+
+double EventLog::now_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+void EventLog::write(Json event) {
+  // A log that cannot be written any more, on a full disk say, is no reason to lose the search.
+  const std::string line = event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+  std::fflush(file_.get());
+}
+
+void EventLog::start(const Problem& problem, const Origin& origin, double budget_s,
+                     double bound_us) {
+  const std::lock_guard lock(mutex_);
+  policy_ = origin.policy;
+  began_ = std::chrono::steady_clock::now();
+  best_us_ = std::numeric_limits<double>::infinity();
+  last_s_ = -kPause_s;
+  Json event = {{"format", "berth.events/1"},
+                {"event", "start"},
+                {"policy", policy_},
+                {"model", origin.model},
+                {"machine", problem.cluster().name()},
+                {"ops", problem.graph().op_count()},
+                {"groups", problem.groups().count()}};
+  if (bound_us > 0) event["bound_us"] = bound_us;
+  if (std::isfinite(budget_s)) event["budget_s"] = budget_s;
+  write(std::move(event));
+}
+
+void EventLog::progress(double best_us, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  const double time_s = now_s();
+  if (!(best_us < best_us_) && time_s < last_s_ + kPause_s) return;
+  last_s_ = time_s;
+  Json event = {{"event", "progress"}, {"policy", policy_}, {"time_s", time_s}};
+  // Infinity, where nothing fits yet, is no number of JSON.
+  if (std::isfinite(best_us)) event["best_us"] = best_us_ = best_us;
+  if (!text.empty()) event["text"] = text;
+  write(std::move(event));
+}
+
+void EventLog::end(const Outcome& outcome) {
+  const std::lock_guard lock(mutex_);
+  Json event = {{"event", "end"}, {"policy", policy_}, {"time_s", now_s()}};
+  if (outcome.evaluation.feasible) event["best_us"] = outcome.evaluation.objective_us;
+  if (outcome.bound.us > 0) event["bound_us"] = outcome.bound.us;
+  if (outcome.search) {
+    event["evaluations"] = outcome.search->evaluations;
+    event["end"] = search_end_name(outcome.search->end);
+  }
+  write(std::move(event));
+}
+
+void EventLog::fail(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  write({{"event", "end"}, {"policy", policy_}, {"time_s", now_s()}, {"failure", why}});
+}
+
+}  // namespace berth::command

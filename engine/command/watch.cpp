@@ -1,0 +1,199 @@
+// `berth watch`: searches and trainings as they run, from the lines that they write.
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "console.h"
+#include "model_options.h"
+#include "subcommands.h"
+#include "support/units.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A policy's search, or a training.
+struct Run {
+  std::string policy;
+  double bound_us = 0;
+  double time_s = 0;
+  std::vector<std::pair<double, double>> best;  ///< (when, us), each better than the one before
+  std::string text;
+  std::string ended;
+  std::int64_t evaluations = 0;
+};
+
+struct Watched {
+  std::string what;  ///< "inception_v3.onnx on k80x4"
+  std::vector<Run> runs;
+
+  [[nodiscard]] bool ended() const {
+    return !runs.empty() &&
+           std::all_of(runs.begin(), runs.end(), [](const Run& run) { return !run.ended.empty(); });
+  }
+};
+
+Run& run_of(Watched& watched, const Json& event) {
+  const std::string policy = event.value("policy", "");
+  const std::string kind = event.value("event", "");
+  for (auto run = watched.runs.rbegin(); run != watched.runs.rend(); ++run) {
+    if (run->policy == policy && kind != "start") return *run;
+  }
+  watched.runs.push_back({});
+  watched.runs.back().policy = policy;
+  return watched.runs.back();
+}
+
+void take(Watched& watched, const Json& event) {
+  Run& run = run_of(watched, event);
+  if (event.contains("model")) {
+    watched.what = event.value("model", "") + " on " + event.value("machine", "");
+  }
+  run.bound_us = event.value("bound_us", run.bound_us);
+  run.time_s = event.value("time_s", run.time_s);
+  run.text = event.value("text", run.text);
+  run.evaluations = event.value("evaluations", run.evaluations);
+  const double best_us = event.value("best_us", std::numeric_limits<double>::infinity());
+  if (best_us <
+      (run.best.empty() ? std::numeric_limits<double>::infinity() : run.best.back().second)) {
+    run.best.emplace_back(run.time_s, best_us);
+  }
+  if (event.value("event", "") == "end") {
+    run.ended = event.value("failure", event.value("end", "done"));
+  }
+}
+
+/// All whole lines; the last one may still be on its way.
+Watched read(const std::string& path) {
+  Watched watched;
+  const std::string text = read_file(path);
+  int number = 0;
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    ++number;
+    try {
+      const Json event = Json::parse(text.substr(begin, end - begin));
+      if (!event.contains("event")) throw Error(ErrorCode::invalid_file, "no \"event\"");
+      take(watched, event);
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::invalid_file,
+                  fmt::format("{}: line {} is no event ({}); name a file that --log wrote", path,
+                              number, error.what()));
+    }
+  }
+  return watched;
+}
+
+/// The best so far over time, from the first on: high is far above the best of all, low is there.
+std::string curve(const Run& run, std::size_t columns) {
+  static constexpr const char* kLevels[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+                                            "\u2585", "\u2586", "\u2587", "\u2588"};
+  if (run.best.size() < 2 || run.time_s <= 0) return {};
+  const double low = std::log(run.best.back().second), high = std::log(run.best.front().second);
+  std::string text;
+  std::size_t next = 0;
+  for (std::size_t column = 0; column < columns; ++column) {
+    const double until_s =
+        run.time_s * static_cast<double>(column + 1) / static_cast<double>(columns);
+    while (next < run.best.size() && run.best[next].first <= until_s) ++next;
+    if (next == 0) {
+      text += " ";
+      continue;
+    }
+    const double share =
+        high > low ? (std::log(run.best[next - 1].second) - low) / (high - low) : 0;
+    text += kLevels[static_cast<std::size_t>(std::lround(7 * std::clamp(share, 0.0, 1.0)))];
+  }
+  return text;
+}
+
+std::string shown(const Watched& watched) {
+  constexpr std::size_t kCurve = 32;
+  constexpr std::size_t kText = 40;
+  using Align = TextTable::Align;
+  TextTable table({{"policy"},
+                   {"best so far", Align::right},
+                   {"above bound", Align::right},
+                   {"found after", Align::right},
+                   {"running for", Align::right},
+                   {"over time"},
+                   {"now"}});
+  for (const Run& run : watched.runs) {
+    const bool any = !run.best.empty();
+    const double best = any ? run.best.back().second : 0;
+    table.add_row({printable(run.policy), any ? format_us(best) : "-",
+                   any && run.bound_us > 0 ? format_percent(best / run.bound_us - 1) : "-",
+                   any ? format_us(run.best.back().first * 1e6) : "-", format_us(run.time_s * 1e6),
+                   curve(run, kCurve),
+                   run.ended.empty()
+                       ? first_columns(printable(run.text), kText)
+                       : first_columns(printable("ended: " + run.ended), kText) +
+                             (run.evaluations > 0
+                                  ? fmt::format(", {} placements", format_count(run.evaluations))
+                                  : "")});
+  }
+  return printable(watched.what) + "\n\n" + table.text(2);
+}
+
+/// On a terminal the text before is replaced.
+void paint(const std::string& text, int& lines) {
+  std::FILE* const out = script_output();
+  if (lines > 0) std::fprintf(out, "\x1b[%dF\x1b[J", lines);
+  std::fputs(text.c_str(), out);
+  flush_script_output();
+  lines = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+int run_watch(const std::string& path) {
+  if (isatty(fileno(script_output())) != 1) {
+    print(shown(read(path)));
+    return 0;
+  }
+  const InterruptGuard guard;
+  int lines = 0;
+  for (bool ended = false; !ended && !InterruptGuard::interrupted();) {
+    const Watched watched = read(path);
+    paint(shown(watched), lines);
+    ended = watched.ended();
+    for (int i = 0; i < 5 && !ended && !InterruptGuard::interrupted(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, Action& chosen) {
+  CLI::App* sub = app.add_subcommand("watch", "show searches and trainings as they run");
+  const auto path = std::make_shared<std::string>();
+  sub->add_option("LOG", *path, "a file that --log writes (berth.events/1)")
+      ->required()
+      ->type_name("");
+  sub->footer(
+      "Examples:\n"
+      "  berth compare model.onnx --cluster k80x4 --budget 60s --log search.jsonl &\n"
+      "  berth watch search.jsonl\n"
+      "On a terminal it goes on until every run has ended, or until Ctrl-C, which ends only the\n"
+      "watching. Elsewhere it shows once what there is. Lua's training writes such a file with\n"
+      "train.log_progress.");
+  sub->callback([&chosen, path] { chosen = [path] { return run_watch(*path); }; });
+}
+
+}  // namespace berth::command

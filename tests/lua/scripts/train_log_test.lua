@@ -1,0 +1,22 @@
+local check = require "check"
+local train = require "berth.train"
+local folder = ...
+
+check.test("training writes a line of JSON per update", function()
+  local path = folder .. "/log.jsonl"
+  local log = train.log_progress(path, 'nmt "4 GPUs"')
+  local record = { update = 1, count = 2, runtime_us = 5e3, best_us = math.huge, reward = 0.5,
+                   entropy = 1, left_s = 3 }
+  log(record)
+  record.update, record.best_us = 2, 4321.5
+  log(record)
+  local lines = {}
+  for line in io.lines(path) do lines[#lines + 1] = line:gsub('"time_s": [%d.]+', '"time_s": 0') end
+  check.equal(#lines, 2)
+  check.equal(lines[1]:find([[{"event": "progress", "policy": "nmt \u00224 GPUs\u0022", "time_s": 0, ]]
+    .. [["text": "update 1/2]], 1, true), 1)
+  check.equal(lines[2]:match '"event": "end".*"best_us": 4321.5,' ~= nil, true)
+  check.fails("absent", train.log_progress, folder .. "/absent/log", "x")
+end)
+
+check.finish()
