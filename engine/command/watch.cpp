@@ -1,4 +1,5 @@
 // `berth watch`: searches and trainings as they run, from the lines that they write.
+#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -151,6 +152,15 @@ std::string shown(const Watched& watched) {
   return printable(watched.what) + "\n\n" + table.text(2);
 }
 
+/// script_output() has no descriptor that could be asked.
+bool on_terminal() {
+  const int output = open(output_path("/dev/stdout").c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  if (output < 0) return false;
+  const bool is = isatty(output) == 1;
+  close(output);
+  return is;
+}
+
 /// On a terminal the text before is replaced.
 void paint(const std::string& text, int& lines) {
   std::FILE* const out = script_output();
@@ -161,7 +171,7 @@ void paint(const std::string& text, int& lines) {
 }
 
 int run_watch(const std::string& path) {
-  if (isatty(fileno(script_output())) != 1) {
+  if (!on_terminal()) {
     print(shown(read(path)));
     return 0;
   }

@@ -129,3 +129,26 @@ TEST_CASE("where output or errors are piped, nothing is rewritten") {
     CHECK(shown.find("vs one device") != std::string::npos);
   }
 }
+
+TEST_CASE("watch paints a search anew on a terminal until it has ended") {
+  const Workplace work;
+  const std::string started =
+      "{\"event\":\"start\",\"policy\":\"auto\"}\n"
+      "{\"event\":\"progress\",\"policy\":\"auto\",\"time_s\":1,\"best_us\":3,\"text\":\"moves\"}"
+      "\n";
+  work.write_text("log.jsonl", started);
+  Terminal terminal;
+  ProcessSettings settings = work.settings;
+  settings.out = terminal.path();
+  settings.while_running = [&, ended = false](pid_t) mutable {
+    if (ended || terminal.text().find("moves") == std::string::npos) return;
+    work.write_text("log.jsonl",
+                    started + "{\"event\":\"end\",\"policy\":\"auto\",\"time_s\":2}\n");
+    ended = true;
+  };
+  const ProcessResult result = run_process({BERTH_COMMAND, "watch", "log.jsonl"}, settings);
+  CHECK(result.status == 0);
+  const std::size_t last = terminal.text().rfind("\033[4F\033[J");  // back over what was there
+  REQUIRE(last != std::string::npos);
+  CHECK(terminal.text().find("ended: done", last) != std::string::npos);
+}
