@@ -27,7 +27,8 @@
 namespace berth::command {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
 
 /// A policy's search, or a training.
 struct Run {
@@ -127,7 +128,6 @@ std::string curve(const Run& run, std::size_t columns) {
 std::string shown(const Watched& watched) {
   constexpr std::size_t kCurve = 32;
   constexpr std::size_t kText = 40;
-  using Align = TextTable::Align;
   TextTable table({{"policy"},
                    {"best so far", Align::right},
                    {"above bound", Align::right},

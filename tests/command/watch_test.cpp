@@ -48,7 +48,8 @@ TEST_CASE("a log tells when each policy starts, improves and ends; watch shows i
 TEST_CASE("a policy that fails ends with the reason") {
   Workplace work;
   Json graph = diamond_graph();
-  graph["ops"][0]["param_bytes"] = 1e15;
+  graph["ops"][0]["param_bytes"] = 1000000000000000;
+  graph["ops"][0]["cost_us"] = {{"gpu", 1000}};  // the host would hold it
   work.write("huge.graph.json", graph);
   const ProcessResult result =
       work.berth({"place", "huge.graph.json", "--cluster", "pair.cluster.json", "--policy", "topo",
