@@ -4,25 +4,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <string_view>
+#include <string>
+
+#include "berth/support/cpuinfo.h"
 
 namespace berth::cpu {
-namespace {
-
-/// The first value of `key` in /proc/cpuinfo; empty if there is none.
-std::string cpuinfo(std::string_view key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with(key) || colon == std::string::npos) continue;
-    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? std::string() : line.substr(value);
-  }
-  return {};
-}
-
-}  // namespace
 
 Machine this_machine() {
   Machine machine;

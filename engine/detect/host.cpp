@@ -6,25 +6,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <thread>
 
+#include "berth/support/cpuinfo.h"
 #include "detect/machine_facts.h"
 
 namespace berth::detect {
 namespace {
-
-/// The first value of `key` in /proc/cpuinfo; empty if there is none.
-std::string cpuinfo(std::string_view key) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (!line.starts_with(key) || colon == std::string::npos) continue;
-    const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? std::string() : line.substr(value);
-  }
-  return {};
-}
 
 /// The number in a file of one; 0 for anything else, such as "max".
 double number_in(const char* path) {

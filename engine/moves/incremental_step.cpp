@@ -436,7 +436,7 @@ bool IncrementalStep<Rules>::simulate(Watch& watch, const Pause& from, double li
   const auto judged = [&](auto& step) {
     std::size_t next = record_.number_of(from) + 1;
     for (;;) {
-      if (!watch.hopeless && (Watch::kBounding || !Watch::kRemembers)) {
+      if (!watch.hopeless && !Watch::kRemembers) {
         watch.stop = (watch.ended / settings_.spacing + 1) * settings_.spacing;
       }
       if (step.go_on()) break;
