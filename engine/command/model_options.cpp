@@ -154,7 +154,8 @@ void ProblemChoices::add_machine_to(CLI::App& app) {
       ->type_name("PRESET|FILE");
   app.add_option("--costs", costs,
                  "source of compute times: roofline, stated (in the graph file), or a file "
-                 "(berth.costs/1, or a profile of TensorFlow, PyTorch or ONNX Runtime); "
+                 "(berth.costs/1, or a profile of TensorFlow, PyTorch, ONNX Runtime or Nsight "
+                 "Systems); "
                  "default: stated where the graph has one, roofline for the other ops")
       ->type_name("SOURCE");
 }

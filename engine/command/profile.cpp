@@ -215,7 +215,7 @@ void add_profile(CLI::App& app, Action& chosen) {
   CLI::Option* const from =
       add_file(*sub, "--from", options->trace,
                "take what another tool measured, by op name: a profile of TensorFlow, a trace of "
-               "PyTorch or ONNX Runtime")
+               "PyTorch, ONNX Runtime or Nsight Systems")
           ->excludes(backend);
   CLI::Option* const cluster =
       sub->add_option("--cluster", options->machine,

@@ -55,4 +55,37 @@ MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph, const C
   return made;
 }
 
+MeasuredEvents::MeasuredEvents(const Graph& graph) : graph_(graph), us_(at(graph.op_count())) {}
+
+void MeasuredEvents::add(std::string_view name, Where where, double us) {
+  constexpr std::size_t kStrangersTold = 4;
+  if (const auto op = graph_.find_op(name)) {
+    us_[at(*op)][where].push_back(us);
+  } else if (strangers_.size() < kStrangersTold) {
+    strangers_.emplace(name);
+  }
+}
+
+MeasuredCosts MeasuredEvents::costs(const Cluster& cluster, const std::string& source,
+                                    std::string_view advice) const {
+  MeasuredTimes measured(graph_, cluster);
+  bool any = false;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const Where where = cluster.kind_device(kind).host ? kOnHost : kOnGpu;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      std::vector<double> all = us_[at(op)][where];
+      if (all.empty()) continue;
+      std::sort(all.begin(), all.end());
+      measured.us[at(kind)][at(op)] = (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+      any = true;
+    }
+  }
+  if (any) return costs_of_measured(std::move(measured), graph_, cluster, source);
+  const std::string seen = join(std::vector<std::string>(strangers_.begin(), strangers_.end()), 4);
+  throw Error(ErrorCode::invalid_file,
+              cat(source, ": measures no op of graph '", graph_.name(),
+                  "' on a kind of device of cluster '", cluster.name(), "'",
+                  seen.empty() ? "" : cat("; its events are called ", seen), "; ", advice));
+}
+
 }  // namespace berth

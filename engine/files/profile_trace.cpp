@@ -1,15 +1,9 @@
 #include "berth/profile_trace.h"
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "berth/error.h"
-#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
 
@@ -25,17 +19,15 @@ struct Event {
   double us = -1;
 };
 
-enum Where : std::size_t { kOnHost, kOnGpu, kPlaces };
-
-/// Durations by op, as the events come in.
+/// What of a trace counts.
 class Times {
  public:
-  explicit Times(const Graph& graph) : graph_(graph), us_(at(graph.op_count())) {}
+  explicit Times(const Graph& graph) : graph_(graph), events_(graph) {}
 
   void add(const Event& event) {
     if (event.phase != "X" || !(event.us >= 0)) return;
     std::string_view name = event.name;
-    Where where = kOnHost;
+    auto where = MeasuredEvents::kOnHost;
     if (event.category == "Node") {  // ONNX Runtime's
       constexpr std::string_view kEnd = "_kernel_time";
       if (!name.ends_with(kEnd)) return;
@@ -45,35 +37,20 @@ class Times {
         return;
       }
     } else if (event.category == "gpu_user_annotation") {
-      where = kOnGpu;
+      where = MeasuredEvents::kOnGpu;
     } else if (event.category != "user_annotation" && event.category != "cpu_op") {
       return;
     }
-    const auto op = graph_.find_op(name);
-    if (op) {
-      us_[at(*op)][where].push_back(event.us);
-    } else if (strangers_.size() < 4) {
-      strangers_.emplace(name);
-    }
+    events_.add(name, where, event.us);
   }
 
-  /// The median; nothing where there is no time.
-  [[nodiscard]] std::optional<double> of(OpId op, Where where) {
-    std::vector<double>& all = us_[at(op)][where];
-    if (all.empty()) return std::nullopt;
-    std::sort(all.begin(), all.end());
-    return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
-  }
-  [[nodiscard]] std::vector<std::string> strangers() const {
-    return {strangers_.begin(), strangers_.end()};
-  }
+  [[nodiscard]] const MeasuredEvents& events() const { return events_; }
   /// Nodes of other providers than the processor's.
   [[nodiscard]] int elsewhere() const { return elsewhere_; }
 
  private:
   const Graph& graph_;
-  std::vector<std::array<std::vector<double>, kPlaces>> us_;
-  std::set<std::string> strangers_;
+  MeasuredEvents events_;
   int elsewhere_ = 0;
 };
 
@@ -177,26 +154,9 @@ MeasuredCosts parse_profile_trace(std::string_view json, const std::string& orig
                 cat(origin, ": is broken at byte ", reader.broken_at,
                     "; a profiler that was not stopped writes only a part"));
   }
-  MeasuredTimes measured(graph, cluster);
-  bool any = false;
-  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
-    const Where where = cluster.kind_device(kind).host ? kOnHost : kOnGpu;
-    for (OpId op = 0; op < graph.op_count(); ++op) {
-      const std::optional<double> us = times.of(op, where);
-      any = any || us;
-      if (us) measured.us[at(kind)][at(op)] = *us;
-    }
-  }
-  if (!any) {
-    const std::string seen = join(times.strangers(), 4);
-    throw Error(
-        ErrorCode::invalid_file,
-        cat(origin, ": measures no op of graph '", graph.name(),
-            "' on a kind of device of cluster '", cluster.name(), "'",
-            seen.empty() ? "" : cat("; its events are called ", seen),
-            "; mark ops by their names (record_function), and let ONNX Runtime optimize nothing"));
-  }
-  MeasuredCosts made = costs_of_measured(std::move(measured), graph, cluster, origin);
+  MeasuredCosts made = times.events().costs(
+      cluster, origin,
+      "mark ops by their names (record_function), and let ONNX Runtime optimize nothing");
   if (times.elsewhere() > 0) {
     made.note += cat("; ", times.elsewhere(),
                      " events are of other providers than ONNX Runtime's own for processors, whose "

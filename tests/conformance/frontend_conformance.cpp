@@ -258,11 +258,13 @@ TEST_CASE("a placement written into a model is asked for by the graph read back"
 
 TEST_CASE("an annotation that fails leaves nothing behind") {
   const auto cluster = Cluster::preset("k80x2");
+  int with_models = 0;
   for (const Named& each : frontends()) {
     CAPTURE(each.name);
     const TemporaryFolder folder;
     const auto models = example_models(*each.frontend);
-    REQUIRE(!models.empty());
+    if (models.empty()) continue;  // it reads nothing but costs
+    ++with_models;
     const auto graph = each.frontend->load(models.front(), {}).graph;
     const Placement placement = alternating(*graph);
     CHECK_THROWS_AS(
@@ -273,4 +275,5 @@ TEST_CASE("an annotation that fails leaves nothing behind") {
                     Error);
     CHECK(file_count(folder.path()) == 0);
   }
+  CHECK(with_models > 0);
 }

@@ -69,8 +69,9 @@ struct Settings {
   std::int64_t search = 0;
 };
 
-/// Short searches: a case takes some milliseconds.
-OptionTexts options_of(const std::string& policy, int threads) {
+/// Short searches: a case takes some milliseconds. Those that prove or enumerate may go to their
+/// ends where the optimum is known.
+OptionTexts options_of(const std::string& policy, int threads, bool optimum_known) {
   using Int = std::int64_t;
   if (policy == "auto") {
     return {{"moves", Int{300}},
@@ -79,8 +80,8 @@ OptionTexts options_of(const std::string& policy, int threads) {
             {"from", std::string("single,heft,topo,m-etf,metis,scotch")}};
   }
   if (policy == "mcmc") return {{"chains", Int{2}}, {"moves", Int{100}}};
-  if (policy == "exact") return {{"nodes", Int{500}}};
-  if (policy == "dp") return {{"pairs", Int{20000}}};
+  if (policy == "exact") return {{"nodes", Int{optimum_known ? 500 : 50}}};
+  if (policy == "dp") return {{"pairs", Int{optimum_known ? 20000 : 2000}}};
   if (policy == "random") return {{"samples", Int{4}}};
   if (policy == "placeto") return {{"passes", Int{1}}, {"groups", Int{32}}};
   return {};
@@ -286,8 +287,10 @@ class Tester {
     if (stop_at_once) context.should_stop = [] { return true; };
     const auto begin = std::chrono::steady_clock::now();
     try {
-      const auto policy = engine_.make_policy(
-          name, std::isfinite(settings_.budget_s) ? OptionTexts() : options_of(name, threads));
+      const auto policy =
+          engine_.make_policy(name, std::isfinite(settings_.budget_s)
+                                        ? OptionTexts()
+                                        : options_of(name, threads, optimum_us_.has_value()));
       PlaceResult result =
           place(*policy, own == nullptr ? *evaluator_ : *own, context, settings_.budget_s);
       answer = {std::move(result.placement), true, std::move(result.evaluation),
@@ -445,7 +448,7 @@ class Adversary {
     if (ours == kNone) return 0;
     double best = kNone;
     for (const char* name : {"exact", "mcmc", "heft", "m-etf", "topo", "dp"}) {
-      OptionTexts options = options_of(name, 1);
+      OptionTexts options = options_of(name, 1, /*optimum_known=*/true);
       if (std::string(name) == "exact") options = {{"nodes", Int{5000}}};
       const double us = objective(*evaluator, name, options);
       if (us >= best) continue;

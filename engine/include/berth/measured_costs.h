@@ -2,9 +2,14 @@
 /// Costs from times that another tool measured, for some ops of a graph.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/cluster.h"
@@ -35,5 +40,29 @@ struct MeasuredCosts {
 [[nodiscard]] BERTH_EXPORT MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph,
                                                            const Cluster& cluster,
                                                            const std::string& source);
+
+/// Collects the durations of single events of a profile: an op that ran several times has several.
+/// [thread-compatible]
+class BERTH_EXPORT MeasuredEvents {
+ public:
+  /// `graph` must outlive the events.
+  explicit MeasuredEvents(const Graph& graph);
+
+  enum Where : std::uint8_t { kOnHost, kOnGpu };
+
+  /// An event counts for the op that has its name; others are ignored. `us` >= 0.
+  void add(std::string_view name, Where where, double us);
+
+  /// The median of each op's events: those on the host for the kinds that are hosts, those on a GPU
+  /// for all other kinds. Throws Error(invalid_file) where none is of an op of the graph on a kind
+  /// of the cluster, with `advice` at the end ("mark ops by their names"); else as costs_of_measured.
+  [[nodiscard]] MeasuredCosts costs(const Cluster& cluster, const std::string& source,
+                                    std::string_view advice) const;
+
+ private:
+  const Graph& graph_;
+  std::vector<std::array<std::vector<double>, 2>> us_;  // by op and place
+  std::set<std::string, std::less<>> strangers_;        // some names that no op has
+};
 
 }  // namespace berth

@@ -75,6 +75,7 @@ const std::vector<Folder> kFolders = {
     {"frontends/support", {"engine/*"}},
     {"frontends/onnx", {"engine/*", "frontends/support"}},
     {"frontends/tf", {"engine/*", "frontends/support"}},
+    {"frontends/nsight", {"engine/*"}},
 
     {"backends/runtime", {"engine/*"}},
     {"backends/cpu", {"engine/*", "backends/runtime"}},
