@@ -36,16 +36,18 @@ constexpr std::size_t kMostSamples = 600;
 constexpr std::size_t kMostHoldings = 12;
 constexpr std::size_t kMostStretches = 20;
 
-/// A tenth of a nanosecond in short steps, six digits in long ones.
-double rounded(double us) {
-  if (!std::isfinite(us)) return us;
-  const double unit = us < 1e3 ? 1e4 : us < 1e6 ? 1e2 : 10;
-  return std::round(us * unit) / unit;
+/// null where it is no number. 0 is shorter than 0.0, and there are thousands of them.
+Json number(double value) {
+  constexpr double kExact = 1e15;
+  if (!std::isfinite(value)) return {};
+  const bool whole = value == std::floor(value) && std::abs(value) < kExact;
+  return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
 
-/// null where it is no number.
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
+/// A tenth of a nanosecond in short steps, six digits in long ones.
+Json rounded(double us) {
+  const double unit = us < 1e3 ? 1e4 : us < 1e6 ? 1e2 : 10;
+  return number(std::round(us * unit) / unit);
 }
 
 Json devices_json(const Problem& problem) {
@@ -100,7 +102,7 @@ Json graph_json(const Problem& problem) {
   Json costs = Json::array();
   for (KindId kind = 0; kind < problem.costs().kind_count(); ++kind) {
     Json of_kind = Json::array();
-    for (const double us : problem.costs().of_kind(kind)) of_kind.push_back(number(rounded(us)));
+    for (const double us : problem.costs().of_kind(kind)) of_kind.push_back(rounded(us));
     costs.push_back(std::move(of_kind));
   }
   return {{"scopes", scopes_json(tree)},
@@ -193,10 +195,10 @@ Json memory_json(const Outcome& outcome) {
 
 /// The transfers that are shown, by their number in the trace: all of the critical path, and the
 /// longest.
-std::vector<std::size_t> shown_transfers(const StepTrace& trace) {
+std::vector<std::size_t> shown_transfers(const StepTrace& trace, std::size_t most) {
   std::vector<std::size_t> shown(trace.transfers.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
-  if (shown.size() <= kMostTransfers) return shown;
+  if (shown.size() <= most) return shown;
   std::vector<bool> critical(shown.size());
   for (const CriticalStep& step : trace.critical_path) {
     if (step.op == kNoOp) critical[at(step.transfer)] = true;
@@ -207,7 +209,7 @@ std::vector<std::size_t> shown_transfers(const StepTrace& trace) {
   std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
     return critical[a] != critical[b] ? critical[a] : us(a) > us(b);
   });
-  shown.resize(kMostTransfers);
+  shown.resize(most);
   std::sort(shown.begin(), shown.end());
   return shown;
 }
@@ -354,38 +356,33 @@ Json constraints_json(const Outcome& outcome) {
   return json;
 }
 
-/// "unit": by op; -1 = nothing was computed for it. Of a unit, by device: null = it is there,
-/// a number = the objective, [objective, lacking bytes] = it does not fit, a text = the refusal.
+/// Of a unit, "ops": all that move together; "devices": by device, null = it is there, a number = the
+/// objective, [objective, lacking bytes] = it does not fit, a text = the refusal.
 Json elsewhere_json(const Outcome& outcome) {
   const UnitsElsewhere computed = units_elsewhere(outcome);
-  std::vector<int> unit_of(outcome.placement.size(), -1);
   Json units = Json::array();
   for (const Unit& unit : computed.units) {
-    for (const OpId op : unit.ops) unit_of[at(op)] = static_cast<int>(units.size());
     Json by_device(std::vector<Json>(at(outcome.problem->cluster().device_count())));
     for (const Elsewhere& other : unit.elsewhere) {
       Json& entry = by_device[at(other.device)];
       if (!other.possible()) {
         entry = other.refused;
       } else if (other.excess_bytes > 0) {
-        entry = {number(rounded(other.objective_us)), other.excess_bytes};
+        entry = {rounded(other.objective_us), other.excess_bytes};
       } else {
-        entry = number(rounded(other.objective_us));
+        entry = rounded(other.objective_us);
       }
     }
-    units.push_back({{"ops", unit.ops.size()},
+    units.push_back({{"ops", unit.ops},
                      {"by", unit.bound ? bound_text(*unit.bound)
                                        : "communication or contention: it would run as fast "
                                          "elsewhere, but the step would wait"},
                      {"devices", std::move(by_device)}});
   }
-  return {{"now", computed.now_us},
-          {"all", computed.all},
-          {"unit", std::move(unit_of)},
-          {"units", std::move(units)}};
+  return {{"now", computed.now_us}, {"all", computed.all}, {"units", std::move(units)}};
 }
 
-Json placement_json(const ReportedPlacement& reported) {
+Json placement_json(const ReportedPlacement& reported, std::size_t most_transfers) {
   const Outcome& outcome = reported.outcome;
   const StepTrace& trace = outcome.trace;
   Json start = Json::array();
@@ -394,7 +391,7 @@ Json placement_json(const ReportedPlacement& reported) {
     start.push_back(rounded(trace.op_start_us[i]));
     lasts.push_back(rounded(trace.op_end_us[i] - trace.op_start_us[i]));
   }
-  const std::vector<std::size_t> shown = shown_transfers(trace);
+  const std::vector<std::size_t> shown = shown_transfers(trace, most_transfers);
   const std::vector<Stretch> path = stretches(outcome);
   return {{"label", reported.label},
           {"step", trace.runtime_us},
@@ -441,7 +438,7 @@ Json report_data(const Report& report) {
   const Problem& problem = *report.placements.front().outcome.problem;
   Json placements = Json::array();
   for (const ReportedPlacement& each : report.placements) {
-    placements.push_back(placement_json(each));
+    placements.push_back(placement_json(each, kMostTransfers / report.placements.size()));
   }
   return {{"version", BERTH_VERSION_STRING},
           {"model", report.placements.front().outcome.origin.model},

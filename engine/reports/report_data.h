@@ -8,6 +8,7 @@
 
 namespace berth::reports {
 
+/// Of all placements of a page together.
 inline constexpr std::size_t kMostTransfers = 12'000;
 
 [[nodiscard]] nlohmann::ordered_json report_data(const Report& report);

@@ -78,7 +78,8 @@ function pathOf(node) {
 }
 const fullName = (op) => pathOf(nodeOfOp(op));
 
-// By placement: compute time of each scope by device, which ops are critical.
+// By placement: compute time of each scope by device, which ops are critical, what is known of an
+// op elsewhere.
 for (const placement of PLACEMENTS) {
   placement.share = Array.from({ length: SCOPES }, () => new Float64Array(DEVICES));
   placement.critical = new Uint8Array(OPS);
@@ -89,6 +90,10 @@ for (const placement of PLACEMENTS) {
   }
   for (let i = 0; i < placement.path.length; i += 2) {
     if (placement.path[i] >= 0) placement.critical[placement.path[i]] = 1;
+  }
+  placement.unit = new Map();
+  for (const unit of placement.elsewhere.units) {
+    for (const op of unit.ops) placement.unit.set(op, unit);
   }
 }
 

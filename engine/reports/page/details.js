@@ -61,11 +61,10 @@ const shellQuoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
 
 function whereAndWhy(placement, op) {
   const d = placement.device[op];
-  const elsewhere = placement.elsewhere;
-  const unit = elsewhere.unit[op] >= 0 ? elsewhere.units[elsewhere.unit[op]] : null;
+  const unit = placement.unit.get(op);
   return [el('h3', {}, chip(d), 'On ' + deviceName(d) + (PLACEMENTS.length > 1 ? ' in ' + placement.label : '')),
     el('p', {}, 'From ' + us(placement.start[op]) + ' for ' + us(placement.lasts[op]) + ', ' + (placement.critical[op] ? 'on' : 'off') + ' the critical path.'),
-    unit ? el('p', {}, 'Held there by ' + unit.by + '.' + (unit.ops > 1 ? ' It shares its device with ' + plural(unit.ops - 1, 'co-located op') + ', which move with it.' : '')) : null,
+    unit ? el('p', {}, 'Held there by ' + unit.by + '.' + (unit.ops.length > 1 ? ' It shares its device with ' + plural(unit.ops.length - 1, 'co-located op') + ', which move with it.' : '')) : null,
     unit ? elsewhereTable(placement, unit, d) : [costTable(op, d), el('p', { class: 'faint' }, 'The step with it elsewhere was not computed for this op.')]];
 }
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,6 +35,17 @@ std::string between(const std::string& text, const std::string& begin, const std
 
 json data_of(const std::string& page) {
   return json::parse(between(page, "<script type=\"application/json\" id=\"data\">", "</script>"));
+}
+
+/// What the data hold of the unit that an op moves with.
+const json& unit_of(const json& elsewhere, OpId op) {
+  const json& units = elsewhere.at("units");
+  const auto found = std::find_if(units.begin(), units.end(), [op](const json& unit) {
+    const auto ops = unit.at("ops").get<std::vector<OpId>>();
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  });
+  REQUIRE(found != units.end());
+  return *found;
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -112,8 +124,7 @@ TEST_CASE("what elsewhere would cost is what the evaluator says of the moved pla
     const auto evaluator = make_simulation_evaluator(problem, 1);
     const auto classes = problem->finest_groups();
     for (OpId op = 0; op < problem->graph().op_count(); ++op) {
-      const json& unit =
-          elsewhere.at("units").at(elsewhere.at("unit").at(at(op)).get<std::size_t>());
+      const json& unit = unit_of(elsewhere, op);
       for (DeviceId device = 0; device < problem->cluster().device_count(); ++device) {
         const json& entry = unit.at("devices").at(at(device));
         if (device == placement[at(op)]) {
@@ -209,7 +220,7 @@ TEST_CASE("hostile names are data, never markup") {
   CHECK(count_of(page, "innerHTML") == 0);
 }
 
-TEST_CASE("a page for 20,000 ops takes less than 3 MB") {
+TEST_CASE("a page for 20,000 ops takes less than 3 MB, with two placements too") {
   std::vector<std::string> names;
   for (int i = 0; i < 20000; ++i) {
     names.push_back("gradients/decoder/layer_" + std::to_string(i % 8) + "/step_" +
@@ -224,6 +235,14 @@ TEST_CASE("a page for 20,000 ops takes less than 3 MB") {
   const json& transfers = data.at("placements").at(0).at("transfers");
   CHECK(transfers.at("total") == 19'999);
   CHECK(transfers.at("op").size() == 12'000);
+
+  Report both = report_of(problem, placement);
+  for (DeviceId& device : placement) device = 1 - device;
+  both.placements.push_back({"other", simulated_outcome(problem, {"a model", "me"}, placement)});
+  const std::string two = report_html(both);
+  CHECK(two.size() < 3'000'000);
+  const json shown = data_of(two).at("placements");
+  for (const std::size_t i : {0, 1}) CHECK(shown.at(i).at("transfers").at("op").size() == 6'000);
 }
 
 TEST_CASE("constraints are told with whether they held") {
@@ -246,7 +265,7 @@ TEST_CASE("constraints are told with whether they held") {
   CHECK(rules.at(1).at("count") == 2);
   // a is pinned: nothing can be told of it elsewhere but the rule.
   const json& elsewhere = data.at("placements").at(0).at("elsewhere");
-  const json& unit = elsewhere.at("units").at(elsewhere.at("unit").at(0).get<std::size_t>());
+  const json& unit = unit_of(elsewhere, 0);
   CHECK(unit.at("devices").at(1).is_string());
   CHECK(unit.at("by").get<std::string>().starts_with("constraints"));
 }
