@@ -1,6 +1,7 @@
 #include "event_log.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
@@ -17,6 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kPause_s = 0.5;
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 }  // namespace
 
@@ -52,7 +58,9 @@ void EventLog::start(const Problem& problem, const Origin& origin, double budget
                 {"model", origin.model},
                 {"machine", problem.cluster().name()},
                 {"ops", problem.graph().op_count()},
-                {"groups", problem.groups().count()}};
+                {"groups", problem.groups().count()},
+                {"host", host_name()},
+                {"pid", getpid()}};
   if (bound_us > 0) event["bound_us"] = bound_us;
   if (std::isfinite(budget_s)) event["budget_s"] = budget_s;
   write(std::move(event));

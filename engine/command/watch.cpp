@@ -1,13 +1,17 @@
 // `berth watch`: searches and trainings as they run, from the lines that they write.
 #include <fcntl.h>
+#include <signal.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -32,6 +36,7 @@ using Align = TextTable::Align;
 
 /// A policy's search, or a training.
 struct Run {
+  std::string worker;  ///< who writes the log: "host:pid", or the file's name
   std::string policy;
   double bound_us = 0;
   double time_s = 0;
@@ -44,12 +49,28 @@ struct Run {
 struct Watched {
   std::string what;  ///< "inception_v3.onnx on k80x4"
   std::vector<Run> runs;
+  std::string host;  ///< of the process that writes
+  pid_t pid = 0;     ///< 0 = the log does not say
 
   [[nodiscard]] bool ended() const {
     return !runs.empty() &&
            std::all_of(runs.begin(), runs.end(), [](const Run& run) { return !run.ended.empty(); });
   }
 };
+
+/// Whether the process that wrote the log is no more, as far as can be told from here: it was one
+/// of this machine, and the log has been left alone for a while.
+bool is_lost(const Watched& watched, const std::filesystem::path& log) {
+  constexpr std::chrono::seconds kQuiet{5};
+  char here[256] = {};
+  if (watched.pid <= 0 || gethostname(here, sizeof here - 1) != 0 || watched.host != here) {
+    return false;
+  }
+  if (kill(watched.pid, 0) == 0 || errno != ESRCH) return false;
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(log, error);
+  return !error && std::filesystem::file_time_type::clock::now() - written > kQuiet;
+}
 
 Run& run_of(Watched& watched, const Json& event) {
   const std::string policy = event.value("policy", "");
@@ -67,6 +88,8 @@ void take(Watched& watched, const Json& event) {
   if (event.contains("model")) {
     watched.what = event.value("model", "") + " on " + event.value("machine", "");
   }
+  watched.host = event.value("host", watched.host);
+  watched.pid = event.value("pid", watched.pid);
   run.bound_us = event.value("bound_us", run.bound_us);
   run.time_s = event.value("time_s", run.time_s);
   run.text = event.value("text", run.text);
@@ -82,7 +105,7 @@ void take(Watched& watched, const Json& event) {
 }
 
 /// All whole lines; the last one may still be on its way.
-Watched read(const std::string& path) {
+Watched read_log(const std::string& path) {
   Watched watched;
   const std::string text = read_file(path);
   int number = 0;
@@ -99,7 +122,34 @@ Watched read(const std::string& path) {
                               number, error.what()));
     }
   }
+  const std::string worker = watched.pid > 0 ? fmt::format("{}:{}", watched.host, watched.pid)
+                                             : std::filesystem::path(path).filename().string();
+  const bool lost = is_lost(watched, path);
+  for (Run& run : watched.runs) {
+    run.worker = worker;
+    if (run.ended.empty() && lost) run.ended = "its process is no more";
+  }
   return watched;
+}
+
+/// The runs of all logs.
+Watched read(const std::vector<std::string>& paths) {
+  Watched all;
+  for (const std::string& path : paths) {
+    Watched one = read_log(path);
+    if (all.what.empty()) {
+      all.what = one.what;
+    } else if (!one.what.empty() && one.what != all.what && !all.what.ends_with(" and others")) {
+      all.what += " and others";
+    }
+    if (one.runs.empty()) {
+      one.runs.emplace_back();
+      one.runs.back().worker = path;
+      one.runs.back().text = "has not begun";
+    }
+    std::move(one.runs.begin(), one.runs.end(), std::back_inserter(all.runs));
+  }
+  return all;
 }
 
 /// The best so far over time, from the first on: high is far above the best of all, low is there.
@@ -125,31 +175,59 @@ std::string curve(const Run& run, std::size_t columns) {
   return text;
 }
 
-std::string shown(const Watched& watched) {
+/// "3 workers, 2 of them running; the best so far is 204.6 ms, by auto of node-2:714"
+std::string shown_workers(const Watched& watched) {
+  std::map<std::string, bool> running;
+  const Run* best = nullptr;
+  for (const Run& run : watched.runs) {
+    bool& runs = running[run.worker];
+    runs = runs || run.ended.empty();
+    if (run.best.empty()) continue;
+    if (best == nullptr || run.best.back().second < best->best.back().second) best = &run;
+  }
+  const auto count = std::count_if(running.begin(), running.end(),
+                                   [](const auto& worker) { return worker.second; });
+  std::string text = fmt::format("{} workers, {} of them running", running.size(), count);
+  if (best != nullptr) {
+    text += fmt::format("; the best so far is {}, by {} of {}", format_us(best->best.back().second),
+                        best->policy, best->worker);
+  }
+  return text;
+}
+
+/// With `workers`, who each run is of.
+std::string shown(const Watched& watched, bool workers) {
   constexpr std::size_t kCurve = 32;
   constexpr std::size_t kText = 40;
-  TextTable table({{"policy"},
-                   {"best so far", Align::right},
-                   {"above bound", Align::right},
-                   {"found after", Align::right},
-                   {"running for", Align::right},
-                   {"over time"},
-                   {"now"}});
+  std::vector<TextTable::Column> columns = {{"policy"},
+                                            {"best so far", Align::right},
+                                            {"above bound", Align::right},
+                                            {"found after", Align::right},
+                                            {"running for", Align::right},
+                                            {"over time"},
+                                            {"now"}};
+  if (workers) columns.insert(columns.begin(), {"worker"});
+  TextTable table(std::move(columns));
   for (const Run& run : watched.runs) {
     const bool any = !run.best.empty();
     const double best = any ? run.best.back().second : 0;
-    table.add_row({printable(run.policy), any ? format_us(best) : "-",
-                   any && run.bound_us > 0 ? format_percent(best / run.bound_us - 1) : "-",
-                   any ? format_us(run.best.back().first * 1e6) : "-", format_us(run.time_s * 1e6),
-                   curve(run, kCurve),
-                   run.ended.empty()
-                       ? first_columns(printable(run.text), kText)
-                       : first_columns(printable("ended: " + run.ended), kText) +
-                             (run.evaluations > 0
-                                  ? fmt::format(", {} placements", format_count(run.evaluations))
-                                  : "")});
+    std::vector<std::string> row = {
+        printable(run.policy),
+        any ? format_us(best) : "-",
+        any && run.bound_us > 0 ? format_percent(best / run.bound_us - 1) : "-",
+        any ? format_us(run.best.back().first * 1e6) : "-",
+        format_us(run.time_s * 1e6),
+        curve(run, kCurve),
+        run.ended.empty() ? first_columns(printable(run.text), kText)
+                          : first_columns(printable("ended: " + run.ended), kText) +
+                                (run.evaluations > 0
+                                     ? fmt::format(", {} placements", format_count(run.evaluations))
+                                     : "")};
+    if (workers) row.insert(row.begin(), printable(run.worker));
+    table.add_row(std::move(row));
   }
-  return printable(watched.what) + "\n\n" + table.text(2);
+  const std::string told = workers ? printable(shown_workers(watched)) + "\n" : "";
+  return printable(watched.what) + "\n" + told + "\n" + table.text(2);
 }
 
 /// script_output() has no descriptor that could be asked.
@@ -170,16 +248,17 @@ void paint(const std::string& text, int& lines) {
   lines = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-int run_watch(const std::string& path) {
+int run_watch(const std::vector<std::string>& paths) {
+  const bool workers = paths.size() > 1;
   if (!on_terminal()) {
-    print(shown(read(path)));
+    print(shown(read(paths), workers));
     return 0;
   }
   const InterruptGuard guard;
   int lines = 0;
   for (bool ended = false; !ended && !InterruptGuard::interrupted();) {
-    const Watched watched = read(path);
-    paint(shown(watched), lines);
+    const Watched watched = read(paths);
+    paint(shown(watched, workers), lines);
     ended = watched.ended();
     for (int i = 0; i < 5 && !ended && !InterruptGuard::interrupted(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -192,18 +271,23 @@ int run_watch(const std::string& path) {
 
 void add_watch(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("watch", "show searches and trainings as they run");
-  const auto path = std::make_shared<std::string>();
-  sub->add_option("LOG", *path, "a file that --log writes (berth.events/1)")
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  sub->add_option(
+         "LOG", *paths,
+         "files that --log writes (berth.events/1), one for each worker that is to be shown")
       ->required()
       ->type_name("");
   sub->footer(
       "Examples:\n"
       "  berth compare model.onnx --cluster k80x4 --budget 60s --log search.jsonl &\n"
       "  berth watch search.jsonl\n"
+      "  berth watch worker-*.jsonl\n"
       "On a terminal it goes on until every run has ended, or until Ctrl-C, which ends only the\n"
-      "watching. Elsewhere it shows once what there is. Lua's training writes such a file with\n"
+      "watching; a process of this machine that is no more has ended. Elsewhere it shows once "
+      "what\n"
+      "there is. Lua's training writes such a file with\n"
       "train.log_progress.");
-  sub->callback([&chosen, path] { chosen = [path] { return run_watch(*path); }; });
+  sub->callback([&chosen, paths] { chosen = [paths] { return run_watch(*paths); }; });
 }
 
 }  // namespace berth::command

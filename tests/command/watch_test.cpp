@@ -1,4 +1,9 @@
 // --log of searches, and `berth watch`.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
 #include <sstream>
 
 #include "berth.h"
@@ -12,6 +17,21 @@ std::vector<Json> events_of(const std::filesystem::path& path) {
   std::istringstream lines(file_text(path));
   for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
   return events;
+}
+
+/// A process of this machine that has ended.
+pid_t dead_process() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  REQUIRE(child > 0);
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  return child;
+}
+
+std::string this_host() {
+  char name[256] = {};
+  REQUIRE(gethostname(name, sizeof name - 1) == 0);
+  return name;
 }
 
 }  // namespace
@@ -29,6 +49,8 @@ TEST_CASE("a log tells when each policy starts, improves and ends; watch shows i
       CHECK(event["format"] == "berth.events/1");
       CHECK(event["machine"] == "pair");
       CHECK(event["bound_us"] > 0);
+      CHECK(event["pid"] > 0);
+      CHECK(event["host"] == this_host());
     }
     if (event["event"] != "end") continue;
     ends.push_back(event["policy"]);
@@ -76,6 +98,49 @@ TEST_CASE("watch shows a run that goes on, and waits for the rest of a line") {
   CHECK(result.out.find("50.0 %") != std::string::npos);
   CHECK(result.out.find("moves") != std::string::npos);
   CHECK(result.out.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("watch shows the logs of several workers, and tells which of them are no more") {
+  const Workplace work;
+  const auto log = [&](const char* file, const std::string& host, pid_t pid, double best_us) {
+    const Json start = {{"event", "start"},   {"policy", "auto"}, {"model", "m.onnx"},
+                        {"machine", "k80x4"}, {"host", host},     {"pid", pid}};
+    const Json progress = {
+        {"event", "progress"}, {"policy", "auto"}, {"time_s", 1}, {"best_us", best_us}};
+    work.write_text(file, start.dump() + "\n" + progress.dump() + "\n");
+    // Long enough ago that a worker which lives might have written since.
+    std::filesystem::last_write_time(
+        work / file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  };
+  const pid_t dead = dead_process();
+  log("dead.jsonl", this_host(), dead, 40);
+  log("alive.jsonl", this_host(), getpid(), 30);
+  log("elsewhere.jsonl", "another-host", dead, 20);
+  work.write_text("empty.jsonl", "");
+  const ProcessResult watched =
+      work.berth({"watch", "dead.jsonl", "alive.jsonl", "elsewhere.jsonl", "empty.jsonl"});
+  CHECK(watched.err == "");
+  REQUIRE(watched.status == 0);
+  std::istringstream lines(watched.out);
+  std::map<std::string, std::string> line_of;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ")) line_of[line.substr(2, line.find(' ', 2) - 2)] = line;
+  }
+  const auto has = [&](const std::string& worker, const char* part) {
+    CHECK_MESSAGE(line_of[worker].find(part) != std::string::npos, watched.out, " of ", worker);
+  };
+  const std::string here = this_host() + ":";
+  has(here + std::to_string(dead), "ended: its process is no more");
+  has(here + std::to_string(getpid()), "30.00 us");
+  has("another-host:" + std::to_string(dead), "20.00 us");
+  has("empty.jsonl", "has not begun");
+  CHECK(watched.out.find("4 workers, 3 of them running; the best so far is 20.00 us, by auto of "
+                         "another-host:") != std::string::npos);
+
+  // One log alone: no column of workers.
+  const ProcessResult alone = work.berth({"watch", "dead.jsonl"});
+  CHECK(alone.out.find("its process is no more") != std::string::npos);
+  CHECK(alone.out.find("worker") == std::string::npos);
 }
 
 TEST_CASE("watch and --log say what they cannot read and write") {
