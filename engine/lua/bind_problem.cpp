@@ -220,19 +220,24 @@ int save_trace(Call& call) {
   return 0;
 }
 
-/// One placement, or two side by side.
+/// One placement, or two side by side; `labels` tells them apart.
 int save_report(Call& call) {
   const auto self = call.self<ProblemObject>();
   const std::string path = call.argument(1, "path").text();
   Report report;
-  const auto add = [&](const Value& value, const char* label) {
+  std::vector<std::string> labels = {"the first", "the second"};
+  if (const Value given = call.argument(4, "labels"); given.present()) {
+    labels = given.texts();
+    if (labels.size() != 2) given.fail("two texts, one for each placement");
+  }
+  const auto add = [&](const Value& value, const std::string& label) {
     Origin origin;
     origin.model = self->problem().graph().name();
     report.placements.push_back({label, simulated_outcome(self->shared(), std::move(origin),
                                                           placement_of(value, self->problem()))});
   };
-  add(call.argument(2, "placement"), "the first");
-  if (const Value other = call.argument(3, "other"); other.present()) add(other, "the second");
+  add(call.argument(2, "placement"), labels[0]);
+  if (const Value other = call.argument(3, "other"); other.present()) add(other, labels[1]);
   write_file(path, report_html(report));
   return 0;
 }

@@ -675,7 +675,8 @@ function problem:save_trace(path, placement) end
 ---@param path string
 ---@param placement berth.Placement
 ---@param other? berth.Placement
-function problem:save_report(path, placement, other) end
+---@param labels? string[] what the two are called there; default: { "the first", "the second" }
+function problem:save_report(path, placement, other, labels) end
 
 ---Writes the placement in another tool's form; what the tool cannot express is an error.
 ---@param format "csv" | "graphviz" | "device_map" | "llama.cpp" | "onnx-mlir" | "onnxruntime" | "vllm"

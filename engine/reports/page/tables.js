@@ -14,7 +14,7 @@ function placementSummary(placement) {
   const f = placement.figures;
   const load = DATA.objective === 'throughput';
   const card = (title, figure, text, kind) => el('div', { class: 'card' }, el('span', {}, title), el('b', { class: kind || null }, figure), el('span', {}, text));
-  const made = f.policy ? 'placed by ' + f.policy + ', seed ' + f.seed + (f.tried !== undefined ? ', ' + plural(f.tried, 'placement') + ' tried in ' + us(f.wall_s * 1e6) : '') : 'from a file';
+  const made = f.policy ? 'placed by ' + f.policy + ', seed ' + f.seed + (f.tried !== undefined ? ', ' + plural(f.tried, 'placement') + ' tried in ' + us(f.wall_s * 1e6) : '') : 'given, not searched for';
   return el('div', {},
     PLACEMENTS.length > 1 ? el('h3', {}, placement.label) : null,
     f.feasible ? null : el('p', { class: 'bad' }, 'Does not fit: ' + f.excess + '.'),
@@ -36,7 +36,7 @@ function devicesTable(placement) {
   placement.device.forEach((d) => ++ops[d]);
   return table('Devices', [['device', false], ['ops', true], ['', false], [DATA.objective === 'throughput' ? 'load' : 'busy', true], ['', true], ['peak memory', true]],
     placement.devices.map((usage, d) => [
-      [chip(d), d + ' ' + DATA.devices[d].name + ' (' + DATA.kinds[DATA.devices[d].kind] + ')'], count(ops[d]), bar(usage.busy / whole, d), percent(usage.busy / whole), us(usage.busy),
+      el('span', { class: 'device' }, chip(d), d + ' ' + DATA.devices[d].name + ' (' + DATA.kinds[DATA.devices[d].kind] + ')'), count(ops[d]), bar(usage.busy / whole, d), percent(usage.busy / whole), us(usage.busy),
       bytes(usage.peak) + (DATA.devices[d].memory ? ' of ' + bytes(DATA.devices[d].memory) : '')]));
 }
 
