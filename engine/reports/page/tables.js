@@ -37,7 +37,7 @@ function devicesTable(placement) {
   return table('Devices', [['device', false], ['ops', true], ['', false], [DATA.objective === 'throughput' ? 'load' : 'busy', true], ['', true], ['peak memory', true]],
     placement.devices.map((usage, d) => [
       el('span', { class: 'device' }, chip(d), d + ' ' + DATA.devices[d].name + ' (' + DATA.kinds[DATA.devices[d].kind] + ')'), count(ops[d]), bar(usage.busy / whole, d), percent(usage.busy / whole), us(usage.busy),
-      bytes(usage.peak) + (DATA.devices[d].memory ? ' of ' + bytes(DATA.devices[d].memory) : '')]));
+      el('span', { class: 'wraps' }, bytes(usage.peak) + (DATA.devices[d].memory ? ' of ' + bytes(DATA.devices[d].memory) : ''))]));
 }
 
 function policiesTable() {
