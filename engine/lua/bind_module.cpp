@@ -1,7 +1,13 @@
 // Functions of the module that make no object.
+#include <dlfcn.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 
 #include "berth/engine.h"
+#include "berth/support/text.h"
+#include "berth/version.h"
 #include "bindings.h"
 #include "call.h"
 #include "lua_policy.h"
@@ -42,6 +48,42 @@ int infeasible(Call& call) {
   throw Error(ErrorCode::infeasible, call.argument(1, "message").text());
 }
 
+/// The search path of plugins: beside the engine's library, then BERTH_PLUGIN_PATH without what
+/// would mean the working directory.
+std::vector<std::filesystem::path> library_folders() {
+  std::vector<std::filesystem::path> folders;
+  if (Dl_info engine{}; dladdr(reinterpret_cast<const void*>(&version), &engine) != 0) {
+    const std::filesystem::path library = std::filesystem::absolute(engine.dli_fname);
+    folders.push_back(library.parent_path() / "berth");
+    folders.push_back(library.parent_path().parent_path() / "lib" /
+                      "berth");  // linked into a program
+  }
+  const char* const variable = std::getenv("BERTH_PLUGIN_PATH");
+  std::string_view rest = variable != nullptr ? variable : "";
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::filesystem::path folder = rest.substr(0, colon);
+    if (folder.is_absolute()) folders.push_back(folder);
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return folders;
+}
+
+int module_file(Call& call) {
+  const std::string name = call.argument(1, "name").text();
+  const std::string file = cat("module_", name, ".so");
+  std::string searched;
+  for (const std::filesystem::path& folder : library_folders()) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / file, ignored)) return call.text((folder / file).string());
+    searched += cat(searched.empty() ? "" : ", ", folder.string());
+  }
+  throw Error(ErrorCode::not_found,
+              cat("no ", file, " in ", searched, "; install what berth.", name,
+                  " needs (torch: Debian's libtorch-dev, or Berth's package with the learned "
+                  "policies) and build again"));
+}
+
 int live_objects(Call& call) {
   return call.integer(call.state.live_objects);
 }
@@ -49,7 +91,8 @@ int live_objects(Call& call) {
 constexpr Binding kFunctions[] = {
     {"berth.plugins", &plugins},         {"berth.clock", &clock},
     {"berth.should_stop", &should_stop}, {"berth.progress", &progress},
-    {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects}};
+    {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects},
+    {"berth.module_file", &module_file}};
 
 }  // namespace
 

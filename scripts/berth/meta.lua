@@ -251,6 +251,12 @@ function berth.random(seed) end
 ---@return string[] problems files that look like plugins but were refused, with the reason
 function berth.plugins() end
 
+---The library module_NAME.so that a module of Lua loads by LuaJIT's FFI, such as berth.torch. It is found
+---where plugins are.
+---@param name string
+---@return string path
+function berth.module_file(name) end
+
 ---Seconds on a clock that never goes back, for measuring durations.
 ---@return number
 function berth.clock() end

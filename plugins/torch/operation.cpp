@@ -1,0 +1,152 @@
+#include "operation.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ScalarOps.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "berth/support/text.h"
+
+namespace berth::torch_module {
+namespace {
+
+struct NamedType {
+  std::string_view name;
+  Type type;
+};
+constexpr std::array kTypes = {NamedType{"float32", at::kFloat}, NamedType{"float64", at::kDouble},
+                               NamedType{"int64", at::kLong},    NamedType{"int32", at::kInt},
+                               NamedType{"uint8", at::kByte},    NamedType{"bool", at::kBool}};
+
+std::int64_t whole(double value) {
+  if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) {
+    throw std::invalid_argument(cat(value, " is no whole number"));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t from_one(double value) {
+  const std::int64_t dim = whole(value);
+  if (dim == 0) {
+    throw std::invalid_argument("dimensions count from 1, or from -1 for the last; 0 is none");
+  }
+  return dim > 0 ? dim - 1 : dim;
+}
+
+std::vector<std::int64_t> all_of(const berth_torch_argument& argument,
+                                 std::int64_t (*each)(double)) {
+  std::vector<std::int64_t> values;
+  for (std::int32_t i = 0; i < argument.count; ++i) values.push_back(each(argument.numbers[i]));
+  return values;
+}
+
+}  // namespace
+
+Type type_named(std::string_view name) {
+  std::string known;
+  for (const NamedType& each : kTypes) {
+    if (each.name == name) return each.type;
+    known += cat(known.empty() ? "" : ", ", each.name);
+  }
+  throw std::invalid_argument(cat("'", name, "' is no type; known: ", known));
+}
+
+int number_of_type(Type type) {
+  for (std::size_t i = 0; i < kTypes.size(); ++i) {
+    if (kTypes[i].type == type) return static_cast<int>(i);
+  }
+  throw std::invalid_argument(
+      cat("values of type ", at::toString(type), " are not for Lua; convert with :to"));
+}
+
+at::Generator& generator() {
+  static at::Generator instance = at::detail::createCPUGenerator(0);
+  return instance;
+}
+
+Tensor borrowed(void* tensor) {
+  return Tensor(c10::intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>::reclaim_copy(
+      static_cast<at::TensorImpl*>(tensor)));
+}
+
+Tensor Reader<Tensor>::read(const berth_torch_argument& argument) {
+  return borrowed(argument.tensor);
+}
+
+std::optional<Tensor> Reader<std::optional<Tensor>>::read(const berth_torch_argument& argument) {
+  if (argument.tensor == nullptr) return std::nullopt;
+  return borrowed(argument.tensor);
+}
+
+Operand Reader<Operand>::read(const berth_torch_argument& argument) {
+  if (argument.is_number == 0) return {borrowed(argument.tensor)};
+  // A number changes no tensor's type, as in Python.
+  Tensor value = c10::scalar_to_tensor(argument.number);
+  value.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return {value};
+}
+
+Index Reader<Index>::read(const berth_torch_argument& argument) {
+  return {borrowed(argument.tensor).to(at::kLong).sub(1)};
+}
+
+Tensors Reader<Tensors>::read(const berth_torch_argument& argument) {
+  Tensors tensors;
+  for (std::int32_t i = 0; i < argument.count; ++i) {
+    tensors.push_back(borrowed(argument.tensors[i]));
+  }
+  return tensors;
+}
+
+double Reader<double>::read(const berth_torch_argument& argument) {
+  return argument.number;
+}
+
+std::int64_t Reader<std::int64_t>::read(const berth_torch_argument& argument) {
+  return whole(argument.number);
+}
+
+bool Reader<bool>::read(const berth_torch_argument& argument) {
+  return argument.number != 0;
+}
+
+Dim Reader<Dim>::read(const berth_torch_argument& argument) {
+  return {from_one(argument.number)};
+}
+
+std::optional<Dim> Reader<std::optional<Dim>>::read(const berth_torch_argument& argument) {
+  if (argument.is_number == 0) return std::nullopt;
+  return Dim{from_one(argument.number)};
+}
+
+Dims Reader<Dims>::read(const berth_torch_argument& argument) {
+  return {all_of(argument, &from_one)};
+}
+
+Shape Reader<Shape>::read(const berth_torch_argument& argument) {
+  return {all_of(argument, &whole)};
+}
+
+Type Reader<Type>::read(const berth_torch_argument& argument) {
+  return type_named(argument.text);
+}
+
+std::string Reader<std::string>::read(const berth_torch_argument& argument) {
+  return argument.text;
+}
+
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> all = [] {
+    std::vector<Operation> rows;
+    for (auto part : {elementwise_operations(), shape_operations(), network_operations()}) {
+      std::move(part.begin(), part.end(), std::back_inserter(rows));
+    }
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace berth::torch_module

@@ -1,0 +1,270 @@
+-- Networks over berth.torch, under PyTorch's names: torch.nn.
+--
+-- A module is a table: its fields that are tensors with a gradient are parameters, those that are modules
+-- or arrays of modules are parts. Calling it calls `forward`.
+--
+--   local Policy = nn.class(function(self, width, devices)
+--     self.body, self.head = nn.Linear(width, 32), nn.Linear(32, devices)
+--   end)
+--   function Policy:forward(x) return self.head(self.body(x):relu()) end
+--   local net = Policy(8, 4)
+
+return function(torch)
+  local nn = {}
+  local Module = { training = true }
+  Module.__index = Module
+
+  local function is_module(value)
+    return type(value) == "table" and type(value.named_parameters) == "function"
+  end
+
+  local function sorted_keys(of)
+    local keys = {}
+    for key in pairs(of) do
+      if type(key) == "string" or type(key) == "number" then keys[#keys + 1] = key end
+    end
+    table.sort(keys, function(a, b)
+      if type(a) == type(b) then return a < b end
+      return type(a) == "number"
+    end)
+    return keys
+  end
+
+  -- visit(module) for a module and its parts; visit_tensor(name, tensor) for their tensors.
+  local function walk(of, prefix, visit, visit_tensor)
+    if is_module(of) then visit(of) end
+    for _, key in ipairs(sorted_keys(of)) do
+      local value = rawget(of, key)
+      if torch.is_tensor(value) then
+        visit_tensor(prefix .. key, value)
+      elseif is_module(value) or (type(value) == "table" and is_module(value[1])) then
+        walk(value, prefix .. key .. ".", visit, visit_tensor)
+      end
+    end
+  end
+
+  local function nothing() end
+
+  -- Array of { name, tensor }, by name, so that every run has them in the same order.
+  function Module:named_parameters()
+    local found = {}
+    walk(self, "", nothing, function(name, tensor)
+      if tensor:requires_grad() then found[#found + 1] = { name, tensor } end
+    end)
+    return found
+  end
+
+  function Module:parameters()
+    local tensors = {}
+    for i, each in ipairs(self:named_parameters()) do tensors[i] = each[2] end
+    return tensors
+  end
+
+  -- Number of trained values.
+  function Module:parameter_count()
+    local count = 0
+    for _, tensor in ipairs(self:parameters()) do count = count + tensor:numel() end
+    return count
+  end
+
+  function Module:zero_grad()
+    for _, tensor in ipairs(self:parameters()) do tensor:zero_grad() end
+  end
+
+  -- Parameters by name, for torch.save; they are the module's own.
+  function Module:state_dict()
+    local state = {}
+    for _, each in ipairs(self:named_parameters()) do state[each[1]] = each[2] end
+    return state
+  end
+
+  -- Takes the values of state_dict's form. All must be there, of the same shapes; else nothing changes.
+  function Module:load_state_dict(state)
+    local own = self:named_parameters()
+    for _, each in ipairs(own) do
+      local name, tensor = each[1], each[2]
+      local given = state[name]
+      local has = table.concat(tensor:shape(), ", ")
+      if not given then error(("load_state_dict: '%s' is missing"):format(name), 2) end
+      if table.concat(given:shape(), ", ") ~= has then
+        error(("load_state_dict: '%s' is [%s], here it is [%s]"):format(name,
+          table.concat(given:shape(), ", "), has), 2)
+      end
+    end
+    torch.no_grad(function()
+      for _, each in ipairs(own) do each[2]:copy_(state[each[1]]) end
+    end)
+  end
+
+  -- Whether layers that differ in training (dropout) are in training.
+  function Module:train(mode)
+    walk(self, "", function(module) module.training = mode ~= false end, nothing)
+    return self
+  end
+
+  function Module:eval() return self:train(false) end
+
+  -- A class of modules; `make(self, ...)` sets the fields of a new one.
+  function nn.class(make)
+    local class = setmetatable({}, { __index = Module, __call = function(class, ...)
+      local self = setmetatable({}, class)
+      make(self, ...)
+      return self
+    end })
+    class.__index = class
+    class.__call = function(self, ...) return self:forward(...) end
+    return class
+  end
+
+  -- A trained tensor: values that require a gradient.
+  function nn.Parameter(tensor) return tensor:requires_grad_() end
+
+  local function uniform(shape, limit)
+    return nn.Parameter(torch.zeros(shape):uniform_(-limit, limit))
+  end
+
+  nn.init = {}
+  -- Fills [out, in] uniformly, as of Glorot and Bengio, AISTATS 2010.
+  function nn.init.xavier_uniform_(tensor)
+    local limit = math.sqrt(6 / (tensor:size(1) + tensor:size(2)))
+    return tensor:uniform_(-limit, limit)
+  end
+  function nn.init.zeros_(tensor)
+    torch.no_grad(tensor.fill_, tensor, 0)
+    return tensor
+  end
+
+  -- [.., inputs] -> [.., outputs]. options: bias (default true)
+  nn.Linear = nn.class(function(self, inputs, outputs, options)
+    local limit = 1 / math.sqrt(inputs)
+    self.weight = uniform({ outputs, inputs }, limit)
+    if not (options and options.bias == false) then self.bias = uniform({ outputs }, limit) end
+  end)
+  function nn.Linear:forward(x) return x:linear(self.weight, self.bias) end
+
+  -- Positions from 1 to `rows` -> [.., width].
+  nn.Embedding = nn.class(function(self, rows, width)
+    self.weight = nn.Parameter(torch.randn { rows, width })
+  end)
+  function nn.Embedding:forward(index) return torch.embedding(self.weight, index) end
+
+  nn.LayerNorm = nn.class(function(self, width)
+    self.weight, self.bias = nn.Parameter(torch.ones { width }), nn.Parameter(torch.zeros { width })
+  end)
+  function nn.LayerNorm:forward(x) return x:layer_norm(self.weight, self.bias) end
+
+  -- [batch, length, inputs] -> [batch, length, width], { hidden, cell } of [layers, batch, width].
+  nn.LSTM = nn.class(function(self, inputs, width, layers)
+    self.width, self.layers = width, layers or 1
+    local limit = 1 / math.sqrt(width)
+    for layer = 1, self.layers do
+      self["weight_ih_" .. layer] = uniform({ 4 * width, layer == 1 and inputs or width }, limit)
+      self["weight_hh_" .. layer] = uniform({ 4 * width, width }, limit)
+      self["bias_ih_" .. layer] = uniform({ 4 * width }, limit)
+      self["bias_hh_" .. layer] = uniform({ 4 * width }, limit)
+    end
+  end)
+  function nn.LSTM:forward(x, state)
+    local weights = {}
+    for layer = 1, self.layers do
+      for _, name in ipairs { "weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_" } do
+        weights[#weights + 1] = self[name .. layer]
+      end
+    end
+    local start = { self.layers, x:size(1), self.width }
+    local hidden, cell = unpack(state or { torch.zeros(start), torch.zeros(start) })
+    local outputs
+    outputs, hidden, cell = torch.lstm(x, hidden, cell, weights)
+    return outputs, { hidden, cell }
+  end
+
+  -- query [batch, n, width], key and value [batch, m, width] -> [batch, n, width], weights
+  -- [batch, heads, n, m] (Vaswani et al., NeurIPS 2017). `mask` [n, m] or [batch, 1, n, m]: where
+  -- not 0, nothing is attended to.
+  nn.MultiheadAttention = nn.class(function(self, width, heads)
+    if width % heads ~= 0 then
+      error(("MultiheadAttention: width %d is no multiple of %d heads"):format(width, heads), 3)
+    end
+    self.heads, self.width = heads, width
+    for _, name in ipairs { "query", "key", "value", "out" } do self[name] = nn.Linear(width, width) end
+  end)
+  function nn.MultiheadAttention:forward(query, key, value, mask)
+    local width = self.width / self.heads
+    local function by_head(x)
+      return x:reshape { x:size(1), x:size(2), self.heads, width }:transpose(2, 3)
+    end
+    local q, k, v = by_head(self.query(query)), by_head(self.key(key)), by_head(self.value(value))
+    local scores = q:matmul(k:transpose()) / math.sqrt(width)
+    if mask then scores = scores:masked_fill(mask, -math.huge) end
+    local weights = scores:softmax()
+    local heard = weights:matmul(v):transpose(2, 3):reshape { query:size(1), query:size(2), self.width }
+    return self.out(heard), weights
+  end
+
+  -- Messages along the edges of a graph, in `rounds` rounds:
+  --   x <- x + relu(update(sum over the sources of relu(message(x))))
+  -- x [.., nodes, width]; sources and targets [edges], positions from 1. The same weights in all rounds.
+  nn.MessagePassing = nn.class(function(self, width, rounds)
+    self.rounds, self.message, self.update = rounds or 1, nn.Linear(width, width), nn.Linear(width, width)
+  end)
+  function nn.MessagePassing:forward(x, sources, targets)
+    local nodes = x:size(-2)
+    for _ = 1, self.rounds do
+      local heard = self.message(x):relu():edge_sum(sources, targets, nodes)
+      x = x + self.update(heard):relu()
+    end
+    return x
+  end
+
+  nn.Dropout = nn.class(function(self, p) self.p = p or 0.5 end)
+  function nn.Dropout:forward(x) return x:dropout(self.p, self.training) end
+
+  -- One module after the other.
+  nn.Sequential = nn.class(function(self, ...)
+    for i, module in ipairs { ... } do self[i] = module end
+  end)
+  function nn.Sequential:forward(x)
+    for _, module in ipairs(self) do x = module(x) end
+    return x
+  end
+
+  -- Layers without parameters.
+  for name, operation in pairs { ReLU = "relu", Tanh = "tanh", Sigmoid = "sigmoid", GELU = "gelu",
+                                 SiLU = "silu", ELU = "elu" } do
+    nn[name] = nn.class(function() end)
+    nn[name].forward = function(_, x) return torch[operation](x) end
+  end
+
+  nn.utils = {}
+
+  -- Scales the gradients so that the norm of all together is at most max_norm.
+  --   ARGS    parameters  a module or an array of tensors; max_norm
+  --   RETURN  the norm before; an error where it is not finite (the gradients are then cleared)
+  function nn.utils.clip_grad_norm_(parameters, max_norm)
+    if is_module(parameters) then parameters = parameters:parameters() end
+    local gradients, squares = {}, 0
+    for _, tensor in ipairs(parameters) do
+      local gradient = tensor:grad()
+      if gradient then
+        gradients[#gradients + 1] = gradient
+        squares = squares + torch.no_grad(function()
+          return gradient:to "float64":square():sum():item()
+        end)
+      end
+    end
+    local norm = math.sqrt(squares)
+    if not (norm < math.huge) then
+      for _, tensor in ipairs(parameters) do tensor:zero_grad() end
+      error("the gradient is not finite; give smaller rewards or a lower learning rate (nothing was learned)",
+        2)
+    end
+    if max_norm > 0 and norm > max_norm then
+      torch.no_grad(function()
+        for _, gradient in ipairs(gradients) do gradient:mul_(max_norm / norm) end
+      end)
+    end
+    return norm
+  end
+
+  return nn
+end

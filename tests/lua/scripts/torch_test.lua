@@ -1,0 +1,332 @@
+-- berth.torch: tensors, gradients, networks, optimisers, files, memory.
+local check = require "check"
+local berth = require "berth"
+local ffi = require "ffi"
+
+local found, torch = pcall(require, "berth.torch")
+if not found then
+  -- A build without LibTorch: one clear error that names what to install.
+  assert(torch:find("libtorch-dev", 1, true), torch)
+  return
+end
+local nn, optim = torch.nn, torch.optim
+
+-- Arguments for an operation that has no case of its own below, by the kinds of its parameters.
+local function sample(kind)
+  if kind == "operand" then return 2 end
+  if kind == "tensor" then return torch.tensor { { 0.1, 0.2, 0.3 }, { 0.4, 0.5, 0.6 } } end
+  if kind == "number" then return 0.5 end
+end
+
+-- What needs shapes or values of its own.
+local CASES = {
+  matmul = function(x) return x, x:transpose() end,
+  outer = function() return torch.tensor { 1, 2 }, torch.tensor { 3, 4 } end,
+  einsum = function(x) return "ij,kj->ik", { x, x } end,
+  reshape = function(x) return x, { 3, -1 } end,
+  permute = function(x) return x, { 2, 1 } end,
+  expand = function(x) return x:unsqueeze(1), { 4, 2, 3 } end,
+  tile = function(x) return x, { 2, 1 } end,
+  unsqueeze = function(x) return x, 1 end, squeeze = function(x) return x, 1 end,
+  cat = function(x) return { x, x } end, stack = function(x) return { x, x } end,
+  split = function(x) return x, 1 end, select = function(x) return x, 1, 2 end,
+  narrow = function(x) return x, 2, 2, 2 end, index_select = function(x) return x, 1, { 2, 1 } end,
+  gather = function(x) return x, 2, { { 1 }, { 3 } } end,
+  scatter = function(x) return x, 2, { { 1 }, { 3 } }, torch.tensor { { 7 }, { 8 } } end,
+  scatter_add = function(x) return x, 2, { { 1 }, { 3 } }, torch.tensor { { 7 }, { 8 } } end,
+  index_add = function(x) return x, 1, { 2, 2 }, x end,
+  masked_fill = function(x) return x, x:gt(0.3), 0 end,
+  masked_select = function(x) return x, x:gt(0.3) end,
+  flip = function(x) return x, { 1 } end, topk = function(x) return x, 2 end,
+  to = function(x) return x, "float64" end, zeros = function() return { 2, 2 } end,
+  ones = function() return { 2, 2 } end, full = function() return { 2, 2 }, 3 end,
+  arange = function() return 1, 4 end, eye = function() return 3 end,
+  one_hot = function() return { 1, 3 }, 3 end, rand = function() return { 2 } end,
+  randn = function() return { 2 } end, randperm = function() return 4 end,
+  linear = function(x) return x, torch.ones { 4, 3 }, torch.ones { 4 } end,
+  embedding = function(x) return x, { 2, 1, 2 } end,
+  layer_norm = function(x) return x, torch.ones { 3 }, torch.zeros { 3 } end,
+  lstm = function(x)
+    local state = torch.zeros { 1, 1, 2 }
+    return x:unsqueeze(1), state, state,
+      { torch.ones { 8, 3 }, torch.ones { 8, 2 }, torch.ones { 8 }, torch.ones { 8 } }
+  end,
+  edge_sum = function(x) return x, { 1, 1 }, { 2, 2 }, 2 end,
+  cross_entropy = function(x) return x, { 1, 3 } end,
+  where = function(x) return x:gt(0.3), x, 0 end,
+  adam_step_ = function(x)
+    return x:clone(), x, torch.zeros { 2, 3 }, torch.zeros { 2, 3 }, 1, 0.1
+  end,
+  clamp = function(x) return x, 0.2, 0.4 end,
+}
+
+check.test("every operation of the table runs, and refuses what is no tensor", function()
+  check.equal(#torch.operations >= 80, true)
+  for _, operation in ipairs(torch.operations) do
+    local x, arguments = sample "tensor", nil
+    if CASES[operation.name] then
+      arguments = { CASES[operation.name](x) }
+    else
+      arguments = {}
+      for i, parameter in ipairs(operation.parameters) do
+        if parameter.default == nil then arguments[i] = sample(parameter.kind) end
+      end
+    end
+    local ok, result = pcall(torch[operation.name], unpack(arguments, 1, #operation.parameters))
+    if not ok then error(operation.name .. ": " .. tostring(result)) end
+    assert(torch.is_tensor(result), operation.name)
+    for i, parameter in ipairs(operation.parameters) do
+      if parameter.kind == "tensor" then
+        arguments[i] = {}
+        check.fails(operation.name .. ": " .. parameter.name, torch[operation.name],
+          unpack(arguments, 1, #operation.parameters))
+        break
+      end
+    end
+    check.equal(#operation.doc > 3, true)
+  end
+end)
+
+check.test("meta.lua lists the operations of the table", function()
+  local documentation = require "berth.torch.documentation"
+  local file = assert(io.open((debug.getinfo(1, "S").source:sub(2):gsub("tests/lua/scripts/.*",
+    "scripts/berth/torch/meta.lua"))))
+  local text = file:read "*a"
+  file:close()
+  -- To renew it: berth run scripts/docs/torch_meta.lua > scripts/berth/torch/meta.lua
+  assert(text == documentation(torch), "scripts/berth/torch/meta.lua is not what scripts/docs/torch_meta.lua"
+    .. " gives")
+end)
+
+check.test("values go to Lua and back", function()
+  check.equal(torch.tensor({ { 1, 2 }, { 3, 4 } }):totable(), { { 1, 2 }, { 3, 4 } })
+  check.equal(torch.tensor(5):item(), 5)
+  check.equal(torch.tensor({ true, false }, { dtype = "bool" }):totable(), { true, false })
+  local x = torch.tensor({ 1, 2, 3 }, { dtype = "int64" })
+  check.equal(x:dtype(), "int64")
+  check.equal(x:shape(), { 3 })
+  check.equal(x:size(-1), 3)
+  check.equal(torch.zeros({ 0, 3 }):totable(), {})
+  check.fails("rows of different lengths", torch.tensor, { { 1 }, { 1, 2 } })
+  check.fails("a number expected", torch.tensor, { 1, "two" })
+  check.fails("is no type; known: float32", torch.tensor, { 1 }, { dtype = "half" })
+end)
+
+check.test("arrays of LuaJIT's are shared, and live as long as a tensor over them", function()
+  local values = ffi.new("float[6]", { 1, 2, 3, 4, 5, 6 })
+  local x = torch.from_cdata(values, { 2, 3 })
+  values[0] = 10
+  check.equal(x:totable(), { { 10, 2, 3 }, { 4, 5, 6 } })
+  x:fill_(7)
+  check.equal(values[5], 7)
+  local last = torch.from_cdata(ffi.new("double[1000]"), { 1000 }):narrow(1, 1000, 1)
+  collectgarbage()
+  check.equal(last:item(), 0)
+  local pointer, count = x:cdata()
+  check.equal({ pointer[1], count }, { 7, 6 })
+  local alone = torch.full({ 3 }, 9):cdata()
+  collectgarbage()
+  check.equal(alone[2], 9)
+  check.fails("needs more than the 6 values", torch.from_cdata, values, { 7 })
+  check.fails("an array or pointer of float", torch.from_cdata, { 1 })
+  check.fails("call :contiguous", function() x:transpose():cdata() end)
+end)
+
+check.test("operators, and positions that count from 1", function()
+  local x = torch.tensor { 1, 2, 3 }
+  check.equal((x * 2 + 1 - x / 1):totable(), { 2, 3, 4 })
+  check.equal((1 - x):totable(), { 0, -1, -2 })
+  check.equal((6 / x):totable(), { 6, 3, 2 })
+  check.equal((x ^ 2):totable(), { 1, 4, 9 })
+  check.equal((-x):totable(), { -1, -2, -3 })
+  check.equal(x:argmax():item(), 3)
+  check.equal(torch.index_select(x, 1, { 3, 1 }):totable(), { 3, 1 })
+  check.equal(torch.arange(1, 4):totable(), { 1, 2, 3, 4 })
+  check.equal(torch.tensor({ { 1, 2 }, { 3, 4 } }):sum(1):totable(), { 4, 6 })
+  check.equal(torch.tensor({ { 1, 2 }, { 3, 4 } }):sum(-1):totable(), { 3, 7 })
+  check.equal(tostring(x), "float32 [3] { 1, 2, 3 }")
+end)
+
+check.test("errors name the operation, the shapes and what it takes", function()
+  local ok, message = pcall(torch.matmul, torch.ones { 2, 3 }, torch.ones { 4, 5 })
+  assert(not ok)
+  for _, part in ipairs { "torch.matmul of ", "[2, 3], ", "[4, 5]", "it takes (self, other)", "[.., n, k]" } do
+    assert(message:find(part, 1, true), message)
+  end
+  assert(not message:find("\n", 1, true), message)
+  check.fails("dimensions count from 1", torch.sum, torch.ones { 2 }, 0)
+  check.fails("out of range", torch.index_select, torch.ones { 2 }, 1, { 3 })
+  check.fails("a whole number", torch.manual_seed, 0.5)
+  check.fails("take the sum or mean", function()
+    torch.ones({ 2 }):requires_grad_():mul(2):backward()
+  end)
+  check.fails("requires_grad_", function() torch.ones({ 1 }):sum():backward() end)
+end)
+
+check.test("gradients are those of finite differences", function()
+  torch.manual_seed(3)
+  local sources, targets = { 1, 1, 2 }, { 2, 3, 3 }
+  local net = nn.class(function(self)
+    self.first, self.norm = nn.Linear(4, 6), nn.LayerNorm(6)
+    self.messages, self.attention = nn.MessagePassing(6, 2), nn.MultiheadAttention(6, 2)
+    self.lstm, self.names = nn.LSTM(6, 3), nn.Embedding(5, 3)
+  end)
+  function net:forward(x)
+    local nodes = self.messages(self.norm(self.first(x)):tanh(), sources, targets)
+    local heard = self.attention(nodes:unsqueeze(1), nodes:unsqueeze(1), nodes:unsqueeze(1))
+    local outputs = self.lstm(heard)
+    return (outputs:squeeze(1) + self.names { 5, 1, 3 }):tanh():square():sum()
+  end
+  local model, x = net(), torch.randn { 3, 4 }
+  model(x):backward()
+  local compared = 0
+  for _, each in ipairs(model:named_parameters()) do
+    local values, gradient = each[2], each[2]:grad()
+    if gradient then
+      local pointer, slope = values:cdata(), gradient:flatten():totable()
+      local step, was = 1e-2, pointer[0]
+      pointer[0] = was + step
+      local up = torch.no_grad(model, x):item()
+      pointer[0] = was - step
+      local down = torch.no_grad(model, x):item()
+      pointer[0] = was
+      local expected = (up - down) / (2 * step)
+      assert(math.abs(slope[1] - expected) <= 2e-3 + 0.02 * math.abs(expected),
+        ("%s: %g, by differences %g"):format(each[1], slope[1], expected))
+      compared = compared + 1
+    end
+  end
+  assert(compared >= 15, compared)
+end)
+
+check.test("no_grad ends with its function, by an error too", function()
+  local x = torch.ones({ 2 }):requires_grad_()
+  check.equal(torch.no_grad(function() return (x * 2):requires_grad() end), false)
+  pcall(torch.no_grad, error, "an error")
+  check.equal((x * 2):requires_grad(), true)
+end)
+
+-- The known first steps of Adam on f(x) = x^2 / 2 from 1: of the size of the rate, whatever the gradient.
+check.test("Adam and AdamW step as published", function()
+  for _, decay in ipairs { 0, 0.1 } do
+    local x = torch.ones({ 1 }):requires_grad_()
+    local optimizer = optim.AdamW({ x }, { lr = 0.1, weight_decay = decay })
+    torch.sum(x * x / 2):backward()
+    optimizer:step()
+    check.near(x:item(), 1 - 0.1 * decay - 0.1, 1e-6)
+  end
+  check.fails("unknown option 'rate'", optim.Adam, { torch.ones { 1 } }, { rate = 1 })
+  check.fails("lr is nan", optim.Adam, { torch.ones { 1 } }, { lr = 0 / 0 })
+end)
+
+check.test("a network learns, and the same seed learns the same", function()
+  local function learn()
+    torch.manual_seed(berth.random(7))
+    local net = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 2))
+    local optimizer = optim.Adam(net, { lr = 0.05 })
+    local x, y = torch.tensor { { 0, 0 }, { 0, 1 }, { 1, 0 }, { 1, 1 } }, { 1, 2, 2, 1 }
+    local loss
+    for _ = 1, 150 do
+      optimizer:zero_grad()
+      loss = net(x):cross_entropy(y)
+      loss:backward()
+      nn.utils.clip_grad_norm_(net, 1)
+      optimizer:step()
+    end
+    return loss:item()
+  end
+  local loss = learn()
+  assert(loss < 0.05, loss)
+  check.equal(learn(), loss)
+  torch.set_num_threads(2)
+  check.equal(torch.get_num_threads(), 2)
+  check.equal(learn(), loss)
+  torch.set_num_threads(1)
+end)
+
+check.test("clipping scales, and refuses what is not finite", function()
+  local x = torch.tensor({ 3, 4 }):requires_grad_()
+  torch.sum(x * x / 2):backward()
+  check.near(nn.utils.clip_grad_norm_({ x }, 1), 5, 1e-6)
+  check.near(x:grad():norm():item(), 1, 1e-6)
+  torch.sum(x * math.huge):backward()
+  check.fails("not finite", nn.utils.clip_grad_norm_, { x }, 1)
+  check.equal(x:grad(), nil)
+end)
+
+check.test("parameters are saved and loaded, with the optimiser, bit for bit", function()
+  local path = (arg[1] or os.tmpname()) .. "/net.weights"
+  local function make(seed)
+    torch.manual_seed(seed)
+    local net = nn.Linear(3, 2)
+    return net, optim.Adam(net, { lr = 0.1 })
+  end
+  local function step(net, optimizer)
+    optimizer:zero_grad()
+    net(torch.ones { 1, 3 }):square():sum():backward()
+    optimizer:step()
+  end
+  local net, optimizer = make(1)
+  step(net, optimizer)
+  local all = net:state_dict()
+  for name, tensor in pairs(optimizer:state_dict()) do all[name] = tensor end
+  torch.save(path, all, { kind = "test", note = "a\nnote" })
+  local other, its = make(2)
+  local state, note = torch.load(path, "test")
+  check.equal(note, "a\nnote")
+  other:load_state_dict(state)
+  its:load_state_dict(state)
+  step(net, optimizer)
+  step(other, its)
+  check.equal(other.weight:totable(), net.weight:totable())
+  check.fails("it is of 'test', not of 'torch'", torch.load, path)
+  check.fails("'weight' is %[2, 3%], here it is %[2, 4%]", function()
+    nn.Linear(4, 2):load_state_dict(state)
+  end)
+  check.fails("nothing was written", torch.save, path, { x = torch.tensor { math.huge } })
+  check.fails("convert with :to", torch.save, path, { x = torch.ones({ 1 }, "float64") })
+end)
+
+local function resident_bytes()
+  for line in io.lines "/proc/self/status" do
+    local kilobytes = line:match "^VmRSS:%s+(%d+)"
+    if kilobytes then return tonumber(kilobytes) * 1024 end
+  end
+end
+
+check.test("what Lua has forgotten is freed in time", function()
+  if not io.open "/proc/self/status" then return end
+  local before = resident_bytes()
+  local w = torch.ones({ 1000, 1000 }):requires_grad_()
+  local most = 0
+  for i = 1, 400 do  -- 3.2 GB in all, half of it held by the gradient's record alone
+    local _ = (w * i):exp():sum()
+    if i % 50 == 0 then most = math.max(most, resident_bytes() - before) end
+  end
+  assert(most < 512 * 2 ^ 20, most)
+  for _ = 1, 250000 do local _ = torch.ones { 1 } end
+  local _, tensors = torch.memory()
+  assert(tensors < 2e5, tensors)
+end)
+
+check.test("calls of operations stay compiled", function()
+  local x = torch.ones { 4 }
+  local function many()
+    local y = x
+    for _ = 1, 400 do y = torch.add(y, x) end
+    return y
+  end
+  jit.flush()
+  local traces, aborts = 0, {}
+  local function listen(what, trace, _, _, code)
+    if what == "stop" then traces = traces + 1 end
+    if what == "abort" then aborts[#aborts + 1] = code end
+  end
+  jit.attach(listen, "trace")
+  many()
+  jit.attach(listen)
+  assert(traces >= 1, "nothing was compiled")
+  check.equal(many():totable(), { 401, 401, 401, 401 })
+end)
+
+check.finish()
