@@ -1,5 +1,6 @@
 // `berth run`: a Lua script on top of the engine.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ namespace {
 struct RunOptions {
   std::string script;
   std::vector<std::string> args;
+  std::optional<int> threads;
 };
 
 int run_script(const RunOptions& options) {
   Engine engine;
   try {
-    Scripts(engine).run(options.script, options.args);
+    Scripts scripts(engine);
+    scripts.set_threads(options.threads.value_or(0));
+    scripts.run(options.script, options.args);
   } catch (const Error& error) {
     log_script_error(error.what());
     return 1;
@@ -37,11 +41,17 @@ void add_run(CLI::App& app, Action& chosen) {
       ->required()
       ->type_name("");
   sub->add_option("ARGS", options->args, "arguments of the script: its `...`")->type_name("");
+  sub->add_option(
+         "--threads", options->threads,
+         "threads of its policies and evaluators where it names no number; default: all cores")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   // Everything after the script is the script's own, also what looks like an option of berth.
   sub->positionals_at_end();
   sub->footer(
       "Examples:\n"
       "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8\n"
+      "  berth run --threads 2 train.lua --seed 3    options of berth stand before the script\n"
       "A script is a program: it has Lua's `os` and `io` and may do all that you may. Run none "
       "that\n"
       "you do not trust. A --config has `math` alone.");

@@ -63,6 +63,14 @@ void Scripts::run(const std::filesystem::path& script, const std::vector<std::st
   flush_script_output();
 }
 
+void Scripts::run_library(const std::string& name, const std::vector<std::string>& args) {
+  run(library_folder() / "berth" / name, args);
+}
+
+void Scripts::set_threads(int threads) {
+  host_->set_threads(threads);
+}
+
 Settings Scripts::read_config(const std::filesystem::path& file) {
   return host_->read_config(file);
 }
@@ -90,6 +98,8 @@ Scripts::Scripts(Engine&) {
 }
 
 void Scripts::run(const std::filesystem::path&, const std::vector<std::string>&) {}
+void Scripts::run_library(const std::string&, const std::vector<std::string>&) {}
+void Scripts::set_threads(int) {}
 Settings Scripts::read_config(const std::filesystem::path&) {
   return {};
 }

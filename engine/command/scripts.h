@@ -25,6 +25,10 @@ class Scripts {
   /// The first Ctrl-C makes the script's searches, and `berth.should_stop()`, end; the second the
   /// process.
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
+  /// The same for a script of the library: "commands/study.lua".
+  void run_library(const std::string& name, const std::vector<std::string>& args);
+  /// See lua::Host::set_threads.
+  void set_threads(int threads);
   [[nodiscard]] Settings read_config(const std::filesystem::path& file);
   /// What the policy of a script says of itself.
   [[nodiscard]] PluginInfo describe(const std::string& script);

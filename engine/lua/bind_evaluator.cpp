@@ -22,7 +22,7 @@ namespace {
 int make(Call& call) {
   const auto problem = call.argument(1, "problem").object<ProblemObject>();
   Fields fields = call.options(2);
-  int threads = 0;
+  int threads = call.state.threads;
   if (const Value value = fields.get("threads"); value.present()) {
     threads = static_cast<int>(value.integer(0, kMaxThreads));
   }

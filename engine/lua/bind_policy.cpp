@@ -95,6 +95,7 @@ int place_problem(Call& call) {
   PlaceContext context;
   context.seed = self->seed;
   context.should_stop = call.state.should_stop;
+  context.threads = call.state.threads;
   double budget_s = std::numeric_limits<double>::infinity();
   if (const Value seed = fields.get("seed"); seed.present()) {
     context.seed = static_cast<std::uint64_t>(seed.integer(0));

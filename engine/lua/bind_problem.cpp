@@ -8,23 +8,25 @@
 #include "berth/support/text.h"
 #include "call.h"
 #include "constraint_values.h"
+#include "explanation_values.h"
 #include "objects.h"
 #include "state.h"
 #include "values.h"
 
 namespace berth::lua {
 
-ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem, std::vector<std::string> notes)
-    : problem_(std::move(problem)), notes_(std::move(notes)) {}
+ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem, int threads,
+                             std::vector<std::string> notes)
+    : problem_(std::move(problem)), threads_(threads), notes_(std::move(notes)) {}
 
 Evaluator& ProblemObject::evaluator() {
-  if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_);
+  if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_, threads_);
   return *evaluator_;
 }
 
-const Simulator& ProblemObject::simulator() {
-  if (simulator_ == nullptr) simulator_ = std::make_unique<const Simulator>(problem_);
-  return *simulator_;
+const std::shared_ptr<const Simulator>& ProblemObject::simulator() {
+  if (simulator_ == nullptr) simulator_ = std::make_shared<const Simulator>(problem_);
+  return simulator_;
 }
 
 namespace {
@@ -83,7 +85,8 @@ int make(Call& call) {
   }
   fields.finish();
   MadeProblem made = make_problem(call.state.engine, graph, cluster, choices);
-  return call.made(std::make_shared<ProblemObject>(std::move(made.problem), std::move(made.notes)));
+  return call.made(std::make_shared<ProblemObject>(std::move(made.problem), call.state.threads,
+                                                   std::move(made.notes)));
 }
 
 int notes(Call& call) {
@@ -207,7 +210,7 @@ int bounds(Call& call) {
 int trace(Call& call) {
   const auto self = call.self<ProblemObject>();
   const Placement placement = placement_of(call.argument(1, "placement"), self->problem());
-  push_trace(call.L, self->simulator().trace(placement));
+  push_trace(call.L, self->simulator()->trace(placement));
   return 1;
 }
 
@@ -215,9 +218,30 @@ int save_trace(Call& call) {
   const auto self = call.self<ProblemObject>();
   const std::string path = call.argument(1, "path").text();
   const Placement placement = placement_of(call.argument(2, "placement"), self->problem());
-  const StepTrace step = self->simulator().trace(placement);
+  const StepTrace step = self->simulator()->trace(placement);
   write_file(path, trace_json(self->problem(), placement, step));
   return 0;
+}
+
+int save_timeline(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), self->problem());
+  const StepTrace step = self->simulator()->trace(placement);
+  write_file(path, timeline_svg(self->problem(), placement, step));
+  return 0;
+}
+
+int explain(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Placement placement = placement_of(call.argument(1, "placement"), self->problem());
+  const Outcome outcome = simulated_outcome(self->shared(), {}, placement);
+  if (const Value op = call.argument(2, "op"); op.present()) {
+    push_op_explanation(call.L, explain_op(outcome, op.id(self->problem().graph().op_count())));
+  } else {
+    push_explanation(call.L, outcome);
+  }
+  return 1;
 }
 
 /// One placement, or two side by side; `labels` tells them apart.
@@ -304,7 +328,9 @@ constexpr Binding kMethods[] = {
     {"problem:bound", &bound},
     {"problem:bounds", &bounds},
     {"problem:trace", &trace},
+    {"problem:explain", &explain},
     {"problem:save_trace", &save_trace},
+    {"problem:save_timeline", &save_timeline},
     {"problem:save_report", &save_report},
     {"problem:save_plan", &save_plan},
     {"problem:save_placement", &save_placement},

@@ -15,7 +15,7 @@ std::span<const Type* const> bound_types() {
       &type_of<Costs>(),        &type_of<Groups>(),          &type_of<ProblemObject>(),
       &type_of<PolicyObject>(), &type_of<EvaluatorObject>(), &type_of<ContextObject>(),
       &type_of<Random>(),       &type_of<RolloutObject>(),   &type_of<Program>(),
-      &type_of<Backend>(),      &type_of<SessionObject>(),
+      &type_of<Backend>(),      &type_of<SessionObject>(),   &type_of<MovesObject>(),
   };
   return types;
 }

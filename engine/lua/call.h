@@ -21,7 +21,7 @@ int enter_binding(lua_State* L);
 class Call {
  public:
   Call(lua_State* L_, State& state_, const Binding& binding_)
-      : L(L_), state(state_), binding(binding_), first_(binding_.is_method() ? 2 : 1) {}
+      : L(L_), state(state_), binding(binding_), first_(binding_.is_method ? 2 : 1) {}
 
   lua_State* const L;
   State& state;

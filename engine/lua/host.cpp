@@ -66,6 +66,10 @@ void Host::set_should_stop(std::function<bool()> should_stop) {
   state_->should_stop = std::move(should_stop);
 }
 
+void Host::set_threads(int threads) {
+  state_->threads = threads;
+}
+
 void Host::set_output(std::FILE* output) {
   if (lua_cpcall(state_->main, &redirect_output, output) != 0) throw std::bad_alloc();
 }

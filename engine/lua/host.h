@@ -59,6 +59,10 @@ class Host {
   /// so far (Ctrl-C). Empty = never.
   void set_should_stop(std::function<bool()> should_stop);
 
+  /// How many threads policies and evaluators of scripts use where the script does not say;
+  /// 0 = one per core, the default.
+  void set_threads(int threads);
+
   /// Where `print`, `io.write` and `io.stdout` write from here on; C's stdout before. Stays open.
   void set_output(std::FILE* output);
 

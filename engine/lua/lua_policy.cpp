@@ -59,7 +59,8 @@ class LuaPolicy : public Policy {
 
     // Copies of a Problem are cheap (its parts are shared), and Lua may keep this one. The
     // evaluator and the context are lent for this call.
-    auto problem_object = std::make_shared<ProblemObject>(std::make_shared<const Problem>(problem));
+    auto problem_object =
+        std::make_shared<ProblemObject>(std::make_shared<const Problem>(problem), context.threads);
     auto evaluator_object = std::make_shared<EvaluatorObject>();
     evaluator_object->problem = problem_object;
     auto context_object = std::make_shared<ContextObject>();

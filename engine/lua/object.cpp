@@ -84,10 +84,6 @@ constexpr Binding kToString{"object:__tostring", &to_string};
 
 }  // namespace
 
-bool Binding::is_method() const noexcept {
-  return std::strchr(name, ':') != nullptr;
-}
-
 const char* Binding::key() const noexcept {
   return std::strpbrk(name, ".:") + 1;
 }
@@ -164,10 +160,12 @@ void push_object(State& state, lua_State* L, const Type& type, std::shared_ptr<v
   lua_remove(L, -2);
 }
 
+// Every method asks this, some a million times a second, so the metatable is not looked up: a
+// userdata of this size that begins with the address of a Type is a box.
 const std::shared_ptr<void>* object_at(lua_State* L, int index, const Type& type) {
-  reserve_stack(L, 3);
-  const Box* box = box_at(L, index);
-  return box != nullptr && box->type == &type ? &box->object : nullptr;
+  if (lua_type(L, index) != LUA_TUSERDATA || lua_objlen(L, index) != sizeof(Box)) return nullptr;
+  const Box* const box = static_cast<const Box*>(lua_touserdata(L, index));
+  return box->type == &type ? &box->object : nullptr;
 }
 
 const char* type_name_at(lua_State* L, int index) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -22,10 +23,14 @@ struct State;
 /// "graph:op_name"); errors start with it. `body` reads its arguments, makes one call into the
 /// engine, pushes the results and returns how many. It may throw and never raises a Lua error.
 struct Binding {
+  constexpr Binding(const char* name_, int (*body_)(Call& call))
+      : name(name_),
+        body(body_),
+        is_method(std::string_view(name_).find(':') != std::string_view::npos) {}
+
   const char* name;
   int (*body)(Call& call);
-
-  [[nodiscard]] bool is_method() const noexcept;
+  bool is_method;
   /// "load", "op_name"
   [[nodiscard]] const char* key() const noexcept;
 };

@@ -13,10 +13,12 @@
 #include "berth/evaluator.h"
 #include "berth/graph.h"
 #include "berth/groups.h"
+#include "berth/moves.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
 #include "berth/random.h"
 #include "berth/simulator.h"
+#include "berth/support/search_work.h"
 #include "object.h"
 #include "value.h"
 
@@ -25,7 +27,8 @@ namespace berth::lua {
 /// A problem with what its methods need again and again, made when first needed.
 class ProblemObject {
  public:
-  explicit ProblemObject(std::shared_ptr<const Problem> problem,
+  /// `threads` of its evaluator; 0 = one per core.
+  explicit ProblemObject(std::shared_ptr<const Problem> problem, int threads,
                          std::vector<std::string> notes = {});
 
   [[nodiscard]] const Problem& problem() const noexcept { return *problem_; }
@@ -33,13 +36,14 @@ class ProblemObject {
   /// What a user should know of how it was made.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
   Evaluator& evaluator();
-  const Simulator& simulator();
+  const std::shared_ptr<const Simulator>& simulator();
 
  private:
   std::shared_ptr<const Problem> problem_;
+  int threads_;
   std::vector<std::string> notes_;
   std::unique_ptr<Evaluator> evaluator_;
-  std::unique_ptr<const Simulator> simulator_;
+  std::shared_ptr<const Simulator> simulator_;
 };
 
 /// A session with the backend it runs on.
@@ -60,6 +64,17 @@ struct EvaluatorObject {
 
   /// Throws Error where the loan has ended.
   Evaluator& get() const;
+};
+
+/// A placement that is kept evaluated, and moves away from it.
+struct MovesObject {
+  std::shared_ptr<ProblemObject> problem;
+  std::shared_ptr<EvaluatorObject> counted;  ///< whose work it is; null = nobody's
+  MoveEvaluator moves;
+  SearchWork told = {};  ///< of moves.work(), to `counted`
+  // Reused from call to call.
+  std::vector<Move> proposed = {};
+  std::vector<std::int32_t> ids = {};
 };
 
 /// warm_up, repeats and seed of a table.
@@ -113,5 +128,7 @@ template <>
 const Type& type_of<ContextObject>();
 template <>
 const Type& type_of<Random>();
+template <>
+const Type& type_of<MovesObject>();
 
 }  // namespace berth::lua

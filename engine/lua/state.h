@@ -34,6 +34,7 @@ struct State {
   std::int64_t live_objects = 0;
   std::int64_t collect_at = 32;  ///< live objects at which collect_when_due collects
   int callback_depth = 0;
+  int threads = 0;  ///< of policies and evaluators that are told no number; 0 = one per core
   std::function<bool()> should_stop;
   std::function<void(const std::string&)> progress;
   /// The last Error turned into a Lua error. A Lua error has only a text; where that text comes

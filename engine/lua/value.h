@@ -56,6 +56,11 @@ class Value {
   void require_table() const;
   void require_function() const;
 
+  /// Whether it is such an object; also of one that was released.
+  template <typename T>
+  [[nodiscard]] bool is() const {
+    return object_at(L_, index_, type_of<std::remove_const_t<T>>()) != nullptr;
+  }
   /// Throws if it is not such an object, or was released.
   template <typename T>
   [[nodiscard]] std::shared_ptr<T> object() const {

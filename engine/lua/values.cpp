@@ -73,18 +73,6 @@ void fill_array(lua_State* L, int index, const char* key, const std::vector<T>& 
   lua_pop(L, 1);
 }
 
-/// Pushes an array of tables; `fill(item)` sets the fields of the table on the top.
-template <typename Items, typename Fill>
-void push_records(lua_State* L, const Items& items, Fill&& fill) {
-  lua_createtable(L, static_cast<int>(items.size()), 0);
-  int i = 0;
-  for (const auto& item : items) {
-    lua_newtable(L);
-    fill(item);
-    lua_rawseti(L, -2, ++i);
-  }
-}
-
 const char* reason_name(CriticalStep::Reason reason) {
   switch (reason) {
     case CriticalStep::Reason::start:

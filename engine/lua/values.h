@@ -24,6 +24,17 @@ void push_numbers(lua_State* L, std::span<const double> values);
 void push_integers(lua_State* L, std::span<const std::int64_t> values);
 void push_ids(lua_State* L, std::span<const std::int32_t> values);  ///< 1.. from 0..
 void push_texts(lua_State* L, std::span<const std::string> values);
+/// Pushes an array of tables; `fill(item)` sets the fields of the table on the top.
+template <typename Items, typename Fill>
+void push_records(lua_State* L, const Items& items, Fill&& fill) {
+  lua_createtable(L, static_cast<int>(items.size()), 0);
+  int i = 0;
+  for (const auto& item : items) {
+    lua_newtable(L);
+    fill(item);
+    lua_rawseti(L, -2, ++i);
+  }
+}
 
 // Each sets a field of the table on the top of the stack.
 void set_number(lua_State* L, const char* key, double value);

@@ -670,6 +670,48 @@ function problem:bounds() end
 ---@return { runtime_us: number, op_start_us: number[], op_end_us: number[], transfers: { tensor: integer?, producer: integer, src: integer, dst: integer?, bytes: number, queued_us: number, start_us: number, end_us: number }[], devices: { busy_us: number, idle_us: number, peak_bytes: number, param_bytes: number, peak_us: number, peak_op: integer? }[], links: { src: integer, dst: integer?, bytes: number, transfers: integer, busy_us: number }[], critical_path: { op: integer?, transfer: integer?, start_us: number, end_us: number, reason: "start" | "input" | "device_busy" | "link_busy" }[] }
 function problem:trace(placement) end
 
+---What the step waits for. A stretch is a part of the critical path: ops that one device runs one after
+---another, or a transfer (then `transfer` is an index into problem:trace's `transfers`, `device` the
+---sender, and `first` the producer). The texts are those of `berth explain`.
+---@class berth.Explanation
+---@field runtime_us number
+---@field gap string how far it is from the lower bound, and what the bound follows from
+---@field waits string the shares of what the step waited for
+---@field advice string what would make the placement better
+---@field compute_us number of the critical path; with the next two the whole of it
+---@field transfer_us number
+---@field pause_us number overheads between two steps of the path
+---@field contended_us number the part of compute_us in ops that waited for a busy device
+---@field full_devices integer[] devices whose memory is nearly full, the fullest first
+---@field stretches { device: integer, receiver: integer?, transfer: integer?, first: integer, last: integer?, ops: integer, start_us: number, end_us: number, waited_us: number }[]
+
+---Why an op is where it is. `bound` names what keeps it there, `why` says so in words. An alternative is
+---another device: why the op may not be there (`refused`), or what the step would be with it, and all ops
+---that must share its device, there (`evaluation`; `group_evaluation` with all of its group).
+---@class berth.OpExplanation
+---@field op integer
+---@field device integer
+---@field together integer[] ops that must share its device, the op included
+---@field rules string[] the constraints that are about them
+---@field start_us number
+---@field end_us number
+---@field critical boolean
+---@field runner_up integer? the best of the other devices that fits
+---@field bound "constraint" | "memory" | "communication" | "contention" | "compute" | "nothing"
+---@field why string
+---@field alternatives { device: integer, refused: string?, evaluation: berth.Evaluation?, group_evaluation: berth.Evaluation? }[]
+
+---Why the placement is as good as it is; with an op, why that is where it is.
+---@param placement berth.Placement
+---@param op? integer
+---@return berth.Explanation | berth.OpExplanation
+function problem:explain(placement, op) end
+
+---Writes the step as an SVG: a row per device and per link, the critical path on top.
+---@param path string
+---@param placement berth.Placement
+function problem:save_timeline(path, placement) end
+
 ---Writes the step as a Chrome trace, which Perfetto opens.
 ---@param path string
 ---@param placement berth.Placement
@@ -734,6 +776,72 @@ function evaluator:evaluate_into(result, placement) end
 function evaluator:batch(placements) end
 
 -- Execution ----------------------------------------------------------------------------------------
+
+---A placement that is kept evaluated, and what moves away from it would cost: the inner step of a local
+---search, many times as fast as evaluating whole placements, and to the same figures. It simulates.
+---The caller keeps co-location and separations: problem:validate checks a placement.
+---@class berth.Moves: berth.Object
+local moves = {}
+
+---For the problem. From the evaluator that a policy was given, it counts as that evaluator's work.
+---@param problem berth.Problem | berth.Evaluator
+---@return berth.Moves
+function berth.moves(problem) end
+
+---Evaluates a placement in full and keeps it.
+---@param placement berth.Placement
+---@return berth.Moves self
+function moves:reset(placement) end
+
+---The figures with one op moved, or several at once: arrays of ops and of their devices, or of ops and
+---the device of all. Nothing is changed. With a cutoff it stops as soon as the objective is proven to be
+---no better than that: then `rejected` is true and the objective a lower bound.
+---@param op integer | integer[]
+---@param device integer | integer[]
+---@param cutoff_us? number
+---@return number objective_us
+---@return integer excess_bytes of the most overfull device; 0: it fits
+---@return boolean rejected
+function moves:propose(op, device, cutoff_us) end
+
+---The same with all ops of a group on the device.
+---@param group integer
+---@param device integer
+---@param cutoff_us? number
+---@return number objective_us
+---@return integer excess_bytes
+---@return boolean rejected
+function moves:propose_group(group, device, cutoff_us) end
+
+---Keeps what was proposed last.
+---@return berth.Moves self
+function moves:accept() end
+
+---Of the kept placement, like all that follow.
+---@return number
+function moves:objective_us() end
+
+---@return integer
+function moves:excess_bytes() end
+
+---@return boolean
+function moves:feasible() end
+
+---Of the objective throughput, the load of every device under what was proposed last; empty for latency.
+---@return number[]
+function moves:loads_us() end
+
+---@return berth.Placement
+function moves:placement() end
+
+---@param op integer
+---@return integer device
+function moves:device(op) end
+
+---What all calls so far have taken.
+---@return integer evaluations placements judged
+---@return integer simulated_ops
+function moves:work() end
 
 ---A model that can be executed. Made by `berth.program`.
 ---@class berth.Program: berth.Object

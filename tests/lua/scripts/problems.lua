@@ -145,6 +145,36 @@ check.test("a trace tells the whole step", function()
   check.equal(plan:sub(1, 28), "op,type,device,device_number")
 end)
 
+check.test("a placement is explained, and an op in it", function()
+  local problem = models.problem()
+  local why = problem:explain(apart)
+  check.near(why.runtime_us, 45)
+  check.near(why.compute_us + why.transfer_us + why.pause_us, 45)
+  check.equal({ #why.gap > 0, #why.waits > 0, #why.advice > 0, why.full_devices }, { true, true, true, {} })
+  local ops = 0
+  for _, stretch in ipairs(why.stretches) do
+    check.equal(stretch.transfer == nil and stretch.device or stretch.receiver ~= nil, 1)
+    ops = ops + stretch.ops
+  end
+  check.equal(ops, 3)  -- in, left, out
+  local right = problem:explain(apart, 3)
+  check.equal({ right.device, right.together, right.critical, right.rules }, { 2, { 3 }, false, {} })
+  check.equal({ #right.why > 0, right.bound == "contention", right.runner_up }, { true, true, 1 })
+  check.equal(#right.alternatives, 1)
+  check.near(right.alternatives[1].evaluation.runtime_us, 65)
+  local kept = models.problem { constraints = { { pin = "right", to = "gpu:1" } } }:explain(apart, 3)
+  check.equal({ #kept.rules, kept.alternatives[1].refused ~= nil, kept.bound }, { 1, true, "constraint" })
+  check.fails("op%): integer in 1..4 expected", problem.explain, problem, apart, 5)
+end)
+
+check.test("the step is a picture", function()
+  local problem, path = models.problem(), folder .. "/step.svg"
+  problem:save_timeline(path, apart)
+  local svg = io.open(path):read "*a"
+  check.equal({ svg:sub(1, 5), svg:match "gpu:1", svg:match "left" }, { "<svg ", "gpu:1", "left" })
+  check.fails("nowhere", problem.save_timeline, problem, folder .. "/nowhere/step.svg", apart)
+end)
+
 check.test("placements are written and read", function()
   local problem = models.problem()
   local path = folder .. "/placement.json"

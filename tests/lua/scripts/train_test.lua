@@ -119,7 +119,7 @@ check.test("an event file and a table go on after the step that is kept", functi
   write(events.tensorboard(path, 200), 201, 302)
   write(events.tensorboard(straight), 1, 302)
   check.equal(#read(path), #read(straight))
-  check.equal(read(path):sub(30) == read(straight):sub(30), true)  -- but for when it began
+  check.equal(read(path):sub(41) == read(straight):sub(41), true)  -- but for when it began, with its checksum
 
   local csv, columns = folder .. "/kept.csv", { "update", "reward" }
   local log = events.csv(csv, columns)
@@ -211,6 +211,26 @@ check.test("a run that was killed leaves each row and each step once", function(
   train.episodes(options(broken))
   check.equal(read(broken.csv), read(straight.csv))
   check.equal(#read(broken.tensorboard), #read(straight.tensorboard))
+end)
+
+check.test("TensorBoard has the greedy runtime, the entropy's weight and each problem's best", function()
+  local path = folder .. "/tags.tfevents"
+  train.episodes(options { tensorboard = path, count = 2, evaluate_every = 1,
+    problems = { two_chains(2), two_chains(3) } })
+  local content = read(path)
+  for _, tag in ipairs { "greedy_us", "entropy_weight", "learning_rate", "problem_1/best_us",
+    "problem_2/best_us" } do
+    check.equal(content:find(tag, 1, true) ~= nil, true)
+  end
+end)
+
+check.test("what breaks a separation is never the best of a training", function()
+  local chains = two_chains(2)
+  local problem = berth.problem { graph = chains:graph(), cluster = chains:cluster(),
+    constraints = { { separate = { "op1", "op3" } } } }
+  local result = train.episodes(options { problems = { problem }, count = 3 })
+  check.equal(result.best[1].evaluation.feasible, true)
+  problem:validate(result.best[1].placement)
 end)
 
 check.test("a checkpoint of another training is refused with what differs", function()
