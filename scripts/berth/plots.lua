@@ -1,23 +1,54 @@
--- Plots as SVG text: lines, steps (distributions) and points on two linear axes.
+-- Pictures for papers: lines with bands, dots, distributions, boxes and bars, on linear or logarithmic
+-- axes. SVG text, which follows the reader's light or dark preference; PNG through librsvg.
 --
 --   local plots = require "berth.plots"
---   io.open("curve.svg", "w"):write(plots.lines {
---     title = "Learning", x = "episodes", y = "runtime [ms]",
---     series = { { name = "placeto", points = { { 0, 9.1 }, { 100, 4.5 } } } } }):close()
+--   plots.save("curve.svg", plots.lines {
+--     title = "Learning", x = "episodes", y = "runtime [ms]", y_log = true,
+--     series = { { name = "placeto", points = { { 0, 9.1 }, { 100, 4.5 } },
+--                  band = { { 0, 8.9, 9.4 }, { 100, 4.2, 5.0 } } } } })
+--
+-- All take title, x and y (texts of the axes), x_log and y_log (true: logarithmic), and theme ("light",
+-- "dark"; default: the reader's), and return SVG text.
 
 local plots = {}
 
 local WIDTH, HEIGHT = 720, 420
 local LEFT, RIGHT, TOP, BOTTOM = 70, 180, 40, 50
--- Told apart by readers who do not see red and green alike (Okabe and Ito, 2008).
+-- Told apart by readers who do not see red and green alike (Okabe and Ito, 2008); on dark paper the same
+-- hues, lighter.
 local COLOURS = { "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8c8c00" }
+local DARK_COLOURS = { "#4da3e0", "#ff8a3d", "#2fcb9b", "#e59ac3", "#f0b83a", "#8fd3f5", "#ffffff",
+  "#c9c94a" }
+-- Paper, text, grid and the ink of axes, as in the pages of `berth report`.
+local LIGHT = { "#ffffff", "#1f2328", "#d1d9e0", "#59636e" }
+local DARK = { "#0d1117", "#e6edf3", "#3d444d", "#9198a1" }
 
 local function escape(text)
-  return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["\""] = "&quot;" }))
+  return (tostring(text):gsub("[&<>\"]",
+    { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["\""] = "&quot;" }))
 end
 
+local function rules(inks, colours)
+  local out = { (".paper{fill:%s}text{fill:%s}.grid{stroke:%s}.axis{stroke:%s;fill:none}"):format(
+    unpack(inks)) }
+  for i, colour in ipairs(colours) do
+    out[#out + 1] = (".s%d{stroke:%s}.f%d{fill:%s}"):format(i, colour, i, colour)
+  end
+  return table.concat(out)
+end
+
+local function style(theme)
+  if theme == "light" then return rules(LIGHT, COLOURS) end
+  if theme == "dark" then return rules(DARK, DARK_COLOURS) end
+  return rules(LIGHT, COLOURS) .. "@media (prefers-color-scheme:dark){" .. rules(DARK, DARK_COLOURS) .. "}"
+end
+
+local function colour_of(i) return (i - 1) % #COLOURS + 1 end
+
+local function number(value) return ("%.10g"):format(value) end
+
 -- Some round numbers from at most `low` to at least `high`.
-local function ticks(low, high)
+local function linear_ticks(low, high)
   local rough = (high - low) / 6
   local size = 10 ^ math.floor(math.log10(rough))
   local step = 10 * size
@@ -29,139 +60,354 @@ local function ticks(low, high)
   return list
 end
 
-local function range_of(series, k)
-  local low, high = math.huge, -math.huge
-  for _, each in ipairs(series) do
-    for p, point in ipairs(each.points) do
-      local value = point[k]
-      if type(value) ~= "number" or value - value ~= 0 then
-        error(("plots: point %d of series '%s' is at %s = %s; give finite numbers"):format(p,
-          tostring(each.name), k == 1 and "x" or "y", tostring(value)), 4)
-      end
-      low, high = math.min(low, value), math.max(high, value)
+-- Powers of ten around the two; with few of them, twice and five times each as well.
+local function log_ticks(low, high)
+  local first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
+  if first == last then last = last + 1 end
+  local every = math.ceil((last - first) / 8)
+  local list = {}
+  for power = first, last, every do
+    for _, factor in ipairs(last - first <= 2 and { 1, 2, 5 } or { 1 }) do
+      if factor == 1 or power < last then list[#list + 1] = factor * 10 ^ power end
     end
   end
-  if low > high then error("plots: there are no points to show", 3) end
-  if low == high then low, high = low - 0.5, high + 0.5 end
+  if list[#list] < high then list[#list + 1] = 10 ^ (first + every * math.ceil((last - first) / every)) end
+  return list
+end
+
+-- The ends of an axis that shows every value that `each` is called with.
+local function ends_of(log, visit, axis)
+  local low, high = math.huge, -math.huge
+  visit(function(value, what)
+    if type(value) ~= "number" or value - value ~= 0 then
+      error(("plots: %s is at %s = %s; give finite numbers"):format(what, axis, tostring(value)), 0)
+    end
+    if log and value <= 0 then
+      error(("plots: %s is at %s = %s, which a logarithmic axis has no place for; leave %s_log out")
+        :format(what, axis, tostring(value), axis), 0)
+    end
+    low, high = math.min(low, value), math.max(high, value)
+  end)
+  if low > high then error("plots: there are no points to show", 0) end
+  if low == high and not log then low, high = low - 0.5, high + 0.5 end
   return low, high
 end
 
-local function number(value) return ("%.10g"):format(value) end
-
--- The frame: title, axes with ticks and grid. Returns the parts and two functions to pixels.
-local function frame(options)
-  local x_ticks = ticks(range_of(options.series, 1))
-  local y_ticks = ticks(range_of(options.series, 2))
-  local x_low, x_high = x_ticks[1], x_ticks[#x_ticks]
-  local y_low, y_high = y_ticks[1], y_ticks[#y_ticks]
-  local function x_of(v)
-    return LEFT + (v - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT)
+-- An axis: its ticks, and a function from values to pixels.
+local function scale(log, low, high, from, to)
+  local list = (log and log_ticks or linear_ticks)(low, high)
+  local first, last = list[1], list[#list]
+  if log then
+    first, last = math.log(first), math.log(last)
+    return list, function(v) return from + (math.log(v) - first) / (last - first) * (to - from) end
   end
-  local function y_of(v)
-    return HEIGHT - BOTTOM - (v - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
-  end
-  local parts = {
-    ('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
-      .. 'font-family="sans-serif" font-size="12">'):format(WIDTH, HEIGHT, WIDTH, HEIGHT),
-    ('<rect width="%d" height="%d" fill="white"/>'):format(WIDTH, HEIGHT),
-    ('<text x="%d" y="22" font-size="15">%s</text>'):format(LEFT, escape(options.title or "")),
-  }
-  local function add(...) parts[#parts + 1] = string.format(...) end
-  for _, v in ipairs(x_ticks) do
-    add('<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#ddd"/>', x_of(v), TOP, x_of(v),
-      HEIGHT - BOTTOM)
-    add('<text x="%.1f" y="%d" text-anchor="middle">%s</text>', x_of(v), HEIGHT - BOTTOM + 17,
-      number(v))
-  end
-  for _, v in ipairs(y_ticks) do
-    add('<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" stroke="#ddd"/>', LEFT, y_of(v), WIDTH - RIGHT,
-      y_of(v))
-    add('<text x="%d" y="%.1f" text-anchor="end">%s</text>', LEFT - 6, y_of(v) + 4, number(v))
-  end
-  add('<text x="%d" y="%d" text-anchor="middle">%s</text>', (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12,
-    escape(options.x or ""))
-  add('<text transform="translate(16 %d) rotate(-90)" text-anchor="middle">%s</text>',
-    (TOP + HEIGHT - BOTTOM) / 2, escape(options.y or ""))
-  for i, each in ipairs(options.series) do
-    local y = TOP + 14 * i
-    add('<rect x="%d" y="%d" width="12" height="4" fill="%s"/>', WIDTH - RIGHT + 12, y - 6,
-      COLOURS[(i - 1) % #COLOURS + 1])
-    add('<text x="%d" y="%d">%s</text>', WIDTH - RIGHT + 30, y, escape(each.name))
-  end
-  return parts, x_of, y_of
+  return list, function(v) return from + (v - first) / (last - first) * (to - from) end
 end
 
-local function check(options)
-  if type(options) ~= "table" or type(options.series) ~= "table" or #options.series == 0 then
-    error("plots: give series = { { name =, points = { { x, y }, .. } }, .. }", 3)
+local Picture = {}
+Picture.__index = Picture
+
+function Picture:add(...) self.parts[#self.parts + 1] = string.format(...) end
+
+function Picture:finish() return table.concat(self.parts, "\n") .. "\n</svg>\n" end
+
+local THEMES = { light = true, dark = true }
+
+-- The paper, the title and the legend.
+local function begin(options, series)
+  if options.theme ~= nil and not THEMES[options.theme] then
+    error(("plots: no theme '%s'; known: dark, light"):format(tostring(options.theme)), 0)
   end
+  local picture = setmetatable({ parts = {} }, Picture)
+  local width = WIDTH
+  for _, each in ipairs(series) do
+    width = math.max(width, WIDTH - RIGHT + 40 + math.ceil(6.8 * #tostring(each.name or "")))
+  end
+  picture:add('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
+    .. 'font-family="sans-serif" font-size="12" role="img"><title>%s</title><style>%s</style>', width,
+    HEIGHT, width, HEIGHT, escape(options.title or ""), style(options.theme))
+  picture:add('<rect class="paper" width="%d" height="%d"/>', width, HEIGHT)
+  picture:add('<text x="%d" y="22" font-size="15">%s</text>', LEFT, escape(options.title or ""))
+  for i, each in ipairs(series) do
+    local y = TOP + 14 * i
+    picture:add('<rect x="%d" y="%d" width="12" height="4" class="f%d"/>', WIDTH - RIGHT + 12, y - 6,
+      colour_of(i))
+    picture:add('<text x="%d" y="%d">%s</text>', WIDTH - RIGHT + 30, y, escape(each.name or ""))
+  end
+  return picture
+end
+
+local function horizontal_axis(picture, options, list, x_of)
+  for _, v in ipairs(list) do
+    picture:add('<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>', x_of(v), TOP, x_of(v),
+      HEIGHT - BOTTOM)
+    picture:add('<text x="%.1f" y="%d" text-anchor="middle">%s</text>', x_of(v), HEIGHT - BOTTOM + 17,
+      number(v))
+  end
+  picture:add('<text x="%d" y="%d" text-anchor="middle">%s</text>', (LEFT + WIDTH - RIGHT) / 2,
+    HEIGHT - 12, escape(options.x or ""))
+end
+
+local function vertical_axis(picture, options, list, y_of)
+  for _, v in ipairs(list) do
+    picture:add('<line class="grid" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>', LEFT, y_of(v),
+      WIDTH - RIGHT, y_of(v))
+    picture:add('<text x="%d" y="%.1f" text-anchor="end">%s</text>', LEFT - 6, y_of(v) + 4, number(v))
+  end
+  picture:add('<text transform="translate(16 %d) rotate(-90)" text-anchor="middle">%s</text>',
+    (TOP + HEIGHT - BOTTOM) / 2, escape(options.y or ""))
+end
+
+-- Two axes around the points and bands of the series. Returns the picture and functions to pixels.
+local function frame(options, series)
+  local function visit(k)
+    return function(seen)
+      for _, each in ipairs(series) do
+        for p, point in ipairs(each.points) do
+          seen(point[k], ("point %d of series '%s'"):format(p, tostring(each.name)))
+        end
+        for p, point in ipairs(each.band or {}) do
+          local what = ("band %d of series '%s'"):format(p, tostring(each.name))
+          seen(point[k], what)
+          if k == 2 then seen(point[3], what) end
+        end
+      end
+    end
+  end
+  local x_low, x_high = ends_of(options.x_log, visit(1), "x")
+  local y_low, y_high = ends_of(options.y_log, visit(2), "y")
+  local x_list, x_of = scale(options.x_log, x_low, x_high, LEFT, WIDTH - RIGHT)
+  local y_list, y_of = scale(options.y_log, y_low, y_high, HEIGHT - BOTTOM, TOP)
+  local picture = begin(options, series)
+  horizontal_axis(picture, options, x_list, x_of)
+  vertical_axis(picture, options, y_list, y_of)
+  return picture, x_of, y_of
+end
+
+local function check(options, field)
+  local shape = field == "values" and "values = { .. }" or "points = { { x, y }, .. }"
+  local function wrong() error(("plots: give series = { { name =, %s }, .. }"):format(shape), 3) end
+  if type(options) ~= "table" or type(options.series) ~= "table" or #options.series == 0 then wrong() end
+  for _, each in ipairs(options.series) do
+    if type(each) ~= "table" or type(each[field]) ~= "table" then wrong() end
+  end
+end
+
+local function path_of(points, x_of, y_of, k)
+  local path = {}
+  for p, point in ipairs(points) do path[p] = ("%.1f,%.1f"):format(x_of(point[1]), y_of(point[k])) end
+  return path
 end
 
 -- One line per series, through its points in their order.
---   ARGS    options  title, x, y (texts of the axes), series
+--   ARGS    options  see above; a series may have a band = { { x, low, high }, .. } behind its line
 --   RETURN  SVG text
 function plots.lines(options)
-  check(options)
-  local parts, x_of, y_of = frame(options)
+  check(options, "points")
+  local picture, x_of, y_of = frame(options, options.series)
   for i, each in ipairs(options.series) do
-    local path = {}
-    for _, point in ipairs(each.points) do
-      path[#path + 1] = ("%.1f,%.1f"):format(x_of(point[1]), y_of(point[2]))
+    if each.band and #each.band > 0 then
+      local path, back = path_of(each.band, x_of, y_of, 2), path_of(each.band, x_of, y_of, 3)
+      for p = #back, 1, -1 do path[#path + 1] = back[p] end
+      picture:add('<polygon points="%s" class="f%d" fill-opacity="0.18"/>', table.concat(path, " "),
+        colour_of(i))
     end
-    parts[#parts + 1] = ('<polyline points="%s" fill="none" stroke="%s" stroke-width="1.6"/>')
-      :format(table.concat(path, " "), COLOURS[(i - 1) % #COLOURS + 1])
   end
-  parts[#parts + 1] = "</svg>\n"
-  return table.concat(parts, "\n")
+  for i, each in ipairs(options.series) do
+    picture:add('<polyline points="%s" fill="none" class="s%d" stroke-width="1.6"/>',
+      table.concat(path_of(each.points, x_of, y_of, 2), " "), colour_of(i))
+  end
+  return picture:finish()
 end
 
 -- One dot per point.
---   ARGS    options  as of plots.lines, and diagonal (true: the line on which x = y)
+--   ARGS    options  and diagonal (true: the line on which x = y)
 --   RETURN  SVG text
 function plots.scatter(options)
-  check(options)
-  local parts, x_of, y_of = frame(options)
+  check(options, "points")
+  local picture, x_of, y_of = frame(options, options.series)
   if options.diagonal then
-    local low = math.max((range_of(options.series, 1)), (range_of(options.series, 2)))
-    local _, x_high = range_of(options.series, 1)
-    local _, y_high = range_of(options.series, 2)
-    local high = math.min(x_high, y_high)
-    parts[#parts + 1] = ('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#888"/>'):format(
-      x_of(low), y_of(low), x_of(high), y_of(high))
+    local low, high = -math.huge, math.huge
+    for k = 1, 2 do
+      local least, most = math.huge, -math.huge
+      for _, each in ipairs(options.series) do
+        for _, point in ipairs(each.points) do
+          least, most = math.min(least, point[k]), math.max(most, point[k])
+        end
+      end
+      low, high = math.max(low, least), math.min(high, most)
+    end
+    if low < high then
+      picture:add('<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>', x_of(low), y_of(low),
+        x_of(high), y_of(high))
+    end
   end
   for i, each in ipairs(options.series) do
     for _, point in ipairs(each.points) do
-      parts[#parts + 1] = ('<circle cx="%.1f" cy="%.1f" r="3" fill="%s" fill-opacity="0.6"/>')
-        :format(x_of(point[1]), y_of(point[2]), COLOURS[(i - 1) % #COLOURS + 1])
+      picture:add('<circle cx="%.1f" cy="%.1f" r="3" class="f%d" fill-opacity="0.6"/>', x_of(point[1]),
+        y_of(point[2]), colour_of(i))
     end
   end
-  parts[#parts + 1] = "</svg>\n"
-  return table.concat(parts, "\n")
+  return picture:finish()
+end
+
+local function sorted_values(each)
+  local values = {}
+  for k, value in ipairs(each.values) do
+    if type(value) ~= "number" or value - value ~= 0 then
+      error(("plots: value %d of series '%s' is %s; give finite numbers"):format(k, tostring(each.name),
+        tostring(value)), 0)
+    end
+    values[k] = value
+  end
+  table.sort(values)
+  return values
 end
 
 -- Cumulative distributions: the share of a series' values that are at most x.
---   ARGS    options  title, x (text of the axis), series = { { name =, values = { .. } }, .. }
+--   ARGS    options  series = { { name =, values = { .. } }, .. }
 --   RETURN  SVG text
 function plots.distributions(options)
-  check(options)
+  check(options, "values")
   local series = {}
   for i, each in ipairs(options.series) do
-    local values, points = {}, {}
-    for k, value in ipairs(each.values) do
-      if type(value) ~= "number" or value ~= value then
-        error(("plots: value %d of series '%s' is %s; give finite numbers"):format(k,
-          tostring(each.name), tostring(value)), 2)
-      end
-      values[k] = value
-    end
-    table.sort(values)
+    local values, points = sorted_values(each), {}
     for k, value in ipairs(values) do
       points[#points + 1] = { value, (k - 1) / #values }
       points[#points + 1] = { value, k / #values }
     end
     series[i] = { name = each.name, points = points }
   end
-  return plots.lines { title = options.title, x = options.x, y = "share of graphs", series = series }
+  return plots.lines { title = options.title, x = options.x, x_log = options.x_log,
+    y = options.y or "share", theme = options.theme, series = series }
+end
+
+local function at(sorted, share)
+  local place = 1 + share * (#sorted - 1)
+  local below = math.floor(place)
+  return sorted[below] + (place - below) * (sorted[math.min(below + 1, #sorted)] - sorted[below])
+end
+
+-- The names below the columns; a long one loses its end, which a tooltip keeps.
+local function column_names(picture, options, names, x_of, width)
+  local fits = math.max(3, math.floor(width / 6.5))
+  for i, name in ipairs(names) do
+    local text = #name > fits and name:sub(1, fits - 2):gsub("[\192-\255][\128-\191]*$", "") .. ".." or name
+    picture:add('<text x="%.1f" y="%d" text-anchor="middle">%s<title>%s</title></text>', x_of(i),
+      HEIGHT - BOTTOM + 17, escape(text), escape(name))
+  end
+  picture:add('<text x="%d" y="%d" text-anchor="middle">%s</text>', (LEFT + WIDTH - RIGHT) / 2,
+    HEIGHT - 12, escape(options.x or ""))
+end
+
+-- A box per series: the quartiles and the median, whiskers to the furthest value within 1.5 times the
+-- box (Tukey), and a dot for each value beyond.
+--   ARGS    options  series = { { name =, values = { .. } }, .. }
+--   RETURN  SVG text
+function plots.boxes(options)
+  check(options, "values")
+  local boxes, names = {}, {}
+  for i, each in ipairs(options.series) do
+    boxes[i], names[i] = sorted_values(each), tostring(each.name or "")
+  end
+  local low, high = ends_of(options.y_log, function(seen)
+    for i, values in ipairs(boxes) do
+      for _, value in ipairs(values) do seen(value, "a value of series '" .. names[i] .. "'") end
+    end
+  end, "y")
+  local list, y_of = scale(options.y_log, low, high, HEIGHT - BOTTOM, TOP)
+  local picture = begin(options, options.series)
+  vertical_axis(picture, options, list, y_of)
+  local width = (WIDTH - LEFT - RIGHT) / #boxes
+  local function x_of(i) return LEFT + (i - 0.5) * width end
+  local half = math.min(24, width * 0.35)
+  for i, values in ipairs(boxes) do
+    if #values > 0 then
+      local x, colour = x_of(i), colour_of(i)
+      local first, middle, third = at(values, 0.25), at(values, 0.5), at(values, 0.75)
+      local reach = 1.5 * (third - first)
+      local least, most = third, first
+      for _, value in ipairs(values) do
+        if value >= first - reach then least = math.min(least, value) end
+        if value <= third + reach then most = math.max(most, value) end
+        if value < first - reach or value > third + reach then
+          picture:add('<circle cx="%.1f" cy="%.1f" r="2.5" class="f%d"/>', x, y_of(value), colour)
+        end
+      end
+      picture:add('<path class="s%d" fill="none" d="M%.1f %.1fV%.1fM%.1f %.1fV%.1f"/>', colour, x,
+        y_of(most), y_of(third), x, y_of(first), y_of(least))
+      picture:add('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="f%d s%d" fill-opacity="0.25"/>',
+        x - half, y_of(third), 2 * half, math.max(0.5, y_of(first) - y_of(third)), colour, colour)
+      picture:add('<line class="s%d" stroke-width="2.4" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>', colour,
+        x - half, y_of(middle), x + half, y_of(middle))
+    end
+  end
+  column_names(picture, options, names, x_of, width)
+  return picture:finish()
+end
+
+-- Bars side by side: for each name of `groups` one per series.
+--   ARGS    options  groups = { name, .. }; series = { { name =, values = { a number or false per group },
+--                    low =, high = arrays of the same: ends of intervals, optional }, .. }
+--   RETURN  SVG text
+function plots.bars(options)
+  check(options, "values")
+  local names = options.groups
+  if type(names) ~= "table" or #names == 0 then error("plots: give groups = { name, .. }", 2) end
+  local low, high = ends_of(options.y_log, function(seen)
+    if not options.y_log then seen(0, "the foot of a bar") end
+    for _, each in ipairs(options.series) do
+      for g in ipairs(names) do
+        for _, field in ipairs { "values", "low", "high" } do
+          local value = each[field] and each[field][g]
+          if value then seen(value, ("group '%s' of series '%s'"):format(names[g], tostring(each.name))) end
+        end
+      end
+    end
+  end, "y")
+  local list, y_of = scale(options.y_log, low, high, HEIGHT - BOTTOM, TOP)
+  local foot = y_of(options.y_log and list[1] or 0)
+  local picture = begin(options, options.series)
+  vertical_axis(picture, options, list, y_of)
+  local width = (WIDTH - LEFT - RIGHT) / #names
+  local bar = width * 0.8 / #options.series
+  for i, each in ipairs(options.series) do
+    for g, name in ipairs(names) do
+      local value = each.values[g]
+      if value then
+        local x, y = LEFT + (g - 0.9) * width + (i - 1) * bar, y_of(value)
+        picture:add('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="f%d">'
+          .. '<title>%s, %s: %s</title></rect>', x, math.min(y, foot), bar * 0.92, math.abs(foot - y),
+          colour_of(i), escape(name), escape(each.name or ""), number(value))
+        local from, to = each.low and each.low[g], each.high and each.high[g]
+        if from and to then
+          picture:add('<path class="axis" d="M%.1f %.1fV%.1f"/>', x + bar * 0.46, y_of(from), y_of(to))
+        end
+      end
+    end
+  end
+  picture:add('<line class="axis" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>', LEFT, foot, WIDTH - RIGHT, foot)
+  column_names(picture, options, names, function(g) return LEFT + (g - 0.5) * width end, width)
+  return picture:finish()
+end
+
+-- Writes a picture: "name.svg", or "name.png" where librsvg is installed.
+--   ARGS    path
+--           svg      text of a function above
+--           options  table, optional: scale (of a PNG; 2: twice as many pixels each way)
+function plots.save(path, svg, options)
+  local ending = path:match "%.(%w+)$"
+  if ending == "png" then return require("berth.png").save(path, svg, options and options.scale or 2) end
+  if ending ~= "svg" then
+    error(("plots.save: %s: no picture of this kind; name it .svg or .png"):format(path), 2)
+  end
+  local file, problem = io.open(path, "wb")
+  if not file then error("plots.save: the picture cannot be written: " .. problem, 2) end
+  local fine, why = file:write(svg)
+  local closed, later = file:close()
+  if not fine or not closed then
+    error(("plots.save: %s is not complete: %s"):format(path, why or later), 2)
+  end
 end
 
 return plots

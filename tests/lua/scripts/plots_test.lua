@@ -1,6 +1,7 @@
 local check = require "check"
 local plots = require "berth.plots"
 local statistics = require "berth.statistics"
+local folder = ...
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 
@@ -11,7 +12,7 @@ check.test("a line per series, inside the frame, its texts escaped", function()
   check.equal(svg:sub(1, 5), "<svg ")
   check.equal(svg:sub(-7), "</svg>\n")
   check.equal(count(svg, "<polyline"), 2)
-  check.equal(count(svg, "a &lt; b"), 1)
+  check.equal({ count(svg, "a &lt; b"), count(svg, "a < b") }, { 2, 0 })  -- for eyes and for readers aloud
   check.equal(count(svg, "x &amp; y"), 1)
   local seen = 0
   for points in svg:gmatch 'points="([^"]+)"' do
@@ -56,6 +57,86 @@ check.test("what is no finite number is told with its series", function()
   end
   check.fails("value 1 of series 'b' is %-?nan", plots.distributions,
     { series = { { name = "b", values = { 0 / 0 } } } })
+end)
+
+check.test("a band lies behind its line, its upper edge above", function()
+  local svg = plots.lines { series = { { name = "a", points = { { 1, 2 }, { 2, 4 } },
+    band = { { 1, 1, 3 }, { 2, 3, 5 } } } } }
+  check.equal(svg:find "<polygon" < svg:find "<polyline", true)
+  local ys = {}
+  for _, y in svg:match '<polygon points="([^"]+)"':gmatch "([%d.]+),([%d.]+)" do ys[#ys + 1] = tonumber(y) end
+  check.equal({ #ys, ys[1] > ys[4], ys[2] > ys[3] }, { 4, true, true })
+  check.fails("band 1 of series 'a' is at y = inf", plots.lines, { series = { { name = "a",
+    points = { { 1, 2 } }, band = { { 1, 1, math.huge } } } } })
+end)
+
+check.test("a logarithmic axis gives each power of ten the same room, and has none for 0", function()
+  local svg = plots.lines { y_log = true,
+    series = { { name = "a", points = { { 0, 1 }, { 1, 10 }, { 2, 1000 }, { 3, 1e5 } } } } }
+  local ys = {}
+  for _, y in svg:match '<polyline points="([^"]+)"':gmatch "([%d.]+),([%d.]+)" do
+    ys[#ys + 1] = tonumber(y)
+  end
+  check.near(ys[2] - ys[3], 2 * (ys[1] - ys[2]), 0.01)
+  check.near(ys[3] - ys[4], ys[2] - ys[3], 0.01)
+  check.equal(count(svg, ">1000<"), 1)
+  for _, value in ipairs { 0, -1 } do
+    check.fails("a logarithmic axis has no place for; leave y_log out", plots.lines,
+      { y_log = true, series = { { name = "a", points = { { 0, 1 }, { 1, value } } } } })
+  end
+end)
+
+check.test("a box has its quartiles, whiskers and what lies beyond", function()
+  local svg = plots.boxes { series = { { name = "a", values = { 1, 2, 3, 4, 20 } },
+    { name = "b", values = { 5 } } } }
+  check.equal({ count(svg, 'stroke%-width="2.4"'), count(svg, "<circle"), count(svg, "<path") }, { 2, 1, 2 })
+  check.fails("value 2 of series 'a' is inf", plots.boxes,
+    { series = { { name = "a", values = { 1, math.huge } } } })
+  check.fails("no points to show", plots.boxes, { series = { { name = "a", values = {} } } })
+end)
+
+check.test("bars stand on 0, one per series and group that has a value", function()
+  local svg = plots.bars { groups = { "one", "two" }, series = {
+    { name = "a", values = { 1, -2 }, low = { 0.5, -3 }, high = { 1.5, -1 } },
+    { name = "b", values = { 3, false } } } }
+  check.equal({ count(svg, "<title>one, [ab]: "), count(svg, "<title>two, a: %-2<"), count(svg, "<path") },
+    { 2, 1, 2 })
+  check.fails("give groups", plots.bars, { series = { { name = "a", values = { 1 } } } })
+end)
+
+check.test("colours follow the reader's preference, or the one that is asked for", function()
+  local function drawn(theme)
+    return plots.lines { theme = theme, series = { { name = "a", points = { { 1, 1 } } } } }
+  end
+  check.equal(drawn():match "prefers%-color%-scheme:dark" ~= nil, true)
+  check.equal(drawn "light":match "prefers%-color%-scheme", nil)
+  check.equal(drawn "dark":match "#0d1117", "#0d1117")
+  check.fails("no theme 'blue'; known: dark, light", drawn, "blue")
+end)
+
+check.test("pictures are files, of SVG and where librsvg is there of PNG", function()
+  local svg = plots.lines { title = "x", series = { { name = "a", points = { { 1, 1 }, { 2, 3 } } } } }
+  plots.save(folder .. "/a.svg", svg)
+  check.equal(io.open(folder .. "/a.svg"):read "*a", svg)
+  check.fails("a.gif: no picture of this kind; name it .svg or .png", plots.save, "a.gif", svg)
+  check.fails("cannot be written: .*nowhere", plots.save, folder .. "/nowhere/a.svg", svg)
+  local ffi = require "ffi"
+  local load = ffi.load
+  ffi.load = function() error "no such library" end
+  local fine, message = pcall(plots.save, folder .. "/a.png", svg)
+  ffi.load = load
+  check.equal({ fine, message:match "install librsvg2%-2" }, { false, "install librsvg2-2" })
+  if not pcall(ffi.load, "librsvg-2.so.2") then
+    print "librsvg is not there: PNG is not tested"
+    return
+  end
+  plots.save(folder .. "/a.png", svg, { scale = 1 })
+  -- The signature, then the header's length and name, width and height.
+  check.equal(io.open(folder .. "/a.png", "rb"):read(24),
+    "\137PNG\r\n\26\n\0\0\0\13IHDR\0\0\2\208\0\0\1\164")
+  check.fails("cannot be drawn", plots.save, folder .. "/b.png", "no picture")
+  check.fails("nowhere/b.png: the picture cannot be written", plots.save, folder .. "/nowhere/b.png", svg)
+  check.fails("the scale is 0; give a number above 0", plots.save, folder .. "/b.png", svg, { scale = 0 })
 end)
 
 check.test("the median", function()
