@@ -1,4 +1,6 @@
--- Summaries of measurements.
+-- Summaries of measurements, their uncertainty, and tests of whether two sets of them differ.
+
+local berth = require "berth"
 
 local statistics = {}
 
@@ -59,6 +61,144 @@ function statistics.spearman(xs, ys)
   end
   if aa == 0 or bb == 0 then return nil end
   return ab / math.sqrt(aa * bb)
+end
+
+-- An interval for a figure of the values, by drawing them again with replacement (Efron's percentile
+-- bootstrap). With fewer than about eight values it is too narrow: say how many there are.
+--   ARGS    values   array of numbers
+--           options  table, all optional: estimate (a function of an array; default the median), share
+--                    (of the interval, 0.95), draws (2000), seed (1)
+--   RETURN  the ends of the interval; nil of nothing
+function statistics.bootstrap(values, options)
+  options = options or {}
+  if #values == 0 then return nil end
+  local estimate, share = options.estimate or statistics.median, options.share or 0.95
+  local random, found, drawn = berth.random(options.seed or 1), {}, {}
+  for k = 1, options.draws or 2000 do
+    for i = 1, #values do drawn[i] = values[random:integer(#values)] end
+    found[k] = estimate(drawn)
+  end
+  return statistics.quantile(found, (1 - share) / 2), statistics.quantile(found, (1 + share) / 2)
+end
+
+local ALTERNATIVES = { ["two-sided"] = true, less = true, greater = true }
+
+-- The differences x - y of pairs, without those that are 0, and the alternative.
+local function differences_of(xs, ys, options, what)
+  if #xs ~= #ys then
+    error(("statistics.%s: %d values against %d; give pairs"):format(what, #xs, #ys), 3)
+  end
+  local alternative = options and options.alternative or "two-sided"
+  if not ALTERNATIVES[alternative] then
+    error(("statistics.%s: no alternative '%s'; known: greater, less, two-sided"):format(what,
+      tostring(alternative)), 3)
+  end
+  local differences = {}
+  for i = 1, #xs do
+    local difference = xs[i] - ys[i]
+    if difference ~= difference then
+      error(("statistics.%s: pair %d is %s and %s; give numbers"):format(what, i, tostring(xs[i]),
+        tostring(ys[i])), 3)
+    end
+    if difference ~= 0 then differences[#differences + 1] = difference end
+  end
+  return differences, alternative
+end
+
+-- The p-value of a statistic: P(S <= s) and P(S >= s) to that of the alternative.
+local function p_value(at_most, at_least, alternative)
+  if alternative == "less" then return at_most end
+  if alternative == "greater" then return at_least end
+  return math.min(1, 2 * math.min(at_most, at_least))
+end
+
+-- The sign test of pairs: exact, from the binomial distribution. It asks for nothing but that the pairs
+-- are independent.
+--   ARGS    xs, ys   arrays of one length, pair by pair
+--           options  table, optional: alternative ("two-sided"; "less": xs tend to be smaller; "greater")
+--   RETURN  table: p; n (pairs that differ); positive (of them, those where x > y)
+function statistics.sign_test(xs, ys, options)
+  local differences, alternative = differences_of(xs, ys, options, "sign_test")
+  local n, positive = #differences, 0
+  for _, difference in ipairs(differences) do
+    if difference > 0 then positive = positive + 1 end
+  end
+  local at_most, at_least, probability = 0, 0, 0.5 ^ n
+  for k = 0, n do
+    if k <= positive then at_most = at_most + probability end
+    if k >= positive then at_least = at_least + probability end
+    probability = probability * (n - k) / (k + 1)
+  end
+  return { p = p_value(math.min(1, at_most), math.min(1, at_least), alternative), n = n,
+    positive = positive }
+end
+
+-- P(S <= s) and P(S >= s) of the sum of those ranks whose sign is drawn to be positive. Ranks of ties
+-- are halves, so twice the ranks are counted.
+local function exact_tails(rank_of, sum)
+  local ways, most = { [0] = 1 }, 0
+  for _, rank in ipairs(rank_of) do
+    local twice = 2 * rank
+    most = most + twice
+    for s = most, 0, -1 do
+      ways[s] = 0.5 * ((ways[s] or 0) + (ways[s - twice] or 0))
+    end
+  end
+  local at_most, at_least = 0, 0
+  for s = 0, most do
+    if s <= 2 * sum then at_most = at_most + ways[s] end
+    if s >= 2 * sum then at_least = at_least + ways[s] end
+  end
+  return math.min(1, at_most), math.min(1, at_least)
+end
+
+-- The normal distribution function, by the continued fraction of erfc beyond 3 and its series below.
+local function normal_below(z)
+  local x = math.abs(z) / math.sqrt(2)
+  local tail
+  if x < 3 then
+    local term, sum, k = x, x, 0
+    while math.abs(term) > 1e-17 * math.abs(sum) do
+      k = k + 1
+      term = -term * x * x / k
+      sum = sum + term / (2 * k + 1)
+    end
+    tail = 0.5 - sum / math.sqrt(math.pi)
+  else
+    local fraction = 0
+    for k = 60, 1, -1 do fraction = k / 2 / (x + fraction) end
+    tail = 0.5 * math.exp(-x * x) / math.sqrt(math.pi) / (x + fraction)
+  end
+  return z < 0 and tail or 1 - tail
+end
+
+-- The normal approximation with the variance corrected for ties, without a correction for continuity.
+local function normal_tails(rank_of, sum)
+  local n, squares = #rank_of, 0
+  for _, rank in ipairs(rank_of) do squares = squares + rank * rank end
+  local z = (sum - n * (n + 1) / 4) / math.sqrt(squares / 4)
+  return normal_below(z), normal_below(-z)
+end
+
+-- Pairs up to which the distribution is counted out.
+local EXACT_UP_TO = 200
+
+-- The signed-rank test of pairs (Wilcoxon, 1945). Pairs that are equal are left out, as he did; tied
+-- differences share the mean of their ranks. Up to 200 pairs the distribution is exact, with ties too.
+--   ARGS    as of sign_test
+--   RETURN  table: p; n (pairs that differ); positive (the sum of the ranks where x > y); exact
+function statistics.wilcoxon(xs, ys, options)
+  local differences, alternative = differences_of(xs, ys, options, "wilcoxon")
+  local sizes, sum = {}, 0
+  for i, difference in ipairs(differences) do sizes[i] = math.abs(difference) end
+  local rank_of = ranks(sizes)
+  for i, difference in ipairs(differences) do
+    if difference > 0 then sum = sum + rank_of[i] end
+  end
+  local exact = #differences <= EXACT_UP_TO
+  local at_most, at_least = (exact and exact_tails or normal_tails)(rank_of, sum)
+  return { p = p_value(at_most, at_least, alternative), n = #differences, positive = sum,
+    exact = exact }
 end
 
 return statistics

@@ -1,0 +1,90 @@
+local check = require "check"
+local statistics = require "berth.statistics"
+
+-- Darwin's cross- and self-fertilised maize: differences in eighths of an inch (The Effects of Cross and
+-- Self Fertilisation, 1876; the example of SciPy's own page of scipy.stats.wilcoxon).
+local MAIZE = { 6, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75 }
+
+local function against_zero(differences)
+  local zeros = {}
+  for i = 1, #differences do zeros[i] = 0 end
+  return differences, zeros
+end
+
+check.test("the signed-rank test gives SciPy's figures", function()
+  local xs, ys = against_zero(MAIZE)
+  local both = statistics.wilcoxon(xs, ys)
+  check.equal({ both.p, both.n, both.positive, both.exact }, { 0.041259765625, 15, 96, true })
+  check.equal(statistics.wilcoxon(xs, ys, { alternative = "greater" }).p, 0.0206298828125)
+  check.equal(statistics.wilcoxon(xs, ys, { alternative = "less" }).p, 0.982330322265625)
+  -- Ties and an equal pair: scipy.stats.wilcoxon 1.17, which permutes them.
+  local tied = statistics.wilcoxon({ 125, 115, 130, 140, 140, 115, 140, 125, 140, 135 },
+    { 110, 122, 125, 120, 140, 124, 123, 137, 135, 145 })
+  check.equal({ tied.p, tied.n, tied.positive }, { 0.6328125, 9, 27 })
+end)
+
+check.test("many pairs have the normal approximation of SciPy", function()
+  local xs, ys = {}, {}
+  for i = 1, 300 do
+    xs[i] = i * 37 % 101 + 0.5 * (i * i % 7)
+    ys[i] = i * 53 % 97 + 3
+  end
+  -- scipy.stats.wilcoxon(xs, ys, method = "approx"), 1.17
+  local both = statistics.wilcoxon(xs, ys)
+  check.equal({ both.n, both.positive, both.exact }, { 298, 22387, false })
+  check.near(both.p, 0.9402978660187521, 1e-12)
+  check.near(statistics.wilcoxon(xs, ys, { alternative = "greater" }).p, 0.47014893300937605, 1e-12)
+  -- A difference that all share: z = 14.8, where only the tail's own expansion has digits.
+  for i = 1, 300 do xs[i] = ys[i] + i / 1000 end
+  local p = statistics.wilcoxon(xs, ys, { alternative = "greater" }).p
+  check.equal(p > 0 and p < 1e-48, true)
+end)
+
+check.test("the sign test is the binomial test", function()
+  -- binom.test(13, 15) of R and scipy.stats.binomtest
+  local both = statistics.sign_test(against_zero(MAIZE))
+  check.equal({ both.p, both.n, both.positive }, { 0.00738525390625, 15, 13 })
+  local nine = { 1, 1, 1, 1, 1, -1, 1, 1, 1, 1, 0 }
+  local xs, ys = against_zero(nine)
+  check.near(statistics.sign_test(xs, ys, { alternative = "greater" }).p, 0.0107421875, 1e-15)
+  check.near(statistics.sign_test(ys, xs, { alternative = "less" }).p, 0.0107421875, 1e-15)
+end)
+
+check.test("pairs that are all equal differ in nothing", function()
+  for _, test in ipairs { statistics.sign_test, statistics.wilcoxon } do
+    local result = test({ 1, 2 }, { 1, 2 })
+    check.equal({ result.p, result.n }, { 1, 0 })
+  end
+end)
+
+check.test("what is no pair is told", function()
+  check.fails("2 values against 1; give pairs", statistics.wilcoxon, { 1, 2 }, { 1 })
+  check.fails("no alternative 'more'; known: greater, less, two%-sided", statistics.sign_test, { 1 },
+    { 2 }, { alternative = "more" })
+  check.fails("pair 2 is %-?nan and 1; give numbers", statistics.wilcoxon, { 1, 0 / 0 }, { 2, 1 })
+end)
+
+check.test("a bootstrap interval covers what it should as often as it says", function()
+  -- The mean of 20 uniform numbers: its percentile interval of 90 % covers 0.5 about 87 times of 100.
+  local random, covered = require "berth".random(5), 0
+  for k = 1, 200 do
+    local values = {}
+    for i = 1, 20 do values[i] = random:uniform() end
+    local low, high = statistics.bootstrap(values, { estimate = statistics.mean, share = 0.9,
+      draws = 300, seed = k })
+    if low <= 0.5 and 0.5 <= high then covered = covered + 1 end
+  end
+  check.equal(covered >= 160 and covered <= 190, true)
+end)
+
+check.test("a bootstrap is the same for one seed, lies within the values, and is nil of nothing", function()
+  local values = { 5, 1, 4, 2, 3 }
+  local low, high = statistics.bootstrap(values)
+  check.equal({ statistics.bootstrap(values) }, { low, high })
+  check.equal(1 <= low and low <= 3 and 3 <= high and high <= 5, true)
+  check.equal(values, { 5, 1, 4, 2, 3 })
+  check.equal({ statistics.bootstrap { 7 } }, { 7, 7 })
+  check.equal(statistics.bootstrap {}, nil)
+end)
+
+check.finish()
