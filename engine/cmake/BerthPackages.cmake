@@ -34,7 +34,8 @@ berth_package(development libberth-dev "Device placement of neural networks: hea
   DEPENDS "${_core}" SUGGESTS "libtbb-dev")
 if(NOT BERTH_CORE_ONLY)
   berth_package(command berth "Device placement of neural networks: the command and its Lua library"
-    DEPENDS "${_core}, berth-plugins" SUGGESTS "berth-frontends, berth-plugins-partition, berth-plugins-torch")
+    DEPENDS "${_core}, berth-plugins" SUGGESTS
+      "berth-frontends, berth-plugins-partition, berth-plugins-torch, libsqlite3-0, librsvg2-2")
   berth_package(plugins berth-plugins "Device placement of neural networks: policies that need nothing more"
     DEPENDS "${_core}")
   # What of it there is depends on what the build found.

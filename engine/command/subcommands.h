@@ -25,5 +25,6 @@ void add_config(CLI::App& app, Action& chosen);
 void add_schema(CLI::App& app, Action& chosen);
 void add_watch(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
+void add_study(CLI::App& app, Action& chosen);
 
 }  // namespace berth::command

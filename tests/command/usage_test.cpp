@@ -6,7 +6,7 @@ using namespace berth::test;
 namespace {
 
 const char* const kSubcommands[] = {"place",   "compare", "simulate", "inspect",
-                                    "devices", "plugins", "run"};
+                                    "devices", "plugins", "run",      "study"};
 
 }  // namespace
 
@@ -31,6 +31,26 @@ TEST_CASE("help is on standard output and shows examples") {
     CHECK(text.find("`os`") != std::string::npos);
     CHECK(text.find("`io`") != std::string::npos);
   }
+}
+
+TEST_CASE("run --threads bounds what a script's policies and evaluators use") {
+  const Workplace work;
+  work.write_text("threads.lua",
+                  "local berth = require 'berth'\n"
+                  "local problem = berth.problem { graph = berth.load 'diamond.graph.json',\n"
+                  "  cluster = 'pair.cluster.json' }\n"
+                  "local batch = {}\n"
+                  "for i = 1, 500 do batch[i] = problem:one_device(i % 2 + 1) end\n"
+                  "berth.evaluator(problem):batch(batch)\n"
+                  "print(io.open('/proc/self/status'):read('*a'):match 'Threads:%s*(%d+)', ...)\n");
+  const ProcessResult result =
+      work.berth({"run", "--threads", "1", "threads.lua", "--threads", "7"});
+  if (result.err.find("built without Lua") != std::string::npos) return;
+  CHECK(result.err == "");
+  CHECK(result.out == "1\t--threads\t7\n");
+  const ProcessResult none = work.berth({"run", "--threads", "0", "threads.lua"});
+  CHECK(none.status == 2);
+  CHECK(none.err.find("--threads") != std::string::npos);
 }
 
 TEST_CASE("--version") {

@@ -1,0 +1,171 @@
+-- Other processes: several runs of a study at once. Linux.
+
+local ffi = require "ffi"
+
+local processes = {}
+
+ffi.cdef [[
+extern char** environ;
+int posix_spawn(int*, const char*, const void*, const void*, char* const*, char* const*);
+int posix_spawn_file_actions_init(void*);
+int posix_spawn_file_actions_addopen(void*, int, const char*, int, unsigned);
+int posix_spawn_file_actions_adddup2(void*, int, int);
+int posix_spawn_file_actions_destroy(void*);
+int posix_spawnattr_init(void*);
+int posix_spawnattr_setflags(void*, short);
+int posix_spawnattr_setpgroup(void*, int);
+int posix_spawnattr_destroy(void*);
+int waitpid(int, int*, int);
+int kill(int, int);
+int getpid(void);
+int getppid(void);
+int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long);
+int poll(void*, unsigned long, int);
+int gethostname(char*, size_t);
+int mkdir(const char*, unsigned);
+char* strerror(int);
+long sysconf(int);
+ssize_t readlink(const char*, char*, size_t);
+]]
+
+local C = ffi.C
+-- Of Linux's headers.
+local SIGINT, SIGKILL, PR_SET_PDEATHSIG, WNOHANG, SETPGROUP, EEXIST = 2, 9, 1, 1, 2, 17
+local WRITE_CREATE_APPEND = 1 + 64 + 1024
+local PROCESSORS_ONLINE = 84
+-- The C library's own types, larger than in any that is in use.
+local OPAQUE_BYTES = 1024
+
+local function content_of(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+
+-- An array of C texts that ends with a null; `kept` holds what they point to.
+local function text_array(texts)
+  local array, kept = ffi.new("char*[?]", #texts + 1), {}
+  for i, text in ipairs(texts) do
+    kept[i] = ffi.new("char[?]", #text + 1, text)
+    array[i - 1] = kept[i]
+  end
+  return array, kept
+end
+
+local function environment_with(more)
+  local texts, i = {}, 0
+  while C.environ[i] ~= nil do
+    local text = ffi.string(C.environ[i])
+    if more[text:match "^[^=]*"] == nil then texts[#texts + 1] = text end
+    i = i + 1
+  end
+  for name, value in pairs(more) do texts[#texts + 1] = name .. "=" .. value end
+  return texts
+end
+
+-- Starts a program in a process group of its own, so that Ctrl-C reaches it only through `interrupt`.
+--   ARGS    command  array: the program's path, then its arguments
+--           options  table: output (file that gets what it prints, appended), environment (variables to
+--                    set, by name; optional)
+--   RETURN  its process id
+function processes.start(command, options)
+  local actions, attributes = ffi.new("char[?]", OPAQUE_BYTES), ffi.new("char[?]", OPAQUE_BYTES)
+  C.posix_spawn_file_actions_init(actions)
+  C.posix_spawn_file_actions_addopen(actions, 0, "/dev/null", 0, 0)
+  C.posix_spawn_file_actions_addopen(actions, 1, options.output, WRITE_CREATE_APPEND, 420)  -- rw-r--r--
+  C.posix_spawn_file_actions_adddup2(actions, 1, 2)
+  C.posix_spawnattr_init(attributes)
+  C.posix_spawnattr_setflags(attributes, SETPGROUP)
+  C.posix_spawnattr_setpgroup(attributes, 0)
+  local arguments, kept_arguments = text_array(command)
+  local environment, kept_environment = text_array(environment_with(options.environment or {}))
+  local pid = ffi.new "int[1]"
+  local code = C.posix_spawn(pid, command[1], actions, attributes, arguments, environment)
+  C.posix_spawn_file_actions_destroy(actions)
+  C.posix_spawnattr_destroy(attributes)
+  kept_arguments, kept_environment = nil, nil
+  if code ~= 0 then
+    error(("%s cannot be started: %s"):format(command[1], ffi.string(C.strerror(code))), 0)
+  end
+  return pid[0]
+end
+
+-- How a process of `start` ended: nil while it runs; then "exit" or "signal", and which.
+function processes.ended(pid)
+  local status = ffi.new "int[1]"
+  local found = C.waitpid(pid, status, WNOHANG)
+  if found == 0 then return nil end
+  if found < 0 then return "exit", 0 end  -- somebody else asked for it
+  local signal = status[0] % 128
+  if signal ~= 0 then return "signal", signal end
+  return "exit", math.floor(status[0] / 256) % 256
+end
+
+-- Asks a process to end by itself, as Ctrl-C does; `kill` does not ask.
+function processes.interrupt(pid) C.kill(pid, SIGINT) end
+function processes.kill(pid) C.kill(pid, SIGKILL) end
+
+-- From here on this process ends when `parent` does; false where that has ended already.
+function processes.end_with(parent)
+  C.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+  return C.getppid() == parent
+end
+
+function processes.sleep(seconds) C.poll(nil, 0, math.ceil(seconds * 1000)) end
+
+function processes.own_id() return C.getpid() end
+
+-- When a process began, as a text that differs for the next one of its id; nil where there is none.
+function processes.began(pid)
+  local stat = content_of(("/proc/%d/stat"):format(pid))
+  -- The 22nd field; the second, the name, may hold anything up to the last ")".
+  local after = stat and stat:match "^.*%) (.*)$"
+  if not after or after:sub(1, 1) == "Z" then return nil end
+  local fields = {}
+  for field in after:gmatch "%S+" do fields[#fields + 1] = field end
+  return fields[20]
+end
+
+function processes.host()
+  local name = ffi.new "char[256]"
+  C.gethostname(name, 255)
+  return ffi.string(name)
+end
+
+-- What runs here: host, processor, processors (how many are online), system, memory_bytes.
+function processes.machine()
+  local cpu = content_of "/proc/cpuinfo" or ""
+  local memory = (content_of "/proc/meminfo" or ""):match "MemTotal:%s*(%d+) kB"
+  return {
+    host = processes.host(),
+    processor = cpu:match "model name%s*:%s*([^\n]*)" or jit.arch,
+    processors = tonumber(C.sysconf(PROCESSORS_ONLINE)),
+    system = (content_of "/proc/sys/kernel/ostype" or jit.os):gsub("%s+$", "") .. " "
+      .. (content_of "/proc/sys/kernel/osrelease" or ""):gsub("%s+$", ""),
+    memory_bytes = memory and tonumber(memory) * 1024,
+  }
+end
+
+-- The program of this process.
+function processes.program()
+  local path = ffi.new "char[4096]"
+  local size = C.readlink("/proc/self/exe", path, 4096)
+  return size > 0 and ffi.string(path, size) or nil
+end
+
+-- Makes a folder and those above it that are missing.
+function processes.make_folder(path)
+  local at = 1
+  while at do
+    local slash = path:find("/", at + 1, true)
+    local folder = slash and path:sub(1, slash - 1) or path
+    if C.mkdir(folder, 493) ~= 0 and ffi.errno() ~= EEXIST then  -- rwxr-xr-x
+      error(("%s: the folder cannot be made: %s"):format(folder, ffi.string(C.strerror(ffi.errno()))), 0)
+    end
+    at = slash
+  end
+end
+
+return processes

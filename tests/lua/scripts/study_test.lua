@@ -1,0 +1,267 @@
+-- Studies in this process; tests/command/study_test.cpp runs them in processes of their own.
+local check = require "check"
+local ffi = require "ffi"
+local sqlite = require "berth.sqlite"
+local store = require "berth.study.store"
+local study = require "berth.study"
+local folder = ...
+
+local function given(more)
+  local options = { file = folder .. "/study.db", name = "test", jobs = 0, goal = "loss", space = {},
+    objective = function() return 1 end }
+  for key, value in pairs(more) do options[key] = value end
+  return options
+end
+
+check.test("without SQLite's library one message says what to install", function()
+  local load = ffi.load
+  ffi.load = function() error "no such library" end
+  local fine, message = pcall(sqlite.open, folder .. "/absent.db")
+  ffi.load = load
+  check.equal({ fine, message:match "install libsqlite3%-0" }, { false, "install libsqlite3-0" })
+end)
+
+if not pcall(sqlite.version) then
+  print "SQLite is not installed: studies are not tested"
+  return check.finish()
+end
+
+check.test("every choice of options runs with every seed, and all of it is kept", function()
+  local result = study.run(given { name = "grid", seeds = 3,
+    space = { rate = { 0.1, 0.3 }, deep = { true, false } },
+    objective = function(run)
+      return { loss = run.options.rate * 10 + (run.options.deep and 0 or 1) + run.seed / 100,
+        note = "seed " .. run.seed, deep = run.options.deep }
+    end })
+  check.equal({ result.count, result.done, result.failed, #result.runs }, { 12, 12, 0, 12 })
+  local best = result:best()
+  check.equal({ best.options, best.seed }, { { rate = 0.1, deep = true }, 1 })
+  check.equal({ best.results.note, best.results.deep }, { "seed 1", true })
+  local run = result.runs[1]
+  check.equal({ run.berth, run.lua, #run.host > 0, run.wall_s >= 0, run.processors >= 1 },
+    { require "berth".version, jit.version, true, true, true })
+  check.equal(run.script:match "study_test.lua %(%d+ bytes, adler32 %x+%)" ~= nil, true)
+
+  local groups = result:groups()
+  check.equal({ #groups, groups[1].text, groups[1].n }, { 4, "deep=true rate=0.1", 3 })
+  check.near(groups[1].median, 1.02)
+  check.equal({ groups[1].low, groups[1].high }, { 1.01, 1.03 })
+  -- Three pairs of one sign: 2 / 2^3.
+  check.equal({ groups[2].wilcoxon_p, groups[2].sign_p, groups[1].sign_p }, { 0.25, 0.25, nil })
+  check.equal(result:text():match "12 of 12 runs done" ~= nil, true)
+  check.equal(result:csv():match "^run,state,seed,deep,rate,deep,loss,note," ~= nil, true)
+  check.equal(select(2, result:csv():gsub("\n", "")), 13)
+end)
+
+check.test("what is done is not done again; what failed is told, and tried again where asked", function()
+  local calls = {}
+  local function objective(run)
+    calls[#calls + 1] = run.seed
+    if run.seed == 2 and #calls < 4 then error "no luck" end
+    return run.seed
+  end
+  local options = given { name = "again", goal = "value", seeds = { 1, 2, 3 }, objective = objective }
+  local result = study.run(options)
+  check.equal({ calls, result.done, result.failed }, { { 1, 2, 3 }, 2, 1 })
+  check.equal(result.runs[2].error:match "no luck$", "no luck")
+  check.equal(result:text():match "run 2 %(, seed 2%) failed: .*no luck" ~= nil, true)
+  check.equal(study.run(options).failed, 1)
+  check.equal(calls, { 1, 2, 3 })
+  options.retry = true
+  check.equal(study.run(options).done, 3)
+  options.seeds = 5
+  check.equal({ study.run(options).done, calls }, { 5, { 1, 2, 3, 2, 4, 5 } })
+end)
+
+check.test("results that are none fail the run with the reason", function()
+  for i, case in ipairs {
+    { { value = 1 }, "lack the goal 'loss'" },
+    { { loss = 0 / 0 }, "result 'loss' is nan" },
+    { { loss = 1, x = {} }, "result 'x' is a table" },
+    { "nothing", "number or a table of results by name, got nothing" },
+  } do
+    local result = study.run(given { name = "bad" .. i, objective = function() return case[1] end })
+    check.equal({ result.failed, result.runs[1].error:match(case[2]) }, { 1, case[2] })
+  end
+end)
+
+check.test("random search draws the same again, and goes on where more is asked for", function()
+  local seen = {}
+  local function search(count, name)
+    return study.run(given { name = name, search = "random", count = count,
+      space = { rate = study.log_uniform(1e-4, 1e-1), width = study.integer(3, 5),
+        share = study.uniform(-1, 1), kind = { "a", "b" } },
+      objective = function(run)
+        seen[#seen + 1] = run.options.rate
+        return run.options.rate
+      end })
+  end
+  local first = search(20, "random")
+  for _, run in ipairs(first.runs) do
+    local o = run.options
+    check.equal(o.rate >= 1e-4 and o.rate <= 1e-1 and o.share >= -1 and o.share < 1, true)
+    check.equal(o.width % 1 == 0 and o.width >= 3 and o.width <= 5 and (o.kind == "a" or o.kind == "b"), true)
+  end
+  search(25, "random")
+  check.equal(#seen, 25)
+  local other = search(25, "other")
+  check.equal(other.runs[25].options, study.open(folder .. "/study.db", "random").runs[25].options)
+  check.equal(first:best().options.rate, math.min(unpack(seen, 1, 20)))
+end)
+
+check.test("the median rule stops what is worse than the others were", function()
+  -- Three runs of 1, 2 and 3 throughout, then one of 2.5 and one of 1.5.
+  local values, steps = { 1, 2, 3, 2.5, 1.5 }, {}
+  local options = given { name = "median", seeds = 5,
+    median_stop = { startup_runs = 3, warmup_steps = 2 },
+    objective = function(run)
+      for step = 1, 6 do
+        steps[run.seed] = step
+        if run:report(step, values[run.seed]) then break end
+      end
+      return values[run.seed]
+    end }
+  local result = study.run(options)
+  check.equal(steps, { 6, 6, 6, 3, 6 })  -- after the warm-up, 2.5 is above the median of 1, 2, 3
+  check.equal({ result.done, result.stopped, result.runs[4].state }, { 4, 1, "stopped" })
+  check.equal(#result.runs[4].points, 3)
+  check.equal({ result.runs[1].points[6][1], result.runs[1].points[6][2] }, { 6, 1 })
+  options.name, options.direction, steps = "median_max", "maximize", {}
+  study.run(options)
+  check.equal(steps, { 6, 6, 6, 6, 3 })
+end)
+
+check.test("a run keeps files of its own, and is asked to stop by a plain function", function()
+  study.run(given { name = "files", seeds = 2, objective = function(run)
+    local file = assert(io.open(run:file "notes.txt", "w"))
+    file:write(run.seed)
+    file:close()
+    check.equal(run.should_stop(), false)
+    run:progress "best_us"({ update = 1, count = 1, best_us = 7 })
+    return 1
+  end })
+  check.equal(io.open(folder .. "/study.db.runs/files/0002/notes.txt"):read "*a", "2")
+  check.equal(study.open(folder .. "/study.db", "files").runs[1].points, { { 1, 7 } })
+end)
+
+check.test("pictures of curves, boxes, distributions and over an option", function()
+  local result = study.run(given { name = "drawn", seeds = 3, space = { rate = { 1, 2 } },
+    objective = function(run)
+      for step = 1, 4 do run:report(step, run.options.rate * run.seed / step) end
+      return run.options.rate * run.seed
+    end })
+  local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+  check.equal({ count(result:plot(), "<polyline"), count(result:plot(), "<polygon") }, { 2, 2 })
+  check.equal(count(result:plot { kind = "boxes", log = true }, 'stroke%-width="2.4"'), 2)
+  check.equal(count(result:plot { kind = "distributions" }, "<polyline"), 2)
+  check.equal(count(result:plot { kind = "rate" }, "<circle"), 6)
+  check.fails("'size' is neither curves, boxes or distributions nor an option", result.plot, result,
+    { kind = "size" })
+  check.fails("no run of study 'drawn' has a result 'best'; known: loss", result.plot, result,
+    { result = "best" })
+end)
+
+check.test("options that cannot be are told before anything is run", function()
+  local function other(more, pattern)
+    more.file = folder .. "/never.db"
+    check.fails(pattern, study.run, given(more))
+  end
+  other({ jbs = 2 }, "unknown option 'jbs'; known: .*jobs")
+  other({ name = "a b" }, "the name 'a b' may have")
+  other({ jobs = -1 }, "option 'jobs' is %-1")
+  other({ seeds = 0 }, "option 'seeds' is 0")
+  other({ seeds = { 1.5 } }, "seed 1.5 is no whole number")
+  other({ direction = "down" }, "option 'direction' is 'down'; known: minimize, maximize")
+  other({ script = "x.lua" }, "an objective, function%(run%), or a script")
+  other({ space = { rate = 3 } }, "option 'rate' needs values")
+  other({ space = { seed = { 3 } } }, "seeds have their own option")
+  other({ space = { deep = { "true" } } }, 'may be "true"; give numbers, texts or booleans')
+  other({ space = { rate = study.uniform(0, 1) } }, "say search = \"random\"")
+  other({ search = "random" }, "option 'count' is 0")
+  other({ median_stop = { after = 3 } }, "no option 'after'; known: startup_runs")
+  check.fails("from 0 to 1 is no range", study.log_uniform, 0, 1)
+  check.equal(io.open(folder .. "/never.db"), nil)
+end)
+
+check.test("files that hold no studies are refused, and stay as they were", function()
+  check.fails("absent.db: No such file", study.open, folder .. "/absent.db")
+  check.fails("cannot be opened; name a file in a folder", study.run,
+    given { file = folder .. "/nowhere/study.db" })
+  local text = folder .. "/text.db"
+  local file = assert(io.open(text, "w"))
+  file:write(("no database\n"):rep(200))
+  file:close()
+  check.fails("text.db: it is no SQLite database", study.run, given { file = text })
+  local foreign = sqlite.open(folder .. "/foreign.db")
+  foreign:run "CREATE TABLE songs (title)"
+  check.fails("foreign.db: it is a database of another program", study.run,
+    given { file = folder .. "/foreign.db" })
+  check.equal(#foreign:rows "SELECT * FROM sqlite_master", 1)
+  foreign:close()
+  study.run(given { file = folder .. "/later.db" })
+  local later = sqlite.open(folder .. "/later.db")
+  later:run "PRAGMA user_version = 9"
+  later:close()
+  check.fails("later.db: it is of format 9 of studies, and this berth .* knows format 1", study.open,
+    folder .. "/later.db")
+  check.fails("name one of its studies; it holds grid, again", study.open, folder .. "/study.db")
+  check.fails("no study 'none'; it holds grid", study.open, folder .. "/study.db", "none")
+  check.fails("study 'grid' has goal 'loss' there, and 'other' is asked for", study.run,
+    given { name = "grid", goal = "other" })
+end)
+
+check.test("a full disk is told, and leaves what was there before", function()
+  local path = folder .. "/full.db"
+  study.run(given { file = path, name = "small" })
+  local kept = store.open(path)
+  kept.database:run(("PRAGMA max_page_count = %d"):format(kept.database:row "PRAGMA page_count".page_count))
+  local wanted = {}
+  for i = 1, 500 do wanted[i] = { key = ("x"):rep(100) .. i, seed = i, options = {} } end
+  check.fails("full.db: the disk is full; make room", kept.add, kept,
+    { name = "large", goal = "value", direction = "minimize" }, wanted)
+  kept:close()
+  check.equal({ study.names(path), study.open(path).done }, { { "small" }, 1 })
+  local database = sqlite.open(path)
+  check.equal(database:row "PRAGMA integrity_check".integrity_check, "ok")
+  database:close()
+end)
+
+check.test("a run is of one process at a time, until that is gone", function()
+  local path = folder .. "/claims.db"
+  local one, two = store.open(path), store.open(path)
+  two.claim = one.claim .. "0"  -- this process, but begun at another time: gone
+  local id = one:add({ name = "claims", goal = "value", direction = "minimize" },
+    { { key = "a", seed = 1, options = {} }, { key = "b", seed = 2, options = { x = "y" } } })
+  local keys = { a = true, b = true }
+  local first = one:take(id, keys)
+  check.equal({ first.seed, first.options }, { 1, {} })
+  local second = two:take(id, keys)
+  check.equal({ second.seed, second.options }, { 2, { x = "y" } })
+  check.equal({ two:take(id, keys) }, { nil, true })  -- nothing is left, and one is being run
+  one:point(first.id, 1, 5)
+  local taken_over = one:take(id, keys)
+  check.equal(taken_over.seed, 2)
+  check.fails("run 2 is no longer of this process", two.finish, two, second.id, "done", {})
+  one:finish(taken_over.id, "done", { results = { value = 3 } })
+  -- A claim of another machine is believed for a while.
+  one.database:run("UPDATE runs SET claim = 'elsewhere 1 1', seen_s = ? WHERE id = ?", os.time(), first.id)
+  check.equal({ two:take(id, keys) }, { nil, true })
+  one.database:run("UPDATE runs SET seen_s = ? WHERE id = ?", os.time() - 1000, first.id)
+  check.equal(two:take(id, keys).seed, 1)
+  check.equal(#two:runs(id)[1].points, 0)  -- it begins anew
+  one:close()
+  two:close()
+end)
+
+check.test("a script on its own runs with its defaults", function()
+  local before = arg
+  arg = { [0] = "x.lua", "--rate", "0.5", "--seed", "9" }
+  local run = study.current { rate = 0.1, deep = true }
+  check.equal({ run.options, run.seed, run:report(1, 2), run.should_stop() },
+    { { rate = 0.5, deep = true }, 9, false, false })
+  arg = { "--rte", "1" }
+  check.fails("'%-%-rte' is no option of the script", study.current, { rate = 0.1 })
+  arg = before
+end)
+
+check.finish()
