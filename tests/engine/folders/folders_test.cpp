@@ -64,7 +64,7 @@ const std::vector<Folder> kFolders = {
       "engine/problem", "engine/evaluate", "engine/files", "engine/reports", "engine/host"}},
     {"engine/lua",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
-      "engine/constraints", "engine/problem", "engine/simulator", "engine/evaluate",
+      "engine/constraints", "engine/problem", "engine/simulator", "engine/moves", "engine/evaluate",
       "engine/environment", "engine/files", "engine/reports", "engine/writers", "engine/measure",
       "engine/host"}},
     {"engine/command",
