@@ -110,8 +110,13 @@ int batch(Call& call) {
   return 1;
 }
 
+int measures(Call& call) {
+  return call.boolean(call.self<EvaluatorObject>()->get().measures());
+}
+
 constexpr Binding kFunctions[] = {{"berth.evaluator", &make}};
 constexpr Binding kMethods[] = {
+    {"evaluator:measures", &measures},
     {"evaluator:problem", &problem},
     {"evaluator:evaluations", &evaluations},
     {"evaluator:simulated_ops", &simulated_ops},

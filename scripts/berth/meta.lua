@@ -750,6 +750,10 @@ local evaluator = {}
 ---@return berth.Problem
 function evaluator:problem() end
 
+---Whether it executes placements, so that no two figures of one are alike; else it simulates.
+---@return boolean
+function evaluator:measures() end
+
 ---Number of placements evaluated so far.
 ---@return integer
 function evaluator:evaluations() end

@@ -195,21 +195,26 @@ TEST_CASE("place: measures the answer and compares it") {
 
 namespace {
 
-/// Measures steps of 1 us, whatever the costs say.
+/// Measures steps of 1 us, whatever the costs say, or of the given runtimes in turn.
 class Hardware final : public Evaluator {
  public:
-  explicit Hardware(std::shared_ptr<const Problem> problem)
-      : simulated_(make_simulation_evaluator(std::move(problem), 1)) {}
+  explicit Hardware(std::shared_ptr<const Problem> problem, std::vector<double> runtimes_us = {1})
+      : simulated_(make_simulation_evaluator(std::move(problem), 1)),
+        runtimes_us_(std::move(runtimes_us)) {}
   const Problem& problem() const noexcept override { return simulated_->problem(); }
   bool measures() const noexcept override { return true; }
   std::int64_t evaluations() const noexcept override { return simulated_->evaluations(); }
   void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
     simulated_->evaluate(placements, out);
-    for (Evaluation& each : out) each.runtime_us = each.objective_us = 1;
+    for (Evaluation& each : out) {
+      each.runtime_us = each.objective_us = runtimes_us_[next_++ % runtimes_us_.size()];
+    }
   }
 
  private:
   std::unique_ptr<Evaluator> simulated_;
+  std::vector<double> runtimes_us_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace
@@ -228,6 +233,25 @@ TEST_CASE("place: costs prove nothing of what is measured") {
   CHECK(result.gap() == std::numeric_limits<double>::infinity());
   const auto regrouped = make_regrouped_evaluator(hardware, hardware.problem().shared_groups());
   CHECK(regrouped->measures());
+}
+
+TEST_CASE(
+    "place: what is measured is measured again, beside the single device, and the medians count") {
+  // The answer alone, the single devices 0 and 1 (which is the best), then both in turn.
+  Hardware hardware(two_ops(), {100, 90, 50,  //
+                                9, 60, 12, 58, 200, 61, 10, 59, 11, 62, 8, 63, 13, 64});
+  Scripted policy([](Evaluator&, const PlaceContext&) { return Placement{1, 0}; });
+  const PlaceResult result = place(policy, hardware, {}, kNoBudget);
+  CHECK(result.evaluation.objective_us == 11);
+  CHECK(result.best_single.evaluation.objective_us == 61);
+  REQUIRE(result.notes.size() == 1);
+  CHECK(result.notes[0].starts_with("measured 7 times more, 8 to 200 us; the median is given"));
+
+  Scripted single([](Evaluator&, const PlaceContext&) { return Placement{1, 1}; });
+  Hardware other(two_ops(), {3, 2, 1, 7, 6, 5, 4, 3, 2, 1});
+  const PlaceResult same = place(single, other, {}, kNoBudget);
+  CHECK(same.evaluation.objective_us == 4);
+  CHECK(same.best_single.evaluation.objective_us == same.evaluation.objective_us);
 }
 
 TEST_CASE("place: the budget and the caller's wish both stop a policy") {

@@ -87,7 +87,10 @@ check.test("policies learn from real runtimes", function()
   local result = train.episodes { policy = policy, problems = { problem }, count = 2, samples = 3,
                                   evaluators = { measuring } }
   check.equal(measuring:evaluations() >= 6, true)
-  check.equal(result.best[1].evaluation.runtime_us > 0, true)
+  local best = result.best[1]
+  check.equal({ measuring:measures(), #best.runs_us }, { true, 7 })
+  check.equal(best.low_us <= best.evaluation.objective_us and best.evaluation.objective_us <= best.high_us,
+    true)
   local other = berth.problem { graph = program:graph(), cluster = "k80x2" }
   check.fails("evaluators%[1%].*an evaluator of this problem", policy.rollout, policy, problem,
     { evaluators = { berth.evaluator(other) } })

@@ -224,6 +224,31 @@ check.test("TensorBoard has the greedy runtime, the entropy's weight and each pr
   end
 end)
 
+-- An evaluator whose figures are given: runtimes by the device of the first op, in turn.
+local function noisy(runtimes)
+  local count, evaluator = {}, {}
+  function evaluator:evaluate(placement)
+    local which = placement[1]
+    count[which] = (count[which] or 0) + 1
+    local us = runtimes[which][count[which]]
+    return { objective_us = us, feasible = us > 0, excess_bytes = us > 0 and 0 or 1 }
+  end
+  return evaluator
+end
+
+check.test("what is measured again is called best by its median, and what fails once fails", function()
+  local found = train.measure_again(noisy {
+    { 1, 9, 9, 9, 9, 9, 9 }, { 5, 4, 3, 8, 7, 6, 50 }, { 2, 2, 2, 2, 2, 2, 0 } },
+    { { 1 }, { 2 }, { 3 } })
+  check.equal({ found[1].from, found[2].from, found[3].from }, { 2, 1, 3 })
+  check.equal({ found[1].evaluation.objective_us, found[1].low_us, found[1].high_us }, { 6, 3, 50 })
+  check.equal(found[1].runs_us, { 5, 4, 3, 8, 7, 6, 50 })
+  check.equal(found[3].evaluation.feasible, false)
+  found = train.measure_again(noisy { { 3, 3, 3, 3, 3, 3, 3 }, { 3, 3, 3, 3, 3, 3, 3 } }, { { 1 }, { 2 } },
+    function(evaluation) return -evaluation.objective_us end)
+  check.equal({ found[1].from, #found }, { 1, 2 })
+end)
+
 check.test("what breaks a separation is never the best of a training", function()
   local chains = two_chains(2)
   local problem = berth.problem { graph = chains:graph(), cluster = chains:cluster(),
