@@ -391,6 +391,49 @@ function plots.bars(options)
   return picture:finish()
 end
 
+-- Bars of a table's rows.
+--   ARGS    rows     array of records
+--           options  title, y, y_log; name (a key, or function(row): the name below the bars); then
+--                    either columns = { { key =, title = }, .. }, a bar per column, with value (optional:
+--                    function(row, key), false where there is none)
+--                    or series and key: the key of what tells bars of one name apart, and that of the value
+--   RETURN  SVG text; nil where no row has a number
+function plots.table_bars(rows, options)
+  local groups, series, at, by_name = {}, {}, {}, {}
+  local function add(group, name, value)
+    if type(value) ~= "number" or value - value ~= 0 or options.y_log and value <= 0 then return end
+    if not at[group] then
+      groups[#groups + 1] = group
+      at[group] = #groups
+    end
+    if not by_name[name] then
+      series[#series + 1] = { name = name, values = {} }
+      by_name[name] = series[#series]
+    end
+    by_name[name].values[at[group]] = value
+  end
+  for _, row in ipairs(rows) do
+    local name = options.name
+    local group = tostring(type(name) == "function" and name(row) or row[name])
+    if options.columns then
+      for _, column in ipairs(options.columns) do
+        add(group, column.title or column.key, options.value and options.value(row, column.key)
+          or not options.value and row[column.key])
+      end
+    else
+      add(group, tostring(row[options.series]), row[options.key])
+    end
+  end
+  if #groups == 0 then return nil end
+  return plots.bars { title = options.title, y = options.y, y_log = options.y_log, groups = groups,
+    series = series }
+end
+
+-- Writes a picture of an experiment as folder/name.svg; nothing where there is no folder or no picture.
+function plots.keep(folder, name, svg)
+  if folder and svg then plots.save(("%s/%s.svg"):format(folder, name:gsub("[^%w_.-]+", "_")), svg) end
+end
+
 -- Writes a picture: "name.svg", or "name.png" where librsvg is installed.
 --   ARGS    path
 --           svg      text of a function above

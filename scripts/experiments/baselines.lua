@@ -1,7 +1,7 @@
 -- The baseline columns of the placement papers, simulated, beside the published numbers.
 --
 --   berth run scripts/experiments/baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER]
---       [--seed N] [--grouping NAME] [--format text|markdown]
+--       [--seed N] [--grouping NAME] [--figures FOLDER] [--format text|markdown]
 --
 -- Without MODEL: the benchmark graphs of the papers; then which published orderings hold, and for those
 -- that do not, what the simulated step shows. With MODEL: only the simulated columns.
@@ -13,6 +13,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local columns = require "berth.columns"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 -- 1. What was published.
@@ -33,7 +34,7 @@ local options = {
 }
 
 local line = arguments.parser("baselines.lua [MODEL..] [--gpus 2,4] [--models FOLDER] [--seed N] "
-  .. "[--grouping NAME] [--format text|markdown]")
+  .. "[--grouping NAME] [--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, options.models, {
   ["--gpus"] = function(text)
     options.gpus = {}
@@ -47,6 +48,7 @@ line.read({ ... }, options.models, {
   ["--models"] = function(text) options.folder = text end,
   ["--seed"] = line.number_into(options, "seed"),
   ["--grouping"] = function(text) options.grouping = text end,
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 
@@ -77,6 +79,12 @@ end
 
 -- 4. Tables.
 
+local function shown_columns()
+  local list = {}
+  for i, name in ipairs(names) do list[i] = { key = name, title = titles[name] } end
+  return list
+end
+
 local function print_table(rows, with_published)
   local shown = { { key = "paper", optional = true }, { key = "graph" }, { key = "gpus", title = "GPUs" } }
   for _, name in ipairs(names) do shown[#shown + 1] = { key = name, title = titles[name] } end
@@ -90,6 +98,10 @@ local function print_table(rows, with_published)
     records[#records + 1] = record
   end
   io.write(tables[options.format](records, shown))
+  plots.keep(options.figures, "baselines", plots.table_bars(rows, {
+    title = "Simulated baselines", y = "seconds per step",
+    name = function(row) return ("%s, %d"):format(row.graph, row.gpus) end, columns = shown_columns(),
+    value = function(row, key) return row.cells[key] and row.cells[key].fits and row.cells[key].s end }))
 end
 
 if #options.models > 0 then

@@ -1,7 +1,7 @@
 -- Which policy places which model best on which machine?
 --
 --   berth run scripts/experiments/compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b]
---       [--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. [--format text|csv|markdown]
+--       [--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. [--figures FOLDER] [--format text|csv|markdown]
 --
 -- MODEL   model files (.onnx, .graph.json, ...)
 -- Prints one table per model and cluster, best policy first, with the gap to the lower bound.
@@ -9,6 +9,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 -- 1. The command line.
@@ -26,7 +27,7 @@ local options = {
 
 local line = arguments.parser("compare_policies.lua MODEL.. [--clusters a,b] [--policies a,b] "
   .. "[--groups N] [--budget SECONDS] [--seed N] [--dim name=value].. "
-  .. "[--format text|csv|markdown]")
+  .. "[--figures FOLDER] [--format text|csv|markdown]")
 line.read({ ... }, options.models, {
   ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
   ["--policies"] = function(text) options.policies = arguments.list(text) end,
@@ -39,6 +40,7 @@ line.read({ ... }, options.models, {
     options.dims = options.dims or {}
     options.dims[name] = line.number(value, "--dim " .. name)
   end,
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = function(text)
     options.format = line.one_of(text, "--format", tables, "text, csv or markdown")
   end,
@@ -66,6 +68,10 @@ for _, model in ipairs(options.models) do
       row.model, row.cluster, row.bound_us = model, cluster, bound_us
       records[#records + 1] = row
     end
+    plots.keep(options.figures, ("compare_%s_%s"):format(graph:name(), cluster), plots.table_bars(rows, {
+      title = ("%s on %s"):format(graph:name(), cluster), y = "ms", name = "policy",
+      columns = { { key = "objective_us", title = "objective" } },
+      value = function(row) return row.feasible and row.objective_us / 1e3 end }))
     if options.format ~= "csv" then
       print(("%s on %s: at least %.3f ms (%s)"):format(graph:name(), cluster, bound_us / 1e3, source))
       print(tables[options.format](rows, compare.columns))

@@ -2,7 +2,7 @@
 --
 --   berth run scripts/experiments/corpus.lua FOLDER [--only PATTERN] [--clusters a,b]
 --       [--policies a,b] [--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N]
---       [--format text|markdown] [--summary]
+--       [--figures FOLDER] [--format text|markdown] [--summary]
 --
 -- FOLDER     the corpus that tests/corpus/make.py makes
 -- --only     graphs whose name matches the Lua pattern
@@ -19,6 +19,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local statistics = require "berth.statistics"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 -- 1. The command line.
@@ -36,7 +37,7 @@ local options = {
 }
 
 local usage = "corpus.lua FOLDER [--only PATTERN] [--clusters a,b] [--policies a,b] "
-  .. "[--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N] [--format text|markdown] "
+  .. "[--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N] [--figures FOLDER] [--format text|markdown] "
   .. "[--summary]"
 local line = arguments.parser(usage)
 local given = {}
@@ -55,6 +56,7 @@ line.read(given, options.folders, {
     if not k then line.usage("--part: K/N expected, got '" .. text .. "'") end
     options.part = { tonumber(k), tonumber(n) }
   end,
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #options.folders ~= 1 then line.usage "one folder expected" end
@@ -293,6 +295,18 @@ for name, found in pairs(ratios) do
                                   worst = statistics.quantile(found, 1), ahead = ahead }
 end
 table.sort(per_policy, function(a, b) return a.median < b.median end)
+if options.figures and #per_policy > 0 then
+  local series = {}
+  for _, each in ipairs(per_policy) do
+    local finite = {}
+    for _, ratio in ipairs(ratios[each.policy]) do
+      if ratio < math.huge then finite[#finite + 1] = ratio end
+    end
+    if #finite > 0 then series[#series + 1] = { name = each.policy, values = finite } end
+  end
+  plots.keep(options.figures, "corpus", #series > 0 and plots.distributions { x_log = true,
+    title = "The corpus", x = "runtime / auto's", y = "share of cells", series = series })
+end
 show("Runtime against auto's, by policy (over 1: auto is better):", per_policy,
      { { key = "policy" }, { key = "cells" }, { key = "median", format = "%.3f" },
        { key = "worst", format = "%.2f" }, { key = "ahead", title = "ahead of auto" } })

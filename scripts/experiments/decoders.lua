@@ -3,7 +3,7 @@
 --
 --   berth run scripts/experiments/decoders.lua [--models 7b:16,70b:4.5] [--prompt N] [--tokens N]
 --       [--context N] [--policy NAME] [--budget SECONDS] [--seed N] [--plans FOLDER] [--report FILE]
---       [--format text|markdown]
+--       [--figures FOLDER] [--format text|markdown]
 --
 -- A model is a size of berth.decoders and its bits per weight; the cache has room for --context positions.
 -- Times are simulated: of the prompt, and of a token after it, the mean over --tokens. accelerate computes
@@ -14,13 +14,14 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local decoders = require "berth.decoders"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 local options = { models = { "7b:16", "13b:16", "34b:4.5", "70b:4.5" }, prompt = 512, tokens = 16,
                   context = 4096, policy = "auto", budget_s = 20, seed = 0, format = "text" }
 local line = arguments.parser("decoders.lua [--models 7b:16,70b:4.5] [--prompt N] [--tokens N] "
   .. "[--context N] [--policy NAME] [--budget SECONDS] [--seed N] [--plans FOLDER] [--report FILE] "
-  .. "[--format text|markdown]")
+  .. "[--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, nil, {
   ["--models"] = function(text) options.models = arguments.list(text) end,
   ["--prompt"] = line.number_into(options, "prompt"),
@@ -31,6 +32,7 @@ line.read({ ... }, nil, {
   ["--seed"] = line.number_into(options, "seed"),
   ["--plans"] = line.text_into(options, "plans"),
   ["--report"] = line.text_into(options, "report"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 
@@ -92,6 +94,12 @@ for _, wanted in ipairs(options.models) do
   add(name, options.policy, problem, model, done and found or nil, not done and found:match "[^\n]*" or nil)
   if done and options.plans then write_plans(name, problem, found) end
   if done and options.report then problem:save_report(options.report, found, by_layer, { options.policy, "llama.cpp" }) end
+end
+
+for _, what in ipairs { "prompt", "token" } do
+  plots.keep(options.figures, "decoders_" .. what, plots.table_bars(rows, {
+    title = what == "prompt" and "Time of the prompt" or "Time of a token after it", y = "ms", y_log = true,
+    name = "model", series = "who", key = what }))
 end
 
 local columns = {

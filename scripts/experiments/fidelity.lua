@@ -2,7 +2,7 @@
 --
 --   berth run scripts/experiments/fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu]
 --       [--devices N] [--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N]
---       [--warm-up N] [--repeats N] [--seed N] [--svg FILE] [--format text|markdown]
+--       [--warm-up N] [--repeats N] [--seed N] [--figures FOLDER] [--format text|markdown]
 --
 -- For each model, the script profiles its ops and the links. It then simulates and executes the same
 -- placements (default 50). Execution goes in rounds over all of them, so that a slow phase of the
@@ -26,7 +26,7 @@ local options = { models = {}, backend = "cpu", device_options = { devices = 2 }
 
 local line = arguments.parser("fidelity.lua [MODEL[:DIM=SIZE,..]..] [--backend cpu] [--devices N] "
   .. "[--threads N] [--bandwidth BYTES_PER_S] [--latency US] [--placements N] [--warm-up N] "
-  .. "[--repeats N] [--seed N] [--svg FILE] [--format text|markdown]")
+  .. "[--repeats N] [--seed N] [--figures FOLDER] [--format text|markdown]")
 local function number(name, into, key)
   return function(text) into[key] = line.number(text, name) end
 end
@@ -40,7 +40,7 @@ line.read({ ... }, options.models, {
   ["--warm-up"] = number("--warm-up", options, "warm_up"),
   ["--repeats"] = number("--repeats", options, "repeats"),
   ["--seed"] = number("--seed", options, "seed"),
-  ["--svg"] = function(text) options.svg = text end,
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = function(text)
     options.format = line.one_of(text, "--format", { text = true, markdown = true },
       "text or markdown")
@@ -226,9 +226,5 @@ io.write(tables[options.format](rows, {
   { key = "fastest_us", title = "fastest ms", format = milliseconds },
   { key = "slowest_us", title = "slowest", format = milliseconds },
 }))
-if options.svg then
-  local file = assert(io.open(options.svg, "w"))
-  file:write(plots.scatter { title = "Runtimes of placements", x = "simulated [ms]",
-                             y = "measured [ms]", series = series, diagonal = true })
-  file:close()
-end
+plots.keep(options.figures, "fidelity", #series > 0 and plots.scatter { title = "Runtimes of placements",
+  x = "simulated [ms]", y = "measured [ms]", series = series, diagonal = true })

@@ -3,7 +3,7 @@
 --
 --   berth run scripts/experiments/icml17_table.lua [PART..] [--graphs a,b] [--gpus 2,4]
 --       [--updates 300] [--samples 32] [--hidden 128] [--budget 10] [--models FOLDER] [--seed N]
---       [--format text|markdown]
+--       [--figures FOLDER] [--format text|markdown]
 --
 -- Parts, by default all:
 --   table       CPU, GPU, Scotch, MinCut, expert, RL (seq2seq on the groups of icml2017), hdp (only
@@ -25,6 +25,7 @@ local berth = require "berth"
 local columns = require "berth.columns"
 local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 local train = require "berth.train"
 
@@ -41,7 +42,7 @@ local parts, wanted, known = {}, {}, {}
 for _, part in ipairs(PARTS) do known[part] = true end
 local line = arguments.parser("icml17_table.lua [PART..] [--graphs a,b] [--gpus 2,4] [--updates N] "
   .. "[--samples N] [--hidden N] [--budget SECONDS] [--models FOLDER] [--seed N] "
-  .. "[--format text|markdown]")
+  .. "[--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, parts, {
   ["--graphs"] = function(text) options.graphs = arguments.list(text) end,
   ["--gpus"] = line.numbers_into(options, "gpus"),
@@ -51,6 +52,7 @@ line.read({ ... }, parts, {
   ["--budget"] = line.number_into(options, "budget"),
   ["--models"] = line.text_into(options, "models"),
   ["--seed"] = line.number_into(options, "seed"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 for _, part in ipairs(#parts > 0 and parts or PARTS) do
@@ -202,6 +204,10 @@ local TABLE_COLUMNS = {
   { key = "hdp_wall_s", title = "hdp s", format = "%.0f" },
 }
 
+local FIGURE_COLUMNS = { { key = "gpu", title = "1 GPU" }, { key = "scotch", title = "Scotch" },
+  { key = "mincut", title = "MinCut" }, { key = "expert", title = "Expert" }, { key = "rl", title = "RL" },
+  { key = "hdp", title = "hdp" }, { key = "auto", title = "auto" } }
+
 -- What of the quality asked for holds.
 local function verdict(rows)
   local held, joint = 0, 0
@@ -223,6 +229,10 @@ local function print_rows(title, graphs)
   end
   print(title .. "\n")
   io.write(tables[options.format](rows, TABLE_COLUMNS))
+  plots.keep(options.figures, "icml17_" .. graphs[1]:match "[^/]+$", plots.table_bars(rows, {
+    title = title, y = "seconds per step", columns = FIGURE_COLUMNS,
+    name = function(row) return ("%s, %d"):format(row.graph, row.gpus) end,
+    value = function(row, key) return row.cells[key] and row.cells[key].fits and row.cells[key].s end }))
   verdict(rows)
 end
 

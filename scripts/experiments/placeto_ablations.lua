@@ -1,7 +1,7 @@
 -- What is each part of Placeto's network worth, and in which order should it visit the groups?
 --
 --   berth run scripts/experiments/placeto_ablations.lua [--family cifar10] [--cluster k80x4]
---       [--groups 64] [--train 6] [--test 4] [--updates 60] [--seed N] [--format text|markdown]
+--       [--groups 64] [--train 6] [--test 4] [--updates 60] [--seed N] [--figures FOLDER] [--format text|markdown]
 --
 -- Each variant is trained on the same graphs of a family and places the same held-out ones without
 -- further training. Results are medians of the runtime as a share of the best single device's. The first
@@ -13,6 +13,7 @@ local arguments = require "berth.arguments"
 local berth = require "berth"
 local families = require "berth.families"
 local statistics = require "berth.statistics"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 local train = require "berth.train"
 
@@ -22,7 +23,7 @@ local options = { family = "cifar10", cluster = "k80x4", groups = 64, train = 6,
                   seed = 1, format = "text" }
 local positional = {}
 local line = arguments.parser("placeto_ablations.lua [--family NAME] [--cluster C] [--groups N] "
-  .. "[--train N] [--test N] [--updates N] [--seed N] [--format text|markdown]")
+  .. "[--train N] [--test N] [--updates N] [--seed N] [--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, positional, {
   ["--family"] = line.text_into(options, "family"),
   ["--cluster"] = line.text_into(options, "cluster"),
@@ -31,6 +32,7 @@ line.read({ ... }, positional, {
   ["--test"] = line.number_into(options, "test"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--seed"] = line.number_into(options, "seed"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #positional > 0 then line.usage(("unexpected argument '%s'"):format(positional[1])) end
@@ -103,6 +105,10 @@ end
 
 -- 3. The table.
 
+plots.keep(options.figures, "placeto_ablations", plots.table_bars(rows, {
+  title = "Parts of Placeto's network, on " .. options.family, y = "share of one device's runtime",
+  name = "name", columns = { { key = "trained", title = "best in training" },
+    { key = "zero_shot", title = "zero-shot, greedy" } } }))
 io.write(tables[options.format](rows, {
   { key = "name", title = "variant" }, { key = "parameters" },
   { key = "trained", title = "best in training", format = "%.3f" },

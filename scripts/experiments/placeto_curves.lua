@@ -2,7 +2,7 @@
 -- another graph against fresh ones, as in section 3 and table 1 of Addanki et al., 2018 (workshop).
 --
 --   berth run scripts/experiments/placeto_curves.lua [MODEL] [--cluster k80x2] [--groups 64]
---       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--svg FILE] [--csv FILE]
+--       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--figures FOLDER] [--csv FILE]
 --       [--format text|markdown]
 --
 -- Like the published policy, these trainings do not look ahead; one that does is shown beside them. A
@@ -22,10 +22,10 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { cluster = "k80x2", groups = 64, updates = 100, samples = 16, from = "", seed = 1,
-                  svg = "", csv = "", format = "text" }
+                  csv = "", format = "text" }
 local models = {}
 local line = arguments.parser("placeto_curves.lua [MODEL] [--cluster C] [--groups N] [--updates N] "
-  .. "[--samples N] [--from MODEL] [--seed N] [--svg FILE] [--csv FILE] [--format text|markdown]")
+  .. "[--samples N] [--from MODEL] [--seed N] [--figures FOLDER] [--csv FILE] [--format text|markdown]")
 line.read({ ... }, models, {
   ["--cluster"] = line.text_into(options, "cluster"),
   ["--groups"] = line.number_into(options, "groups"),
@@ -33,7 +33,7 @@ line.read({ ... }, models, {
   ["--samples"] = line.number_into(options, "samples"),
   ["--from"] = line.text_into(options, "from"),
   ["--seed"] = line.number_into(options, "seed"),
-  ["--svg"] = line.text_into(options, "svg"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
 })
@@ -105,13 +105,9 @@ io.write(tables[options.format](curves, {
   { key = "greedy_ms", title = "greedy ms", format = "%.2f" },
   { key = "reached" }, { key = "wall_s", title = "s", format = "%.0f" },
 }), "\n")
-if options.svg ~= "" then
-  local file = assert(io.open(options.svg, "wb"))
-  file:write(plots.lines {
-    title = ("Placeto on %s, %s"):format(model:match "[^/]+$", options.cluster), x = "episodes",
-    y = "mean runtime of an update [ms]", series = curves })
-  file:close()
-end
+plots.keep(options.figures, "placeto_curves", plots.lines {
+  title = ("Placeto on %s, %s"):format(model:match "[^/]+$", options.cluster), x = "episodes",
+  y = "mean runtime of an update [ms]", series = curves })
 if options.csv ~= "" then
   local csv = events.csv(options.csv, { "training", "episodes", "runtime_ms", "best_ms" })
   for _, curve in ipairs(curves) do

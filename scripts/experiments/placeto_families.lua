@@ -4,7 +4,7 @@
 --   berth run scripts/experiments/placeto_families.lua [--families cifar10,ptb,nmt] [--cluster k80x4]
 --       [--groups 64] [--train 12] [--test 8] [--updates 150] [--own 40]
 --       [--mixed shipped|trained|no]
---       [--budget SECONDS] [--seed N] [--svg FOLDER] [--save FILE] [--format text|markdown]
+--       [--budget SECONDS] [--seed N] [--figures FOLDER] [--save FILE] [--format text|markdown]
 --
 -- For each family, a policy is trained on `train` graphs and places `test` others without further
 -- training (zero-shot). It is compared with
@@ -28,11 +28,11 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { families = families.names, cluster = "k80x4", groups = 64, train = 12, test = 8,
-                  updates = 150, own = 40, mixed = "shipped", budget = 5, seed = 1, svg = "",
+                  updates = 150, own = 40, mixed = "shipped", budget = 5, seed = 1,
                   save = "", format = "text" }
 local line = arguments.parser("placeto_families.lua [--families a,b] [--cluster C] [--groups N] "
   .. "[--train N] [--test N] [--updates N] [--own N] [--mixed shipped|trained|no] [--budget SECONDS] [--seed N] "
-  .. "[--svg FOLDER] [--save FILE] [--format text|markdown]")
+  .. "[--figures FOLDER] [--save FILE] [--format text|markdown]")
 local positional = {}
 line.read({ ... }, positional, {
   ["--families"] = function(text) options.families = arguments.list(text) end,
@@ -48,7 +48,7 @@ line.read({ ... }, positional, {
   end,
   ["--budget"] = line.number_into(options, "budget"),
   ["--seed"] = line.number_into(options, "seed"),
-  ["--svg"] = line.text_into(options, "svg"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--save"] = line.text_into(options, "save"),
   ["--format"] = line.format_into(options),
 })
@@ -154,14 +154,8 @@ for _, family in ipairs(options.families) do
   end
   row.to_own = row["zero-shot"] / row.own
   rows[#rows + 1] = row
-  if options.svg ~= "" then
-    local path = options.svg .. "/zero_shot_" .. family .. ".svg"
-    local file = assert(io.open(path, "wb"))
-    file:write(plots.distributions {
-      title = "Held-out graphs of " .. family, series = lines,
-      x = "runtime as a share of the best single device's",
-    })
-    file:close()
-  end
+  plots.keep(options.figures, "zero_shot_" .. family, #lines > 0 and plots.distributions {
+    title = "Held-out graphs of " .. family, series = lines,
+    x = "runtime as a share of the best single device's", y = "share of graphs" })
 end
 io.write(tables[options.format](rows, columns), "\n")

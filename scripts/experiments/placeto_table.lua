@@ -1,7 +1,7 @@
 -- Placeto trained on each benchmark graph, beside the published table and the other policies.
 --
 --   berth run scripts/experiments/placeto_table.lua [MODEL..] [--gpus 2,4] [--groups 64]
---       [--updates 80] [--samples 16] [--seed N] [--format text|markdown]
+--       [--updates 80] [--samples 16] [--seed N] [--figures FOLDER] [--format text|markdown]
 --
 -- Without MODEL: the benchmark graphs of Addanki et al., NeurIPS 2019, table 1, and the language model
 -- of ICML 2017. All policies place the same groups, so only the policy differs. Columns:
@@ -16,6 +16,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 local train = require "berth.train"
 
@@ -46,13 +47,14 @@ local OWN_GRAIN = { auto = true, exact = true }  -- they also split groups, or d
 local options = { models = {}, gpus = { 2, 4 }, groups = 64, updates = 80, samples = 16, seed = 1,
                   format = "text" }
 local line = arguments.parser("placeto_table.lua [MODEL..] [--gpus 2,4] [--groups N] [--updates N] "
-  .. "[--samples N] [--seed N] [--format text|markdown]")
+  .. "[--samples N] [--seed N] [--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, options.models, {
   ["--gpus"] = line.numbers_into(options, "gpus"),
   ["--groups"] = line.number_into(options, "groups"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--samples"] = line.number_into(options, "samples"),
   ["--seed"] = line.number_into(options, "seed"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #options.models == 0 then
@@ -132,6 +134,12 @@ local function beside(key)
   end
 end
 
+plots.keep(options.figures, "placeto_table", plots.table_bars(rows, {
+  title = "Placeto and others", y = "seconds per step",
+  name = function(row) return ("%s, %d"):format(row.graph, row.gpus) end,
+  columns = { { key = "gpu", title = "1 GPU" }, { key = "expert", title = "expert" },
+    { key = "scotch", title = "Scotch" }, { key = "other", title = "best other" },
+    { key = "zero", title = "Placeto zero-shot" }, { key = "placeto", title = "trained" } } }))
 io.write(tables[options.format](rows, {
   { key = "graph" }, { key = "gpus", title = "GPUs" },
   { key = "gpu", title = "1 GPU", format = beside "gpu" },

@@ -2,7 +2,7 @@
 -- carry any number of transfers at once?
 --
 --   berth run scripts/experiments/scheduling.lua [FILE..] [--policies a,b] [--count N]
---       [--budget SECONDS] [--seed N] [--devices N] [--slots N] [--format text|markdown]
+--       [--budget SECONDS] [--seed N] [--devices N] [--slots N] [--figures FOLDER] [--format text|markdown]
 --
 -- Without FILE: families of random instances. Trees and chains as SAGA draws them (Coleman and
 -- Krishnamachari, "PISA: An Adversarial Approach To Comparing Task Graph Scheduling Algorithms"):
@@ -17,6 +17,7 @@
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 -- 1. The command line.
@@ -25,7 +26,7 @@ local UNIT_US = 1000
 local options = { files = {}, policies = { "heft", "auto" }, count = 20, budget_s = 0.5, seed = 0,
                   devices = 4, slots = 0, format = "text" }
 local line = arguments.parser("scheduling.lua [FILE..] [--policies a,b] [--count N] "
-  .. "[--budget SECONDS] [--seed N] [--devices N] [--slots N] [--format text|markdown]")
+  .. "[--budget SECONDS] [--seed N] [--devices N] [--slots N] [--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, options.files, {
   ["--policies"] = function(text) options.policies = arguments.list(text) end,
   ["--count"] = line.number_into(options, "count"),
@@ -33,6 +34,7 @@ line.read({ ... }, options.files, {
   ["--seed"] = line.number_into(options, "seed"),
   ["--devices"] = line.number_into(options, "devices"),
   ["--slots"] = line.number_into(options, "slots"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 
@@ -308,4 +310,9 @@ for _, row in ipairs(rows) do
   if row.mean then row.mean = row.mean / row.instances end
   for _, policy in ipairs(options.policies) do row[policy] = row[policy] / row.instances end
 end
+local policies = {}
+for i, policy in ipairs(options.policies) do policies[i] = { key = policy, title = policy } end
+plots.keep(options.figures, "scheduling", plots.table_bars(rows, {
+  title = "Benchmarks of the scheduling literature", y = "mean of objective / bound", name = "name",
+  columns = policies }))
 io.write(tables[options.format](rows, columns))

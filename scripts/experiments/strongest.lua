@@ -1,7 +1,7 @@
 -- Is `auto` the strongest policy, and how far is it from the proven bound?
 --
 --   berth run scripts/experiments/strongest.lua [MODEL..] [--clusters a,b] [--policies a,b]
---       [--budget SECONDS] [--seed N] [--format text|markdown]
+--       [--budget SECONDS] [--seed N] [--figures FOLDER] [--format text|markdown]
 --
 -- Without MODEL: the benchmark graphs of the papers. Every policy that is there places every model
 -- on every cluster, one after the other, each within the budget (default 10 s); one row per pair.
@@ -10,6 +10,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local compare = require "berth.compare"
+local plots = require "berth.plots"
 local tables = require "berth.tables"
 
 -- 1. The command line.
@@ -25,12 +26,13 @@ local options = {
 }
 
 local line = arguments.parser("strongest.lua [MODEL..] [--clusters a,b] [--policies a,b] "
-  .. "[--budget SECONDS] [--seed N] [--format text|markdown]")
+  .. "[--budget SECONDS] [--seed N] [--figures FOLDER] [--format text|markdown]")
 line.read({ ... }, options.models, {
   ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
   ["--policies"] = function(text) options.policies = arguments.list(text) end,
   ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
   ["--seed"] = line.number_into(options, "seed"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #options.models == 0 then
@@ -88,6 +90,12 @@ end
 local function milliseconds(us) return ("%.1f"):format(us / 1e3) end
 local function percent(ratio) return ("%.1f %%"):format(100 * ratio) end
 
+plots.keep(options.figures, "strongest", plots.table_bars(rows, {
+  title = "auto beside the best of the others", y = "objective / bound", y_log = true,
+  name = function(row) return row.model .. ", " .. row.cluster end,
+  columns = { { key = "single_us", title = "one device" }, { key = "classic_us", title = "best classic" },
+    { key = "other_us", title = "best of all others" }, { key = "auto_us", title = "auto" } },
+  value = function(row, key) return row[key] and row[key] / row.bound_us end }))
 io.write(tables[options.format](rows, {
   { key = "model" }, { key = "cluster" },
   { key = "bound_us", title = "bound ms", format = milliseconds },

@@ -8,6 +8,15 @@
 namespace berth {
 namespace {
 
+/// Files of `folder` whose names start so.
+int file_count(const std::filesystem::path& folder, const std::string& start) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    count += entry.path().filename().string().starts_with(start) ? 1 : 0;
+  }
+  return count;
+}
+
 TEST_CASE("scripts of tests/lua/scripts") {
   std::vector<std::filesystem::path> scripts;
   for (const auto& entry :
@@ -49,16 +58,20 @@ TEST_CASE_FIXTURE(test::HostFixture, "the scheduling benchmarks run, those of fi
   std::ofstream(file) << "%% HyperDAG\n2 3 4\n0 1\n1 2\n0 1\n1 1\n2 3 % heavy\n"
                       << "0 0\n0 1\n1 1\n1 2\n";
   const auto script = test::source_path("scripts/experiments/scheduling.lua");
-  CHECK_NOTHROW(host.run_script(script, {"--count", "1", "--policies", "single"}));
+  CHECK_NOTHROW(host.run_script(
+      script, {"--count", "1", "--policies", "single", "--figures", folder.path().string()}));
+  CHECK(std::filesystem::exists(folder.path() / "scheduling.svg"));
   CHECK_NOTHROW(host.run_script(script, {file, "--policies", "single", "--slots", "1"}));
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "decoders on unequal GPUs, with plans and a page") {
   run("io.write = function() end");
   const std::string page = (folder.path() / "page.html").string();
-  CHECK_NOTHROW(host.run_script(test::source_path("scripts/experiments/decoders.lua"),
-                                {"--models", "7b:4.5", "--tokens", "1", "--policy", "single",
-                                 "--plans", folder.path().string(), "--report", page}));
+  CHECK_NOTHROW(host.run_script(
+      test::source_path("scripts/experiments/decoders.lua"),
+      {"--models", "7b:4.5", "--tokens", "1", "--policy", "single", "--plans",
+       folder.path().string(), "--report", page, "--figures", folder.path().string()}));
+  CHECK(std::filesystem::exists(folder.path() / "decoders_token.svg"));
   CHECK(std::filesystem::exists(page));
   CHECK(std::filesystem::exists(folder.path() / "7b_4.5_bits.llama.txt"));
 }
@@ -158,7 +171,8 @@ TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smal
     output = function() return table.concat(lines, "\n") end)");
   const auto script = test::source_path("scripts/experiments/baselines.lua");
   const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
-  host.run_script(script, {graph});
+  host.run_script(script, {graph, "--figures", folder.path().string()});
+  CHECK(std::filesystem::exists(folder.path() / "baselines.svg"));
   host.run_script(script, {graph, "--gpus", "2", "--grouping", "icml2017", "--format", "markdown"});
   run(R"(
     local text = output()
@@ -190,9 +204,12 @@ TEST_CASE_FIXTURE(test::HostFixture, "the table of ICML 2017, on a tiny graph an
     output = function() return table.concat(lines) end)");
   const auto script = test::source_path("scripts/experiments/icml17_table.lua");
   const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
-  host.run_script(script, {"table", "load", "efficiency", "grouping", "--graphs", graph, "--gpus",
-                           "2", "--updates", "2", "--samples", "4", "--hidden", "32", "--budget",
-                           "0.1", "--format", "markdown"});
+  host.run_script(script,
+                  {"table",     "load",     "efficiency", "grouping",  "--graphs",
+                   graph,       "--gpus",   "2",          "--updates", "2",
+                   "--samples", "4",        "--hidden",   "32",        "--budget",
+                   "0.1",       "--format", "markdown",   "--figures", folder.path().string()});
+  CHECK(std::filesystem::exists(folder.path() / "icml17_nmt_tiny.pb.svg"));
   run(R"(
     local text = output()
     assert(text:find("| nmt_tiny.pb +| +2 |"), text)
@@ -212,8 +229,10 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
   const auto script = test::source_path("scripts/experiments/strongest.lua");
   const auto graph = test::source_path("examples/lua/branches.graph.json").string();
   const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
-  host.run_script(script, {graph, "--clusters", cluster, "--policies", "auto,topo,random,expert",
-                           "--budget", "0.2", "--format", "markdown"});
+  host.run_script(
+      script, {graph, "--clusters", cluster, "--policies", "auto,topo,random,expert", "--budget",
+               "0.2", "--format", "markdown", "--figures", folder.path().string()});
+  CHECK(std::filesystem::exists(folder.path() / "strongest.svg"));
   run(R"(
     local text = output()
     assert(text:find("| branches +|"), text)
@@ -245,13 +264,14 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     return test::source_path(std::string("scripts/experiments/") + name + ".lua");
   };
   const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
-  const auto svg = (folder / "curves.svg").string();
+  const auto svg = (folder / "placeto_curves.svg").string();
   const auto csv = (folder / "curves.csv").string();
-  host.run_script(script("placeto_table"),
-                  {graph, "--gpus", "2", "--groups", "6", "--updates", "2", "--samples", "2"});
+  host.run_script(script("placeto_table"), {graph, "--gpus", "2", "--groups", "6", "--updates", "2",
+                                            "--samples", "2", "--figures", folder.path().string()});
   run("local text = output(); assert(text:find('nmt_tiny +2 +%d'), text)");
-  host.run_script(script("placeto_curves"), {graph, "--groups", "6", "--updates", "2", "--samples",
-                                             "2", "--from", graph, "--svg", svg, "--csv", csv});
+  host.run_script(script("placeto_curves"),
+                  {graph, "--groups", "6", "--updates", "2", "--samples", "2", "--from", graph,
+                   "--figures", folder.path().string(), "--csv", csv});
   run(R"(
     local text = output()
     for _, name in ipairs { "intermediate", "terminal", "as published", "looking ahead", "transferred" } do
@@ -262,10 +282,15 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
       {svg, csv});
   host.run_script(script("placeto_families"),
                   {"--families", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
-                   "1", "--own", "1", "--budget", "0.1", "--svg", folder.path().string()});
+                   "1", "--own", "1", "--budget", "0.1", "--figures", folder.path().string()});
   run("local text = output(); assert(text:find('ptb +1 +%d'), text)");
-  host.run_script(script("placeto_ablations"), {"--family", "ptb", "--groups", "6", "--train", "1",
-                                                "--test", "1", "--updates", "1"});
+  host.run_script(script("placeto_ablations"),
+                  {"--family", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
+                   "1", "--figures", folder.path().string()});
+  for (const char* picture : {"placeto_table.svg", "zero_shot_ptb.svg", "placeto_ablations.svg"}) {
+    CAPTURE(std::string(picture));
+    CHECK(std::filesystem::exists(folder.path() / picture));
+  }
   run("local text = output(); assert(text:find('simple aggregator', 1, true), text)");
   for (const char* name :
        {"placeto_table", "placeto_curves", "placeto_families", "placeto_ablations"}) {
@@ -286,10 +311,12 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdo
   const auto graph = test::source_path("examples/lua/branches.graph.json").string();
   const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
   for (const char* format : {"text", "csv", "markdown"}) {
-    host.run_script(test::source_path("scripts/experiments/compare_policies.lua"),
-                    {graph, "--clusters", cluster, "--policies", "single", "--format", format,
-                     "--groups", "4", "--budget", "5", "--seed", "1"});
+    host.run_script(
+        test::source_path("scripts/experiments/compare_policies.lua"),
+        {graph, "--clusters", cluster, "--policies", "single", "--format", format, "--groups", "4",
+         "--budget", "5", "--seed", "1", "--figures", folder.path().string()});
   }
+  CHECK(file_count(folder.path(), "compare_branches_") == 1);
   run(R"(
     local text = output()
     assert(text:find("at least %d+%.%d+ ms"), text)

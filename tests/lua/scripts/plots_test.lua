@@ -104,6 +104,19 @@ check.test("bars stand on 0, one per series and group that has a value", functio
   check.fails("give groups", plots.bars, { series = { { name = "a", values = { 1 } } } })
 end)
 
+check.test("a table's numbers are bars, by its columns or by a key", function()
+  local rows = { { graph = "g", who = "a", us = 1, other = 2 }, { graph = "g", who = "b", us = 3, other = "OOM" },
+    { graph = "h", who = "a", us = false } }
+  local by_column = plots.table_bars(rows, { name = "who", columns = { { key = "us" }, { key = "other" } } })
+  check.equal(count(by_column, "<title>[ab], [uo]%a+: %d</title>"), 3)
+  local by_key = plots.table_bars(rows, { name = "graph", series = "who", key = "us" })
+  check.equal({ count(by_key, "<title>g, [ab]: %d<"), count(by_key, ">h<") }, { 2, 0 })
+  check.equal(plots.table_bars({ rows[3] }, { name = "graph", series = "who", key = "us" }), nil)
+  plots.keep(nil, "x", by_key)
+  plots.keep(folder, "a b/c", by_key)
+  check.equal(io.open(folder .. "/a_b_c.svg"):read "*a", by_key)
+end)
+
 check.test("colours follow the reader's preference, or the one that is asked for", function()
   local function drawn(theme)
     return plots.lines { theme = theme, series = { { name = "a", points = { { 1, 1 } } } } }
