@@ -82,7 +82,10 @@ int run_config(const std::string& file, bool json) {
   }
   TextTable table({{"setting"}, {"value"}, {"from"}});
   for (const Line& line : lines) {
-    table.add_row({printable(line.key), printable(line.value), printable(line.from)});
+    // A machine of the file's own is a page of text.
+    const bool machine = line.key == "cluster" && line.value.starts_with('{');
+    table.add_row({printable(line.key), machine ? "described there" : printable(line.value),
+                   printable(line.from)});
   }
   print(table.text(0));
   return 0;

@@ -81,7 +81,9 @@ std::shared_ptr<const Cluster> parse_cluster(std::string_view json, const std::s
   }
 }
 
+// A Lua config may give a machine of its own, which settings hold as the text of its file.
 std::shared_ptr<const Cluster> load_cluster(const std::string& preset_or_path) {
+  if (preset_or_path.starts_with('{')) return parse_cluster(preset_or_path, "the cluster");
   if (preset_or_path.find_first_of("/.") == std::string::npos) {
     return Cluster::preset(preset_or_path);
   }

@@ -133,7 +133,7 @@ void check_known(const JsonReader& root) {
 
 /// A name that a file gives, as seen from the program.
 std::string beside(const std::filesystem::path& file, const std::string& name) {
-  const bool is_file = name.find_first_of("/.") != std::string::npos;
+  const bool is_file = !name.starts_with('{') && name.find_first_of("/.") != std::string::npos;
   if (!is_file || std::filesystem::path(name).is_absolute()) return name;
   return (file.parent_path() / name).string();
 }

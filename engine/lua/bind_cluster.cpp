@@ -3,6 +3,7 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "call.h"
+#include "cluster_values.h"
 #include "objects.h"
 #include "state.h"
 #include "values.h"
@@ -68,22 +69,29 @@ LinkSpec read_link(Fields& fields) {
   return link;
 }
 
-int make(Call& call) {
-  const Value what = call.argument(1, "cluster");
-  if (what.is_text()) return call.made(load_cluster(what.text()));
-  if (!what.is_table()) what.fail("a preset's name, a file's path or a table");
-  Fields fields(call.L, what);
+}  // namespace
+
+std::shared_ptr<const Cluster> read_cluster(lua_State* L, const Value& table) {
+  Fields fields(L, table);
   const std::string name = fields.get("name").text();
   const Value devices = fields.get("devices");
   const Value links = fields.get("links");
   fields.finish();
   std::vector<Device> device_list;
   std::vector<LinkSpec> link_list;
-  each_table(call.L, devices, "devices",
+  each_table(L, devices, "devices",
              [&](Fields& entry) { device_list.push_back(read_device(entry)); });
-  each_table(call.L, links, "links", [&](Fields& entry) { link_list.push_back(read_link(entry)); });
-  return call.made(
-      std::make_shared<const Cluster>(name, std::move(device_list), std::move(link_list)));
+  each_table(L, links, "links", [&](Fields& entry) { link_list.push_back(read_link(entry)); });
+  return std::make_shared<const Cluster>(name, std::move(device_list), std::move(link_list));
+}
+
+namespace {
+
+int make(Call& call) {
+  const Value what = call.argument(1, "cluster");
+  if (what.is_text()) return call.made(load_cluster(what.text()));
+  if (!what.is_table()) what.fail("a preset's name, a file's path or a table");
+  return call.made(read_cluster(call.L, what));
 }
 
 int presets(Call& call) {

@@ -2,7 +2,9 @@
 #include <cstdlib>
 
 #include "berth/error.h"
+#include "berth/files.h"
 #include "berth/support/text.h"
+#include "cluster_values.h"
 #include "constraint_values.h"
 #include "host.h"
 #include "state.h"
@@ -113,7 +115,10 @@ Settings config_from(lua_State* L, const std::string& origin) {
   for (const SettingKey& key : setting_keys()) {
     const Value value = fields.get(key.name);
     if (!value.present()) continue;
-    settings.values[key.name] = read_setting(value, key.kind);
+    // A machine of one's own, as the text of the file that would hold it.
+    const bool machine = std::string_view(key.name) == "cluster" && value.is_table();
+    settings.values[key.name] =
+        machine ? cluster_json(*read_cluster(L, value)) : read_setting(value, key.kind);
     settings.origins[key.name] = origin;
   }
   if (const Value options = fields.get("options"); options.present()) {

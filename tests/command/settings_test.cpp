@@ -51,6 +51,21 @@ TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than bot
   CHECK(from.at("objective") == "default");
 }
 
+TEST_CASE("a Lua config's own machine places, and config says where it is described") {
+  const Workplace work;
+  work.write_text("own.lua",
+                  "return { policy = 'single', cluster = { name = 'own', devices = {\n"
+                  "  { name = 'g', kind = 'gpu' } }, links = {} } }\n");
+  const ProcessResult placed = work.berth({"place", "diamond.graph.json", "--config", "own.lua"});
+  if (placed.err.find("built without Lua") != std::string::npos) return;
+  CHECK(placed.err == "");
+  CHECK(placed.out.find("on own (1 device") != std::string::npos);
+  const ProcessResult shown = work.berth({"config", "--config", "own.lua"});
+  const std::size_t row = shown.out.find("cluster         described there ");
+  REQUIRE(row != std::string::npos);
+  CHECK(shown.out.substr(row, shown.out.find('\n', row) - row).ends_with("own.lua"));
+}
+
 TEST_CASE("settings that are wrong name the file, the key and the fix") {
   Workplace work;
   const std::pair<const char*, const char*> cases[] = {

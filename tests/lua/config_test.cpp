@@ -1,5 +1,6 @@
 #include <set>
 
+#include "berth/files.h"
 #include "support/format_page.h"
 #include "support/host_fixture.h"
 
@@ -38,6 +39,24 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
   CHECK(config.load.shapes ==
         std::map<std::string, std::vector<std::int64_t>>{{"image", {1, 3, 8, 8}}});
   CHECK(config.load.fetches == std::vector<std::string>{"loss:0", "train"});
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a config describes a machine of its own") {
+  const Settings config = host.read_config(write("machine.lua", R"(
+    local devices = {}
+    for i = 1, 3 do devices[i] = { name = "gpu:" .. i - 1, kind = "gpu", memory_bytes = 1.5e9 } end
+    return { cluster = { name = "three", devices = devices,
+      links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 2.5 } } } })"));
+  const auto cluster = load_cluster(std::get<std::string>(config.values.at("cluster")));
+  CHECK(cluster->name() == "three");
+  CHECK(cluster->device_count() == 3);
+  CHECK(cluster->device(2).memory_bytes == 1'500'000'000);
+  CHECK(cluster->links().at(0).latency_us == 2.5);
+  test::expect_error(
+      ErrorCode::invalid_file, {"bad.lua", "devices[1]", "'kind'", "text expected"}, [&] {
+        static_cast<void>(host.read_config(
+            write("bad.lua", "return { cluster = { name = 'x', devices = { { name = 'd' } } } }")));
+      });
 }
 
 TEST_CASE_FIXTURE(HostFixture, "the page of the settings holds what a config may give") {
