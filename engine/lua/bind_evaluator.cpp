@@ -1,6 +1,7 @@
 // berth.evaluator: many evaluations of one problem.
 #include "berth/evaluator.h"
 #include "berth/support/text.h"
+#include "bind_constraints.h"
 #include "call.h"
 #include "objects.h"
 #include "state.h"
@@ -123,6 +124,7 @@ constexpr Binding kMethods[] = {
     {"evaluator:evaluate", &evaluate},
     {"evaluator:evaluate_into", &evaluate_into},
     {"evaluator:batch", &batch},
+    {"evaluator:repair", &evaluator_repair},
 };
 
 std::string describe(const void* object) {

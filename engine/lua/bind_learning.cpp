@@ -5,24 +5,12 @@
 #include "values.h"
 
 namespace berth::lua {
-namespace {
-
-LearnedPolicy* learned(const PolicyObject& object) {
-  return dynamic_cast<LearnedPolicy*>(object.policy.get());
-}
-
-LearnedPolicy& require_learned(const PolicyObject& object) {
-  if (LearnedPolicy* const policy = learned(object)) return *policy;
-  throw Error(
-      ErrorCode::unsupported,
-      cat("policy '", object.name, "' has nothing to learn; use one that does (placeto, seq2seq)"));
-}
 
 /// visit(index, entry, name) for the first `count` entries of `array`, a table; errors name them
 /// `what`[1] and so on.
 template <typename Visit>
-void for_each_entry(const Call& call, const Value& array, const char* what, std::size_t count,
-                    Visit visit) {
+static void for_each_entry(const Call& call, const Value& array, const char* what,
+                           std::size_t count, Visit visit) {
   reserve_stack(call.L, 8);
   for (std::size_t i = 0; i < count; ++i) {
     const StackGuard guard(call.L);
@@ -32,7 +20,6 @@ void for_each_entry(const Call& call, const Value& array, const char* what, std:
   }
 }
 
-/// One problem, or an array of them.
 std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const Value& value) {
   if (!value.is_table()) return {value.object<ProblemObject>()};
   std::vector<std::shared_ptr<ProblemObject>> problems;
@@ -46,7 +33,8 @@ std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const 
 }
 
 /// The start that `name` stands for.
-GroupPlacement start_of(const Value& value, const std::string& name, ProblemObject& problem) {
+static GroupPlacement start_of(const Value& value, const std::string& name,
+                               ProblemObject& problem) {
   if (name == "zero") return zero_placement(problem.problem());
   if (name == "contiguous") return contiguous_placement(problem.problem());
   if (name == "earliest") return earliest_placement(problem.problem());
@@ -60,7 +48,6 @@ GroupPlacement start_of(const Value& value, const std::string& name, ProblemObje
       "'random', 'zero', 'single', 'contiguous', 'earliest' or placements by problem expected");
 }
 
-/// "random" (or nothing), the name of another start, or for every problem an array of placements.
 std::vector<std::vector<GroupPlacement>> initial_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems) {
@@ -85,8 +72,6 @@ std::vector<std::vector<GroupPlacement>> initial_of(
   return initial;
 }
 
-/// Who measures the placements of each problem: `value`, an array of evaluators by problem, or
-/// where it is absent the problems' own simulations.
 std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems) {
@@ -101,6 +86,19 @@ std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
                    }
                  });
   return evaluators;
+}
+
+namespace {
+
+LearnedPolicy* learned(const PolicyObject& object) {
+  return dynamic_cast<LearnedPolicy*>(object.policy.get());
+}
+
+LearnedPolicy& require_learned(const PolicyObject& object) {
+  if (LearnedPolicy* const policy = learned(object)) return *policy;
+  throw Error(
+      ErrorCode::unsupported,
+      cat("policy '", object.name, "' has nothing to learn; use one that does (placeto, seq2seq)"));
 }
 
 const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) {

@@ -6,6 +6,7 @@
 #include "berth/problem_choices.h"
 #include "berth/report.h"
 #include "berth/support/text.h"
+#include "bind_constraints.h"
 #include "call.h"
 #include "constraint_values.h"
 #include "explanation_values.h"
@@ -321,6 +322,8 @@ constexpr Binding kMethods[] = {
     {"problem:group_cost_us", &group_cost_us},
     {"problem:can_run", &can_run},
     {"problem:group_param_bytes", &group_param_bytes},
+    {"problem:separations", &problem_separations},
+    {"problem:memory_bytes", &problem_memory_bytes},
     {"problem:validate", &validate},
     {"problem:evaluate", &evaluate},
     {"problem:one_device", &one_device},

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "berth/version.h"
+#include "environment_object.h"
 #include "learning.h"
 #include "objects.h"
 #include "values.h"
@@ -11,11 +12,15 @@ namespace berth::lua {
 
 std::span<const Type* const> bound_types() {
   static const std::array types = {
-      &type_of<Graph>(),        &type_of<GraphBuilder>(),    &type_of<Cluster>(),
-      &type_of<Costs>(),        &type_of<Groups>(),          &type_of<ProblemObject>(),
-      &type_of<PolicyObject>(), &type_of<EvaluatorObject>(), &type_of<ContextObject>(),
-      &type_of<Random>(),       &type_of<RolloutObject>(),   &type_of<Program>(),
-      &type_of<Backend>(),      &type_of<SessionObject>(),   &type_of<MovesObject>(),
+      &type_of<Graph>(),         &type_of<GraphBuilder>(),
+      &type_of<Cluster>(),       &type_of<Costs>(),
+      &type_of<Groups>(),        &type_of<ProblemObject>(),
+      &type_of<PolicyObject>(),  &type_of<EvaluatorObject>(),
+      &type_of<ContextObject>(), &type_of<Random>(),
+      &type_of<RolloutObject>(), &type_of<Program>(),
+      &type_of<Backend>(),       &type_of<SessionObject>(),
+      &type_of<MovesObject>(),   &type_of<EnvironmentObject>(),
+      &type_of<Observation>(),
   };
   return types;
 }

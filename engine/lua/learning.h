@@ -10,6 +10,7 @@
 namespace berth::lua {
 
 class Call;
+class Value;
 
 struct RolloutObject {
   Rollout rollout;
@@ -18,6 +19,19 @@ struct RolloutObject {
 
 template <>
 const Type& type_of<RolloutObject>();
+
+/// One problem, or an array of them.
+[[nodiscard]] std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call,
+                                                                      const Value& value);
+/// "random" (or nothing), the name of another start, or for every problem an array of placements.
+[[nodiscard]] std::vector<std::vector<GroupPlacement>> initial_of(
+    const Call& call, const Value& value,
+    const std::vector<std::shared_ptr<ProblemObject>>& problems);
+/// Who measures the placements of each problem: `value`, an array of evaluators by problem, or
+/// where it is absent the problems' own simulations.
+[[nodiscard]] std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
+    const Call& call, const Value& value,
+    const std::vector<std::shared_ptr<ProblemObject>>& problems);
 
 // Methods of a policy; each throws Error(unsupported) for one that does not learn.
 int policy_rollout(Call& call);

@@ -12,27 +12,7 @@
 namespace berth::lua {
 namespace {
 
-/// A Lua policy may place with other policies; one that places with itself without an end must not
-/// exhaust the C++ stack.
 constexpr int kMaxNestedPolicies = 32;
-
-class NestedCallback {
- public:
-  explicit NestedCallback(State& state) : state_(state) {
-    if (state.callback_depth >= kMaxNestedPolicies) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("more than ", kMaxNestedPolicies,
-                      " policies call each other; does one place with itself?"));
-    }
-    ++state_.callback_depth;
-  }
-  ~NestedCallback() { --state_.callback_depth; }
-  NestedCallback(const NestedCallback&) = delete;
-  NestedCallback& operator=(const NestedCallback&) = delete;
-
- private:
-  State& state_;
-};
 
 class LuaPolicy : public Policy {
  public:
@@ -77,7 +57,7 @@ class LuaPolicy : public Policy {
     LowerBound proven;
     *context_object = {&context, &options_, &notes, &proven};
 
-    definition_->place().push(L);
+    definition_->place()->push(L);
     push(state_, L, problem_object);
     push(state_, L, evaluator_object);
     push(state_, L, context_object);
@@ -137,7 +117,23 @@ OptionRange read_range(Fields& fields) {
 static_assert(static_cast<int>(OptionType::text) == 3 && std::variant_size_v<OptionValue> == 4,
               "the order of OptionValue's types is that of OptionType");
 
+std::unique_ptr<Policy> make_registered(State& state,
+                                        const std::shared_ptr<const PolicyDefinition>& definition,
+                                        const OptionTexts& options) {
+  if (definition->learns() != nullptr) return make_learner(state, definition, options);
+  return std::make_unique<LuaPolicy>(state, definition, options);
+}
+
 }  // namespace
+
+NestedCallback::NestedCallback(State& state) : state_(state) {
+  if (state.callback_depth >= kMaxNestedPolicies) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("more than ", kMaxNestedPolicies,
+                    " policies call each other; does one place with itself?"));
+  }
+  ++state_.callback_depth;
+}
 
 PolicyDefinition::PolicyDefinition(State& state, lua_State* L, const Value& table) : info_{} {
   Fields fields(L, table);
@@ -149,6 +145,7 @@ PolicyDefinition::PolicyDefinition(State& state, lua_State* L, const Value& tabl
   info_.version = version.present() ? version.text() : "script";
   const Value options = fields.get("options");
   const Value place = fields.get("place");
+  const Value learns = fields.get("learns");
   fields.finish();
   if (info_.name.empty() ||
       info_.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos) {
@@ -156,9 +153,16 @@ PolicyDefinition::PolicyDefinition(State& state, lua_State* L, const Value& tabl
                 cat("field 'name': lower-case letters, digits, '-' and '_' expected, got '",
                     info_.name, "'"));
   }
-  place.require_function();
+  if (learns.present() && place.present()) {
+    place.refuse("a policy that learns is placed with by the host; give `learns` or `place`");
+  }
+  if (!learns.present()) place.require_function();
   if (options.present()) read_options(L, options);
-  place_ = std::make_unique<const Reference>(state, L, place.index());
+  if (learns.present()) {
+    learns_ = std::make_unique<const LearnsDefinition>(state, L, learns);
+  } else {
+    place_ = std::make_unique<const Reference>(state, L, place.index());
+  }
 }
 
 void PolicyDefinition::read_options(lua_State* L, const Value& list) {
@@ -198,7 +202,7 @@ void PolicyDefinition::read_options(lua_State* L, const Value& list) {
 std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
                                     const OptionTexts& options) {
   if (const auto found = state.policies.find(name); found != state.policies.end()) {
-    return std::make_unique<LuaPolicy>(state, found->second, options);
+    return make_registered(state, found->second, options);
   }
   if (!name.ends_with(".lua")) return state.engine.make_policy(name, options);
 
@@ -220,7 +224,7 @@ std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
     throw Error(ErrorCode::invalid_file,
                 cat(name, ": registers no policy; it should call berth.register_policy"));
   }
-  return std::make_unique<LuaPolicy>(state, registered, options);
+  return make_registered(state, registered, options);
 }
 
 std::vector<PluginInfo> all_plugins(State& state) {

@@ -10,22 +10,35 @@
 #include "berth/engine.h"
 #include "berth/options.h"
 #include "berth/policy.h"
+#include "environment_object.h"
 #include "state.h"
 #include "value.h"
 
 namespace berth::lua {
 
-/// What `berth.register_policy` was given: a descriptor and a function.
+/// What a policy that learns is made of: functions of its agent, a value of Lua's that holds the
+/// network. The first makes one from the options; the others take it as their first argument.
+struct LearnsDefinition {
+  LearnsDefinition(State& state, lua_State* L, const Value& table);
+
+  Seen seen;  ///< of its environment
+  std::unique_ptr<const Reference> make, act, update, save, load, parameters;
+};
+
+/// What `berth.register_policy` was given: a descriptor, and a function or what learns.
 class PolicyDefinition {
  public:
-  /// Reads { name =, description =, options = {...}, place = function }. Throws Error.
+  /// Reads { name =, description =, options = {...}, place = function or learns = {...} }. Throws
+  /// Error.
   PolicyDefinition(State& state, lua_State* L, const Value& table);
 
   [[nodiscard]] const std::string& name() const noexcept { return info_.name; }
   [[nodiscard]] const PluginInfo& info() const noexcept { return info_; }
   [[nodiscard]] const std::vector<OptionSpec>& specs() const noexcept { return specs_; }
-  /// The `place` function.
-  [[nodiscard]] const Reference& place() const noexcept { return *place_; }
+  /// Null where the policy learns.
+  [[nodiscard]] const Reference* place() const noexcept { return place_.get(); }
+  /// Null where it does not.
+  [[nodiscard]] const LearnsDefinition* learns() const noexcept { return learns_.get(); }
 
  private:
   void read_options(lua_State* L, const Value& list);
@@ -34,6 +47,26 @@ class PolicyDefinition {
   std::deque<std::string> texts_;  // what specs_ points to
   std::vector<OptionSpec> specs_;
   std::unique_ptr<const Reference> place_;
+  std::unique_ptr<const LearnsDefinition> learns_;
+};
+
+/// The policy of a definition that learns.
+std::unique_ptr<Policy> make_learner(State& state,
+                                     std::shared_ptr<const PolicyDefinition> definition,
+                                     const OptionTexts& options);
+
+/// A Lua policy may place with other policies; one that places with itself without an end must not
+/// exhaust the C++ stack.
+class NestedCallback {
+ public:
+  /// Throws Error where they are too many.
+  explicit NestedCallback(State& state);
+  ~NestedCallback() { --state_.callback_depth; }
+  NestedCallback(const NestedCallback&) = delete;
+  NestedCallback& operator=(const NestedCallback&) = delete;
+
+ private:
+  State& state_;
 };
 
 /// A policy registered in this host, the one that a script "*.lua" registers, or a plugin of the

@@ -30,6 +30,7 @@ static_assert(sizeof(std::atomic<std::int64_t>) == sizeof(std::int64_t));
 struct Allocated {
   std::atomic<std::int64_t> bytes{0};
   std::atomic<std::int64_t> tensors{0};
+  std::atomic<std::int64_t> owners{0};
 } allocated;
 
 /// LibTorch's allocator, counted: intermediate values that a gradient needs are held by no object of
@@ -214,6 +215,7 @@ int berth_torch_wrap(void* data, const std::int64_t* shape, int dimensions, cons
         [owner](void*) {
           const std::lock_guard lock(released_lock);
           released.push_back(owner);
+          allocated.owners.store(static_cast<std::int64_t>(released.size()));
         },
         at::TensorOptions(type_named(type))));
   });
@@ -224,6 +226,7 @@ int berth_torch_released(std::int64_t* owners, int capacity) {
   const auto count = std::min(static_cast<std::size_t>(capacity), released.size());
   std::copy_n(released.end() - static_cast<std::ptrdiff_t>(count), count, owners);
   released.resize(released.size() - count);
+  allocated.owners.store(static_cast<std::int64_t>(released.size()));
   return static_cast<int>(count);
 }
 

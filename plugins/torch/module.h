@@ -48,6 +48,7 @@ typedef struct berth_torch_info {
 typedef struct berth_torch_memory {
   int64_t bytes;    ///< of all LibTorch's memory in this process
   int64_t tensors;  ///< given out and not released
+  int64_t owners;   ///< that berth_torch_released would give
 } berth_torch_memory;
 
 BERTH_EXPORT int berth_torch_interface(void);

@@ -47,6 +47,19 @@ local berth = {}
 ---@field placement berth.Placement
 ---@field evaluation berth.Evaluation
 
+---A policy that learns, as functions of its agent, which is any value that holds the network. `act`
+---returns three arrays by episode: the devices, their log-probabilities, the entropies (of episodes that
+---are done anything); `tape` is a table that lives as long as the rollout. `update` gets that table and the
+---advantages, an array by episode of arrays by step.
+---@class berth.Learns
+---@field observe? { groups?: string[], devices?: string[], look_ahead?: boolean }
+---@field make fun(options: table): any the agent
+---@field act fun(agent: any, environment: berth.Environment, options: { greedy: boolean, seed: integer, epsilon: number, noise: number, samples: integer }, tape: table): integer[], number[]?, number[]?
+---@field update fun(agent: any, tape: table, advantages: number[][], options: { learning_rate: number, entropy_weight: number, max_norm: number }): { loss: number, entropy: number, gradient_norm: number }
+---@field save fun(agent: any, path: string, note: string)
+---@field load fun(agent: any, path: string): string the note
+---@field parameters fun(agent: any): integer
+
 ---A tensor that an op consumes. Without `tensor` it is a control edge.
 ---@class berth.Edge
 ---@field src integer op
@@ -235,11 +248,28 @@ function berth.policy(name, options) end
 ---Makes a policy written in Lua available by name to everything in this host. It replaces an earlier
 ---one of the same name and hides a plugin of that name. `place` returns a placement. It may keep the
 ---problem, but evaluator and context end with the call. An option's type defaults to that of its
----default value; a number without a fraction is an integer. A value that is out of range or not among
+---default value; a number without a fraction is an integer. With `learns` instead of `place` it is a policy
+---that learns, as those in C++ are: the host runs the episodes, places with greedy ones, and repairs what
+---constraints or memory forbid. `torch.learner` makes a `learns` from a network. A value that is out of range or not among
 ---the choices is refused when the policy is made.
----@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text", at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[], place: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement }
+---@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text", at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[], place?: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement, learns?: berth.Learns }
 ---@return string name
 function berth.register_policy(policy) end
+
+---Episodes that a script steps: each starts from a complete placement of the groups and visits them in
+---order, a device for one group at each step (the decisions of Placeto). Several episodes of each of
+---several problems step together; those of smaller problems are done earlier. `groups` and `devices` name
+---the features to observe (see `berth.features`); `look_ahead` simulates the step with the current group on
+---every device.
+---@param problems berth.Problem | berth.Problem[]
+---@param options? { groups?: string[], devices?: string[], look_ahead?: boolean, evaluators?: berth.Evaluator[] }
+---@return berth.Environment
+function berth.environment(problems, options) end
+
+---The features that environments observe, and what each says.
+---@return table<string, string> groups of every group, in the state
+---@return table<string, string> devices of every device the current group could go to
+function berth.features() end
 
 ---A seeded generator of random numbers. Its stream is the same on every machine.
 ---@param seed integer 0 .. 2^53
@@ -632,6 +662,15 @@ function problem:can_run(group, device) end
 ---@return number
 function problem:group_param_bytes(group) end
 
+---What the constraints keep apart: groups of different parts must not share a device.
+---@return integer[][][] separations an array of parts for each rule, a part an array of groups
+function problem:separations() end
+
+---Memory of a device after the constraints' margins; math.huge without a limit.
+---@param device integer
+---@return number bytes
+function problem:memory_bytes(device) end
+
 ---Raises an error that names the op and the fix unless the placement is valid: it has a device per op
 ---that can run it, and keeps co-location. Memory is not checked; see `feasible` of an evaluation.
 ---@param placement berth.Placement
@@ -778,6 +817,13 @@ function evaluator:evaluate_into(result, placement) end
 ---@param placements berth.Placement[]
 ---@return berth.Evaluation[]
 function evaluator:batch(placements) end
+
+---The placement of the ops with these devices of groups, after the moves that device kinds, constraints
+---and memory force; a valid one stays as it is. An error where nothing fits.
+---@param devices integer[] by group
+---@param options? { memory?: boolean } memory = false: kinds and constraints alone
+---@return berth.Placement
+function evaluator:repair(devices, options) end
 
 -- Execution ----------------------------------------------------------------------------------------
 
@@ -1088,5 +1134,64 @@ function random:integer(most) end
 ---A generator for an independent stream.
 ---@return berth.Random
 function random:split() end
+
+
+---@class berth.Environment
+local environment = {}
+
+---Starts new episodes. The first `samples` are those of the first problem, and so on.
+---@param options? { samples?: integer, seed?: integer, traversal?: string, initial?: string | berth.Placement[][] }
+---`initial` as of `policy:rollout`: "random" (the default), "zero", "single", "contiguous", "earliest",
+---or for every problem an array of placements
+---@return berth.Environment self
+function environment:reset(options) end
+
+---Moves the current group of every episode that is not done to its device, and measures.
+---@param devices integer[] by episode
+---@return boolean done
+function environment:step(devices) end
+
+---@return boolean done whether every episode has visited all of its groups
+function environment:done() end
+
+---@return integer count
+function environment:episodes() end
+
+---The evaluation of an episode's state.
+---@param episode integer
+---@param result? table to fill instead of a new one
+---@return berth.Evaluation
+function environment:evaluation(episode, result) end
+
+---The device of every op in an episode's state.
+---@param episode integer
+---@return berth.Placement
+function environment:placement(episode) end
+
+---@return integer count
+function environment:problem_count() end
+
+---@param index? integer default 1
+---@return berth.Problem
+function environment:problem(index) end
+
+---What is seen of the episodes of a problem; every step writes it anew. `torch.observe` makes tensors of
+---it without copying.
+---@param index? integer of the problem; default 1
+---@return berth.Observation
+function environment:observation(index) end
+
+---@class berth.Observation
+local observation = {}
+
+---An array for LuaJIT's FFI, valid as long as this object: "groups" [episodes, groups, features],
+---"devices" [episodes, devices, features], "allowed" [episodes, devices], "current" [episodes],
+---"placement" [episodes, groups], "objective_us", "excess_bytes" [episodes], "alternatives" [episodes,
+---devices] (the objective with the current group there; infinite where it is not looked at).
+---@param name string
+---@return lightuserdata address
+---@return string type of a value, in C
+---@return integer[] shape
+function observation:view(name) end
 
 return berth

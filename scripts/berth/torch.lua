@@ -28,7 +28,7 @@ typedef struct { const char* name; const char* parameters; const char* kinds; co
   berth_torch_operation;
 typedef struct { int64_t shape[16]; int32_t dimensions; int32_t type; int64_t count; void* data;
   int32_t requires_grad; } berth_torch_info;
-typedef struct { int64_t bytes; int64_t tensors; } berth_torch_memory;
+typedef struct { int64_t bytes; int64_t tensors; int64_t owners; } berth_torch_memory;
 typedef struct berth_torch_file berth_torch_file;
 typedef struct { void* impl; } berth_torch_tensor;
 int berth_torch_interface(void);
@@ -112,7 +112,6 @@ end
 
 local function collect()
   collectgarbage()
-  forget_owners()
   collect_at = math.max(LEAST_BYTES, 2 * held_bytes())
 end
 
@@ -224,8 +223,8 @@ function torch.from_cdata(values, shape, owner)
   elseif not shape then
     error("torch.from_cdata: a pointer needs a shape", 2)
   end
-  read_shape(shape, "torch.from_cdata")
-  forget_owners()
+  -- Nothing is shared where there is nothing, and LibTorch would not say when it forgets it.
+  if read_shape(shape, "torch.from_cdata") == 0 then return torch.zeros(shape, dtype) end
   next_owner = next_owner + 1
   owners[next_owner] = { values, owner }
   if C.berth_torch_wrap(ffi.cast("void*", values), shape_buffer, #shape, dtype, next_owner, out) ~= 0 then
@@ -569,7 +568,10 @@ end
 
 Tensor = ffi.metatype("berth_torch_tensor", {
   __index = methods,
-  __gc = function(self) C.berth_torch_release(self.impl) end,
+  __gc = function(self)
+    C.berth_torch_release(self.impl)
+    if allocated.owners ~= 0 then forget_owners() end
+  end,
   __tostring = describe,
   __add = operator("add", "add"), __mul = operator("mul", "mul"),
   __sub = operator("sub", "rsub"), __div = operator("div", "rdiv"),
@@ -596,5 +598,7 @@ function torch.is_tensor(value) return ffi.istype(Tensor, value) end
 
 torch.nn = require "berth.torch.nn" (torch)
 torch.optim = require "berth.torch.optim" (torch)
+torch.observe = require "berth.torch.observe" (torch)
+torch.learner = require "berth.torch.learner" (torch)
 
 return torch

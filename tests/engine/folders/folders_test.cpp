@@ -66,7 +66,7 @@ const std::vector<Folder> kFolders = {
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/simulator", "engine/moves", "engine/evaluate",
       "engine/environment", "engine/files", "engine/reports", "engine/writers", "engine/measure",
-      "engine/host"}},
+      "engine/host", "plugins/common"}},
     {"engine/command",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
@@ -88,16 +88,17 @@ const std::vector<Folder> kFolders = {
 
 /// Public headers that are not called after their folder.
 const std::map<std::string, std::string> kHomes = {
-    {"backend", "measure"},      {"dtype", "support"},       {"engine", "host"},
-    {"bounds", "evaluate"},      {"c", "support"},           {"compare", "host"},
-    {"error", "support"},        {"evaluator", "evaluate"},  {"explanation", "reports"},
-    {"outcome", "evaluate"},     {"export", "support"},      {"frontend", "host"},
-    {"learning", "environment"}, {"one_device", "evaluate"}, {"options", "support"},
-    {"placement", "support"},    {"plugin", "host"},         {"policy", "evaluate"},
-    {"problem_choices", "host"}, {"program", "graph"},       {"plan_writers", "writers"},
-    {"random", "support"},       {"report", "reports"},      {"separation", "problem"},
-    {"settings", "host"},        {"types", "support"},       {"version", "support"},
-    {"measured_costs", "costs"}, {"profile_trace", "files"}, {"bound_effort", "evaluate"},
+    {"backend", "measure"},         {"dtype", "support"},       {"engine", "host"},
+    {"bounds", "evaluate"},         {"c", "support"},           {"compare", "host"},
+    {"error", "support"},           {"evaluator", "evaluate"},  {"explanation", "reports"},
+    {"outcome", "evaluate"},        {"export", "support"},      {"frontend", "host"},
+    {"learning", "environment"},    {"one_device", "evaluate"}, {"options", "support"},
+    {"placement", "support"},       {"plugin", "host"},         {"policy", "evaluate"},
+    {"problem_choices", "host"},    {"program", "graph"},       {"plan_writers", "writers"},
+    {"random", "support"},          {"report", "reports"},      {"separation", "problem"},
+    {"settings", "host"},           {"types", "support"},       {"version", "support"},
+    {"measured_costs", "costs"},    {"profile_trace", "files"}, {"bound_effort", "evaluate"},
+    {"observation", "environment"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

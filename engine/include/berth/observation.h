@@ -1,0 +1,54 @@
+/// @file
+/// What a policy may see of an episode's state, as numbers: features of every group, and of every
+/// device that the current group could go to. Which ones is a list of names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/environment.h"
+#include "berth/export.h"
+#include "berth/problem.h"
+
+namespace berth {
+
+/// A feature and what it says. One number, but for `device` of groups: one per device.
+struct ObservationFeature {
+  std::string_view name;
+  std::string_view meaning;
+};
+[[nodiscard]] BERTH_EXPORT std::vector<ObservationFeature> group_features();
+[[nodiscard]] BERTH_EXPORT std::vector<ObservationFeature> device_features();
+
+/// The chosen features of the states of one problem. [thread-safe: immutable]
+class BERTH_EXPORT Observer {
+ public:
+  /// Keeps a reference to `problem`, which must outlive it. Throws Error(invalid_argument) that
+  /// lists the known features for a name that is none.
+  Observer(const Problem& problem, std::span<const std::string> of_groups,
+           std::span<const std::string> of_devices);
+  ~Observer();
+  Observer(Observer&&) noexcept;
+  Observer& operator=(Observer&&) noexcept;
+
+  /// Numbers per group, and per device.
+  [[nodiscard]] std::size_t group_width() const noexcept;
+  [[nodiscard]] std::size_t device_width() const noexcept;
+  /// Whether a feature needs StateDetails::alternatives.
+  [[nodiscard]] bool looks_ahead() const noexcept;
+
+  /// Writes [groups, group_width()] and [devices, device_width()] values, and 1 for each device
+  /// that can run the current group. The episode is not done.
+  void observe(const Environment::Episode& episode, float* groups, float* devices,
+               std::uint8_t* allowed) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+}  // namespace berth

@@ -1,0 +1,362 @@
+// Policies that learn, written in Lua. The host runs the episodes: it asks the agent for the devices
+// of one step after another, measures, and keeps what the agent wants to remember (its tape) with the
+// rollout. It also places: greedy episodes, then the repair that every policy of ours ends with.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "call.h"
+#include "common/repair.h"
+#include "environment_object.h"
+#include "lua_policy.h"
+#include "objects.h"
+#include "state.h"
+#include "values.h"
+
+namespace berth::lua {
+namespace {
+
+/// Greedy passes over the graph at most; one that finds nothing better is the last.
+constexpr int kPasses = 16;
+
+struct LuaTape : Rollout::Tape {
+  LuaTape(State& state, lua_State* L, int index, std::shared_ptr<const Reference> of)
+      : table(state, L, index), agent(std::move(of)) {}
+  Reference table;
+  std::shared_ptr<const Reference> agent;  ///< that filled it
+};
+
+/// Numbers by decision, as Lua gives them.
+std::vector<double> finite_numbers(lua_State* L, int index, const char* name, std::size_t count) {
+  const Value value(L, index, name, /*argument=*/0);
+  if (!value.present()) return std::vector<double>(count);
+  std::vector<double> numbers = value.numbers();
+  if (numbers.size() != count) {
+    value.refuse(cat("one number for each of ", count, " episodes expected, got ", numbers.size()));
+  }
+  return numbers;
+}
+
+double number_of(lua_State* L, int table, const char* key) {
+  lua_pushstring(L, key);
+  lua_rawget(L, table);
+  const Value value(L, lua_gettop(L), key, /*argument=*/0);
+  const double number = value.present() ? value.number() : 0;
+  lua_pop(L, 1);
+  return number;
+}
+
+void note(const Environment::Episode& episode, Rollout::Episode& out) {
+  out.evaluations[episode.step] = episode.evaluation;
+  if (episode.step > 0 && !better(episode.evaluation, out.best_evaluation)) return;
+  out.best_evaluation = episode.evaluation;
+  out.best = episode.problem->groups().expand(episode.placement);
+}
+
+class LuaLearner final : public LearnedPolicy {
+ public:
+  LuaLearner(State& state, std::shared_ptr<const PolicyDefinition> definition,
+             const OptionTexts& options)
+      : state_(state), definition_(std::move(definition)), options_(definition_->specs()) {
+    set_name(definition_->name());
+    for (const auto& [key, value] : options) {
+      options_.set(cat("policy '", name(), "'"), key, value);
+    }
+    in_lua([&](lua_State* L) {
+      learns().make->push(L);
+      push_options(L, options_.values());
+      protected_call(L, 1, 1, "make");
+      if (lua_isnil(L, -1)) {
+        throw Error(ErrorCode::invalid_argument, "`make` returned nothing; return the agent");
+      }
+      agent_ = std::make_shared<const Reference>(state_, L, lua_gettop(L));
+    });
+  }
+
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
+  void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+               Rollout& out) override;
+  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
+                      const UpdateOptions& options) override;
+  void save(const std::filesystem::path& file, const std::string& text) const override;
+  std::string load(const std::filesystem::path& file) override;
+  [[nodiscard]] std::int64_t parameter_count() const override;
+
+ private:
+  [[nodiscard]] const LearnsDefinition& learns() const { return *definition_->learns(); }
+
+  /// body(L) on the host's thread, with the stack as it was afterwards; errors name the policy.
+  template <typename Body>
+  void in_lua(const Body& body) const {
+    if (std::this_thread::get_id() != state_.thread) {
+      throw Error(ErrorCode::unsupported,
+                  cat("the policy '", name(),
+                      "' is written in Lua and works only on the thread of its host"));
+    }
+    const NestedCallback nested(state_);
+    lua_State* L = running_thread(state_);
+    const StackGuard guard(L);
+    reserve_stack(L, 24);
+    try {
+      body(L);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("the policy '", name(), "': ", error.what()));
+    }
+  }
+
+  /// As call_protected; where the error is none of a script's line, it names the function.
+  void protected_call(lua_State* L, int arguments, int results, const char* function) const {
+    try {
+      call_protected(state_, L, arguments, results, Traceback::no);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("`", function, "`: ", error.what()));
+    }
+  }
+
+  /// The episodes, stepped by the agent; false where `should_stop` ended them.
+  bool run(lua_State* L, const std::shared_ptr<EnvironmentObject>& environment, int tape,
+           const RolloutOptions& options, Rollout& out);
+
+  State& state_;
+  std::shared_ptr<const PolicyDefinition> definition_;
+  Options options_;
+  std::shared_ptr<const Reference> agent_;
+};
+
+bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& object, int tape,
+                     const RolloutOptions& options, Rollout& out) {
+  const Environment& environment = object->running();
+  const std::size_t count = environment.episode_count();
+  lua_createtable(L, 0, 5);
+  set_boolean(L, "greedy", options.greedy);
+  set_number(L, "seed", static_cast<double>(options.seed));
+  set_number(L, "epsilon", options.epsilon);
+  set_number(L, "noise", options.noise);
+  set_number(L, "samples", options.samples);
+  const int settings = lua_gettop(L);
+  std::vector<DeviceId> devices(count);
+  for (;;) {
+    for (std::size_t e = 0; e < count; ++e) note(environment.episode(e), out.episodes[e]);
+    if (environment.done()) return true;
+    if (options.should_stop && options.should_stop()) return false;
+    const StackGuard guard(L);
+    learns().act->push(L);
+    agent_->push(L);
+    push(state_, L, object);
+    lua_pushvalue(L, settings);
+    lua_pushvalue(L, tape);
+    protected_call(L, 4, 3, "act");
+    const int results = lua_gettop(L) - 2;
+    const Value chosen(L, results, "`act`: the devices", /*argument=*/0);
+    chosen.require_table();
+    if (lua_objlen(L, results) != count) {
+      chosen.refuse(cat("one device for each of ", count, " episodes expected, got ",
+                        lua_objlen(L, results)));
+    }
+    const auto log_probabilities =
+        finite_numbers(L, results + 1, "`act`: the log-probabilities", count);
+    const auto entropies = finite_numbers(L, results + 2, "`act`: the entropies", count);
+    for (std::size_t e = 0; e < count; ++e) {
+      const Environment::Episode& episode = environment.episode(e);
+      if (episode.done()) continue;
+      lua_rawgeti(L, results, static_cast<int>(e) + 1);
+      devices[e] = Value(L, lua_gettop(L), "`act`: a device", /*argument=*/0)
+                       .id(episode.problem->cluster().device_count());
+      lua_pop(L, 1);
+      out.episodes[e].log_probability[episode.step] = log_probabilities[e];
+      out.episodes[e].entropy[episode.step] = entropies[e];
+    }
+    object->step(devices);
+  }
+}
+
+void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+                         Rollout& out) {
+  std::vector<std::shared_ptr<ProblemObject>> problems;
+  for (Evaluator* evaluator : evaluators) {
+    problems.push_back(std::make_shared<ProblemObject>(
+        std::make_shared<const Problem>(evaluator->problem()), state_.threads));
+  }
+  const auto object = std::make_shared<EnvironmentObject>(
+      std::move(problems), std::vector<Evaluator*>(evaluators.begin(), evaluators.end()),
+      learns().seen);
+  const struct Loan {
+    EnvironmentObject& environment;
+    ~Loan() { environment.end(); }
+  } loan{*object};
+  object->reset(options);
+  const Environment& environment = object->running();
+  out.episodes.resize(environment.episode_count());
+  for (std::size_t e = 0; e < out.episodes.size(); ++e) {
+    const Environment::Episode& from = environment.episode(e);
+    Rollout::Episode& episode = out.episodes[e];
+    episode = {};
+    episode.problem = from.problem_index;
+    episode.steps = static_cast<std::int32_t>(from.order.size());
+    episode.evaluations.resize(from.order.size() + 1);
+    episode.log_probability.resize(from.order.size());
+    episode.entropy.resize(from.order.size());
+  }
+  out.tape = nullptr;
+  in_lua([&](lua_State* L) {
+    lua_newtable(L);
+    const int table = lua_gettop(L);
+    const bool complete = run(L, object, table, options, out);
+    for (std::size_t e = 0; e < out.episodes.size(); ++e) {
+      const Environment::Episode& from = environment.episode(e);
+      out.episodes[e].measured = static_cast<std::int32_t>(from.measured);
+      out.episodes[e].last = from.problem->groups().expand(from.placement);
+    }
+    if (complete) out.tape = std::make_shared<LuaTape>(state_, L, table, agent_);
+  });
+}
+
+UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> advantages,
+                                const UpdateOptions& options) {
+  const auto* const tape = dynamic_cast<const LuaTape*>(rollout.tape.get());
+  if (tape == nullptr || tape->agent != agent_) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("policy '", name(),
+                    "': there is nothing to learn from: update takes a rollout of this policy"));
+  }
+  std::size_t decisions = 0;
+  for (const Rollout::Episode& episode : rollout.episodes) decisions += episode.entropy.size();
+  if (advantages.size() != decisions) {
+    throw Error(ErrorCode::invalid_argument, cat(advantages.size(), " advantages for ", decisions,
+                                                 " decisions; give one for each"));
+  }
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (!std::all_of(advantages.begin(), advantages.end(), finite)) {
+    throw Error(ErrorCode::invalid_argument,
+                "an advantage is not a finite number; look at the reward and the baseline that "
+                "gave it (nothing was learned from it)");
+  }
+  if (!finite(options.learning_rate) || options.learning_rate < 0 || !finite(options.max_norm) ||
+      options.max_norm < 0 || !finite(options.entropy_weight)) {
+    throw Error(ErrorCode::invalid_argument,
+                "learning_rate and max_norm are finite numbers from 0 on, entropy_weight a finite "
+                "number (nothing was learned)");
+  }
+  UpdateReport report;
+  in_lua([&](lua_State* L) {
+    learns().update->push(L);
+    agent_->push(L);
+    tape->table.push(L);
+    lua_createtable(L, static_cast<int>(rollout.episodes.size()), 0);
+    std::size_t next = 0;
+    for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
+      const std::size_t steps = rollout.episodes[e].entropy.size();
+      push_numbers(L, advantages.subspan(next, steps));
+      lua_rawseti(L, -2, static_cast<int>(e) + 1);
+      next += steps;
+    }
+    lua_createtable(L, 0, 3);
+    set_number(L, "learning_rate", options.learning_rate);
+    set_number(L, "entropy_weight", options.entropy_weight);
+    set_number(L, "max_norm", options.max_norm);
+    protected_call(L, 4, 1, "update");
+    const int result = lua_gettop(L);
+    Value(L, result, "`update`: the report { loss =, entropy =, gradient_norm = }", 0)
+        .require_table();
+    report.loss = number_of(L, result, "loss");
+    report.entropy = number_of(L, result, "entropy");
+    report.gradient_norm = number_of(L, result, "gradient_norm");
+  });
+  return report;
+}
+
+PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
+  const SingleDevice single = best_single_device(evaluator);
+  GroupPlacement best = single.device == kNoDevice ? zero_placement(problem)
+                                                   : group_placement(problem, single.placement);
+  Evaluation best_evaluation;
+  bool measured = false;
+  Evaluator* const evaluators[] = {&evaluator};
+  Rollout rolled;
+  for (int pass = 0; pass < kPasses && !policies::stopped(context); ++pass) {
+    RolloutOptions options;
+    options.greedy = true;
+    options.seed = context.seed;
+    options.initial = {{best}};
+    options.should_stop = context.should_stop;
+    rollout(evaluators, options, rolled);
+    const Rollout::Episode& episode = rolled.episodes.front();
+    if (episode.best.empty() || (measured && !better(episode.best_evaluation, best_evaluation))) {
+      break;
+    }
+    best = group_placement(problem, episode.best);
+    best_evaluation = episode.best_evaluation;
+    measured = true;
+    if (context.progress) context.progress(best_evaluation.objective_us, cat("pass ", pass + 1));
+  }
+  return policies::finish(problem, evaluator, std::move(best), /*fit_memory=*/true, context);
+}
+
+void LuaLearner::save(const std::filesystem::path& file, const std::string& text) const {
+  in_lua([&](lua_State* L) {
+    learns().save->push(L);
+    agent_->push(L);
+    lua_pushstring(L, file.c_str());
+    lua_pushlstring(L, text.data(), text.size());
+    protected_call(L, 3, 0, "save");
+  });
+}
+
+std::string LuaLearner::load(const std::filesystem::path& file) {
+  std::string text;
+  in_lua([&](lua_State* L) {
+    learns().load->push(L);
+    agent_->push(L);
+    lua_pushstring(L, file.c_str());
+    protected_call(L, 2, 1, "load");
+    const Value value(L, lua_gettop(L), "`load`: the note", /*argument=*/0);
+    if (value.present()) text = value.text();
+  });
+  return text;
+}
+
+std::int64_t LuaLearner::parameter_count() const {
+  std::int64_t count = 0;
+  in_lua([&](lua_State* L) {
+    learns().parameters->push(L);
+    agent_->push(L);
+    protected_call(L, 1, 1, "parameters");
+    count = Value(L, lua_gettop(L), "`parameters`: their number", /*argument=*/0).integer(0);
+  });
+  return count;
+}
+
+}  // namespace
+
+LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& table) {
+  table.require_table();
+  Fields fields(L, table);
+  const Value observe = fields.get("observe");
+  const auto function = [&](const char* key) {
+    const Value value = fields.get(key);
+    value.require_function();
+    return std::make_unique<const Reference>(state, L, value.index());
+  };
+  make = function("make");
+  act = function("act");
+  update = function("update");
+  save = function("save");
+  load = function("load");
+  parameters = function("parameters");
+  fields.finish();
+  if (!observe.present()) return;
+  Fields what(L, observe);
+  seen = read_seen(what);
+  what.finish();
+}
+
+std::unique_ptr<Policy> make_learner(State& state,
+                                     std::shared_ptr<const PolicyDefinition> definition,
+                                     const OptionTexts& options) {
+  return std::make_unique<LuaLearner>(state, std::move(definition), options);
+}
+
+}  // namespace berth::lua

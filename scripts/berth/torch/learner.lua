@@ -1,0 +1,187 @@
+-- A `learns` of berth.register_policy around a network: torch.learner.
+--
+-- It draws devices from the logits that a function gives, remembers what was seen, and learns by the policy
+-- gradient (Williams, Machine Learning 1992): the sum over decisions of
+--   -advantage * log pi(device) - entropy_weight * H,   H = -sum of p ln(p + 1e-3)
+-- with Adam, as the policies in C++ do. All of it can be replaced.
+
+local DEFAULTS = {
+  kind = true,      -- name in the files of its weights; other files are refused
+  observe = true,   -- what its environments show: { groups = {..}, devices = {..}, look_ahead = false }
+  network = true,   -- function(options): the torch.nn module; its options are the policy's
+  logits = true,    -- function(network, seen, problem): logits [episodes, devices] of the states that
+                    -- `seen` (torch.observe) holds, all of one problem; devices that cannot are masked here
+  update = false,   -- function(agent, tape, advantages, options): learns in another way, and returns
+                    -- { loss =, entropy =, gradient_norm = }
+  batch = 256,      -- states that are learned from at once, for memory
+}
+
+return function(torch)
+  local learner = {}
+  local KEPT = { "groups", "devices", "allowed", "current", "placement" }
+
+  -- log pi [episodes, devices]; -infinity for devices that cannot run the current group.
+  function learner.log_policy(agent, seen, problem)
+    local logits = agent.spec.logits(agent.network, seen, problem)
+    return logits:masked_fill(seen.allowed:eq(0), -math.huge):log_softmax()
+  end
+
+  local function draw(log_pi, allowed, options)
+    if options.greedy then return log_pi:argmax() end
+    local p = log_pi:exp()
+    if options.epsilon > 0 then
+      local even = allowed:to "float32"
+      p = p * (1 - options.epsilon) + even / even:sum(2, true) * options.epsilon
+    end
+    return p:multinomial(1):squeeze(2)
+  end
+
+  local function entropy_of(log_pi)
+    local p = log_pi:exp()
+    return -(p * (p + 1e-3):log()):sum(2)
+  end
+
+  function learner.act(agent, environment, options, tape)
+    if not tape[1] then
+      torch.manual_seed(options.seed % 2 ^ 53)
+      for p = 1, environment:problem_count() do tape[p] = { problem = environment:problem(p) } end
+    end
+    local devices, log_probabilities, entropies = {}, {}, {}
+    torch.no_grad(function()
+      for p = 1, #tape do
+        local seen, past, first = torch.observe(environment, p), tape[p], #devices
+        local episodes, groups = seen.allowed:size(1), seen.placement:size(2)
+        if #past == groups then  -- these episodes are done
+          for e = first + 1, first + episodes do
+            devices[e], log_probabilities[e], entropies[e] = 1, 0, 0
+          end
+        else
+          local log_pi = learner.log_policy(agent, seen, past.problem)
+          local action = draw(log_pi, seen.allowed, options)
+          local kept = { action = action }
+          for _, name in ipairs(KEPT) do kept[name] = seen[name]:clone() end
+          past[#past + 1] = kept
+          local of_action = log_pi:gather(2, action:unsqueeze(2)):squeeze(2)
+          for e, device in ipairs(action:totable()) do devices[first + e] = device end
+          for e, value in ipairs(of_action:totable()) do log_probabilities[first + e] = value end
+          for e, value in ipairs(entropy_of(log_pi):totable()) do entropies[first + e] = value end
+        end
+      end
+    end)
+    return devices, log_probabilities, entropies
+  end
+
+  -- The states of a tape, some at a time: an iterator of
+  --   seen (as torch.observe's, with `action` [n]), problem, advantages [n]
+  -- for `size` states at most.
+  function learner.batches(tape, advantages, size)
+    return coroutine.wrap(function()
+      local first = 0
+      for _, past in ipairs(tape) do
+        local episodes = past[1] and past[1].action:size(1) or 0
+        local steps = math.max(1, math.floor(size / math.max(episodes, 1)))
+        for t = 1, #past, steps do
+          local parts, values = {}, {}
+          for s = t, math.min(t + steps - 1, #past) do
+            parts[#parts + 1] = past[s]
+            for e = 1, episodes do values[#values + 1] = advantages[first + e][s] end
+          end
+          local seen = {}
+          for name in pairs(past[t]) do
+            local tensors = {}
+            for i, part in ipairs(parts) do tensors[i] = part[name] end
+            seen[name] = torch.cat(tensors)
+          end
+          coroutine.yield(seen, past.problem, torch.tensor(values))
+        end
+        first = first + episodes
+      end
+    end)
+  end
+
+  -- log pi of the actions and the entropies, by state, with their gradients.
+  function learner.evaluate(agent, seen, problem)
+    local log_pi = learner.log_policy(agent, seen, problem)
+    return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), entropy_of(log_pi)
+  end
+
+  -- One step of the optimiser; a gradient or a step that is not finite is refused, and nothing changes.
+  --   RETURN  the gradient's norm before clipping
+  function learner.step(agent, options)
+    local optimizer = agent.optimizer
+    local norm = torch.nn.utils.clip_grad_norm_(optimizer.tensors, options.max_norm)
+    local before = {}
+    for name, tensor in pairs(optimizer:state_dict()) do before[name] = tensor:clone() end
+    local values = {}
+    for i, tensor in ipairs(optimizer.tensors) do values[i] = tensor:detach():clone() end
+    optimizer.lr = options.learning_rate
+    optimizer:step()
+    optimizer:zero_grad()
+    for _, tensor in ipairs(optimizer.tensors) do
+      if tensor:isfinite():all():item() ~= 1 then
+        optimizer:load_state_dict(before)
+        torch.no_grad(function()
+          for i, each in ipairs(optimizer.tensors) do each:copy_(values[i]) end
+        end)
+        error(("a step with learning rate %g leads too far; use a lower one (nothing was learned)"):format(
+          options.learning_rate), 2)
+      end
+    end
+    return norm
+  end
+
+  function learner.update(agent, tape, advantages, options)
+    local loss, entropy, count = 0, 0, 0
+    for seen, problem, weights in learner.batches(tape, advantages, agent.spec.batch) do
+      local log_probability, entropies = learner.evaluate(agent, seen, problem)
+      local part = -(weights * log_probability):sum() - entropies:sum() * options.entropy_weight
+      part:backward()
+      loss, entropy = loss + part:item(), entropy + entropies:sum():item()
+      count = count + entropies:numel()
+    end
+    return { loss = loss, entropy = entropy / math.max(count, 1),
+      gradient_norm = learner.step(agent, options) }
+  end
+
+  function learner.save(agent, path, note)
+    local state = agent.network:state_dict()
+    for name, tensor in pairs(agent.optimizer:state_dict()) do state[name] = tensor end
+    torch.save(path, state, { kind = agent.spec.kind, note = note })
+  end
+
+  function learner.load(agent, path)
+    local state, note = torch.load(path, agent.spec.kind)
+    agent.network:load_state_dict(state)
+    agent.optimizer:load_state_dict(state)
+    return note
+  end
+
+  function learner.parameters(agent) return agent.network:parameter_count() end
+
+  local function new(_, given)
+    local spec = {}
+    for name, default in pairs(DEFAULTS) do spec[name] = default end
+    for name, value in pairs(given) do
+      if DEFAULTS[name] == nil then
+        error(("torch.learner: unknown option '%s'; known: batch, kind, logits, network, observe, update")
+          :format(tostring(name)), 3)
+      end
+      spec[name] = value
+    end
+    for name, value in pairs(spec) do
+      if value == true then error(("torch.learner: option '%s' is missing"):format(name), 3) end
+    end
+    return {
+      observe = spec.observe,
+      make = function(options)
+        if options.init_seed then torch.manual_seed(options.init_seed) end
+        local network = spec.network(options)
+        return { spec = spec, network = network, optimizer = torch.optim.Adam(network), options = options }
+      end,
+      act = learner.act, update = spec.update or learner.update, save = learner.save,
+      load = learner.load, parameters = learner.parameters,
+    }
+  end
+
+  return setmetatable(learner, { __call = new })
+end
