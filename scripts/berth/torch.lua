@@ -442,9 +442,7 @@ local READ = {
       A[$i].is_number, A[$i].tensor = 0, $p.impl
     end]],
   index = [[
-    if type($p) == "table" then $p = tensor($p, LONG) end
     if not istype(Tensor, $p) then bad(NAME, "$p", "a tensor or array of positions", $p) end
-    held[$i] = $p
     A[$i].tensor = $p.impl]],
   tensors = [[
     A[$i].tensor, A[$i].tensors, A[$i].count = nil, T, read_tensors(NAME, "$p", $p)]],
@@ -471,7 +469,7 @@ READ.integer, READ.dim, READ.dims, READ.type = READ.number, READ.number, READ.sh
 
 local MOST_TENSORS, MOST_NUMBERS = 4096, 16
 local scope = { A = ffi.new "berth_torch_argument[16]", R = ffi.new "berth_torch_result",
-  T = ffi.new("void*[?]", MOST_TENSORS), N = ffi.new("double[?]", MOST_NUMBERS), C = C, held = {},
+  T = ffi.new("void*[?]", MOST_TENSORS), N = ffi.new("double[?]", MOST_NUMBERS), C = C,
   istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad, tensor = torch.tensor,
   LONG = { dtype = "int64" } }
 
@@ -505,26 +503,32 @@ end
 
 -- The function of a row: written out, so that LuaJIT compiles each for its own arguments.
 local function bind(row, operation)
-  local names, lines = {}, {}
+  local names, first, lines = {}, {}, {}
   for i, parameter in ipairs(operation.parameters) do
     local p = parameter.name
     names[i] = p
     if parameter.default and parameter.default ~= "nil" then
       lines[#lines + 1] = ("if %s == nil then %s = %s end"):format(p, p, parameter.default)
     end
+    -- What may collect garbage comes before the first tensor's address is taken.
+    if parameter.kind == "index" then
+      first[#first + 1] = ("if type(%s) == 'table' then %s = tensor(%s, LONG) end"):format(p, p, p)
+    end
     lines[#lines + 1] = (READ[parameter.kind]:gsub("%$p", p):gsub("%$i", tostring(i - 1)))
   end
   local source = ([[
-local A, R, T, N, C, held, istype, type, wrap, raise, bad, tensor, LONG = s.A, s.R, s.T, s.N, s.C, s.held,
-  s.istype, s.type, s.wrap, s.raise, s.bad, s.tensor, s.LONG
+local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, LONG = s.A, s.R, s.T, s.N, s.C, s.istype,
+  s.type, s.wrap, s.raise, s.bad, s.tensor, s.LONG
 local read_tensors, read_numbers, several, Tensor = s.read_tensors, s.read_numbers, s.several, s.Tensor
 local NAME = %q
 return function(%s)
 %s
+%s
 if C.berth_torch_call(%d, A, %d, R) ~= 0 then raise() end
 if R.count ~= 1 then return several() end
 return wrap(R.tensors[0])
-end]]):format(operation.name, table.concat(names, ", "), table.concat(lines, "\n"), row,
+end]]):format(operation.name, table.concat(names, ", "), table.concat(first, "\n"),
+    table.concat(lines, "\n"), row,
     #operation.parameters)
   local chunk = assert(loadstring("local s = ...\n" .. source, "=torch." .. operation.name))
   return chunk(scope)

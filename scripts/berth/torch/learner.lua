@@ -18,6 +18,8 @@ local DEFAULTS = {
 
 return function(torch)
   local learner = {}
+  -- Adam divides the rate by as little as 0.1, and weights are of single precision.
+  local LARGEST_RATE = 3.4e35
   local KEPT = { "groups", "devices", "allowed", "current", "placement" }
 
   -- log pi [episodes, devices]; -infinity for devices that cannot run the current group.
@@ -109,6 +111,12 @@ return function(torch)
   --   RETURN  the gradient's norm before clipping
   function learner.step(agent, options)
     local optimizer = agent.optimizer
+    local function refuse()
+      optimizer:zero_grad()
+      error(("a step with learning rate %g leads too far; use a lower one (nothing was learned)"):format(
+        options.learning_rate), 3)
+    end
+    if options.learning_rate > LARGEST_RATE then refuse() end
     local norm = torch.nn.utils.clip_grad_norm_(optimizer.tensors, options.max_norm)
     local before = {}
     for name, tensor in pairs(optimizer:state_dict()) do before[name] = tensor:clone() end
@@ -123,8 +131,7 @@ return function(torch)
         torch.no_grad(function()
           for i, each in ipairs(optimizer.tensors) do each:copy_(values[i]) end
         end)
-        error(("a step with learning rate %g leads too far; use a lower one (nothing was learned)"):format(
-          options.learning_rate), 2)
+        refuse()
       end
     end
     return norm

@@ -247,9 +247,7 @@ return function(torch)
       local gradient = tensor:grad()
       if gradient then
         gradients[#gradients + 1] = gradient
-        squares = squares + torch.no_grad(function()
-          return gradient:to "float64":square():sum():item()
-        end)
+        squares = squares + gradient:to "float64":square():sum():item()
       end
     end
     local norm = math.sqrt(squares)
@@ -259,9 +257,7 @@ return function(torch)
         2)
     end
     if max_norm > 0 and norm > max_norm then
-      torch.no_grad(function()
-        for _, gradient in ipairs(gradients) do gradient:mul_(max_norm / norm) end
-      end)
+      for _, gradient in ipairs(gradients) do gradient:mul_(max_norm / norm) end
     end
     return norm
   end

@@ -1,0 +1,253 @@
+-- berth.environment, and policies that learn written in Lua: the host treats them as any other.
+local check = require "check"
+local berth = require "berth"
+local models = require "models"
+local compare = require "berth.compare"
+local train = require "berth.train"
+
+local root = debug.getinfo(1, "S").source:sub(2):gsub("tests/lua/scripts/.*", "")
+local folder = arg[1] or "/tmp"
+
+local function problem_of(options)
+  options = options or {}
+  options.graph, options.cluster = models.diamond(), options.cluster or models.cluster(2)
+  options.costs = "stated"
+  return berth.problem(options)
+end
+
+check.test("an environment steps, and shows what an evaluator measures", function()
+  local problem = problem_of()
+  local environment = berth.environment(problem, { groups = { "cost" }, look_ahead = true })
+  check.fails("call environment:reset", environment.step, environment, { 1 })
+  environment:reset { samples = 2, initial = "zero" }
+  check.equal(environment:episodes(), 2)
+  local steps = 0
+  repeat
+    steps = steps + 1
+    local done = environment:step { 1, 2 }
+    for e = 1, 2 do
+      check.equal(environment:evaluation(e).objective_us,
+        problem:evaluate(environment:placement(e)).objective_us)
+    end
+  until done
+  check.equal(steps, problem:groups():count())
+  check.equal(environment:placement(2), { 2, 2, 2, 2 })
+  environment:reset()
+  check.equal(environment:done(), false)
+  check.fails("one device for each of 1 episodes", environment.step, environment, { 1, 1 })
+  check.fails("devices", environment.step, environment, { 3 })
+  check.fails("'speeed' is no feature of groups; known: cost,", berth.environment, problem,
+    { groups = { "speeed" } })
+  local groups, devices = berth.features()
+  check.equal(type(groups.cost) == "string" and type(devices.worse) == "string", true)
+end)
+
+check.test("every feature is a number that is finite", function()
+  local groups, devices = berth.features()
+  local names = { groups = {}, devices = {} }
+  for name in pairs(groups) do table.insert(names.groups, name) end
+  for name in pairs(devices) do table.insert(names.devices, name) end
+  local environment = berth.environment(problem_of { cluster = models.cluster(2, 1e6) }, names)
+  environment:reset { samples = 3, seed = 4 }
+  local ffi = require "ffi"
+  repeat
+    for _, name in ipairs { "groups", "devices" } do
+      local address, c_type, shape = environment:observation():view(name)
+      local values = ffi.cast(c_type .. "*", address)
+      for i = 0, shape[1] * shape[2] * shape[3] - 1 do
+        assert(values[i] >= -4 and values[i] <= 4, name)
+      end
+    end
+  until environment:step { 1, 2, 1 }
+end)
+
+check.test("constraints are told, and repair keeps them", function()
+  local problem = berth.problem { graph = models.diamond(), cluster = models.cluster(2, 1e6),
+    costs = "stated", constraints = { { separate = { "left", "right" } }, { memory_margin = "10%" } } }
+  check.equal(#problem:separations(), 1)
+  check.equal(#problem:separations()[1], 2)
+  check.near(problem:memory_bytes(1), 9e5)
+  local repaired = berth.evaluator(problem):repair { 1, 1, 1, 1 }
+  problem:validate(repaired)
+  assert(repaired[2] ~= repaired[3])
+  check.equal(problem_of():memory_bytes(1), math.huge)
+  check.equal(problem_of():separations(), {})
+end)
+
+-- Learns which device each episode's group was best on, with a table instead of a network.
+local function register_table_policy()
+  return berth.register_policy {
+    name = "table_learner",
+    options = { { name = "first", default = 1, meaning = "the device at first" } },
+    learns = {
+      make = function(options) return { device = options.first, updates = 0 } end,
+      act = function(agent, environment, options, tape)
+        local devices, log_probabilities, entropies = {}, {}, {}
+        for e = 1, environment:episodes() do
+          devices[e] = options.greedy and agent.device or (e + agent.updates) % 2 + 1
+          log_probabilities[e], entropies[e] = -1, 0.5
+        end
+        tape[#tape + 1] = devices
+        return devices, log_probabilities, entropies
+      end,
+      update = function(agent, tape, advantages, options)
+        agent.updates = agent.updates + 1
+        assert(#tape == #advantages[1] and options.learning_rate > 0)
+        return { loss = 1, entropy = 0.5, gradient_norm = 2 }
+      end,
+      save = function(agent, path, note)
+        local file = assert(io.open(path, "w"))
+        file:write(agent.device, "\n", note)
+        file:close()
+      end,
+      load = function(agent, path)
+        local file = assert(io.open(path))
+        agent.device = file:read "*n"
+        local note = file:read "*a":sub(2)
+        file:close()
+        return note
+      end,
+      parameters = function() return 1 end,
+    },
+  }
+end
+
+check.test("the host runs, places, saves and compares a policy that learns", function()
+  register_table_policy()
+  local problem = problem_of { constraints = { { separate = { "left", "right" } } } }
+  local policy = berth.policy("table_learner", { first = 2 })
+  check.equal(policy:learns(), true)
+  check.equal(policy:parameters(), 1)
+  local rollout = policy:rollout(problem, { samples = 2 })
+  check.equal({ rollout:episodes(), rollout:steps(1) }, { 2, 4 })
+  check.equal(rollout:log_probability(1, 3), -1)
+  check.equal(rollout:evaluation(2, 4).objective_us,
+    problem:evaluate((rollout:last(2))).objective_us)
+  check.equal(policy:update(rollout, { 1, 1, 1, 1, 1, 1, 1, 1 }).gradient_norm, 2)
+  check.fails("8 decisions", policy.update, policy, rollout, { 1 })
+  check.fails("not a finite number", policy.update, policy, rollout,
+    { 1, 1, 1, 1, 1, 1, 1, math.huge })
+  local other = berth.policy "table_learner"
+  check.fails("there is nothing to learn from", other.update, other, rollout,
+    { 1, 1, 1, 1, 1, 1, 1, 1 })
+  -- What its episodes find is repaired: left and right are apart.
+  local placement = policy:place(problem)
+  assert(placement[2] ~= placement[3])
+  policy:save(folder .. "/table", "the note")
+  check.equal(other:load(folder .. "/table"), "the note")
+  local result = train.episodes { policy = policy, problems = { problem_of() }, count = 3, samples = 2 }
+  check.equal(result.updates, 3)
+  compare.policies { problem = problem_of(), policies = { "single", "table_learner" } }
+end)
+
+check.test("what a policy that learns does wrong is told by its name", function()
+  local function broken(name, act)
+    berth.register_policy { name = name, learns = { make = function() return {} end, act = act,
+      update = function() end, save = function() end, load = function() end,
+      parameters = function() return 0 end } }
+    local policy = berth.policy(name)
+    return policy.rollout, policy, problem_of()
+  end
+  check.fails("'few'.*one device for each of 1 episodes", broken("few", function() return {} end))
+  check.fails("'none'.*`act`.*devices", broken("none", function() end))
+  check.fails("'far'.*device", broken("far", function() return { 9 } end))
+  check.fails("'raises'.*torch_policies_test.lua:%d+: no idea",
+    broken("raises", function() error "no idea" end))
+  check.fails("give `learns` or `place`", berth.register_policy, { name = "both",
+    place = function() end, learns = {} })
+  check.fails("make", berth.register_policy, { name = "empty", learns = {} })
+  local kept
+  local run, policy, problem = broken("keeps", function(_, environment)
+    kept = environment
+    return { 1 }
+  end)
+  run(policy, problem)
+  check.fails("lent to a policy for one rollout", kept.step, kept, { 1 })
+  kept = nil
+end)
+
+local found = pcall(require, "berth.torch")
+if found then
+  for _, name in ipairs { "placeto", "ppo", "evolution" } do
+    check.test(name .. " learns, goes on where it stopped, and places", function()
+      local problem = problem_of()
+      local checkpoint = folder .. "/" .. name .. ".checkpoint"
+      local function new()
+        return berth.policy(root .. "examples/lua/" .. name .. ".lua",
+          name == "placeto" and { rounds = 2 } or nil)
+      end
+      local function learn(policy, count, path)
+        return train.episodes { policy = policy, problems = { problem }, count = count, samples = 4,
+          learning_rate = 0.01, entropy_weight = 0.01, checkpoint = path }
+      end
+      local whole = new()
+      learn(whole, 6, checkpoint .. ".whole")
+      learn(new(), 3, checkpoint)
+      local resumed = new()
+      local result = learn(resumed, 6, checkpoint)
+      check.equal(result.updates, 6)
+      -- Killed and gone on is the same as never stopped.
+      local how = { samples = 2, seed = 9 }
+      local a, b = whole:rollout(problem, how), resumed:rollout(problem, how)
+      for e = 1, 2 do
+        for t = 1, a:steps(e) do
+          check.equal(a:evaluation(e, t).objective_us, b:evaluation(e, t).objective_us)
+          check.equal(a:log_probability(e, t), b:log_probability(e, t))
+        end
+      end
+      local _, outcome = resumed:place(problem)
+      check.equal(outcome.feasible, true)
+      assert(outcome.objective_us <= problem:single().evaluation.objective_us)
+      if name ~= "evolution" then
+        local kept = whole:rollout(problem, how)
+        local advantages = { 1, -1, 1, -1, 1, -1, 1, -1 }
+        check.fails("leads too far", whole.update, whole, kept, advantages, { learning_rate = 1e38 })
+        local c = whole:rollout(problem, how)
+        check.equal(c:log_probability(1, 1), a:log_probability(1, 1))
+      end
+    end)
+  end
+end
+
+-- Runs a script with these arguments; the last text that it prints.
+local function run_script(path, ...)
+  local given, say, said = arg, print, nil
+  arg = { [0] = path, ... }
+  print = function(text) said = text end
+  local ok, message = pcall(dofile, path)
+  arg, print = given, say
+  assert(ok, message)
+  return assert(said)
+end
+
+-- Runs the scripts of a page one after the other, as its reader would; the first may be a policy.
+local function run_page(name)
+  local file = assert(io.open(root .. "scripts/recipes/" .. name .. ".md"))
+  local page = file:read "*a"
+  file:close()
+  local last
+  for block in page:gmatch "```lua\n(.-)```" do
+    local script = block:match "^%-%- (%S+%.lua)"
+    local path = folder .. "/" .. script
+    -- Pages name files of the working directory.
+    local text = block:gsub('"(new_network%.%w+)"', ("%q"):format(folder .. "/%1"))
+    local out = assert(io.open(path, "w"))
+    out:write(text)
+    out:close()
+    last = path
+  end
+  assert(run_script(last, root .. "examples/lua/branches.graph.json", "2"):find "ms")
+end
+
+check.test("the recipe 'a new reward' runs", function() run_page "new_reward" end)
+if found then
+  check.test("the example's command runs", function()
+    for _, name in ipairs { "placeto", "ppo", "evolution" } do
+      assert(run_script(root .. "examples/lua/train.lua", name, root .. "examples/lua/branches.graph.json",
+        "k80x2", "1"):find "best seen")
+    end
+  end)
+  check.test("the recipe 'a new network' runs", function() run_page "new_network" end)
+end
+
+check.finish()
