@@ -66,7 +66,7 @@ const std::vector<Folder> kFolders = {
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/simulator", "engine/moves", "engine/evaluate",
       "engine/environment", "engine/files", "engine/reports", "engine/writers", "engine/measure",
-      "engine/host", "plugins/common"}},
+      "engine/host"}},
     {"engine/command",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/groups",
       "engine/constraints", "engine/problem", "engine/evaluate", "engine/files", "engine/reports",
