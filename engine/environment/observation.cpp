@@ -9,8 +9,7 @@
 #include "berth/support/text.h"
 
 namespace berth {
-/// Named, since Observer::Parts holds what it declares.
-namespace observation {
+namespace {
 
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -299,9 +298,7 @@ std::vector<ObservationFeature> features_of(const Row (&rows)[N]) {
   return features;
 }
 
-}  // namespace observation
-
-using namespace observation;  // NOLINT: of this file
+}  // namespace
 
 std::vector<ObservationFeature> group_features() {
   return features_of(kOfGroups);

@@ -10,7 +10,6 @@
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/support/text.h"
 #include "common/repair.h"
 
 namespace berth::policies::auto_policy {
@@ -18,22 +17,24 @@ namespace {
 
 /// The quickest come first, in milliseconds for thousands of ops: a short budget may end among them.
 constexpr const char* kContained =
-    "single,metis,topo,m-topo,expert,heft,exact,mincut,scotch,m-etf,round_robin,dp,m-sct";
+    "single,metis,topo,m-topo,expert,heft,metis:phases=4,metis:phases=16,exact,mincut,scotch,m-etf,"
+    "round_robin,dp,m-sct";
 
 class AutoPolicy final : public Policy {
  public:
   AutoPolicy(const Options& options, const PolicyMaker& policies)
-      : names_(split_names(options.text("from"))),
+      : contained_(contained_policies(options.text("from"))),
         given_(options.text("from") != kContained),
         policies_(policies) {
     settings_.moves = options.integer("moves");
     settings_.chains = static_cast<int>(options.integer("chains"));
     settings_.threads = static_cast<int>(options.integer("threads"));
-    if (std::find(names_.begin(), names_.end(), "auto") != names_.end()) {
+    const auto is_auto = [](const Contained& each) { return each.name == "auto"; };
+    if (std::any_of(contained_.begin(), contained_.end(), is_auto)) {
       throw Error(ErrorCode::invalid_argument,
                   "policy 'auto': option 'from' names auto itself; leave it out");
     }
-    if (names_.empty()) {
+    if (contained_.empty()) {
       throw Error(
           ErrorCode::invalid_argument,
           "policy 'auto': option 'from' names no policy; name at least one, such as single");
@@ -43,8 +44,8 @@ class AutoPolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const auto began = std::chrono::steady_clock::now();
-    Starts starts =
-        collect_starts(policies_, names_, /*skip_missing=*/!given_, problem, evaluator, context);
+    Starts starts = collect_starts(policies_, contained_, /*skip_missing=*/!given_, problem,
+                                   evaluator, context);
     std::vector<Solution> solutions;
     for (Start& start : starts.found) solutions.push_back(std::move(start.solution));
     const auto best_start =
@@ -116,7 +117,7 @@ class AutoPolicy final : public Policy {
                 " bytes; use more devices or larger ones, or search longer" + reasons(starts)};
   }
 
-  std::vector<std::string> names_;
+  std::vector<Contained> contained_;
   bool given_;  // by the user, who then wants all of them
   SearchSettings settings_;
   PolicyMaker policies_;
@@ -133,8 +134,8 @@ constexpr OptionSpec kOptions[] = {
      "independent chains in a round; more threads than that are of use only under a time budget",
      OptionRange::at_least(1).up_to(256)},
     {"from", OptionType::text, kContained,
-     "policies to start from, separated by commas; those of the default that are not installed are "
-     "left out"}};
+     "policies to start from, separated by commas, each with options behind colons as in "
+     "metis:phases=4; those of the default that are not installed are left out"}};
 
 }  // namespace
 

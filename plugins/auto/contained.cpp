@@ -11,6 +11,7 @@
 
 #include "berth/error.h"
 #include "berth/support/index.h"
+#include "berth/support/text.h"
 #include "common/repair.h"
 
 namespace berth::policies::auto_policy {
@@ -98,22 +99,22 @@ class Collector {
     starts_.found.push_back({std::move(from), std::move(solution)});
   }
 
-  void run(const std::string& name, Policy& policy) {
+  void run(const Contained& contained, Policy& policy) {
     try {
-      PolicyAnswer answer = policy.place(evaluator_, context_of(name));
+      PolicyAnswer answer = policy.place(evaluator_, context_of(contained.name));
       problem_.validate(answer.placement);
-      add(name, std::move(answer.placement));
+      add(contained.text, std::move(answer.placement));
       if (!evaluator_.measures() && answer.proven.us > starts_.proven.us) {
         starts_.proven = std::move(answer.proven);
       }
     } catch (const Error& error) {
-      fail(name, error);
+      fail(contained.text, error);
     }
   }
 
-  /// Runs the quick ones of `names` on half of the machine, on a quarter, and so on: what they spread
+  /// Runs the quick ones of `policies` on half of the machine, on a quarter, and so on: what they spread
   /// over all of it can be slower. Not under constraints, which name devices of all of it.
-  void run_on_parts(const PolicyMaker& make, const std::vector<std::string>& names) {
+  void run_on_parts(const PolicyMaker& make, const std::vector<Contained>& policies) {
     if (problem_.constraints() != nullptr) return;
     DeviceId before = problem_.cluster().device_count();
     for (DeviceId divisor = 2; !enough(kShareOfAll); divisor *= 2) {
@@ -122,14 +123,14 @@ class Collector {
       if (count == before || count < 2) return;
       before = count;
       const auto evaluator = make_simulation_evaluator(part.problem, 1);
-      for (const std::string& name : names) {
-        if (!is_one_of(kForParts, name)) continue;
+      for (const Contained& each : policies) {
+        if (!is_one_of(kForParts, each.name)) continue;
         if (enough(kShareOfAll)) return;
-        PlaceContext context = context_of(name);
+        PlaceContext context = context_of(each.name);
         context.initial.clear();  // those name devices of all of the machine
         try {
-          add_from_part(name + " on " + std::to_string(count) + " devices",
-                        make(name, {})->place(*evaluator, context).placement, part);
+          add_from_part(each.text + " on " + std::to_string(count) + " devices",
+                        make(each.name, each.options)->place(*evaluator, context).placement, part);
         } catch (const Error&) {
           continue;  // not installed, or too large for the part
         }
@@ -224,7 +225,29 @@ class Collector {
 
 }  // namespace
 
-Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
+std::vector<Contained> contained_policies(std::string_view list) {
+  std::vector<Contained> all;
+  for (const std::string& text : split_names(list)) {
+    std::size_t end = text.find(':');
+    Contained contained{text, text.substr(0, end)};
+    while (end != std::string::npos) {
+      const std::size_t begin = end + 1;
+      end = text.find(':', begin);
+      const std::string option = text.substr(begin, end == text.npos ? end : end - begin);
+      const std::size_t equals = option.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        throw Error(ErrorCode::invalid_argument,
+                    cat("policy 'auto': option 'from': '", option, "' in '", text,
+                        "' is not of the form key=value; write NAME:KEY=VALUE"));
+      }
+      contained.options[option.substr(0, equals)] = option.substr(equals + 1);
+    }
+    all.push_back(std::move(contained));
+  }
+  return all;
+}
+
+Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                       bool skip_missing, const Problem& problem, Evaluator& evaluator,
                       const PlaceContext& context) {
   Collector collector(problem, evaluator, context);
@@ -232,24 +255,24 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& n
     collector.add("a given placement", placement);
   }
   bool parts_done = false;
-  for (const std::string& name : names) {
-    if (skip_missing && !collector.is_useful(name)) continue;
-    const bool quick = !is_one_of(kInsatiable, name);
+  for (const Contained& each : policies) {
+    if (skip_missing && !collector.is_useful(each.name)) continue;
+    const bool quick = !is_one_of(kInsatiable, each.name);
     if (!parts_done && !quick) {
-      collector.run_on_parts(make, names);
+      collector.run_on_parts(make, policies);
       parts_done = true;
     }
     if (collector.enough(quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
     try {
-      policy = make(name, {});
+      policy = make(each.name, each.options);
     } catch (const Error& error) {
       if (!skip_missing || error.code() != ErrorCode::not_found) throw;
       continue;
     }
-    collector.run(name, *policy);
+    collector.run(each, *policy);
   }
-  if (!parts_done) collector.run_on_parts(make, names);
+  if (!parts_done) collector.run_on_parts(make, policies);
   if (!collector.anything_fits()) collector.add_careless();
   return collector.take();
 }

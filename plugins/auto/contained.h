@@ -2,12 +2,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "auto/annealer.h"
+#include "berth/options.h"
 #include "berth/policy.h"
 
 namespace berth::policies::auto_policy {
+
+/// A policy that the search starts from.
+struct Contained {
+  std::string text;  ///< as the user names it: "metis:phases=4"
+  std::string name;
+  OptionTexts options = {};
+};
+
+/// A list such as "topo,metis:phases=4:imbalance=0.1". Throws Error(invalid_argument) for what stands
+/// behind a colon and is not of the form key=value.
+[[nodiscard]] std::vector<Contained> contained_policies(std::string_view list);
 
 struct Start {
   std::string from;  ///< the policy
@@ -22,12 +35,12 @@ struct Starts {
   bool optimal = false;               ///< the best of `found` meets it
 };
 
-/// Runs the policies `names` one after the other through `make`, and measures the placements of
+/// Runs `policies` one after the other through `make`, and measures the placements of
 /// context.initial and theirs. Quick ones are also run on parts of the machine. With `skip_missing`,
 /// policies that are not installed are left out, and `exact` where the problem is not small. Ends
 /// early, once anything fits, if the context says so or a start is optimal. If nothing fits, the
 /// last start is a placement that ignores memory, for the search to repair.
-[[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<std::string>& names,
+[[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     const PlaceContext& context);
 

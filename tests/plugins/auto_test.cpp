@@ -327,6 +327,8 @@ TEST_CASE("auto: options out of range, and policies that are not there") {
   CHECK(complaint("from", std::string("topo,auto")).find("itself") != std::string::npos);
   CHECK(complaint_of("auto", problem, ErrorCode::not_found, {{"from", std::string("nobody")}})
             .find("nobody") != std::string::npos);
+  CHECK(complaint("from", std::string("metis:phases")).find("key=value") != std::string::npos);
+  CHECK(complaint("from", std::string("metis:phases=0")).find("phases") != std::string::npos);
   CHECK(placed("auto", problem, {{"from", std::string("topo")}}) == Placement{0});
 }
 

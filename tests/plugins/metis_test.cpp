@@ -33,6 +33,117 @@ TEST_CASE("metis: a device gets work in proportion to its speed") {
   }
 }
 
+namespace {
+
+/// Columns of ops, each of which reads the one before it in its column and, in every other layer,
+/// its neighbour's. Op `layer * columns + column`.
+std::shared_ptr<const Problem> columns_problem(int columns, int layers,
+                                               std::shared_ptr<const Cluster> cluster) {
+  GraphBuilder builder("columns");
+  TensorInfo info;
+  info.bytes = 1000;
+  std::vector<TensorId> before, outputs;
+  for (int layer = 0; layer < layers; ++layer) {
+    outputs.clear();
+    for (int column = 0; column < columns; ++column) {
+      const OpId op = builder.add_op(std::to_string(layer * columns + column), "Layer");
+      builder.set_cost(op, "gpu", 10);
+      if (layer > 0) {
+        builder.add_input(op, before[static_cast<std::size_t>(column)]);
+        if (layer % 2 == 0 && column > 0) {
+          builder.add_input(op, before[static_cast<std::size_t>(column) - 1]);
+        }
+      }
+      outputs.push_back(builder.add_output(op, info));
+    }
+    before = outputs;
+  }
+  auto graph = builder.build();
+  auto costs = Costs::stated(*graph, *cluster);
+  return std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs));
+}
+
+/// Nodes of two GPUs; the devices of a node do not follow each other.
+std::shared_ptr<const Cluster> nodes_of_two(int nodes) {
+  std::vector<Device> devices;
+  std::vector<LinkSpec> links{{"*", "*", 1e9, 20}};
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    for (int node = 0; node < nodes; ++node) {
+      devices.push_back({"n" + std::to_string(node) + "/gpu:" + std::to_string(gpu), "gpu"});
+    }
+  }
+  for (int node = 0; node < nodes; ++node) {
+    const std::string name = "n" + std::to_string(node) + "/gpu:";
+    links.push_back({name + "0", name + "1", 1e11, 1});
+    links.push_back({name + "1", name + "0", 1e11, 1});
+  }
+  return std::make_shared<const Cluster>("nodes", devices, links);
+}
+
+}  // namespace
+
+TEST_CASE("metis: with phases, every device works in every part of the step") {
+  constexpr int kColumns = 16, kLayers = 64, kPhases = 4;
+  const auto problem = columns_problem(kColumns, kLayers, nodes_of_two(2));
+  // The most that one device has of a quarter of the layers, in fair shares.
+  const auto worst_share = [&](const Placement& placement) {
+    double worst = 0;
+    for (int phase = 0; phase < kPhases; ++phase) {
+      std::vector<int> ops(4, 0);
+      constexpr int kOps = kColumns * kLayers / kPhases;
+      for (int i = 0; i < kOps; ++i)
+        ++ops[static_cast<std::size_t>(placement[static_cast<std::size_t>(phase * kOps + i)])];
+      worst = std::max(worst, 4.0 * *std::max_element(ops.begin(), ops.end()) / kOps);
+    }
+    return worst;
+  };
+  const Placement plain = placed("metis", problem);
+  const Placement phased = placed("metis", problem, {{"phases", std::int64_t{kPhases}}});
+  CHECK(worst_share(phased) < 1.25);
+  const Simulator simulator(problem);
+  Simulator::Workspace workspace;
+  CHECK(simulator.runtime_us(phased, workspace) <= simulator.runtime_us(plain, workspace));
+}
+
+TEST_CASE("metis: bisection separates the nodes of a machine first") {
+  constexpr int kColumns = 16, kLayers = 64;
+  for (const int nodes : {2, 3}) {
+    CAPTURE(nodes);
+    const auto problem = columns_problem(kColumns, kLayers, nodes_of_two(nodes));
+    const Placement placement = placed("metis", problem, {{"phases", std::int64_t{4}}});
+    // Tensors between columns of different nodes: no more than borders between nodes make necessary,
+    // with some room for a border that is not straight.
+    int between_nodes = 0, between_devices = 0;
+    const Graph& graph = problem->graph();
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      for (const Edge& edge : graph.in_edges(op)) {
+        const DeviceId a = placement[static_cast<std::size_t>(edge.src)];
+        const DeviceId b = placement[static_cast<std::size_t>(op)];
+        between_devices += a != b ? 1 : 0;
+        between_nodes += a % nodes != b % nodes ? 1 : 0;
+      }
+    }
+    CHECK(between_nodes <= 2 * (nodes - 1) * kLayers / 2);
+    CHECK(between_devices > between_nodes);
+  }
+}
+
+TEST_CASE("metis: phases of groups of many ops, of costs of zero, and more phases than ops") {
+  const auto problem = columns_problem(4, 8, nodes_of_two(2));
+  for (const std::int64_t phases : {2, 8, 64}) {
+    CAPTURE(phases);
+    const auto grouped = std::make_shared<const Problem>(
+        problem->shared_graph(), problem->shared_cluster(), problem->shared_costs(),
+        coarsen(problem->graph(), *problem->shared_costs(), 6));
+    for (const auto& each : {problem, grouped}) {
+      const Placement placement = placed("metis", each, {{"phases", phases}});
+      each->validate(placement);
+    }
+  }
+  const auto free = small_problem({{"a", "x"}, {"b", "x"}}, std::vector<SmallOp>(9, {{0}, 0}), {});
+  free->validate(placed("metis", free, {{"phases", std::int64_t{4}}}));
+}
+
 TEST_CASE("metis: hosts, kinds and few groups") {
   const std::vector<SmallDevice> machine{
       {"cpu", "host", kNoLimit, true}, {"gpu:0", "gpu"}, {"gpu:1", "gpu"}};
