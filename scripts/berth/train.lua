@@ -13,6 +13,7 @@ local berth = require "berth"
 local baselines = require "berth.baselines"
 local events = require "berth.events"
 local notes = require "berth.notes"
+local processes = require "berth.processes"
 local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
 
@@ -605,7 +606,8 @@ function train.show_progress(what)
   return function(record) berth.progress(what .. ": " .. train.progress_line(record)) end
 end
 
--- A `progress` that writes a line of JSON per update, which `berth watch` shows; it replaces the file.
+-- A `progress` that writes a line of JSON per update, which `berth watch` shows, after one that says who
+-- writes; it replaces the file.
 --   ARGS    path, what  the file; what is trained, as a name
 function train.log_progress(path, what)
   local file = assert(io.open(path, "w"))
@@ -613,6 +615,9 @@ function train.log_progress(path, what)
   local function quoted(text)
     return '"' .. text:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
   end
+  file:write(('{"format": "berth.events/1", "event": "start", "policy": %s, "host": %s, "pid": %d}\n'):format(
+    quoted(what), quoted(processes.host()), processes.own_id()))
+  file:flush()
   return function(record)
     local best = record.best_us < math.huge and ('"best_us": %.17g, '):format(record.best_us) or ""
     file:write(('{"event": "%s", "policy": %s, "time_s": %.3f, %s"text": %s}\n'):format(

@@ -66,10 +66,9 @@ TEST_CASE_FIXTURE(test::HostFixture, "the scheduling benchmarks run, those of fi
 
 TEST_CASE_FIXTURE(test::HostFixture, "large machines run, with figures") {
   run("io.write = function() end");
-  CHECK_NOTHROW(
-      host.run_script(test::source_path("scripts/experiments/large_machines.lua"),
-                      {"--layers", "6", "--width", "8", "--nodes", "1,2", "--gpus", "2", "--budget",
-                       "0.05", "--figures", folder.path().string()}));
+  CHECK_NOTHROW(host.run_script(test::source_path("scripts/experiments/large_machines.lua"),
+                                {"--layers", "6", "--width", "8", "--nodes", "1,2", "--gpus", "2",
+                                 "--budget", "0.05", "--figures", folder.path().string()}));
   CHECK(std::filesystem::exists(folder.path() / "large_machines.svg"));
 }
 
