@@ -9,7 +9,8 @@
 #include "berth/support/text.h"
 
 namespace berth {
-namespace {
+/// Named, since Observer::Parts holds what it declares.
+namespace observation {
 
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -298,7 +299,9 @@ std::vector<ObservationFeature> features_of(const Row (&rows)[N]) {
   return features;
 }
 
-}  // namespace
+}  // namespace observation
+
+using namespace observation;  // NOLINT: of this file
 
 std::vector<ObservationFeature> group_features() {
   return features_of(kOfGroups);
