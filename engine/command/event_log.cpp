@@ -19,12 +19,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kPause_s = 0.5;
 
+}  // namespace
+
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
-
-}  // namespace
 
 EventLog::EventLog(const std::filesystem::path& path)
     : file_(std::fopen(output_path(path).c_str(), "we")) {

@@ -13,6 +13,9 @@
 
 namespace berth::command {
 
+/// Of this machine; empty where it has none.
+[[nodiscard]] std::string host_name();
+
 /// One JSON object a line, which is whole as soon as it is there. [thread-safe]
 class EventLog {
  public:

@@ -23,6 +23,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "console.h"
+#include "event_log.h"
 #include "model_options.h"
 #include "subcommands.h"
 #include "support/units.h"
@@ -62,10 +63,7 @@ struct Watched {
 /// of this machine, and the log has been left alone for a while.
 bool is_lost(const Watched& watched, const std::filesystem::path& log) {
   constexpr std::chrono::seconds kQuiet{5};
-  char here[256] = {};
-  if (watched.pid <= 0 || gethostname(here, sizeof here - 1) != 0 || watched.host != here) {
-    return false;
-  }
+  if (watched.pid <= 0 || watched.host.empty() || watched.host != host_name()) return false;
   if (kill(watched.pid, 0) == 0 || errno != ESRCH) return false;
   std::error_code error;
   const auto written = std::filesystem::last_write_time(log, error);

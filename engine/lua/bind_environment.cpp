@@ -212,16 +212,7 @@ const Environment::Episode& episode_of(const Call& call, const EnvironmentObject
 
 int evaluation(Call& call) {
   const auto self = call.self<EnvironmentObject>();
-  const Evaluation& given = episode_of(call, *self).evaluation;
-  const Value result = call.argument(2, "result");
-  if (!result.present()) {
-    push_evaluation(call.L, given);
-    return 1;
-  }
-  result.require_table();
-  fill_evaluation(call.L, result.index(), given);
-  lua_pushvalue(call.L, result.index());
-  return 1;
+  return return_evaluation(call.L, episode_of(call, *self).evaluation, call.argument(2, "result"));
 }
 
 int placement(Call& call) {

@@ -123,29 +123,17 @@ int problem(Call& call) {
   return call.id(static_cast<std::int32_t>(episode_of(call, *call.self<RolloutObject>()).problem));
 }
 
-/// Returns `given`, in the table `result` if there is one.
-int return_evaluation(Call& call, const Evaluation& given, const Value& result) {
-  if (!result.present()) {
-    push_evaluation(call.L, given);
-    return 1;
-  }
-  result.require_table();
-  fill_evaluation(call.L, result.index(), given);
-  lua_pushvalue(call.L, result.index());
-  return 1;
-}
-
 /// Before the first decision at 0, after each from 1 on.
 int evaluation(Call& call) {
   const auto self = call.self<RolloutObject>();
   const Rollout::Episode& episode = episode_of(call, *self);
   const auto step = static_cast<std::size_t>(call.argument(2, "step").integer(0, episode.steps));
-  return return_evaluation(call, episode.evaluations[step], call.argument(3, "result"));
+  return return_evaluation(call.L, episode.evaluations[step], call.argument(3, "result"));
 }
 
 int best_evaluation(Call& call) {
   const auto self = call.self<RolloutObject>();
-  return return_evaluation(call, episode_of(call, *self).best_evaluation,
+  return return_evaluation(call.L, episode_of(call, *self).best_evaluation,
                            call.argument(2, "result"));
 }
 

@@ -173,6 +173,17 @@ void register_evaluation(State& state, lua_State* L) {
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+int return_evaluation(lua_State* L, const Evaluation& evaluation, const Value& result) {
+  if (!result.present()) {
+    push_evaluation(L, evaluation);
+    return 1;
+  }
+  result.require_table();
+  fill_evaluation(L, result.index(), evaluation);
+  lua_pushvalue(L, result.index());
+  return 1;
+}
+
 void push_evaluation(lua_State* L, const Evaluation& evaluation) {
   reserve_stack(L, 4);
   lua_createtable(L, 0, 8);

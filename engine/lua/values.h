@@ -48,6 +48,8 @@ void register_evaluation(State& state, lua_State* L);
 void push_evaluation(lua_State* L, const Evaluation& evaluation);
 /// The same into the table at `index`, which keeps its arrays: nothing is allocated.
 void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation);
+/// What a function returns: the evaluation, in the table `result` if there is one.
+int return_evaluation(lua_State* L, const Evaluation& evaluation, const Value& result);
 
 /// { device =, placement =, evaluation =, text = }
 void push_single_device(lua_State* L, const Problem& problem, const SingleDevice& single);

@@ -1,6 +1,7 @@
 -- SVG text as a PNG file, by librsvg and cairo, which are opened when the first picture is drawn.
 
 local ffi = require "ffi"
+local libraries = require "berth.library"
 
 local png = {}
 
@@ -24,17 +25,10 @@ local ARGB32 = 0
 
 local library
 local function loaded()
-  if library then return library end
   -- Cairo and GObject are found through it, being what it is linked to.
-  for _, name in ipairs { "librsvg-2.so.2", "rsvg-2" } do
-    local found, it = pcall(ffi.load, name)
-    if found then
-      library = it
-      return library
-    end
-  end
-  error("PNG needs librsvg, which is not here: install librsvg2-2 (Debian's name), or name the picture .svg",
-    0)
+  library = library or libraries.open({ "librsvg-2.so.2", "rsvg-2" },
+    "PNG needs librsvg, which is not here: install librsvg2-2 (Debian's name), or name the picture .svg")
+  return library
 end
 
 local function text_of(problem, otherwise)

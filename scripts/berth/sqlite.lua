@@ -9,6 +9,7 @@
 -- Values are numbers, texts, booleans (0 and 1) and nil. Errors name the file, what happened and the fix.
 
 local ffi = require "ffi"
+local libraries = require "berth.library"
 
 local sqlite = {}
 
@@ -58,16 +59,9 @@ local FIXES = {
 
 local library
 local function loaded()
-  if library then return library end
-  for _, name in ipairs { "libsqlite3.so.0", "sqlite3" } do
-    local found, it = pcall(ffi.load, name)
-    if found then
-      library = it
-      return library
-    end
-  end
-  error("SQLite's library is not here: install libsqlite3-0 (Debian's name), which studies are kept with",
-    0)
+  library = library or libraries.open({ "libsqlite3.so.0", "sqlite3" },
+    "SQLite's library is not here: install libsqlite3-0 (Debian's name), which studies are kept with")
+  return library
 end
 
 local Database = {}

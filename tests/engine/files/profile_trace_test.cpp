@@ -9,38 +9,17 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "support/expect_error.h"
+#include "support/two_matmuls.h"
 
 namespace berth::test {
 namespace {
 
-/// Two MatMuls of 1000 x 1000 in a row.
 std::shared_ptr<const Graph> graph() {
-  GraphBuilder builder("two", "onnx");
-  TensorInfo info;
-  info.dtype = DType::f32;
-  info.shape = {1000, 1000};
-  info.bytes = 4'000'000;
-  TensorId last = kNoTensor;
-  for (const char* name : {"/a/MatMul", "b"}) {
-    const OpId op = builder.add_op(name, "MatMul");
-    builder.add_input(op, last != kNoTensor ? last : builder.add_parameter(info, "x"));
-    builder.add_input(op, builder.add_parameter(info, std::string(name) + ".weight"));
-    last = builder.add_output(op, info);
-  }
-  return builder.build();
-}
-
-/// A host and a GPU of the same figures, so that the roofline model's costs are equal.
-std::shared_ptr<const Cluster> machine() {
-  std::vector<Device> devices = {{"cpu:0", "cpu"}, {"gpu:0", "gpu"}};
-  for (Device& device : devices) device.flops = device.memory_bandwidth = 1e12;
-  devices[0].host = true;
-  return std::make_shared<const Cluster>("machine", devices,
-                                         std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
+  return two_matmuls({"/a/MatMul", "b"});
 }
 
 MeasuredCosts parsed(const std::string& json) {
-  return parse_profile_trace(json, "trace.json", *graph(), *machine());
+  return parse_profile_trace(json, "trace.json", *graph(), *host_and_gpu());
 }
 
 constexpr const char* kTorch = R"({"schemaVersion": 1, "deviceProperties": [{"name": "b"}],
@@ -59,7 +38,7 @@ TEST_CASE("PyTorch's ranges count by name: the median, and on GPUs that of their
   const MeasuredCosts made = parsed(kTorch);
   CHECK(made.costs->op_us(0, 0) == 30);
   CHECK(made.costs->op_us(0, 1) == 4.5);
-  CHECK(made.costs->op_us(1, 0) == Costs::roofline(*graph(), *machine())->op_us(1, 0));
+  CHECK(made.costs->op_us(1, 0) == Costs::roofline(*graph(), *host_and_gpu())->op_us(1, 0));
   CHECK(made.note ==
         "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says");
 }
@@ -73,7 +52,7 @@ TEST_CASE("ONNX Runtime's nodes count where its provider for processors ran them
     {"cat": "Node", "ph": "X", "name": "/a/MatMul_kernel_time", "dur": 3,
      "args": {"provider": "CUDAExecutionProvider"}}])");
   CHECK(made.costs->op_us(1, 0) == 11);
-  CHECK(made.costs->op_us(0, 0) == Costs::roofline(*graph(), *machine())->op_us(0, 0));
+  CHECK(made.costs->op_us(0, 0) == Costs::roofline(*graph(), *host_and_gpu())->op_us(0, 0));
   CHECK(made.note.find("1 on cpu, 0 on gpu") != std::string::npos);
   CHECK(made.note.find("1 events are of other providers") != std::string::npos);
 }

@@ -11,6 +11,7 @@
 #include "nsight/frontend.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
+#include "support/two_matmuls.h"
 
 namespace berth::nsight_frontend {
 namespace {
@@ -18,29 +19,8 @@ namespace {
 using test::expect_error;
 using test::TemporaryFolder;
 
-/// Two MatMuls of 1000 x 1000 in a row.
 std::shared_ptr<const Graph> graph() {
-  GraphBuilder builder("two", "onnx");
-  TensorInfo info;
-  info.dtype = DType::f32;
-  info.shape = {1000, 1000};
-  info.bytes = 4'000'000;
-  TensorId last = kNoTensor;
-  for (const char* name : {"a", "b"}) {
-    const OpId op = builder.add_op(name, "MatMul");
-    builder.add_input(op, last != kNoTensor ? last : builder.add_parameter(info, "x"));
-    builder.add_input(op, builder.add_parameter(info, std::string(name) + ".weight"));
-    last = builder.add_output(op, info);
-  }
-  return builder.build();
-}
-
-std::shared_ptr<const Cluster> machine() {
-  std::vector<Device> devices = {{"cpu:0", "cpu"}, {"gpu:0", "gpu"}};
-  for (Device& device : devices) device.flops = device.memory_bandwidth = 1e12;
-  devices[0].host = true;
-  return std::make_shared<const Cluster>("machine", devices,
-                                         std::vector<LinkSpec>{{"*", "*", 1e9, 1}});
+  return test::two_matmuls({"a", "b"});
 }
 
 void write(const std::filesystem::path& file, const std::string& sql) {
@@ -93,7 +73,7 @@ LoadedCosts costs_of(const std::string& sql) {
   NsightFrontend frontend;
   CHECK(frontend.claims_costs(file));
   CHECK_FALSE(frontend.claims(file));
-  return frontend.load_costs(file, *graph(), *machine());
+  return frontend.load_costs(file, *graph(), *test::host_and_gpu());
 }
 
 constexpr std::int64_t kThread = (42LL << 24) + 7;
@@ -109,7 +89,7 @@ TEST_CASE("a range counts on the host, the kernels that its thread launched in i
                kernel(4, 20'100, 1000, kThread));
   CHECK(loaded.costs->op_us(0, 0) == 20);
   CHECK(loaded.costs->op_us(0, 1) == 11);
-  CHECK(loaded.costs->op_us(1, 0) == Costs::roofline(*graph(), *machine())->op_us(1, 0));
+  CHECK(loaded.costs->op_us(1, 0) == Costs::roofline(*graph(), *test::host_and_gpu())->op_us(1, 0));
   REQUIRE(loaded.notes.size() == 1);
   CHECK(loaded.notes[0] ==
         "measured ops of 2: 1 on cpu, 1 on gpu; the rest cost what the roofline model says");
@@ -158,7 +138,7 @@ TEST_CASE("a damaged profile is refused or read, whatever is damaged") {
   const std::string whole{std::istreambuf_iterator<char>(stream), {}};
   NsightFrontend frontend;
   const auto graph_ = graph();
-  const auto machine_ = machine();
+  const auto machine_ = test::host_and_gpu();
   std::uint64_t state = 1;
   for (int round = 0; round < 2000; ++round) {
     std::string text = whole;
