@@ -12,7 +12,12 @@
 namespace berth::command {
 
 std::unique_ptr<Policy> NamedPolicies::make(const std::string& name, const OptionTexts& options) {
-  if (!is_script(name)) return engine_.make_policy(name, options);
+  if (!is_script(name)) {
+    return engine_.make_policy(name, options,
+                               [this](std::string_view other, const OptionTexts& other_options) {
+                                 return make(std::string(other), other_options);
+                               });
+  }
   if (!scripts_) scripts_.emplace(engine_);
   return scripts_->make_policy(name, options);
 }

@@ -20,65 +20,23 @@ float bounded(double value) {
   return static_cast<float>(std::clamp(value, -4.0, 4.0));
 }
 
-/// What no state changes.
 struct Constants {
-  explicit Constants(const Problem& of) : problem(of) {
-    const Groups& groups = of.groups();
-    tail.resize(at(groups.count()));
-    for (GroupId group = 0; group < groups.count(); ++group) {
-      double least = kCannotRun;
-      for (DeviceId device = 0; device < of.cluster().device_count(); ++device) {
-        least = std::min(least, of.group_cost_us(group, device));
-      }
-      double bytes = 0;
-      for (const OpId op : groups.members(group)) {
-        bytes += static_cast<double>(of.graph().output_bytes(op));
-      }
-      cost_us.push_back(least);
-      output_bytes.push_back(bytes);
-      largest_cost_us = std::max(largest_cost_us, least);
-      largest_output = std::max(largest_output, bytes);
-      largest_parameters =
-          std::max(largest_parameters, static_cast<double>(of.group_param_bytes(group)));
-    }
-    double longest = 0;
-    // Groups are numbered topologically; where co-location forces a cycle, an edge back counts 0.
-    for (GroupId group = groups.count() - 1; group >= 0; --group) {
-      double after = 0;
-      for (const Groups::Edge& edge : groups.out_edges(group)) {
-        after = std::max(after, tail[at(edge.dst)]);
-      }
-      tail[at(group)] = cost_us[at(group)] + after;
-      longest = std::max(longest, tail[at(group)]);
-    }
-    for (double& value : tail) value = ratio(value, longest);
-  }
-
+  explicit Constants(const Problem& of) : problem(of), groups(of) {}
   const Problem& problem;
-  std::vector<double> cost_us, output_bytes, tail;  ///< by group
-  double largest_cost_us = 0, largest_output = 0, largest_parameters = 0;
+  GroupFacts groups;
 };
 
 /// A state, with the sums that several features share.
 struct State {
   State(const Constants& constants, const Environment::Episode& of)
-      : fixed(constants),
+      : fixed(constants.groups),
         problem(constants.problem),
         episode(of),
         current(of.current()),
-        load_us(at(problem.cluster().device_count())),
-        held_bytes(load_us.size()),
+        loads(problem, of),
         placed(at(problem.groups().count())) {
     for (std::size_t i = 0; i < episode.step; ++i) placed[at(episode.order[i])] = 1;
-    for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      const DeviceId device = episode.placement[group];
-      const double cost = problem.group_cost_us(group, device);
-      total_us += cost;
-      if (group == current) continue;
-      load_us[at(device)] += cost;
-      held_bytes[at(device)] += static_cast<double>(problem.group_param_bytes(group));
-    }
-    busiest_us = *std::max_element(load_us.begin(), load_us.end());
+    busiest_us = *std::max_element(loads.us.begin(), loads.us.end());
     for (const double start : episode.start_us) {
       largest_start_us =
           std::max(largest_start_us, std::abs(start - episode.start_us[at(current)]));
@@ -88,26 +46,21 @@ struct State {
   }
 
   [[nodiscard]] double mean_load_us() const {
-    return std::max(total_us / static_cast<double>(load_us.size()), 1e-9);
+    return std::max(loads.total_us / static_cast<double>(loads.us.size()), 1e-9);
   }
-  /// The visited groups as a list schedule; made where a feature asks.
+  /// Made where a feature asks.
   const PartialSchedule& visited() const {
-    if (!schedule) {
-      schedule.emplace(problem);
-      for (std::size_t i = 0; i < episode.step; ++i) {
-        schedule->put(episode.order[i], episode.placement[episode.order[i]]);
-      }
-    }
+    if (!schedule) schedule.emplace(visited_schedule(problem, episode));
     return *schedule;
   }
 
-  const Constants& fixed;
+  const GroupFacts& fixed;
   const Problem& problem;
   const Environment::Episode& episode;
   GroupId current;
-  std::vector<double> load_us, held_bytes;  ///< by device, without the current group
-  std::vector<std::uint8_t> placed;         ///< by group: it has been visited
-  double total_us = 0, busiest_us = 0, largest_start_us = 0, least_us = 0;
+  DeviceLoads loads;
+  std::vector<std::uint8_t> placed;  ///< by group: it has been visited
+  double busiest_us = 0, largest_start_us = 0, least_us = 0;
   mutable std::optional<PartialSchedule> schedule;
 };
 
@@ -177,7 +130,7 @@ constexpr OfGroup kOfGroups[] = {
      }},
     {{"load", "compute time on its device, of the busiest device's"},
      [](const State& s, GroupId g) {
-       return static_cast<float>(ratio(s.load_us[at(s.episode.placement[g])], s.busiest_us));
+       return static_cast<float>(ratio(s.loads.us[at(s.episode.placement[g])], s.busiest_us));
      }},
     {{"same_device", "1: it is on the device of the current one"},
      [](const State& s, GroupId g) {
@@ -204,7 +157,7 @@ constexpr OfDevice kOfDevices[] = {
                                 std::max(s.fixed.cost_us[at(s.current)], 1e-9)));
      }},
     {{"load", "compute time of the other groups there, of the mean device's"},
-     [](const State& s, DeviceId d) { return bounded(s.load_us[at(d)] / s.mean_load_us()); }},
+     [](const State& s, DeviceId d) { return bounded(s.loads.us[at(d)] / s.mean_load_us()); }},
     {{"near_in", "of the bytes the current group receives, those from there"},
      [](const State& s, DeviceId d) {
        return bounded(share(s.problem.groups().in_edges(s.current), source,
@@ -235,8 +188,8 @@ constexpr OfDevice kOfDevices[] = {
      [](const State& s, DeviceId d) {
        const std::int64_t memory = s.problem.memory_bytes(d);
        if (memory == kNoLimit) return 0.0F;
-       const double held =
-           s.held_bytes[at(d)] + static_cast<double>(s.problem.group_param_bytes(s.current));
+       const double held = s.loads.parameter_bytes[at(d)] +
+                           static_cast<double>(s.problem.group_param_bytes(s.current));
        return bounded(ratio(held, static_cast<double>(memory)));
      }},
     {{"host", "1: it is a host"},

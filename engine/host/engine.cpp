@@ -79,7 +79,8 @@ struct Engine::State {
   /// Names of all frontends, found now where they were not yet.
   std::vector<std::string> frontends();
   static std::unique_ptr<Policy> make_policy(const std::shared_ptr<State>& state,
-                                             std::string_view name, const OptionTexts& options);
+                                             std::string_view name, const OptionTexts& options,
+                                             const PolicyMaker& others);
 };
 
 bool Engine::State::allows(std::string_view file_stem) const {
@@ -288,7 +289,8 @@ auto make(const PluginDescriptor& descriptor, const OptionTexts& texts, Create c
 
 std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>& state,
                                                    std::string_view name,
-                                                   const OptionTexts& options) {
+                                                   const OptionTexts& options,
+                                                   const PolicyMaker& others) {
   const PluginDescriptor* descriptor = nullptr;
   {
     const std::lock_guard lock(state->mutex);
@@ -303,17 +305,18 @@ std::unique_ptr<Policy> Engine::State::make_policy(const std::shared_ptr<State>&
                       "': the engine that made this policy has ended; keep it as long as the "
                       "policies that use others"));
     }
-    return make_policy(alive, other, other_options);
+    return make_policy(alive, other, other_options, {});
   };
   std::unique_ptr<Policy> policy = make(*descriptor, options, [&](const Options& checked) {
-    return descriptor->create_policy(checked, policies, descriptor->user);
+    return descriptor->create_policy(checked, others ? others : policies, descriptor->user);
   });
   policy->set_name(descriptor->name);
   return policy;
 }
 
-std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionTexts& options) {
-  return State::make_policy(state_, name, options);
+std::unique_ptr<Policy> Engine::make_policy(std::string_view name, const OptionTexts& options,
+                                            const PolicyMaker& others) {
+  return State::make_policy(state_, name, options, others);
 }
 
 std::unique_ptr<Frontend> Engine::make_frontend(std::string_view name, const OptionTexts& options) {

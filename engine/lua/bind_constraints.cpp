@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "berth/evaluator.h"
+#include "berth/repair.h"
 #include "call.h"
-#include "common/repair.h"
 #include "objects.h"
 #include "values.h"
 
@@ -47,7 +47,7 @@ int evaluator_repair(Call& call) {
   fields.finish();
   PlaceContext context;
   context.should_stop = call.state.should_stop;
-  push_ids(call.L, policies::finish(problem, evaluator, GroupPlacement(std::move(devices)),
+  push_ids(call.L, repair_placement(problem, evaluator, GroupPlacement(std::move(devices)),
                                     !memory.present() || memory.boolean(), context));
   return 1;
 }

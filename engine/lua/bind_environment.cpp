@@ -37,31 +37,6 @@ Seen read_seen(Fields& fields) {
   return seen;
 }
 
-std::vector<EpisodeStart> episode_starts(
-    const std::vector<std::shared_ptr<ProblemObject>>& problems, const RolloutOptions& options) {
-  if (!options.initial.empty() && options.initial.size() != problems.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("initial placements for ", options.initial.size(), " problems of ",
-                    problems.size(), "; give a list for each"));
-  }
-  Random seeds(options.seed);
-  std::vector<EpisodeStart> starts;
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    const Problem& problem = problems[p]->problem();
-    for (std::size_t s = 0; s < at(options.samples); ++s) {
-      Random own = seeds.split();
-      EpisodeStart start;
-      start.problem = p;
-      start.order = traversal_order(problem.groups(), options.traversal, own);
-      const bool given = !options.initial.empty() && !options.initial[p].empty();
-      start.initial = given ? options.initial[p][s % options.initial[p].size()]
-                            : random_placement(problem, own);
-      starts.push_back(std::move(start));
-    }
-  }
-  return starts;
-}
-
 EnvironmentObject::EnvironmentObject(std::vector<std::shared_ptr<ProblemObject>> problems,
                                      std::vector<Evaluator*> evaluators, const Seen& seen)
     : problems_(std::move(problems)) {
@@ -90,12 +65,19 @@ void EnvironmentObject::end() {
 }
 
 void EnvironmentObject::reset(const RolloutOptions& options) {
+  std::vector<const Problem*> problems;
+  for (const auto& problem : problems_) problems.push_back(&problem->problem());
+  begin(episode_starts(problems, options));
+}
+
+void EnvironmentObject::begin(const std::vector<EpisodeStart>& starts) {
   if (environment_ == nullptr) static_cast<void>(running());
-  environment_->begin(episode_starts(problems_, options));
+  environment_->begin(starts);
   begun_ = true;
   // Pointers into the arrays stay good where the number of episodes does.
-  if (samples_ != at(options.samples)) {
-    samples_ = at(options.samples);
+  const std::size_t samples = starts.size() / problems_.size();
+  if (samples_ != samples) {
+    samples_ = samples;
     observations_.clear();
     for (std::size_t p = 0; p < problems_.size(); ++p) {
       observations_.push_back(
@@ -142,10 +124,7 @@ int make(Call& call) {
   const Seen seen = read_seen(fields);
   const auto measuring = evaluators_of(call, fields.get("evaluators"), problems);
   fields.finish();
-  std::vector<Evaluator*> evaluators;
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    evaluators.push_back(measuring.empty() ? &problems[p]->evaluator() : &measuring[p]->get());
-  }
+  auto evaluators = chosen_evaluators(problems, measuring);
   auto object =
       std::make_shared<EnvironmentObject>(std::move(problems), std::move(evaluators), seen);
   object->measuring = measuring;
@@ -156,16 +135,7 @@ int reset(Call& call) {
   const auto self = call.self<EnvironmentObject>();
   Fields fields = call.options(1);
   RolloutOptions options;
-  if (const Value samples = fields.get("samples"); samples.present()) {
-    options.samples = static_cast<int>(samples.integer(1, 1 << 20));
-  }
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
-  }
-  if (const Value traversal = fields.get("traversal"); traversal.present()) {
-    options.traversal = traversal_from_name(traversal.text());
-  }
-  options.initial = initial_of(call, fields.get("initial"), self->problems());
+  read_episodes(call, fields, self->problems(), options);
   fields.finish();
   self->reset(options);
   return call.self_again();

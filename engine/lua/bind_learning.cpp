@@ -48,7 +48,7 @@ static GroupPlacement start_of(const Value& value, const std::string& name,
       "'random', 'zero', 'single', 'contiguous', 'earliest' or placements by problem expected");
 }
 
-std::vector<std::vector<GroupPlacement>> initial_of(
+static std::vector<std::vector<GroupPlacement>> initial_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems) {
   std::vector<std::vector<GroupPlacement>> initial;
@@ -86,6 +86,31 @@ std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
                    }
                  });
   return evaluators;
+}
+
+std::vector<Evaluator*> chosen_evaluators(
+    const std::vector<std::shared_ptr<ProblemObject>>& problems,
+    const std::vector<std::shared_ptr<EvaluatorObject>>& measuring) {
+  std::vector<Evaluator*> evaluators;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    evaluators.push_back(measuring.empty() ? &problems[p]->evaluator() : &measuring[p]->get());
+  }
+  return evaluators;
+}
+
+void read_episodes(const Call& call, Fields& fields,
+                   const std::vector<std::shared_ptr<ProblemObject>>& problems,
+                   RolloutOptions& options) {
+  if (const Value samples = fields.get("samples"); samples.present()) {
+    options.samples = static_cast<int>(samples.integer(1, 1 << 20));
+  }
+  if (const Value seed = fields.get("seed"); seed.present()) {
+    options.seed = static_cast<std::uint64_t>(seed.integer(0));
+  }
+  if (const Value traversal = fields.get("traversal"); traversal.present()) {
+    options.traversal = traversal_from_name(traversal.text());
+  }
+  options.initial = initial_of(call, fields.get("initial"), problems);
 }
 
 namespace {
@@ -195,23 +220,14 @@ int policy_rollout(Call& call) {
   Fields fields = call.options(2);
   RolloutOptions options;
   options.seed = self->seed;
-  if (const Value samples = fields.get("samples"); samples.present()) {
-    options.samples = static_cast<int>(samples.integer(1, 1 << 20));
-  }
   if (const Value greedy = fields.get("greedy"); greedy.present()) {
     options.greedy = greedy.boolean();
-  }
-  if (const Value seed = fields.get("seed"); seed.present()) {
-    options.seed = static_cast<std::uint64_t>(seed.integer(0));
   }
   if (const Value epsilon = fields.get("epsilon"); epsilon.present()) {
     options.epsilon = epsilon.number();
   }
   if (const Value noise = fields.get("noise"); noise.present()) options.noise = noise.number();
-  if (const Value traversal = fields.get("traversal"); traversal.present()) {
-    options.traversal = traversal_from_name(traversal.text());
-  }
-  options.initial = initial_of(call, fields.get("initial"), problems);
+  read_episodes(call, fields, problems, options);
   const auto measuring = evaluators_of(call, fields.get("evaluators"), problems);
   std::shared_ptr<RolloutObject> object;
   if (const Value reused = fields.get("into"); reused.present()) {
@@ -220,11 +236,7 @@ int policy_rollout(Call& call) {
   fields.finish();
   const bool made = object == nullptr;
   if (made) object = std::make_shared<RolloutObject>();
-  std::vector<Evaluator*> evaluators;
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    evaluators.push_back(measuring.empty() ? &problems[p]->evaluator() : &measuring[p]->get());
-  }
-  policy.rollout(evaluators, options, object->rollout);
+  policy.rollout(chosen_evaluators(problems, measuring), options, object->rollout);
   object->problems = std::move(problems);
   return made ? call.made(std::move(object)) : call.object(std::move(object));
 }

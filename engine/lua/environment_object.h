@@ -45,6 +45,8 @@ class EnvironmentObject {
                     std::vector<Evaluator*> evaluators, const Seen& seen);
 
   void reset(const RolloutOptions& options);
+  /// As many of each problem.
+  void begin(const std::vector<EpisodeStart>& starts);
   /// One device per episode; those that are done are not looked at.
   void step(std::span<const DeviceId> devices);
   /// The episode `index`; throws Error where there was no reset.
@@ -70,10 +72,6 @@ class EnvironmentObject {
   bool begun_ = false;
   std::vector<std::shared_ptr<Observation>> observations_;
 };
-
-/// The starts of `samples` episodes of each problem, as of a rollout with these options.
-[[nodiscard]] std::vector<EpisodeStart> episode_starts(
-    const std::vector<std::shared_ptr<ProblemObject>>& problems, const RolloutOptions& options);
 
 template <>
 const Type& type_of<EnvironmentObject>();

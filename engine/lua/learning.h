@@ -10,6 +10,7 @@
 namespace berth::lua {
 
 class Call;
+class Fields;
 class Value;
 
 struct RolloutObject {
@@ -23,15 +24,21 @@ const Type& type_of<RolloutObject>();
 /// One problem, or an array of them.
 [[nodiscard]] std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call,
                                                                       const Value& value);
-/// "random" (or nothing), the name of another start, or for every problem an array of placements.
-[[nodiscard]] std::vector<std::vector<GroupPlacement>> initial_of(
-    const Call& call, const Value& value,
-    const std::vector<std::shared_ptr<ProblemObject>>& problems);
+/// Which episodes are asked for: samples, seed, traversal, initial. The last is "random" (or
+/// nothing), the name of another start, or for every problem an array of placements.
+void read_episodes(const Call& call, Fields& fields,
+                   const std::vector<std::shared_ptr<ProblemObject>>& problems,
+                   RolloutOptions& options);
 /// Who measures the placements of each problem: `value`, an array of evaluators by problem, or
 /// where it is absent the problems' own simulations.
 [[nodiscard]] std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
     const Call& call, const Value& value,
     const std::vector<std::shared_ptr<ProblemObject>>& problems);
+
+/// Those, or where there are none the problems' own.
+[[nodiscard]] std::vector<Evaluator*> chosen_evaluators(
+    const std::vector<std::shared_ptr<ProblemObject>>& problems,
+    const std::vector<std::shared_ptr<EvaluatorObject>>& measuring);
 
 // Methods of a policy; each throws Error(unsupported) for one that does not learn.
 int policy_rollout(Call& call);

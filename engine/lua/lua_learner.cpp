@@ -1,14 +1,13 @@
 // Policies that learn, written in Lua. The host runs the episodes: it asks the agent for the devices
 // of one step after another, measures, and keeps what the agent wants to remember (its tape) with the
-// rollout. It also places: greedy episodes, then the repair that every policy of ours ends with.
+// rollout. It also places, as learned policies in C++ do (berth/learning.h, refine).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "berth/repair.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "call.h"
-#include "common/repair.h"
 #include "environment_object.h"
 #include "lua_policy.h"
 #include "objects.h"
@@ -18,14 +17,13 @@
 namespace berth::lua {
 namespace {
 
-/// Greedy passes over the graph at most; one that finds nothing better is the last.
-constexpr int kPasses = 16;
-
 struct LuaTape : Rollout::Tape {
-  LuaTape(State& state, lua_State* L, int index, std::shared_ptr<const Reference> of)
-      : table(state, L, index), agent(std::move(of)) {}
+  LuaTape(State& state, lua_State* L, int index, std::shared_ptr<const Reference> of,
+          std::int64_t seen)
+      : table(state, L, index), agent(std::move(of)), updates(seen) {}
   Reference table;
   std::shared_ptr<const Reference> agent;  ///< that filled it
+  std::int64_t updates;                    ///< that it had seen
 };
 
 /// Numbers by decision, as Lua gives them.
@@ -48,13 +46,6 @@ double number_of(lua_State* L, int table, const char* key) {
   return number;
 }
 
-void note(const Environment::Episode& episode, Rollout::Episode& out) {
-  out.evaluations[episode.step] = episode.evaluation;
-  if (episode.step > 0 && !better(episode.evaluation, out.best_evaluation)) return;
-  out.best_evaluation = episode.evaluation;
-  out.best = episode.problem->groups().expand(episode.placement);
-}
-
 class LuaLearner final : public LearnedPolicy {
  public:
   LuaLearner(State& state, std::shared_ptr<const PolicyDefinition> definition,
@@ -73,6 +64,8 @@ class LuaLearner final : public LearnedPolicy {
       }
       agent_ = std::make_shared<const Reference>(state_, L, lua_gettop(L));
     });
+    const std::string& weights = options_.text("weights");
+    if (!weights.empty() && weights != "none") static_cast<void>(load(weights));
   }
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
@@ -123,6 +116,7 @@ class LuaLearner final : public LearnedPolicy {
   std::shared_ptr<const PolicyDefinition> definition_;
   Options options_;
   std::shared_ptr<const Reference> agent_;
+  std::int64_t updates_ = 0;  ///< of the agent's weights
 };
 
 bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& object, int tape,
@@ -138,7 +132,7 @@ bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& obj
   const int settings = lua_gettop(L);
   std::vector<DeviceId> devices(count);
   for (;;) {
-    for (std::size_t e = 0; e < count; ++e) note(environment.episode(e), out.episodes[e]);
+    for (std::size_t e = 0; e < count; ++e) out.note(e, environment.episode(e));
     if (environment.done()) return true;
     if (options.should_stop && options.should_stop()) return false;
     const StackGuard guard(L);
@@ -174,71 +168,44 @@ bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& obj
 
 void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                          Rollout& out) {
-  std::vector<std::shared_ptr<ProblemObject>> problems;
+  std::vector<std::shared_ptr<ProblemObject>> objects;
+  std::vector<const Problem*> problems;
   for (Evaluator* evaluator : evaluators) {
-    problems.push_back(std::make_shared<ProblemObject>(
+    problems.push_back(&evaluator->problem());
+    objects.push_back(std::make_shared<ProblemObject>(
         std::make_shared<const Problem>(evaluator->problem()), state_.threads));
   }
+  const std::vector<EpisodeStart> starts = episode_starts(problems, options);
   const auto object = std::make_shared<EnvironmentObject>(
-      std::move(problems), std::vector<Evaluator*>(evaluators.begin(), evaluators.end()),
+      std::move(objects), std::vector<Evaluator*>(evaluators.begin(), evaluators.end()),
       learns().seen);
   const struct Loan {
     EnvironmentObject& environment;
     ~Loan() { environment.end(); }
   } loan{*object};
-  object->reset(options);
-  const Environment& environment = object->running();
-  out.episodes.resize(environment.episode_count());
-  for (std::size_t e = 0; e < out.episodes.size(); ++e) {
-    const Environment::Episode& from = environment.episode(e);
-    Rollout::Episode& episode = out.episodes[e];
-    episode = {};
-    episode.problem = from.problem_index;
-    episode.steps = static_cast<std::int32_t>(from.order.size());
-    episode.evaluations.resize(from.order.size() + 1);
-    episode.log_probability.resize(from.order.size());
-    episode.entropy.resize(from.order.size());
-  }
+  object->begin(starts);
+  out.begin(starts);
   out.tape = nullptr;
   in_lua([&](lua_State* L) {
     lua_newtable(L);
     const int table = lua_gettop(L);
-    const bool complete = run(L, object, table, options, out);
-    for (std::size_t e = 0; e < out.episodes.size(); ++e) {
-      const Environment::Episode& from = environment.episode(e);
-      out.episodes[e].measured = static_cast<std::int32_t>(from.measured);
-      out.episodes[e].last = from.problem->groups().expand(from.placement);
+    if (run(L, object, table, options, out)) {
+      out.tape = std::make_shared<LuaTape>(state_, L, table, agent_, updates_);
     }
-    if (complete) out.tape = std::make_shared<LuaTape>(state_, L, table, agent_);
   });
 }
 
 UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> advantages,
                                 const UpdateOptions& options) {
   const auto* const tape = dynamic_cast<const LuaTape*>(rollout.tape.get());
-  if (tape == nullptr || tape->agent != agent_) {
+  if (tape == nullptr || tape->agent != agent_ || tape->updates != updates_) {
     throw Error(ErrorCode::invalid_argument,
                 cat("policy '", name(),
-                    "': there is nothing to learn from: update takes a rollout of this policy"));
+                    "': there is nothing to learn from: update takes a rollout of this policy with "
+                    "the weights it has now, and every update changes them"));
   }
-  std::size_t decisions = 0;
-  for (const Rollout::Episode& episode : rollout.episodes) decisions += episode.entropy.size();
-  if (advantages.size() != decisions) {
-    throw Error(ErrorCode::invalid_argument, cat(advantages.size(), " advantages for ", decisions,
-                                                 " decisions; give one for each"));
-  }
-  const auto finite = [](double value) { return std::isfinite(value); };
-  if (!std::all_of(advantages.begin(), advantages.end(), finite)) {
-    throw Error(ErrorCode::invalid_argument,
-                "an advantage is not a finite number; look at the reward and the baseline that "
-                "gave it (nothing was learned from it)");
-  }
-  if (!finite(options.learning_rate) || options.learning_rate < 0 || !finite(options.max_norm) ||
-      options.max_norm < 0 || !finite(options.entropy_weight)) {
-    throw Error(ErrorCode::invalid_argument,
-                "learning_rate and max_norm are finite numbers from 0 on, entropy_weight a finite "
-                "number (nothing was learned)");
-  }
+  check_advantages(rollout, advantages);
+  check_update(options);
   UpdateReport report;
   in_lua([&](lua_State* L) {
     learns().update->push(L);
@@ -264,35 +231,20 @@ UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> 
     report.entropy = number_of(L, result, "entropy");
     report.gradient_norm = number_of(L, result, "gradient_norm");
   });
+  ++updates_;
   return report;
 }
 
 PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context) {
-  const Problem& problem = evaluator.problem();
-  const SingleDevice single = best_single_device(evaluator);
-  GroupPlacement best = single.device == kNoDevice ? zero_placement(problem)
-                                                   : group_placement(problem, single.placement);
-  Evaluation best_evaluation;
-  bool measured = false;
-  Evaluator* const evaluators[] = {&evaluator};
-  Rollout rolled;
-  for (int pass = 0; pass < kPasses && !policies::stopped(context); ++pass) {
-    RolloutOptions options;
-    options.greedy = true;
-    options.seed = context.seed;
-    options.initial = {{best}};
-    options.should_stop = context.should_stop;
-    rollout(evaluators, options, rolled);
-    const Rollout::Episode& episode = rolled.episodes.front();
-    if (episode.best.empty() || (measured && !better(episode.best_evaluation, best_evaluation))) {
-      break;
-    }
-    best = group_placement(problem, episode.best);
-    best_evaluation = episode.best_evaluation;
-    measured = true;
-    if (context.progress) context.progress(best_evaluation.objective_us, cat("pass ", pass + 1));
-  }
-  return policies::finish(problem, evaluator, std::move(best), /*fit_memory=*/true, context);
+  RefineOptions how;
+  how.groups = static_cast<GroupId>(options_.integer("groups"));
+  how.passes = static_cast<int>(options_.integer("passes"));
+  how.updates = options_.integer("episodes");
+  how.samples = static_cast<int>(options_.integer("samples"));
+  how.learning_rate = options_.real("learning_rate");
+  how.entropy = options_.real("entropy");
+  how.repair = options_.boolean("repair");
+  return refine(*this, evaluator, context, how);
 }
 
 void LuaLearner::save(const std::filesystem::path& file, const std::string& text) const {
@@ -315,6 +267,7 @@ std::string LuaLearner::load(const std::filesystem::path& file) {
     const Value value(L, lua_gettop(L), "`load`: the note", /*argument=*/0);
     if (value.present()) text = value.text();
   });
+  ++updates_;
   return text;
 }
 
@@ -351,6 +304,26 @@ LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& tabl
   Fields what(L, observe);
   seen = read_seen(what);
   what.finish();
+}
+
+std::span<const OptionSpec> learner_options() {
+  static constexpr OptionSpec kOptions[] = {
+      {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
+      {"groups", OptionType::integer, "320",
+       "coarsen to this many groups where the problem has more; 0 = never",
+       OptionRange::at_least(0).up_to(1 << 20)},
+      {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
+       OptionRange::at_least(1).up_to(1 << 20)},
+      {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
+       OptionRange::at_least(0)},
+      {"samples", OptionType::integer, "16", "episodes per update",
+       OptionRange::at_least(1).up_to(1 << 20)},
+      {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
+       OptionRange::at_least(0)},
+      {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
+       OptionRange::at_least(0)},
+      kRepairOption};
+  return kOptions;
 }
 
 std::unique_ptr<Policy> make_learner(State& state,

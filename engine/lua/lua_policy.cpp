@@ -159,6 +159,7 @@ PolicyDefinition::PolicyDefinition(State& state, lua_State* L, const Value& tabl
   if (!learns.present()) place.require_function();
   if (options.present()) read_options(L, options);
   if (learns.present()) {
+    add_learner_options();
     learns_ = std::make_unique<const LearnsDefinition>(state, L, learns);
   } else {
     place_ = std::make_unique<const Reference>(state, L, place.index());
@@ -185,18 +186,37 @@ void PolicyDefinition::read_options(lua_State* L, const Value& list) {
       option.choices = choices.texts();
     }
     fields.finish();
-    std::string choices;
-    for (const std::string& choice : option.choices)
-      choices += (choices.empty() ? "" : ",") + choice;
-    const OptionSpec& spec =
-        specs_.emplace_back(OptionSpec{texts_.emplace_back(option.name).c_str(), option.type,
-                                       texts_.emplace_back(option.default_value).c_str(),
-                                       texts_.emplace_back(option.meaning).c_str(), option.range,
-                                       texts_.emplace_back(std::move(choices)).c_str()});
-    option.allowed = allowed_text(spec);
-    info_.options.push_back(std::move(option));
+    add_option(std::move(option));
   }
   static_cast<void>(Options(specs_));  // throws where a default is not of its type
+}
+
+void PolicyDefinition::add_option(PluginInfo::Option option) {
+  std::string choices;
+  for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : ",") + choice;
+  const OptionSpec& spec =
+      specs_.emplace_back(OptionSpec{texts_.emplace_back(option.name).c_str(), option.type,
+                                     texts_.emplace_back(option.default_value).c_str(),
+                                     texts_.emplace_back(option.meaning).c_str(), option.range,
+                                     texts_.emplace_back(std::move(choices)).c_str()});
+  option.allowed = allowed_text(spec);
+  info_.options.push_back(std::move(option));
+}
+
+void PolicyDefinition::add_learner_options() {
+  for (const OptionSpec& spec : learner_options()) {
+    const auto own = std::find_if(specs_.begin(), specs_.end(), [&](const OptionSpec& each) {
+      return std::string_view(each.name) == spec.name;
+    });
+    if (own == specs_.end()) {
+      add_option({spec.name, spec.type, spec.default_value, spec.meaning, spec.range, {}, {}});
+    } else if (own->type != spec.type) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("option '", spec.name, "': the host reads it too, of every policy that ",
+                      "learns, as \"", spec.meaning, "\" (by default ", spec.default_value,
+                      "); give it a default like that, or another name"));
+    }
+  }
 }
 
 std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
@@ -204,8 +224,18 @@ std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
   if (const auto found = state.policies.find(name); found != state.policies.end()) {
     return make_registered(state, found->second, options);
   }
-  if (!name.ends_with(".lua")) return state.engine.make_policy(name, options);
+  if (!name.ends_with(".lua")) {
+    // Policies that it runs may be Lua's too.
+    return state.engine.make_policy(
+        name, options, [&state](std::string_view other, const OptionTexts& other_options) {
+          return make_policy(state, std::string(other), other_options);
+        });
+  }
 
+  if (std::this_thread::get_id() != state.thread) {
+    throw Error(ErrorCode::unsupported,
+                cat(name, ": a policy written in Lua is made on the thread of its host alone"));
+  }
   // The script registers its policy; one that was registered by an earlier run is still there.
   const auto before = state.policies;
   run_script(state, name, {});

@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ class PolicyDefinition {
 
  private:
   void read_options(lua_State* L, const Value& list);
+  void add_option(PluginInfo::Option option);
+  /// Adds those of learner_options() that the script does not have; throws Error where it has one of
+  /// another type.
+  void add_learner_options();
 
   PluginInfo info_;
   std::deque<std::string> texts_;  // what specs_ points to
@@ -49,6 +54,10 @@ class PolicyDefinition {
   std::unique_ptr<const Reference> place_;
   std::unique_ptr<const LearnsDefinition> learns_;
 };
+
+/// The options of every policy that learns, as of those in C++. A script's own of the same name
+/// takes the place of one.
+[[nodiscard]] std::span<const OptionSpec> learner_options();
 
 /// The policy of a definition that learns.
 std::unique_ptr<Policy> make_learner(State& state,

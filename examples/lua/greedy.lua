@@ -67,7 +67,10 @@ local function place(problem, evaluator, context)
   local groups, random = problem:groups(), context:random()
   local devices = problem:cluster():device_count()
 
-  local device_of = earliest_finish(problem)
+  -- Repair moves what constraints keep apart, and what overflows a memory. Moves must not undo that.
+  local repaired, device_of = evaluator:repair(earliest_finish(problem)), {}
+  for group = 1, groups:count() do device_of[group] = repaired[groups:members(group)[1]] end
+  local constrained = #problem:separations() > 0
   local best = evaluator:evaluate(groups:expand(device_of))
   local tried = evaluator:evaluate(groups:expand(device_of))
 
@@ -77,8 +80,9 @@ local function place(problem, evaluator, context)
     local before = device_of[group]
     if device ~= before and problem:can_run(group, device) then
       device_of[group] = device
-      evaluator:evaluate_into(tried, groups:expand(device_of))
-      if better(tried, best) then
+      local placement = groups:expand(device_of)
+      evaluator:evaluate_into(tried, placement)
+      if better(tried, best) and not (constrained and not pcall(problem.validate, problem, placement)) then
         best, tried = tried, best
         context:progress(best.objective_us, "a better move")
       else

@@ -10,7 +10,6 @@
 #include "auto/search.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "common/repair.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -52,7 +51,7 @@ class AutoPolicy final : public Policy {
         std::min_element(solutions.begin(), solutions.end(),
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
     // Preparing the search takes a while for a large graph: not where it has no time left.
-    if (best_start->excess_bytes == 0 && (starts.optimal || stopped(context))) {
+    if (best_start->excess_bytes == 0 && (starts.optimal || context.stopped())) {
       return answer(std::move(best_start->placement), std::move(starts));
     }
     std::vector<Placement> candidates{best_start->placement};

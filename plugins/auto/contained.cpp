@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "berth/error.h"
+#include "berth/repair.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "common/repair.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -173,7 +173,7 @@ class Collector {
   [[nodiscard]] bool enough(double share) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     return anything_fits() &&
-           (is_optimal() || stopped(context_) || seconds >= share * context_.budget_s);
+           (is_optimal() || context_.stopped() || seconds >= share * context_.budget_s);
   }
   /// Whether to run it unless a user asks for it.
   [[nodiscard]] bool is_useful(std::string_view name) const {
@@ -201,7 +201,7 @@ class Collector {
       inner.initial.push_back(starts_.found[best_].solution.placement);
     }
     inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
-      if (stopped(context_)) return true;
+      if (context_.stopped()) return true;
       return std::isfinite(limit_s) &&
              std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
     };

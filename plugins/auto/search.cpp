@@ -6,7 +6,6 @@
 #include "auto/contracted.h"
 #include "auto/idleness.h"
 #include "berth/support/index.h"
-#include "common/repair.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -128,7 +127,7 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
                             return false;
                           const std::chrono::duration<double> so_far =
                               std::chrono::steady_clock::now() - began;
-                          return stopped(context_) ||
+                          return context_.stopped() ||
                                  so_far.count() > kPrepared * context_.budget_s;
                         })),
       simulator_(std::make_shared<const Simulator>(problem)),
@@ -155,7 +154,7 @@ double Search::seconds() const {
 
 bool Search::over() const {
   if (pool_.front().excess_bytes == 0 && pool_.front().objective_us <= bound_us_) return true;
-  return (!timed() && moves_made_ >= total_moves_) || stopped(context_);
+  return (!timed() && moves_made_ >= total_moves_) || context_.stopped();
 }
 
 bool Search::brief(std::int64_t moves) const {
@@ -389,7 +388,7 @@ void Search::sweep(std::int64_t chains) {
 std::vector<Solution> Search::run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms) {
   const double before_us = pool_.front().objective_us;
   const double before_s = seconds();
-  std::vector<Result> results = team_->run(tasks, [this] { return stopped(context_); });
+  std::vector<Result> results = team_->run(tasks, [this] { return context_.stopped(); });
   std::vector<Solution> found;
   double made = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -57,7 +57,7 @@ class EarliestTaskFirst {
       if (producers_left_[at(op)] == 0) offer(op);
     }
     for (OpId placed = 0; placed < graph_.op_count(); ++placed) {
-      if (placed % kStride == kStride - 1 && stopped(context)) break;
+      if (placed % kStride == kStride - 1 && context.stopped()) break;
       place_next();
     }
     return std::move(schedule_);

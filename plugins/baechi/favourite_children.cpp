@@ -25,7 +25,7 @@ class StopHandler final : public ClpEventHandler {
     constexpr int kCarryOn = -1;
     constexpr int kEnd = 0;
     if (event != endOfIteration || ++iterations_ % kStride != 0) return kCarryOn;
-    return stopped(context_) ? kEnd : kCarryOn;
+    return context_.stopped() ? kEnd : kCarryOn;
   }
   [[nodiscard]] ClpEventHandler* clone() const override { return new StopHandler(*this); }
 
@@ -142,7 +142,7 @@ std::vector<GroupId> solve(const Problem& problem, const Groups& nodes, const Me
     }
   }
   std::vector<GroupId> favourite(at(nodes.count()), kNoGroup);
-  if (edges.empty() || stopped(context)) return favourite;
+  if (edges.empty() || context.stopped()) return favourite;
   const std::vector<double> x = Program(std::move(node_us), edges).solve(context);
   for (std::size_t e = 0; e < x.size(); ++e) {
     if (x[e] < kFavourite - kTolerance) favourite[at(edges[e].src)] = edges[e].dst;

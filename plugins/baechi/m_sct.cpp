@@ -5,6 +5,8 @@
 #include "baechi/favourite_children.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/repair.h"
+#include "common/spread.h"
 
 namespace berth::policies::baechi {
 namespace {

@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "berth/footprint.h"
 #include "berth/plugin.h"
+#include "berth/repair.h"
 #include "berth/support/sums.h"
-#include "common/footprint.h"
-#include "common/repair.h"
+#include "common/spread.h"
 
 namespace berth::policies::baechi {
 namespace {
@@ -22,7 +23,7 @@ class FillPolicy final : public Policy {
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    return finish(problem, evaluator, fill(problem, devices), repair_, context);
+    return repair_placement(problem, evaluator, fill(problem, devices), repair_, context);
   }
 
  private:

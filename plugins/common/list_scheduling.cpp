@@ -4,7 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "berth/repair.h"
 #include "berth/support/index.h"
+#include "common/spread.h"
 
 namespace berth::policies {
 MeanTimes::MeanTimes(const Problem& problem, const std::vector<DeviceId>& devices)
@@ -72,7 +74,7 @@ std::vector<OpId> by_rank(const Graph& graph, const std::vector<double>& ranks_u
 Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
                               const PlaceContext& context, bool repair,
                               const std::function<GroupPlacement(double output_share)>& schedule) {
-  if (!repair) return finish(problem, evaluator, schedule(0), false, context);
+  if (!repair) return repair_placement(problem, evaluator, schedule(0), false, context);
   GroupPlacement best;
   double best_us = kCannotRun;
   std::int64_t least_excess_bytes = kNoLimit;
@@ -84,15 +86,15 @@ Placement place_within_memory(const Problem& problem, Evaluator& evaluator,
       least_excess_bytes = evaluation.excess_bytes;
       best_us = evaluation.objective_us;
     }
-    if (evaluation.feasible || stopped(context)) break;
+    if (evaluation.feasible || context.stopped()) break;
   }
-  if (stopped(context)) {
+  if (context.stopped()) {
     // A schedule that was cut short leaves what it did not reach on the first device.
     SingleDevice single = best_single_device(evaluator);
     const bool better = least_excess_bytes > 0 || single.evaluation.objective_us < best_us;
     if (single.device != kNoDevice && better) return std::move(single.placement);
   }
-  return finish(problem, evaluator, std::move(best), true, context);
+  return repair_placement(problem, evaluator, std::move(best), true, context);
 }
 
 }  // namespace berth::policies

@@ -7,7 +7,6 @@
 #include "berth/evaluator.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
-#include "common/repair.h"
 
 namespace berth::policies {
 

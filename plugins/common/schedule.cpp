@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/support/sums.h"
+#include "common/spread.h"
 
 namespace berth::policies {
 Schedule::Schedule(const Problem& problem, ScheduleRules rules)

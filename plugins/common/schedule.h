@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "berth/footprint.h"
 #include "berth/problem.h"
 #include "berth/support/index.h"
-#include "common/footprint.h"
-#include "common/repair.h"
 #include "common/timeline.h"
 
 namespace berth::policies {

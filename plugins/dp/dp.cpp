@@ -19,7 +19,7 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
 #include "dp/contraction.h"
 #include "dp/ideals.h"
 #include "dp/split.h"
@@ -50,7 +50,7 @@ class DpPolicy final : public Policy {
     PlaceContext first = context;
     if (std::isfinite(context.budget_s)) {
       first.should_stop = [&context, begin = Clock::now()] {
-        return stopped(context) ||
+        return context.stopped() ||
                std::chrono::duration<double>(Clock::now() - begin).count() >= context.budget_s / 2;
       };
     }
@@ -86,8 +86,8 @@ class DpPolicy final : public Policy {
     if (found.split.parts.empty()) single = best_single_device(evaluator);
     answer.placement = single.device != kNoDevice
                            ? std::move(single.placement)
-                           : finish(problem, evaluator, place_parts(graph, found.split),
-                                    /*fit_memory=*/true, context);
+                           : repair_placement(problem, evaluator, place_parts(graph, found.split),
+                                              /*fit_memory=*/true, context);
     return answer;
   }
 

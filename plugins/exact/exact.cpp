@@ -15,7 +15,7 @@
 #include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
 #include "exact/load_bound.h"
 #include "exact/local_search.h"
 #include "exact/model.h"
@@ -87,7 +87,7 @@ class ExactPolicy final : public Policy {
         (unbudgeted ? 1 : 10) *
         std::min(kLocalOps / problem.graph().op_count() + 1, kLocalRounds * moves);
     best = local_search(model, evaluator, evaluations, context);
-    if (best.placement.empty() && !stopped(context)) best = repaired(problem, evaluator, context);
+    if (best.placement.empty() && !context.stopped()) best = repaired(problem, evaluator, context);
     std::unique_ptr<Bound> bound;
     if (problem.options().objective == Objective::throughput) {
       bound = std::make_unique<LoadBound>(model);
@@ -147,7 +147,7 @@ class ExactPolicy final : public Policy {
     SingleDevice single = best_single_device(evaluator);
     if (single.device != kNoDevice) return std::move(single.placement);
     GroupPlacement placement(static_cast<std::size_t>(problem.groups().count()), 0);
-    return finish(problem, evaluator, std::move(placement), /*fit_memory=*/true, context);
+    return repair_placement(problem, evaluator, std::move(placement), /*fit_memory=*/true, context);
   }
 
   std::int64_t nodes_;

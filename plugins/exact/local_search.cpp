@@ -5,7 +5,6 @@
 
 #include "berth/random.h"
 #include "berth/support/index.h"
-#include "common/repair.h"
 
 namespace berth::policies::exact {
 namespace {
@@ -41,7 +40,7 @@ class LocalSearch {
     }
   };
 
-  [[nodiscard]] bool over() const { return left_ <= 0 || stopped(context_); }
+  [[nodiscard]] bool over() const { return left_ <= 0 || context_.stopped(); }
 
   [[nodiscard]] GroupPlacement by_group(const Placement& initial) const {
     GroupPlacement placement;

@@ -10,8 +10,9 @@
 #include "berth/error.h"
 #include "berth/layers.h"
 #include "berth/plugin.h"
+#include "berth/repair.h"
 #include "berth/support/index.h"
-#include "common/repair.h"
+#include "common/spread.h"
 #include "expert/recipes.h"
 
 namespace berth::policies::expert {
@@ -128,7 +129,7 @@ class ExpertPolicy final : public Policy {
     }
     GroupPlacement groups;
     for (const int number : part) groups.push_back(devices[static_cast<std::size_t>(number)]);
-    PolicyAnswer answer = finish(problem, evaluator, std::move(groups), repair_, context);
+    PolicyAnswer answer = repair_placement(problem, evaluator, std::move(groups), repair_, context);
     answer.notes.push_back(std::move(text));
     return answer;
   }

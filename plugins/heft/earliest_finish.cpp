@@ -33,7 +33,7 @@ Schedule schedule_by_earliest_finish(const Problem& problem, const std::vector<D
   std::vector<DeviceId> candidates;
   std::size_t placed = 0;
   for (const OpId op : by_rank(problem.graph(), upward_ranks_us(problem, means))) {
-    if (++placed % kStride == 0 && stopped(context)) break;
+    if (++placed % kStride == 0 && context.stopped()) break;
     const GroupId group = problem.groups().of(op);
     DeviceId best = schedule.device_of(group);
     if (best == kNoDevice) {

@@ -5,10 +5,7 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "berth/groups.h"
 #include "berth/support/text.h"
-#include "common/repair.h"
-#include "learning/sampling.h"
 
 namespace berth::learning {
 namespace {
@@ -16,16 +13,6 @@ namespace {
 bool same(const ProblemOptions& a, const ProblemOptions& b) {
   return a.objective == b.objective && a.semantics == b.semantics &&
          a.device_gap_us == b.device_gap_us && a.transfer_gap_us == b.transfer_gap_us;
-}
-
-RefineOptions refine_options(const Options& options, int passes) {
-  RefineOptions refine;
-  refine.passes = passes;
-  refine.updates = options.integer("episodes");
-  refine.samples = static_cast<int>(options.integer("samples"));
-  refine.learning_rate = options.real("learning_rate");
-  refine.entropy = options.real("entropy");
-  return refine;
 }
 
 }  // namespace
@@ -134,33 +121,36 @@ void NetworkPolicy::take(const std::filesystem::path& file, const Checkpoint& ch
 UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const double> advantages,
                                    const UpdateOptions& options) {
   const auto* tape = dynamic_cast<const Tape*>(rollout.tape.get());
-  if (tape == nullptr || network_ == nullptr || tape->network.lock() != network_) {
+  if (tape == nullptr || network_ == nullptr || tape->network.lock() != network_ ||
+      tape->updates != updates_) {
     throw Error(ErrorCode::invalid_argument,
                 cat(called(),
                     ": there is nothing to learn from: update takes a rollout of this "
-                    "policy with the weights it has now"));
+                    "policy with the weights it has now, and every update changes them"));
   }
   check_advantages(rollout, advantages);
   check_update(options);
   UpdateReport report = learn(*tape, rollout, advantages, options.entropy_weight);
   report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
+  ++updates_;
   return report;
 }
 
+void NetworkPolicy::mark(Tape& tape) const {
+  tape.network = network_;
+  tape.updates = updates_;
+}
+
 PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& context) {
-  const RefineOptions refinement = refine_options(options_, settings_.passes);
-  const auto answer = [&](Evaluator& on) -> PolicyAnswer {
-    const Placement best = refine(*this, on, context, refinement);
-    return policies::finish(on.problem(), on, group_placement(on.problem(), best),
-                            options_.boolean("repair"), context);
-  };
-  const Problem& problem = evaluator.problem();
-  const auto most = static_cast<GroupId>(options_.integer("groups"));
-  if (!settings_.coarsens || problem.groups().count() <= most) return answer(evaluator);
-  const auto groups = coarsen(problem.graph(), problem.costs(), most, problem.constraints().get());
-  PolicyAnswer coarse = answer(*make_regrouped_evaluator(evaluator, groups));
-  coarse.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
-  return coarse;
+  RefineOptions how;
+  if (settings_.coarsens) how.groups = static_cast<GroupId>(options_.integer("groups"));
+  how.passes = settings_.passes;
+  how.updates = options_.integer("episodes");
+  how.samples = static_cast<int>(options_.integer("samples"));
+  how.learning_rate = options_.real("learning_rate");
+  how.entropy = options_.real("entropy");
+  how.repair = options_.boolean("repair");
+  return refine(*this, evaluator, context, how);
 }
 
 }  // namespace berth::learning

@@ -19,7 +19,6 @@
 #include "berth/learning.h"
 #include "berth/options.h"
 #include "learning/checkpoint.h"
-#include "learning/reinforce.h"
 
 namespace berth::learning {
 
@@ -97,9 +96,10 @@ class NetworkPolicy : public LearnedPolicy {
  protected:
   NetworkPolicy(const Options& options, const NetworkPolicySettings& settings);
 
-  /// What a policy keeps of a rollout, for the network that it was sampled with.
+  /// What a policy keeps of a rollout, for the weights that it was sampled with.
   struct Tape : Rollout::Tape {
     std::weak_ptr<const Network> network;
+    std::int64_t updates = 0;  ///< that the network had seen
   };
 
   [[nodiscard]] virtual Facts facts_of(std::span<Evaluator* const> evaluators) const = 0;
@@ -117,6 +117,8 @@ class NetworkPolicy : public LearnedPolicy {
   /// The network, made now where there is none; all of `evaluators` are served by it.
   const std::shared_ptr<Network>& network_for(std::span<Evaluator* const> evaluators);
   [[nodiscard]] const std::shared_ptr<Network>& network() const { return network_; }
+  /// Says on a tape that it is of the weights as they are now.
+  void mark(Tape& tape) const;
   /// "policy 'placeto'", for messages.
   [[nodiscard]] std::string called() const;
 
@@ -132,6 +134,7 @@ class NetworkPolicy : public LearnedPolicy {
   std::map<std::string, std::string> shape_;  ///< options that a checkpoint must share
   Facts facts_;                               ///< of the network
   std::shared_ptr<Network> network_;          ///< made when the first problems are known
+  std::int64_t updates_ = 0;                  ///< of whatever network
 };
 
 }  // namespace berth::learning

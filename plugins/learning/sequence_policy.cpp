@@ -164,7 +164,8 @@ void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const Rollo
                              Rollout& out) {
   check_rollout(options, evaluators.size());
   auto tape = std::make_shared<Tape>();
-  tape->network = network_for(evaluators);
+  static_cast<void>(network_for(evaluators));
+  mark(*tape);
   out.episodes.resize(evaluators.size() * static_cast<std::size_t>(options.samples));
   for (Rollout::Episode& episode : out.episodes) episode.best.clear();
   out.tape = nullptr;

@@ -17,7 +17,7 @@
 
 #include "berth/learning.h"
 #include "berth/options.h"
-#include "common/repair.h"
+#include "berth/repair.h"
 #include "learning/grouper.h"
 #include "learning/network_policy.h"
 
@@ -56,7 +56,7 @@ inline constexpr OptionSpec kSequenceOptions[] = {
      OptionRange::at_least(0)},
     {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0",
      OptionRange::at_least(0)},
-    policies::kRepairOption};
+    kRepairOption};
 
 /// Several lists as one, for a descriptor.
 template <std::size_t Count>

@@ -12,7 +12,9 @@
 #include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
+#include "berth/repair.h"
 #include "berth/support/index.h"
+#include "common/spread.h"
 #include "mcmc/metropolis.h"
 
 namespace berth::policies::mcmc {
@@ -66,8 +68,8 @@ GroupPlacement made_valid(const Problem& problem, Evaluator& evaluator, GroupPla
                           const PlaceContext& context) {
   keep_to_kinds(problem, placement);
   try {
-    return group_placement(problem,
-                           finish(problem, evaluator, placement, /*fit_memory=*/true, context));
+    return group_placement(
+        problem, repair_placement(problem, evaluator, placement, /*fit_memory=*/true, context));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible) throw;
     return placement;
@@ -110,7 +112,8 @@ class McmcPolicy final : public Policy {
     Random random(context.seed);
     std::vector<ChainBest> found;
     double best_us = kCannotRun;
-    for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !stopped(context)); ++chain) {
+    for (std::int64_t chain = 0; chain < chains_ && (found.empty() || !context.stopped());
+         ++chain) {
       Random own = random.split();
       const Start start = starts_[static_cast<std::size_t>(chain) % starts_.size()];
       GroupPlacement placement = made_valid(
@@ -122,8 +125,8 @@ class McmcPolicy final : public Policy {
       if (context.progress) context.progress(best_us, std::to_string(chain + 1) + " chains");
     }
     if (SuccessiveEvaluator* const counted = evaluator.successive()) counted->count(moves.work());
-    return finish(problem, evaluator, best_of(problem, evaluator, std::move(found)), repair_,
-                  context);
+    return repair_placement(problem, evaluator, best_of(problem, evaluator, std::move(found)),
+                            repair_, context);
   }
 
  private:

@@ -41,7 +41,7 @@ ChainBest run_chain(MoveEvaluator& moves, const Groups& groups,
   std::vector<Move> proposal;
   std::int64_t since_best = 0;
   for (std::int64_t made = 0; made < rules.moves && since_best <= rules.moves / 2; ++made) {
-    if (stopped(context)) break;
+    if (context.stopped()) break;
     ++since_best;
     const GroupId group = movable[random.below(movable.size())];
     const DeviceId device = other_device(problem, devices, group, now[group], random);

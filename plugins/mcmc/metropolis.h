@@ -8,7 +8,6 @@
 #include "berth/moves.h"
 #include "berth/policy.h"
 #include "berth/random.h"
-#include "common/repair.h"
 
 namespace berth::policies::mcmc {
 

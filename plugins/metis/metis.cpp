@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
+#include "common/spread.h"
 #include "common/weighted_graph.h"
 #include "metis/nodes.h"
 #include "metis/partition.h"
@@ -44,7 +45,7 @@ class MetisPolicy final : public Policy {
       placement = {};
       for (const int p : part) placement.push_back(devices[static_cast<std::size_t>(p)]);
     }
-    return finish(problem, evaluator, std::move(placement), repair_, context);
+    return repair_placement(problem, evaluator, std::move(placement), repair_, context);
   }
 
  private:

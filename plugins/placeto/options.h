@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "berth/options.h"
-#include "common/repair.h"
+#include "berth/repair.h"
 
 namespace berth::placeto {
 
@@ -72,6 +72,6 @@ inline constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0)},
     {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
      OptionRange::at_least(0)},
-    policies::kRepairOption};
+    kRepairOption};
 
 }  // namespace berth::placeto

@@ -11,35 +11,6 @@
 namespace berth::placeto {
 namespace {
 
-std::vector<EpisodeStart> starts_of(std::span<Evaluator* const> evaluators,
-                                    const RolloutOptions& options, std::vector<Random>& random) {
-  Random seeds(options.seed);
-  std::vector<EpisodeStart> starts;
-  for (std::size_t p = 0; p < evaluators.size(); ++p) {
-    const Problem& problem = evaluators[p]->problem();
-    for (std::size_t s = 0; s < static_cast<std::size_t>(options.samples); ++s) {
-      Random own = seeds.split();
-      EpisodeStart start;
-      start.problem = p;
-      start.order = traversal_order(problem.groups(), options.traversal, own);
-      const bool given = !options.initial.empty() && !options.initial[p].empty();
-      start.initial = given ? options.initial[p][s % options.initial[p].size()]
-                            : random_placement(problem, own);
-      starts.push_back(std::move(start));
-      random.push_back(own);
-    }
-  }
-  return starts;
-}
-
-void note(const Environment::Episode& episode, Rollout::Episode& out) {
-  const Evaluation& evaluation = episode.evaluation;
-  out.evaluations[episode.step] = evaluation;
-  if (episode.step > 0 && !better(evaluation, out.best_evaluation)) return;
-  out.best_evaluation = evaluation;
-  out.best = episode.problem->groups().expand(episode.placement);
-}
-
 /// The device to go to, of those with these probabilities. Costs beyond single precision make all
 /// of them NaN: then it is the first device that is allowed.
 std::size_t choose(std::span<const float> log_pi, const std::uint8_t* allowed,
@@ -83,14 +54,15 @@ class Ending {
 
 void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
                             Rollout& out) {
-  learning::check_rollout(options, evaluators.size());
+  std::vector<const Problem*> problems;
+  for (Evaluator* evaluator : evaluators) problems.push_back(&evaluator->problem());
   std::vector<Random> random;
-  const std::vector<EpisodeStart> starts = starts_of(evaluators, options, random);
+  const std::vector<EpisodeStart> starts = episode_starts(problems, options, &random);
   // A network serves all of them or none.
   const auto network = std::static_pointer_cast<const Network>(network_for(evaluators));
   auto tape = std::dynamic_pointer_cast<Tape>(out.tape);
   if (tape == nullptr || tape.use_count() > 2) tape = std::make_shared<Tape>();
-  tape->network = network;
+  mark(*tape);
   tape->episodes.resize(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Problem& problem = evaluators[starts[i].problem]->problem();
@@ -117,21 +89,10 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
       {NetworkPolicy::options().boolean("start_time"), feature_shape(1).lookahead,
        // One look at a large cluster alone simulates hundreds of placements.
        [&ending] { ending.check(); }});
-  out.episodes.resize(starts.size());
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    Rollout::Episode& episode = out.episodes[i];
-    const std::size_t steps = starts[i].order.size();
-    episode.problem = starts[i].problem;
-    episode.best.clear();
-    episode.steps = static_cast<std::int32_t>(steps);
-    episode.measured = 0;
-    episode.evaluations.resize(steps + 1);
-    episode.log_probability.resize(steps);
-    episode.entropy.resize(steps);
-  }
+  out.begin(starts);
   const auto decide = [&](std::size_t i) {
     const Environment::Episode& now = environment.episode(i);
-    note(now, out.episodes[i]);
+    out.note(i, now);
     ending.check();
     Tape::Episode& episode = tape->episodes[i];
     const std::size_t step = now.step;
@@ -158,12 +119,7 @@ void PlacetoPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     out.tape = nullptr;
     return;
   }
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Environment::Episode& episode = environment.episode(i);
-    note(episode, out.episodes[i]);
-    out.episodes[i].measured = static_cast<std::int32_t>(episode.measured);
-    out.episodes[i].last = episode.problem->groups().expand(episode.placement);
-  }
+  for (std::size_t i = 0; i < starts.size(); ++i) out.note(i, environment.episode(i));
   out.tape = std::move(tape);
 }
 

@@ -29,24 +29,6 @@ double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-/// The longest path from each group to a sink, itself included, each at its least cost, as a share
-/// of the longest of all.
-std::vector<double> tails(const Groups& groups, const std::vector<double>& cost_us) {
-  std::vector<double> tail(cost_us.size(), 0.0);
-  double longest = 0;
-  // Groups are numbered topologically; where co-location forces a cycle, an edge back counts 0.
-  for (GroupId group = groups.count() - 1; group >= 0; --group) {
-    double after = 0;
-    for (const Groups::Edge& edge : groups.out_edges(group)) {
-      after = std::max(after, tail[at(edge.dst)]);
-    }
-    tail[at(group)] = cost_us[at(group)] + after;
-    longest = std::max(longest, tail[at(group)]);
-  }
-  for (double& value : tail) value = ratio(value, longest);
-  return tail;
-}
-
 }  // namespace
 
 std::size_t FeatureShape::width() const {
@@ -69,47 +51,7 @@ std::vector<float> FeatureShape::prior() const {
 }
 
 FeatureEncoder::FeatureEncoder(const Problem& problem, const FeatureShape& shape)
-    : problem_(problem), shape_(shape) {
-  const Graph& graph = problem.graph();
-  const Groups& groups = problem.groups();
-  for (GroupId group = 0; group < groups.count(); ++group) {
-    double least = kCannotRun;
-    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-      least = std::min(least, problem.group_cost_us(group, device));
-    }
-    double bytes = 0;
-    for (const OpId op : groups.members(group)) {
-      bytes += static_cast<double>(graph.output_bytes(op));
-    }
-    least_cost_us_.push_back(least);
-    output_bytes_.push_back(bytes);
-    largest_cost_us_ = std::max(largest_cost_us_, least);
-    largest_output_ = std::max(largest_output_, bytes);
-    largest_parameters_ =
-        std::max(largest_parameters_, static_cast<double>(problem.group_param_bytes(group)));
-  }
-  if (!shape.one_hot) tail_ = tails(groups, least_cost_us_);
-}
-
-/// Sums over the groups on each device, without the current group.
-struct FeatureEncoder::Loads {
-  Loads(const Problem& problem, const Environment::Episode& episode)
-      : us(static_cast<std::size_t>(problem.cluster().device_count())), bytes(us.size()) {
-    for (GroupId group = 0; group < problem.groups().count(); ++group) {
-      const DeviceId device = episode.placement[group];
-      const double cost = problem.group_cost_us(group, device);
-      total_us += cost;
-      if (group == episode.current()) continue;
-      us[static_cast<std::size_t>(device)] += cost;
-      bytes[static_cast<std::size_t>(device)] +=
-          static_cast<double>(problem.group_param_bytes(group));
-    }
-  }
-
-  std::vector<double> us;
-  std::vector<double> bytes;
-  double total_us = 0;
-};
+    : problem_(problem), shape_(shape), facts_(problem) {}
 
 void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, float* candidates,
                             std::uint8_t* allowed) const {
@@ -125,8 +67,8 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
   for (std::size_t v = 0; v < count; ++v) {
     float* const row = groups + v * stride;
     const auto group = static_cast<GroupId>(v);
-    row[kCost] = static_cast<float>(ratio(least_cost_us_[v], largest_cost_us_));
-    row[kOutput] = static_cast<float>(ratio(output_bytes_[v], largest_output_));
+    row[kCost] = static_cast<float>(ratio(facts_.cost_us[v], facts_.largest_cost_us));
+    row[kOutput] = static_cast<float>(ratio(facts_.output_bytes[v], facts_.largest_output));
     if (shape_.start) {
       row[kShared] = static_cast<float>(ratio(episode.start_us[v] - now_us, largest_start));
     }
@@ -134,7 +76,7 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
       std::size_t next = kShared + (shape_.start ? 1 : 0);
       if (shape_.parameters) {
         const auto bytes = static_cast<double>(problem_.group_param_bytes(group));
-        row[next++] = static_cast<float>(ratio(bytes, largest_parameters_));
+        row[next++] = static_cast<float>(ratio(bytes, facts_.largest_parameters));
       }
       row[next + static_cast<std::size_t>(episode.placement[group])] = 1;
     }
@@ -149,7 +91,7 @@ void FeatureEncoder::encode(const Environment::Episode& episode, float* groups, 
 
 void FeatureEncoder::encode_by_device(const Environment::Episode& episode, float* groups,
                                       float* candidates) const {
-  const Loads loads(problem_, episode);
+  const DeviceLoads loads(problem_, episode);
   encode_group_traffic(episode, loads, groups);
   encode_candidates(episode, loads, candidates);
   if (shape_.lookahead) encode_alternatives(episode, candidates);
@@ -181,8 +123,8 @@ void FeatureEncoder::encode_alternatives(const Environment::Episode& episode,
   }
 }
 
-void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
-                                          float* rows) const {
+void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode,
+                                          const DeviceLoads& loads, float* rows) const {
   const Groups& groups = problem_.groups();
   const std::size_t stride = padded(shape_.width());
   const std::size_t first = kShared + (shape_.start ? 1 : 0);
@@ -201,33 +143,28 @@ void FeatureEncoder::encode_group_traffic(const Environment::Episode& episode, c
     };
     float* const row = rows + at(v) * stride + first;
     row[0] = static_cast<float>(
-        ratio(static_cast<double>(problem_.group_param_bytes(v)), largest_parameters_));
+        ratio(static_cast<double>(problem_.group_param_bytes(v)), facts_.largest_parameters));
     // Speed of its device for it: 1 = the fastest there is.
     const double cost = problem_.group_cost_us(v, device);
-    row[1] = static_cast<float>(cost > 0 ? least_cost_us_[at(v)] / cost : 1);
+    row[1] = static_cast<float>(cost > 0 ? facts_.cost_us[at(v)] / cost : 1);
     row[2] = static_cast<float>(
         away(groups.in_edges(v), [](const Groups::Edge& edge) { return edge.src; }));
     row[3] = static_cast<float>(
         away(groups.out_edges(v), [](const Groups::Edge& edge) { return edge.dst; }));
     row[4] = static_cast<float>(ratio(loads.us[static_cast<std::size_t>(device)], busiest));
     row[5] = device == own ? 1.0F : 0.0F;
-    row[6] = static_cast<float>(tail_[at(v)]);
+    row[6] = static_cast<float>(facts_.tail[at(v)]);
   }
 }
 
-void FeatureEncoder::encode_candidates(const Environment::Episode& episode, const Loads& loads,
-                                       float* candidates) const {
+void FeatureEncoder::encode_candidates(const Environment::Episode& episode,
+                                       const DeviceLoads& loads, float* candidates) const {
   const Cluster& cluster = problem_.cluster();
   const Groups& groups = problem_.groups();
   const GroupId current = episode.current();
   const double step_us = std::max(episode.evaluation.objective_us, 1e-9);
   const auto average = loads.total_us / static_cast<double>(loads.us.size());
-  // The rest of the placement is still undecided, so it says little about where the current group
-  // should go. The visited groups say more.
-  PartialSchedule visited(problem_);
-  for (std::size_t i = 0; i < episode.step; ++i) {
-    visited.put(episode.order[i], episode.placement[episode.order[i]]);
-  }
+  const PartialSchedule visited = visited_schedule(problem_, episode);
   double first_end = kCannotRun, first_free = kCannotRun;
   for (DeviceId device = 0; device < cluster.device_count(); ++device) {
     first_end = std::min(first_end, visited.end_us(current, device));
@@ -272,13 +209,13 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode, cons
     }
     const double load = loads.us[static_cast<std::size_t>(device)];
     const std::int64_t memory = problem_.memory_bytes(device);
-    const double held = loads.bytes[static_cast<std::size_t>(device)] +
+    const double held = loads.parameter_bytes[static_cast<std::size_t>(device)] +
                         static_cast<double>(problem_.group_param_bytes(current));
-    const double scale = std::max(least_cost_us_[at(current)] + average * 1e-3, 1e-9);
+    const double scale = std::max(facts_.cost_us[at(current)] + average * 1e-3, 1e-9);
     const auto bounded = [](double value) {
       return static_cast<float>(std::clamp(value, -4.0, 4.0));
     };
-    row[0] = bounded(std::log2(std::max(cost, 1e-9) / std::max(least_cost_us_[at(current)], 1e-9)));
+    row[0] = bounded(std::log2(std::max(cost, 1e-9) / std::max(facts_.cost_us[at(current)], 1e-9)));
     row[1] = bounded(ratio(load, average));
     row[2] = bounded(ratio(load + cost, average));
     row[3] = bounded(ratio(near_in, in_bytes));

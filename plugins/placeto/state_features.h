@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "berth/environment.h"
+#include "berth/observation.h"
 #include "berth/problem.h"
 
 namespace berth::placeto {
@@ -52,24 +53,18 @@ class FeatureEncoder {
               std::uint8_t* allowed) const;
 
  private:
-  struct Loads;
   void encode_by_device(const Environment::Episode& episode, float* groups,
                         float* candidates) const;
-  void encode_group_traffic(const Environment::Episode& episode, const Loads& loads,
+  void encode_group_traffic(const Environment::Episode& episode, const DeviceLoads& loads,
                             float* groups) const;
-  void encode_candidates(const Environment::Episode& episode, const Loads& loads,
+  void encode_candidates(const Environment::Episode& episode, const DeviceLoads& loads,
                          float* candidates) const;
 
   void encode_alternatives(const Environment::Episode& episode, float* candidates) const;
 
   const Problem& problem_;
   FeatureShape shape_;
-  std::vector<double> least_cost_us_;  ///< by group, over devices
-  std::vector<double> output_bytes_;   ///< by group
-  std::vector<double> tail_;           ///< by group, form by device; see tails()
-  double largest_cost_us_ = 0;
-  double largest_output_ = 0;
-  double largest_parameters_ = 0;
+  GroupFacts facts_;
 };
 
 }  // namespace berth::placeto

@@ -8,7 +8,8 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
+#include "common/spread.h"
 
 namespace berth::policies::random {
 namespace {
@@ -83,11 +84,12 @@ class RandomPolicy final : public Policy {
     const Problem& problem = evaluator.problem();
     const Choices choices(problem, hosts_);
     Random random(context.seed);
-    if (samples_ == 1) return finish(problem, evaluator, choices.draw(random), repair_, context);
+    if (samples_ == 1)
+      return repair_placement(problem, evaluator, choices.draw(random), repair_, context);
 
     GroupPlacement best;
     Evaluation best_evaluation;
-    for (std::int64_t drawn = 0; drawn < samples_ && (best.empty() || !stopped(context));) {
+    for (std::int64_t drawn = 0; drawn < samples_ && (best.empty() || !context.stopped());) {
       std::vector<GroupPlacement> batch;
       std::vector<Placement> placements;
       for (; drawn < samples_ && static_cast<std::int64_t>(batch.size()) < kBatch; ++drawn) {
@@ -106,7 +108,7 @@ class RandomPolicy final : public Policy {
         context.progress(best_evaluation.objective_us, std::to_string(drawn) + " samples");
       }
     }
-    return finish(problem, evaluator, std::move(best), repair_, context);
+    return repair_placement(problem, evaluator, std::move(best), repair_, context);
   }
 
  private:

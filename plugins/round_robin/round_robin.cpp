@@ -1,7 +1,8 @@
 // Group i on device i mod n, groups in topological order: how the code of public translation models
 // (GNMT) places its layers.
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
+#include "common/spread.h"
 
 namespace berth::policies::round_robin {
 namespace {
@@ -19,7 +20,7 @@ class RoundRobinPolicy final : public Policy {
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       placement.push_back(device_of(problem, group, devices));
     }
-    return finish(problem, evaluator, std::move(placement), repair_, context);
+    return repair_placement(problem, evaluator, std::move(placement), repair_, context);
   }
 
  private:

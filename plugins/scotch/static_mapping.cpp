@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "berth/repair.h"
 #include "berth/support/index.h"
+#include "common/spread.h"
 
 namespace berth::policies::scotch {
 namespace {
@@ -61,7 +63,7 @@ PolicyAnswer ScotchPolicy::place(Evaluator& evaluator, const PlaceContext& conte
     placement = {};
     for (const std::int32_t processor : processors) placement.push_back(devices[at(processor)]);
   }
-  return finish(problem, evaluator, std::move(placement), repair_, context);
+  return repair_placement(problem, evaluator, std::move(placement), repair_, context);
 }
 
 }  // namespace berth::policies::scotch

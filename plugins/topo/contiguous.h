@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "berth/problem.h"
-#include "common/repair.h"
 
 namespace berth::policies::topo {
 

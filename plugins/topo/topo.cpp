@@ -1,7 +1,8 @@
 // Contiguous parts of the graph in topological order, one per device, with the compute balanced.
 // The experts of Mirhoseini et al., ICML 2017, placed Inception-V3 in contiguous parts too.
 #include "berth/plugin.h"
-#include "common/repair.h"
+#include "berth/repair.h"
+#include "common/spread.h"
 #include "topo/contiguous.h"
 
 namespace berth::policies::topo {
@@ -20,12 +21,13 @@ class TopoPolicy final : public Policy {
     for (const ContiguousRules rules :
          {ContiguousRules{.memory = true, .kinds = true}, {.memory = false, .kinds = true}}) {
       if (auto placement = cut_contiguously(problem, devices, rules)) {
-        return finish(problem, evaluator, std::move(*placement), repair_, context);
+        return repair_placement(problem, evaluator, std::move(*placement), repair_, context);
       }
     }
-    return finish(problem, evaluator,
-                  cut_contiguously(problem, devices, {.memory = false, .kinds = false}).value(),
-                  repair_, context);
+    return repair_placement(
+        problem, evaluator,
+        cut_contiguously(problem, devices, {.memory = false, .kinds = false}).value(), repair_,
+        context);
   }
 
  private:

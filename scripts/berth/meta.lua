@@ -250,8 +250,10 @@ function berth.policy(name, options) end
 ---problem, but evaluator and context end with the call. An option's type defaults to that of its
 ---default value; a number without a fraction is an integer. With `learns` instead of `place` it is a policy
 ---that learns, as those in C++ are: the host runs the episodes, places with greedy ones, and repairs what
----constraints or memory forbid. `torch.learner` makes a `learns` from a network. A value that is out of range or not among
----the choices is refused when the policy is made.
+---constraints or memory forbid. It has the options of those in C++, which the host reads (weights, groups, passes,
+---episodes, samples, learning_rate, entropy, repair); one of its own of that name changes the default.
+---`torch.learner` makes a `learns` from a network. A value that is out of range or not among the choices is refused
+---when the policy is made. Policies that run others, as `auto` does with its option `from`, run those in Lua too.
 ---@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text", at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[], place?: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement, learns?: berth.Learns }
 ---@return string name
 function berth.register_policy(policy) end

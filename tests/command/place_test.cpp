@@ -251,6 +251,10 @@ TEST_CASE("a config may name everything, and finds its files beside itself") {
   CHECK(Json::parse(file_text(work / "p.json"))["assignment"]["a0"] == "gpu:1");
   CHECK(std::filesystem::exists(work / "p.svg"));
   CHECK(std::filesystem::exists(work / "t.json"));
+  const Json started =
+      work.berth_json({"place", "diamond.graph.json", "--config", "study/config.lua", "--policy",
+                       "auto", "--set", "from=study/mine.lua", "--set", "moves=1", "--json"});
+  CHECK(started["feasible"] == true);
   const Json runs = work.berth_json(
       {"compare", "diamond.graph.json", "--config", "study/config.lua", "--json"})["runs"];
   REQUIRE(runs.size() == 4);

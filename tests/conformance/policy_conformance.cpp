@@ -1,5 +1,5 @@
-// What every policy owes its callers: one body over all policy plugins of the build, and over one
-// that is registered in process.
+// What every policy owes its callers: one body over all policy plugins of the build, over one that is
+// registered in process, and over those of examples/lua.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
+#include "lua/host.h"
 #include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
@@ -55,10 +56,51 @@ Engine& engine() {
   return instance;
 }
 
+#ifdef BERTH_LUA_POLICIES
+
+/// With the examples' policies that this build can run.
+lua::Host& host() {
+  static lua::Host instance(engine(), source_folder() / "scripts");
+  static const bool registered = [] {
+    std::istringstream names(BERTH_LUA_POLICIES);
+    for (std::string name; names >> name;) {
+      static_cast<void>(
+          instance.make_policy((source_folder() / "examples/lua" / (name + ".lua")).string()));
+    }
+    return true;
+  }();
+  static_cast<void>(registered);
+  return instance;
+}
+
+std::vector<PluginInfo> plugins() {
+  return host().plugins();
+}
+std::unique_ptr<Policy> make_policy(const std::string& name, const OptionTexts& options) {
+  return host().make_policy(name, options);
+}
+
+#else
+
+std::vector<PluginInfo> plugins() {
+  return engine().plugins();
+}
+std::unique_ptr<Policy> make_policy(const std::string& name, const OptionTexts& options) {
+  return engine().make_policy(name, options);
+}
+
+#endif
+
 std::vector<PluginInfo> policies() {
-  std::vector<PluginInfo> infos = engine().plugins();
+  std::vector<PluginInfo> infos = plugins();
   std::erase_if(infos, [](const PluginInfo& info) { return info.kind != PluginKind::policy; });
   return infos;
+}
+
+/// What the policy is to be told of a problem that it cannot find out.
+OptionTexts options_for(const std::string& name, const Problem& problem) {
+  if (name != "placeto_lua") return {};
+  return {{"devices", std::int64_t{problem.cluster().device_count()}}};
 }
 
 struct Case {
@@ -139,7 +181,7 @@ std::shared_ptr<const Problem> problem_of(const Case& c, Objective objective, Se
 /// it has asked `asks` times.
 Placement place_or_report(const std::string& name, const std::shared_ptr<const Problem>& problem,
                           int threads, std::uint64_t seed, int asks) {
-  const auto policy = engine().make_policy(name);
+  const auto policy = make_policy(name, options_for(name, *problem));
   const auto evaluator = make_simulation_evaluator(problem, threads);
   PlaceContext context;
   context.seed = seed;
@@ -302,10 +344,10 @@ TEST_CASE("policies: options are checked against their declaration") {
       CHECK_FALSE(option.meaning.empty());
       defaults[option.name] = option.default_value;
     }
-    CHECK_NOTHROW(engine().make_policy(info.name, defaults));
+    CHECK_NOTHROW(make_policy(info.name, defaults));
 
     try {
-      static_cast<void>(engine().make_policy(info.name, {{"no_such_option", std::int64_t{1}}}));
+      static_cast<void>(make_policy(info.name, {{"no_such_option", std::int64_t{1}}}));
       FAIL("an unknown option was taken");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::invalid_argument);
@@ -336,7 +378,7 @@ TEST_CASE("policies: options are checked against their declaration") {
             ErrorCode::invalid_argument,
             {"policy '" + info.name + "': option '" + option.name + "' takes ", option.allowed},
             [&] {
-              static_cast<void>(engine().make_policy(info.name, {{option.name, value}}));
+              static_cast<void>(make_policy(info.name, {{option.name, value}}));
             });
       }
     }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "common/spread.h"
 #include "plugins/small_problem.h"
 #include "support/random_problem.h"
 

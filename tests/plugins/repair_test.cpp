@@ -1,8 +1,9 @@
-#include "common/repair.h"
+#include "berth/repair.h"
 
 #include <doctest/doctest.h>
 
 #include "berth/random.h"
+#include "common/spread.h"
 #include "plugins/small_problem.h"
 
 using namespace berth;
@@ -79,8 +80,8 @@ TEST_CASE("finish: outputs that overflow a device are moved by what an evaluatio
   const auto evaluator = make_simulation_evaluator(problem, 1);
   const GroupPlacement all_on_one(8, 0);
   REQUIRE_FALSE(evaluator->evaluate(Placement(8, 0)).feasible);
-  CHECK(evaluator->evaluate(finish(*problem, *evaluator, all_on_one, true, {})).feasible);
-  CHECK(finish(*problem, *evaluator, all_on_one, false, {}) == Placement(8, 0));
+  CHECK(evaluator->evaluate(repair_placement(*problem, *evaluator, all_on_one, true, {})).feasible);
+  CHECK(repair_placement(*problem, *evaluator, all_on_one, false, {}) == Placement(8, 0));
 }
 
 TEST_CASE("finish: told to stop, it returns what is at hand, and goes on where nothing fits") {
@@ -97,16 +98,17 @@ TEST_CASE("finish: told to stop, it returns what is at hand, and goes on where n
         small_problem({{"a", "x", 100}, {"b", "x", 100}, {"c", "x", third}}, ops, edges);
     const auto evaluator = make_simulation_evaluator(problem, 1);
     context.initial.clear();
-    const Placement found = finish(*problem, *evaluator, all_on_one, true, context);
+    const Placement found = repair_placement(*problem, *evaluator, all_on_one, true, context);
     CHECK(evaluator->evaluate(found).feasible);
     CHECK((found == Placement(8, 2)) == (third == 1000));
     // Given ones are first, unless they do not fit.
     const Placement fits{0, 1, 0, 1, 0, 1, 0, 1};
     context.initial = {Placement(8, 1), fits};
-    CHECK(finish(*problem, *evaluator, all_on_one, true, context) == fits);
+    CHECK(repair_placement(*problem, *evaluator, all_on_one, true, context) == fits);
     // What fits as it is needs nothing at hand.
     const GroupPlacement other{1, 0, 1, 0, 1, 0, 1, 0};
-    CHECK(finish(*problem, *evaluator, other, true, context) == Placement{1, 0, 1, 0, 1, 0, 1, 0});
+    CHECK(repair_placement(*problem, *evaluator, other, true, context) ==
+          Placement{1, 0, 1, 0, 1, 0, 1, 0});
   }
 }
 
@@ -138,7 +140,7 @@ TEST_CASE("finish: where outputs crowd every device, room is made on all of them
     if (fitting == 0 || fitting > 300) continue;
     ++possible;
     try {
-      static_cast<void>(finish(*problem, *evaluator, GroupPlacement(8, 0), true, {}));
+      static_cast<void>(repair_placement(*problem, *evaluator, GroupPlacement(8, 0), true, {}));
       ++found;
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::infeasible);
@@ -155,7 +157,7 @@ TEST_CASE("finish: memory that nothing can save is an error that says what is sh
       small_problem({{"a", "x", 30}, {"b", "x", 30}}, {{{1}}, {{1}}}, {{0, 1, 100}});
   const auto evaluator = make_simulation_evaluator(problem, 1);
   try {
-    static_cast<void>(finish(*problem, *evaluator, {0, 0}, true, {}));
+    static_cast<void>(repair_placement(*problem, *evaluator, {0, 0}, true, {}));
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::infeasible);

@@ -14,6 +14,7 @@
 #include "berth/evaluator.h"              // IWYU pragma: export
 #include "berth/explanation.h"            // IWYU pragma: export
 #include "berth/files.h"                  // IWYU pragma: export
+#include "berth/footprint.h"              // IWYU pragma: export
 #include "berth/frontend.h"               // IWYU pragma: export
 #include "berth/graph.h"                  // IWYU pragma: export
 #include "berth/groups.h"                 // IWYU pragma: export
@@ -27,6 +28,7 @@
 #include "berth/problem_choices.h"        // IWYU pragma: export
 #include "berth/program.h"                // IWYU pragma: export
 #include "berth/random.h"                 // IWYU pragma: export
+#include "berth/repair.h"                 // IWYU pragma: export
 #include "berth/separation.h"             // IWYU pragma: export
 #include "berth/settings.h"               // IWYU pragma: export
 #include "berth/simulator.h"              // IWYU pragma: export

@@ -77,10 +77,13 @@ class BERTH_EXPORT Engine {
   [[nodiscard]] std::vector<std::string> problems();
 
   /// Throws Error(not_found) listing the known names, Error(incompatible) for a plugin of another
-  /// ABI or one that cannot be opened, and Error(invalid_argument) for an invalid option. The policy may outlive the engine. It
-  /// can make other policies as long as the engine lives.
+  /// ABI or one that cannot be opened, and Error(invalid_argument) for an invalid option. Policies
+  /// that it runs are made by `others`, which may know more than the engine (Lua's), or where that
+  /// is empty by this engine. The policy may outlive the engine. It can make others as long as the
+  /// engine, and what `others` refers to, live.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(std::string_view name,
-                                                    const OptionTexts& options = {});
+                                                    const OptionTexts& options = {},
+                                                    const PolicyMaker& others = {});
   [[nodiscard]] std::unique_ptr<Frontend> make_frontend(std::string_view name,
                                                         const OptionTexts& options = {});
 

@@ -70,6 +70,12 @@ class BERTH_EXPORT Rollout {
 
   std::vector<Episode> episodes;
 
+  /// Room for these episodes, with nothing noted.
+  void begin(std::span<const EpisodeStart> starts);
+  /// Notes the state that an episode is in: its evaluation; the placement, where none before was
+  /// better; and what is known at the end.
+  void note(std::size_t index, const Environment::Episode& state);
+
   /// What a policy keeps of a rollout to learn from it. Opaque to all others.
   class BERTH_EXPORT Tape {
    public:
@@ -106,8 +112,9 @@ class BERTH_EXPORT LearnedPolicy : public Policy {
   /// `advantage * log(probability) + entropy_weight * entropy`. Gradients are summed, not averaged,
   /// as in the code released with Placeto. `advantages` has one entry for every decision of every
   /// episode, in order. Throws Error(invalid_argument) if their number is wrong, if one of them, an
-  /// option or the gradient is not finite, and for a rollout that other weights filled; nothing has
-  /// then changed.
+  /// option or the gradient is not finite, and for a rollout that other weights filled, those before
+  /// an update among them: what it teaches holds for the weights that drew it. Nothing has then
+  /// changed.
   virtual UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
                               const UpdateOptions& options) = 0;
 
@@ -122,5 +129,43 @@ class BERTH_EXPORT LearnedPolicy : public Policy {
   /// Number of trained values.
   [[nodiscard]] virtual std::int64_t parameter_count() const = 0;
 };
+
+/// The episodes that `options` ask for, problem after problem, for policies that decide one group
+/// after another. Adds the randomness of each episode's decisions to `random`, where it is given.
+/// Throws as check_rollout.
+[[nodiscard]] BERTH_EXPORT std::vector<EpisodeStart> episode_starts(
+    std::span<const Problem* const> problems, const RolloutOptions& options,
+    std::vector<Random>* random = nullptr);
+
+/// Throws Error(invalid_argument) for options of a rollout over `problems` that make no sense.
+BERTH_EXPORT void check_rollout(const RolloutOptions& options, std::size_t problems);
+/// Throws Error(invalid_argument) unless there is a finite advantage for every decision.
+BERTH_EXPORT void check_advantages(const Rollout& rollout, std::span<const double> advantages);
+/// Throws Error(invalid_argument) for options of an update that make no sense.
+BERTH_EXPORT void check_update(const UpdateOptions& options);
+
+/// What a learned policy does with one problem when it is asked for a placement.
+struct RefineOptions {
+  GroupId groups = 0;           ///< coarsened to so many where the problem has more; 0 = never
+  int passes = 16;              ///< greedy passes at most, each from where the last one ended
+  std::int64_t updates = 0;     ///< of the weights, on this very problem
+  int samples = 16;             ///< episodes per update
+  double learning_rate = 3e-3;  ///< of the first update; falls linearly to a tenth
+  double entropy = 0;           ///< weight at first; falls linearly to 0
+  bool repair = true;           ///< as repair_placement's `fit_memory`
+};
+
+/// The best placement seen, those of PlaceContext::initial among them, repaired: by objective among
+/// those that fit in memory. Greedy passes start from the best single device (where none holds
+/// everything, from one device after another), from one run of the topological order per device and
+/// from list scheduling, and go on from the best so far; with updates they are made again at the
+/// end. should_stop is asked at least once per pass. The reward of a decision is the decrease of the
+/// logarithm of the cost. Its baseline is the mean at the same step over the other samples and the
+/// updates before. Both follow Placeto (Addanki et al., NeurIPS 2019, section on training), whose
+/// released code can take the logarithm. Discounted and normalised advantages are not part of the
+/// published method. A policy's `place` may be this and no more.
+[[nodiscard]] BERTH_EXPORT PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator,
+                                               const PlaceContext& context,
+                                               const RefineOptions& options);
 
 }  // namespace berth

@@ -16,6 +16,31 @@
 
 namespace berth {
 
+/// Of the groups of a problem, what no state changes.
+struct BERTH_EXPORT GroupFacts {
+  explicit GroupFacts(const Problem& problem);
+
+  std::vector<double> cost_us;       ///< by group: the least over devices
+  std::vector<double> output_bytes;  ///< by group
+  /// By group: the longest path to a sink, itself included, each at its least cost; of the longest.
+  std::vector<double> tail;
+  double largest_cost_us = 0, largest_output = 0, largest_parameters = 0;
+};
+
+/// Sums over the groups on each device in a state that is not done, without the current group.
+struct BERTH_EXPORT DeviceLoads {
+  DeviceLoads(const Problem& problem, const Environment::Episode& episode);
+
+  std::vector<double> us;               ///< by device: of compute time
+  std::vector<double> parameter_bytes;  ///< by device
+  double total_us = 0;                  ///< with the current group
+};
+
+/// The groups visited so far as a list schedule: the rest of a placement is undecided, so that it
+/// says little about where the current group should go.
+[[nodiscard]] BERTH_EXPORT PartialSchedule visited_schedule(const Problem& problem,
+                                                            const Environment::Episode& episode);
+
 /// A feature and what it says. One number, but for `device` of groups: one per device.
 struct ObservationFeature {
   std::string_view name;

@@ -39,6 +39,9 @@ struct PlaceContext {
   /// A policy that searches on threads of its own uses no more than these; 0 = one per core. The
   /// threads of an evaluator are bounded where that is made.
   int threads = 0;
+
+  /// Whether to return the best so far now.
+  [[nodiscard]] bool stopped() const { return should_stop && should_stop(); }
 };
 
 /// Why a search ended.

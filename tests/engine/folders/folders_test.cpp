@@ -44,7 +44,8 @@ const std::vector<Folder> kFolders = {
     {"engine/evaluate",
      {"engine/support", "engine/graph", "engine/problem", "engine/simulator", "engine/moves"}},
     {"engine/environment",
-     {"engine/support", "engine/problem", "engine/simulator", "engine/evaluate"}},
+     {"engine/support", "engine/constraints", "engine/problem", "engine/simulator",
+      "engine/evaluate"}},
     {"engine/files",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/problem",
       "engine/simulator", "engine/evaluate"}},
@@ -82,7 +83,7 @@ const std::vector<Folder> kFolders = {
     {"backends/cuda", {"engine/*", "backends/runtime"}},
 
     {"plugins/common", {"engine/*"}},
-    {"plugins/learning", {"engine/*", "plugins/common"}},
+    {"plugins/learning", {"engine/*"}},
     {"plugins/*", {"engine/*", "plugins/common", "plugins/learning"}},
 };
 
@@ -98,7 +99,7 @@ const std::map<std::string, std::string> kHomes = {
     {"random", "support"},          {"report", "reports"},      {"separation", "problem"},
     {"settings", "host"},           {"types", "support"},       {"version", "support"},
     {"measured_costs", "costs"},    {"profile_trace", "files"}, {"bound_effort", "evaluate"},
-    {"observation", "environment"},
+    {"observation", "environment"}, {"footprint", "problem"},   {"repair", "evaluate"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".
@@ -125,7 +126,10 @@ std::string folder_of(const fs::path& path) {
 /// The file that `text` names in `file`; empty where it is none of the project's.
 fs::path resolved(const fs::path& root, const fs::path& file, const std::string& text) {
   const fs::path top = *file.begin();
-  for (const fs::path& base : {fs::path("engine/include"), file.parent_path(), top}) {
+  // As from `top`, so from the other top folders: a build may put any of them on the search path.
+  for (const fs::path& base :
+       {fs::path("engine/include"), file.parent_path(), top, fs::path("engine"),
+        fs::path("plugins"), fs::path("frontends"), fs::path("backends")}) {
     const fs::path path = (base / text).lexically_normal();
     if (fs::exists(root / path)) return path;
   }

@@ -28,6 +28,33 @@ check.test("a plugin places a problem, with everything one asks next", function(
   check.equal(again.seed, 9)
 end)
 
+check.test("auto starts from a policy in Lua, with its options", function()
+  local problem, calls = models.problem(), {}
+  register(function(given, evaluator, context)
+    calls[#calls + 1] = context:options().device
+    return given:one_device(context:options().device)
+  end, { { name = "device", default = 1, meaning = "for all" } })
+  local told = {}
+  local placement, outcome = berth.policy("auto", { from = "test:device=2,test", moves = 1, threads = 1 })
+    :place(problem)
+  check.equal(calls, { 2, 1 })
+  check.equal(outcome.feasible, true)
+  problem:validate(placement)
+  -- What it raises is one start less.
+  register(function() error "no idea" end)
+  check.equal(select(2, berth.policy("auto", { from = "single,test", moves = 1 }):place(problem)).feasible,
+    true)
+  check.fails("no policy 'tset'", function()
+    berth.policy("auto", { from = "tset" }):place(problem)
+  end)
+  -- It places with itself: the host ends that.
+  register(function(given)
+    return (berth.policy("auto", { from = "test", moves = 1 }):place(given))
+  end)
+  check.equal(select(2, berth.policy("auto", { from = "single,test", moves = 1 }):place(problem)).feasible,
+    true)
+end)
+
 check.test("plugins are listed with what they take", function()
   local plugins, problems = berth.plugins()
   local single

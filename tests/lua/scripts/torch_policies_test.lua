@@ -115,7 +115,7 @@ end
 check.test("the host runs, places, saves and compares a policy that learns", function()
   register_table_policy()
   local problem = problem_of { constraints = { { separate = { "left", "right" } } } }
-  local policy = berth.policy("table_learner", { first = 2 })
+  local policy = berth.policy("table_learner", { first = 2, passes = 1 })
   check.equal(policy:learns(), true)
   check.equal(policy:parameters(), 1)
   local rollout = policy:rollout(problem, { samples = 2 })
@@ -123,10 +123,14 @@ check.test("the host runs, places, saves and compares a policy that learns", fun
   check.equal(rollout:log_probability(1, 3), -1)
   check.equal(rollout:evaluation(2, 4).objective_us,
     problem:evaluate((rollout:last(2))).objective_us)
-  check.equal(policy:update(rollout, { 1, 1, 1, 1, 1, 1, 1, 1 }).gradient_norm, 2)
   check.fails("8 decisions", policy.update, policy, rollout, { 1 })
   check.fails("not a finite number", policy.update, policy, rollout,
     { 1, 1, 1, 1, 1, 1, 1, math.huge })
+  check.fails("max_norm is %-1", policy.update, policy, rollout, { 1, 1, 1, 1, 1, 1, 1, 1 },
+    { max_norm = -1 })
+  check.equal(policy:update(rollout, { 1, 1, 1, 1, 1, 1, 1, 1 }).gradient_norm, 2)
+  check.fails("every update changes them", policy.update, policy, rollout,
+    { 1, 1, 1, 1, 1, 1, 1, 1 })
   local other = berth.policy "table_learner"
   check.fails("there is nothing to learn from", other.update, other, rollout,
     { 1, 1, 1, 1, 1, 1, 1, 1 })
@@ -138,6 +142,35 @@ check.test("the host runs, places, saves and compares a policy that learns", fun
   local result = train.episodes { policy = policy, problems = { problem_of() }, count = 3, samples = 2 }
   check.equal(result.updates, 3)
   compare.policies { problem = problem_of(), policies = { "single", "table_learner" } }
+end)
+
+check.test("a policy that learns takes the options of those in C++", function()
+  register_table_policy()
+  local problem = problem_of()
+  local function place(options)
+    local policy = berth.policy("table_learner", options)
+    local _, outcome = policy:place(problem)
+    return policy, outcome
+  end
+  -- Of more groups than that it makes coarser ones, and says so.
+  local _, coarse = place { groups = 2 }
+  check.equal(coarse.notes, { "4 groups were placed as 2" })
+  check.equal(select(2, place()).notes, {})
+  -- Updates on the very graph, which this one counts.
+  local learned = place { episodes = 3, samples = 2 }
+  learned:save(folder .. "/learned", "after three")
+  local file = assert(io.open(folder .. "/first", "w"))
+  file:write "2\n"
+  file:close()
+  local given = berth.policy("table_learner", { weights = folder .. "/first" })
+  local greedy = given:rollout(problem, { greedy = true })
+  check.equal(greedy:last(1), { 2, 2, 2, 2 })
+  check.equal(berth.policy("table_learner", { weights = "none" }):parameters(), 1)
+  check.fails("option 'samples' takes", berth.policy, "table_learner", { samples = 0 })
+  check.fails("option 'groups'.*the host reads it", berth.register_policy, { name = "other_groups",
+    options = { { name = "groups", default = "many", meaning = "of its own" } },
+    learns = { make = function() end, act = function() end, update = function() end,
+      save = function() end, load = function() end, parameters = function() return 0 end } })
 end)
 
 check.test("what a policy that learns does wrong is told by its name", function()

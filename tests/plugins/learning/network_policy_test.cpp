@@ -123,6 +123,12 @@ TEST_CASE("learned policies: a rollout teaches only the weights that it was samp
     learned(*policy).save(folder.path() / "weights", "");
     static_cast<void>(learned(*policy).load(folder.path() / "weights"));
     CHECK_THROWS_AS(learned(*policy).update(rollout, advantages_of(rollout, 1), {}), Error);
+    // An update changes the weights: what was drawn before says nothing of them.
+    const Rollout again = sampled(*policy, *evaluator);
+    learned(*policy).update(again, advantages_of(again, 1), {});
+    test::expect_error(ErrorCode::invalid_argument,
+                       {"with the weights it has now", "every update changes them"},
+                       [&] { learned(*policy).update(again, advantages_of(again, 1), {}); });
     CHECK_THROWS_AS(learned(*policy).update({}, {}, {}), Error);
   }
 }
@@ -135,8 +141,9 @@ TEST_CASE("learned policies: nothing that is not finite is learned") {
     CAPTURE(std::string(name));
     const auto policy = make(name);
     LearnedPolicy& learner = learned(*policy);
+    const Rollout first = sampled(*policy, *evaluator);
+    learner.update(first, advantages_of(first, 0.5), {});  // so that there are moments
     const Rollout rollout = sampled(*policy, *evaluator);
-    learner.update(rollout, advantages_of(rollout, 0.5), {});  // so that there are moments
     learner.save(file, "");
     const std::string before = read_file(file);
     const auto refused = [&](double advantage, const UpdateOptions& options, const char* what) {

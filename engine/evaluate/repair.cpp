@@ -1,4 +1,4 @@
-#include "common/repair.h"
+#include "berth/repair.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/footprint.h"
 #include "berth/separation.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
-#include "common/footprint.h"
 
-namespace berth::policies {
+namespace berth {
 namespace {
 
 constexpr int kMemoryRounds = 12;
@@ -257,7 +257,7 @@ class AtHand {
 
   /// None as long as the repair is to go on.
   std::optional<Placement> if_stopped() {
-    if (searched_ || !stopped(context_)) return std::nullopt;
+    if (searched_ || !context_.stopped()) return std::nullopt;
     searched_ = true;
     std::optional<Placement> best;
     double best_us = kCannotRun;
@@ -301,14 +301,6 @@ std::optional<Placement> shed(const Problem& problem, Evaluator& evaluator,
 
 }  // namespace
 
-std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts) {
-  std::vector<DeviceId> devices;
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    if (hosts || !problem.cluster().device(device).host) devices.push_back(device);
-  }
-  return devices.empty() ? spread_devices(problem, /*hosts=*/true) : devices;
-}
-
 void keep_to_kinds(const Problem& problem, GroupPlacement& placement) {
   const std::vector<std::int64_t> unlimited(at(problem.cluster().device_count()), kNoLimit);
   pack(problem, Footprint(problem, /*output_share=*/0), unlimited, placement);
@@ -328,8 +320,8 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   throw Error(ErrorCode::infeasible, message.str());
 }
 
-Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
-                 bool fit_memory, const PlaceContext& context) {
+Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
+                           bool fit_memory, const PlaceContext& context) {
   if (!fit_memory) {
     keep_to_kinds(problem, placement);
     return problem.groups().expand(placement);
@@ -363,4 +355,4 @@ Placement finish(const Problem& problem, Evaluator& evaluator, GroupPlacement pl
   throw Error(ErrorCode::infeasible, message.str());
 }
 
-}  // namespace berth::policies
+}  // namespace berth

@@ -1,39 +1,30 @@
-// What every policy does with its answer before it hands it over.
+/// @file
+/// What every policy does with its answer before it hands it over.
 #pragma once
 
-#include <vector>
-
 #include "berth/evaluator.h"
+#include "berth/export.h"
 #include "berth/options.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
 
-namespace berth::policies {
+namespace berth {
 
 inline constexpr OptionSpec kRepairOption = {
     "repair", OptionType::boolean, "true",
     "move groups from devices whose memory they exceed; false leaves them there"};
 
-/// Devices that a baseline spreads a graph over, in the cluster's order: all, or all but the hosts.
-/// A cluster of hosts only gives all of them. Never empty.
-[[nodiscard]] std::vector<DeviceId> spread_devices(const Problem& problem, bool hosts);
-
-/// Whether to return the best so far now.
-[[nodiscard]] inline bool stopped(const PlaceContext& context) {
-  return context.should_stop && context.should_stop();
-}
-
 /// Moves every group that its device cannot run, or that constraints keep off it, to the possible
 /// device where it adds least: compute time plus the transfers from and to its neighbours. Also
 /// moves groups apart that must be apart; throws Error(infeasible) if there are no devices for
 /// them.
-void keep_to_kinds(const Problem& problem, GroupPlacement& placement);
+BERTH_EXPORT void keep_to_kinds(const Problem& problem, GroupPlacement& placement);
 
 /// keep_to_kinds; also moves groups off devices whose memory their parameters exceed. Repair never
 /// changes a valid answer. The most restricted and largest groups are considered first, so that
 /// large ones stay and small ones move (first fit decreasing). Throws Error(infeasible) naming a
 /// group for which there is no room.
-void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
+BERTH_EXPORT void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 
 /// The placement per op. With `fit_memory`: keep_to_parameters, then up to twelve rounds of
 /// evaluating the placement and moving groups off devices that still overflow (outputs, workspace),
@@ -42,8 +33,8 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement);
 /// returns the fastest of context.initial that fits, or else one device for all, if that fits; with
 /// neither it goes on, since a placement that comes late is better than none. Without: only
 /// keep_to_kinds.
-[[nodiscard]] Placement finish(const Problem& problem, Evaluator& evaluator,
-                               GroupPlacement placement, bool fit_memory,
-                               const PlaceContext& context);
+[[nodiscard]] BERTH_EXPORT Placement repair_placement(const Problem& problem, Evaluator& evaluator,
+                                                      GroupPlacement placement, bool fit_memory,
+                                                      const PlaceContext& context);
 
-}  // namespace berth::policies
+}  // namespace berth

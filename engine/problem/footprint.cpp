@@ -1,9 +1,9 @@
-#include "common/footprint.h"
+#include "berth/footprint.h"
 
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
 
-namespace berth::policies {
+namespace berth {
 
 Footprint::Footprint(const Problem& problem, double output_share)
     : devices_(at(problem.cluster().device_count())),
@@ -52,4 +52,4 @@ void Footprint::put(GroupId group, DeviceId device) {
   for (const std::size_t i : shared_[at(group)]) resident_.insert(key(i, device));
 }
 
-}  // namespace berth::policies
+}  // namespace berth

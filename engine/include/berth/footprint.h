@@ -1,17 +1,19 @@
-// Estimates the bytes that groups take on devices while a placement is being made.
+/// @file
+/// Estimates the bytes that groups take on devices while a placement is being made.
 #pragma once
 
 #include <cstdint>
 #include <unordered_set>
 #include <vector>
 
+#include "berth/export.h"
 #include "berth/problem.h"
 
-namespace berth::policies {
+namespace berth {
 
 /// Bytes each group needs on its device: parameters, where the problem counts them, and a share of
 /// its outputs. A parameter shared by several groups counts once per device. [thread-compatible]
-class Footprint {
+class BERTH_EXPORT Footprint {
  public:
   /// `output_share` in [0, 1]: 0 counts only parameters; 1 counts every output as if it were held
   /// for the whole step, which is more than a step holds at once.
@@ -35,4 +37,4 @@ class Footprint {
   std::unordered_set<std::size_t> resident_;
 };
 
-}  // namespace berth::policies
+}  // namespace berth

@@ -1,13 +1,14 @@
-#include "reinforce.h"
-
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <utility>
 
-#include "common/repair.h"
+#include "berth/constraints.h"
+#include "berth/learning.h"
+#include "berth/repair.h"
+#include "berth/support/text.h"
 
-namespace berth::learning {
+namespace berth {
 namespace {
 
 /// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
@@ -19,8 +20,6 @@ constexpr double kMemoryWeight = 4;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
-
-using policies::stopped;
 
 /// The logarithm of the objective, made worse where memory is short.
 double cost(const Evaluation& evaluation) {
@@ -127,10 +126,9 @@ std::vector<Best> plain_starts(Evaluator& evaluator) {
   return starts;
 }
 
-}  // namespace
-
-Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                 const RefineOptions& options) {
+/// The best placement seen, of the groups of `evaluator`.
+Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                    const RefineOptions& options) {
   Best best;
   const Problem& problem = evaluator.problem();
   Evaluator* const evaluators[] = {&evaluator};
@@ -144,7 +142,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
   };
   const auto start_at = [&](const Best& start) {
     GroupPlacement at = group_placement(problem, start.placement);
-    policies::keep_to_kinds(problem, at);
+    keep_to_kinds(problem, at);
     return at;
   };
 
@@ -153,7 +151,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
     how.greedy = true;
     how.samples = static_cast<int>(at.size());
     bool better = true;
-    for (int pass = 0; pass < options.passes && better && !stopped(context); ++pass) {
+    for (int pass = 0; pass < options.passes && better && !context.stopped(); ++pass) {
       how.initial.assign(1, {});
       for (const Best& each : at) how.initial[0].push_back(start_at(each));
       policy.rollout(evaluators, how, rollout);
@@ -175,7 +173,7 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
   how.greedy = false;
   how.samples = options.samples;
   Best from;
-  for (std::int64_t i = 0; i < options.updates && !stopped(context); ++i) {
+  for (std::int64_t i = 0; i < options.updates && !context.stopped(); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
     // All from one start: what differs is then the decisions' doing. Each plain start and what its
     // episodes lead to, then the best so far.
@@ -204,4 +202,28 @@ Placement refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext
   return std::move(best.placement);
 }
 
-}  // namespace berth::learning
+PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                      const RefineOptions& options) {
+  const Problem& problem = evaluator.problem();
+  const Placement best = best_seen(policy, evaluator, context, options);
+  return repair_placement(problem, evaluator, group_placement(problem, best), options.repair,
+                          context);
+}
+
+}  // namespace
+
+PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                    const RefineOptions& options) {
+  const Problem& problem = evaluator.problem();
+  if (options.groups == 0 || problem.groups().count() <= options.groups) {
+    return repaired(policy, evaluator, context, options);
+  }
+  const auto groups =
+      coarsen(problem.graph(), problem.costs(), options.groups, problem.constraints().get());
+  PolicyAnswer answer =
+      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options);
+  answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
+  return answer;
+}
+
+}  // namespace berth
