@@ -277,7 +277,7 @@ if found then
   check.test("the example's command runs", function()
     for _, name in ipairs { "placeto", "ppo", "evolution" } do
       assert(run_script(root .. "examples/lua/train.lua", name, root .. "examples/lua/branches.graph.json",
-        "k80x2", "1"):find "best seen")
+        "k80x2", "1"):find "placed")
     end
   end)
   check.test("the recipe 'a new network' runs", function() run_page "new_network" end)
