@@ -17,15 +17,35 @@ struct RunOptions {
   std::string script;
   std::vector<std::string> args;
   std::optional<int> threads;
+  std::optional<int> workers;
 };
+
+/// Processes share the cores: one thread each, unless told otherwise.
+void launch(Scripts& scripts, const RunOptions& options) {
+  std::vector<std::string> args = {std::to_string(*options.workers),
+                                   std::to_string(options.threads.value_or(1)),
+                                   output_path("/dev/stdout").filename().string(), options.script};
+  args.insert(args.end(), options.args.begin(), options.args.end());
+  scripts.run_library("commands/launch.lua", args);
+}
 
 int run_script(const RunOptions& options) {
   Engine engine;
   try {
     Scripts scripts(engine);
+    if (options.workers) {
+      launch(scripts, options);
+      return 0;
+    }
     scripts.set_threads(options.threads.value_or(0));
     scripts.run(options.script, options.args);
   } catch (const Error& error) {
+    if (options.workers) {
+      // Of the library's own lines and traceback a reader has no use.
+      const std::string text = error.what();
+      log_error(text.substr(0, text.find("\nstack traceback")));
+      return 1;
+    }
     log_script_error(error.what());
     return 1;
   }
@@ -46,12 +66,17 @@ void add_run(CLI::App& app, Action& chosen) {
          "threads of its policies and evaluators where it names no number; default: all cores")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  sub->add_option("--workers", options->workers,
+                  "run the script in so many processes besides the first, which train together")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   // Everything after the script is the script's own, also what looks like an option of berth.
   sub->positionals_at_end();
   sub->footer(
       "Examples:\n"
       "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8\n"
       "  berth run --threads 2 train.lua --seed 3    options of berth stand before the script\n"
+      "  berth run --workers 8 train.lua             nine processes, one of which learns\n"
       "A script is a program: it has Lua's `os` and `io` and may do all that you may. Run none "
       "that\n"
       "you do not trust. A --config has `math` alone.");

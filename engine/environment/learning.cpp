@@ -8,6 +8,15 @@
 #include "berth/support/text.h"
 
 namespace berth {
+namespace {
+
+[[noreturn]] void refuse_sharing() {
+  throw Error(ErrorCode::unsupported,
+              "this policy cannot be trained by several processes, because its weights and "
+              "gradients are its own; train it in one");
+}
+
+}  // namespace
 
 Rollout::Tape::~Tape() = default;
 LearnedPolicy::~LearnedPolicy() = default;
@@ -105,6 +114,23 @@ void check_update(const UpdateOptions& options) {
   require("learning_rate", options.learning_rate, /*negative=*/false);
   require("max_norm", options.max_norm, /*negative=*/false);
   require("entropy_weight", options.entropy_weight, /*negative=*/true);
+}
+
+void LearnedPolicy::prepare(std::span<Evaluator* const>) {
+  refuse_sharing();
+}
+std::vector<float> LearnedPolicy::weights() const {
+  refuse_sharing();
+}
+void LearnedPolicy::set_weights(std::span<const float>) {
+  refuse_sharing();
+}
+UpdateReport LearnedPolicy::gradient(const Rollout&, std::span<const double>, const UpdateOptions&,
+                                     std::vector<float>&) {
+  refuse_sharing();
+}
+double LearnedPolicy::step(std::span<const float>, const UpdateOptions&) {
+  refuse_sharing();
 }
 
 }  // namespace berth

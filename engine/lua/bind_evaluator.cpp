@@ -3,6 +3,7 @@
 #include "berth/support/text.h"
 #include "bind_constraints.h"
 #include "call.h"
+#include "lua_evaluator.h"
 #include "objects.h"
 #include "state.h"
 #include "values.h"
@@ -29,7 +30,15 @@ int make(Call& call) {
   }
   const Value executing = fields.get("session");
   const MeasureOptions measure = read_measure_options(call.state, fields);
+  const Value evaluate = fields.get("evaluate");
+  const Value measured = fields.get("measures");
   fields.finish();
+  if (evaluate.present() && executing.present()) {
+    evaluate.refuse("an evaluator has a session or this function, not both");
+  }
+  if (measured.present() && !evaluate.present()) {
+    measured.refuse("it is said of the function `evaluate`, which is not there");
+  }
   auto object = std::make_shared<EvaluatorObject>();
   object->problem = problem;
   if (executing.present()) {
@@ -41,6 +50,12 @@ int make(Call& call) {
                            has, "; make the problem with backend:cluster()"));
     }
     object->owned = make_measuring_evaluator(problem->shared(), object->session->session, measure);
+  } else if (evaluate.present()) {
+    evaluate.require_function();
+    object->owned =
+        make_lua_evaluator(call.state, problem->shared(),
+                           std::make_unique<const Reference>(call.state, call.L, evaluate.index()),
+                           measured.present() && measured.boolean());
   } else {
     object->owned = make_simulation_evaluator(problem->shared(), threads);
   }

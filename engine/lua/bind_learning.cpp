@@ -241,12 +241,9 @@ int policy_rollout(Call& call) {
   return made ? call.made(std::move(object)) : call.object(std::move(object));
 }
 
-int policy_update(Call& call) {
-  const auto self = call.self<PolicyObject>();
-  LearnedPolicy& policy = require_learned(*self);
-  const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
-  const std::vector<double> advantages = call.argument(2, "advantages").numbers();
-  Fields fields = call.options(3);
+/// learning_rate, entropy_weight and max_norm of the last argument.
+static UpdateOptions update_options(const Call& call, int argument) {
+  Fields fields = call.options(argument);
   UpdateOptions options;
   if (const Value rate = fields.get("learning_rate"); rate.present()) {
     options.learning_rate = rate.number();
@@ -256,12 +253,76 @@ int policy_update(Call& call) {
   }
   if (const Value norm = fields.get("max_norm"); norm.present()) options.max_norm = norm.number();
   fields.finish();
-  const UpdateReport report = policy.update(rollout->rollout, advantages, options);
+  return options;
+}
+
+static void push_report(const Call& call, const UpdateReport& report) {
   lua_newtable(call.L);
   set_number(call.L, "loss", report.loss);
   set_number(call.L, "entropy", report.entropy);
   set_number(call.L, "gradient_norm", report.gradient_norm);
+}
+
+int policy_update(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
+  const std::vector<double> advantages = call.argument(2, "advantages").numbers();
+  push_report(call, policy.update(rollout->rollout, advantages, update_options(call, 3)));
   return 1;
+}
+
+/// Floats as a text of their bytes, which is how they are sent.
+static int float_bytes(const Call& call, std::span<const float> values) {
+  return call.text({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+static std::vector<float> floats_of(const Value& value) {
+  const std::string bytes = value.bytes();
+  if (bytes.size() % sizeof(float) != 0)
+    value.refuse("the bytes of single-precision numbers expected");
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(values.data()));
+  return values;
+}
+
+int policy_prepare(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  const auto problems = problems_of(call, call.argument(1, "problems"));
+  std::vector<Evaluator*> evaluators;
+  for (const auto& each : problems) evaluators.push_back(&each->evaluator());
+  policy.prepare(evaluators);
+  return 0;
+}
+
+int policy_weights(Call& call) {
+  return float_bytes(call, require_learned(*call.self<PolicyObject>()).weights());
+}
+
+int policy_set_weights(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  require_learned(*self).set_weights(floats_of(call.argument(1, "weights")));
+  return 0;
+}
+
+int policy_gradient(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
+  const std::vector<double> advantages = call.argument(2, "advantages").numbers();
+  std::vector<float> gradient;
+  const UpdateReport report =
+      policy.gradient(rollout->rollout, advantages, update_options(call, 3), gradient);
+  float_bytes(call, gradient);
+  push_report(call, report);
+  return 2;
+}
+
+int policy_step(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LearnedPolicy& policy = require_learned(*self);
+  return call.number(policy.step(floats_of(call.argument(1, "gradient")), update_options(call, 2)));
 }
 
 int policy_save(Call& call) {

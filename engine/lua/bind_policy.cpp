@@ -149,7 +149,12 @@ constexpr Binding kMethods[] = {{"policy:name", &policy_name},
                                 {"policy:update", &policy_update},
                                 {"policy:save", &policy_save},
                                 {"policy:load", &policy_load},
-                                {"policy:parameters", &policy_parameters}};
+                                {"policy:parameters", &policy_parameters},
+                                {"policy:prepare", &policy_prepare},
+                                {"policy:weights", &policy_weights},
+                                {"policy:set_weights", &policy_set_weights},
+                                {"policy:gradient", &policy_gradient},
+                                {"policy:step", &policy_step}};
 
 int seed(Call& call) {
   return call.number(static_cast<double>(call.self<ContextObject>()->get().seed));

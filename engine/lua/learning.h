@@ -46,6 +46,11 @@ int policy_update(Call& call);
 int policy_save(Call& call);
 int policy_load(Call& call);
 int policy_parameters(Call& call);
+int policy_prepare(Call& call);
+int policy_weights(Call& call);
+int policy_set_weights(Call& call);
+int policy_gradient(Call& call);
+int policy_step(Call& call);
 int policy_learns(Call& call);  ///< this one throws for none
 
 }  // namespace berth::lua

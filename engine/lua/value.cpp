@@ -67,15 +67,20 @@ void Value::refuse(std::string_view problem) const {
                             : cat("field '", name_, "': ", problem));
 }
 
-std::string Value::text() const {
+std::string Value::bytes() const {
   if (!is_text()) fail("text");
   std::size_t size = 0;
   const char* const text = lua_tolstring(L_, index_, &size);
-  // It would end every message that quotes the text.
-  if (std::char_traits<char>::find(text, size, '\0') != nullptr) {
-    refuse(cat("text without NUL characters expected; one follows '", text, "'"));
-  }
   return {text, size};
+}
+
+std::string Value::text() const {
+  std::string text = bytes();
+  // It would end every message that quotes the text.
+  if (text.find('\0') != std::string::npos) {
+    refuse(cat("text without NUL characters expected; one follows '", text.c_str(), "'"));
+  }
+  return text;
 }
 
 double Value::number() const {

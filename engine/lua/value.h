@@ -34,6 +34,8 @@ class Value {
   [[nodiscard]] int index() const { return index_; }
 
   [[nodiscard]] std::string text() const;
+  /// A text that may hold any characters.
+  [[nodiscard]] std::string bytes() const;
   /// Not NaN.
   [[nodiscard]] double number() const;
   [[nodiscard]] std::int64_t integer(std::int64_t least = -kMaxInteger,

@@ -118,8 +118,8 @@ void NetworkPolicy::take(const std::filesystem::path& file, const Checkpoint& ch
   network_changed();
 }
 
-UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const double> advantages,
-                                   const UpdateOptions& options) {
+UpdateReport NetworkPolicy::accumulate(const Rollout& rollout, std::span<const double> advantages,
+                                       const UpdateOptions& options) {
   const auto* tape = dynamic_cast<const Tape*>(rollout.tape.get());
   if (tape == nullptr || network_ == nullptr || tape->network.lock() != network_ ||
       tape->updates != updates_) {
@@ -130,7 +130,12 @@ UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const doubl
   }
   check_advantages(rollout, advantages);
   check_update(options);
-  UpdateReport report = learn(*tape, rollout, advantages, options.entropy_weight);
+  return learn(*tape, rollout, advantages, options.entropy_weight);
+}
+
+UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const double> advantages,
+                                   const UpdateOptions& options) {
+  UpdateReport report = accumulate(rollout, advantages, options);
   report.gradient_norm = network_->step(options.learning_rate, options.max_norm);
   ++updates_;
   return report;
@@ -139,6 +144,54 @@ UpdateReport NetworkPolicy::update(const Rollout& rollout, std::span<const doubl
 void NetworkPolicy::mark(Tape& tape) const {
   tape.network = network_;
   tape.updates = updates_;
+}
+
+UpdateReport NetworkPolicy::gradient(const Rollout& rollout, std::span<const double> advantages,
+                                     const UpdateOptions& options, std::vector<float>& out) {
+  const UpdateReport report = accumulate(rollout, advantages, options);
+  network_->take_gradient(out);
+  return report;
+}
+
+double NetworkPolicy::step(std::span<const float> gradient, const UpdateOptions& options) {
+  check_update(options);
+  check_values(gradient, "gradient");
+  network_->set_gradient(gradient);
+  const double norm = network_->step(options.learning_rate, options.max_norm);
+  ++updates_;
+  return norm;
+}
+
+void NetworkPolicy::prepare(std::span<Evaluator* const> evaluators) {
+  static_cast<void>(network_for(evaluators));
+}
+
+Network& NetworkPolicy::made_network() const {
+  if (network_ != nullptr) return *network_;
+  throw Error(ErrorCode::invalid_argument,
+              cat(called(), " has no weights yet; prepare it for its problems first"));
+}
+
+std::vector<float> NetworkPolicy::weights() const {
+  return made_network().weights();
+}
+
+void NetworkPolicy::set_weights(std::span<const float> weights) {
+  check_values(weights, "weights");
+  network_->set_weights(weights);
+  ++updates_;
+}
+
+void NetworkPolicy::check_values(std::span<const float> values, const char* what) const {
+  const auto count = static_cast<std::size_t>(made_network().parameter_count());
+  if (values.size() != count) {
+    throw Error(ErrorCode::invalid_argument, cat(called(), ": ", values.size(), " values are no ",
+                                                 what, " of a network with ", count));
+  }
+  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(called(), ": the ", what, " hold a value that is not finite"));
+  }
 }
 
 PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& context) {

@@ -35,6 +35,11 @@ class Network {
   virtual void set_tensors(std::span<const NamedTensor> tensors) = 0;
   /// As Parameters::step.
   virtual double step(double learning_rate, double max_norm) = 0;
+  // As those of Parameters.
+  [[nodiscard]] virtual std::vector<float> weights() const = 0;
+  virtual void set_weights(std::span<const float> weights) = 0;
+  virtual void take_gradient(std::vector<float>& out) = 0;
+  virtual void set_gradient(std::span<const float> gradient) = 0;
 };
 
 /// What a network is made for beside its policy's options, by name: a number of devices, the op
@@ -92,6 +97,12 @@ class NetworkPolicy : public LearnedPolicy {
   void save(const std::filesystem::path& file, const std::string& note) const final;
   std::string load(const std::filesystem::path& file) final;
   [[nodiscard]] std::int64_t parameter_count() const final;
+  void prepare(std::span<Evaluator* const> evaluators) final;
+  [[nodiscard]] std::vector<float> weights() const final;
+  void set_weights(std::span<const float> weights) final;
+  UpdateReport gradient(const Rollout& rollout, std::span<const double> advantages,
+                        const UpdateOptions& options, std::vector<float>& out) final;
+  double step(std::span<const float> gradient, const UpdateOptions& options) final;
 
  protected:
   NetworkPolicy(const Options& options, const NetworkPolicySettings& settings);
@@ -123,6 +134,13 @@ class NetworkPolicy : public LearnedPolicy {
   [[nodiscard]] std::string called() const;
 
  private:
+  /// The network; throws Error where there is none.
+  [[nodiscard]] Network& made_network() const;
+  /// `values` of the network's size and finite; throws Error.
+  void check_values(std::span<const float> values, const char* what) const;
+  /// Adds the gradient of a checked rollout to the network's.
+  UpdateReport accumulate(const Rollout& rollout, std::span<const double> advantages,
+                          const UpdateOptions& options);
   [[nodiscard]] std::map<std::string, std::string> shape_and(const Facts& facts) const;
   /// Throws what load throws.
   void take(const std::filesystem::path& file, const Checkpoint& checkpoint);

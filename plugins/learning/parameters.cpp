@@ -102,6 +102,51 @@ double Parameters::step(double learning_rate, double max_norm) {
   return norm;
 }
 
+std::vector<float> Parameters::weights() const {
+  std::vector<float> all;
+  all.reserve(static_cast<std::size_t>(count()));
+  for (const torch::Tensor& values : values_) {
+    const torch::Tensor plain = values.detach().contiguous();
+    all.insert(all.end(), plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel());
+  }
+  return all;
+}
+
+void Parameters::set_weights(std::span<const float> weights) {
+  const torch::NoGradGuard no_gradient;
+  for (torch::Tensor& values : values_) {
+    const auto size = static_cast<std::size_t>(values.numel());
+    std::copy_n(weights.begin(), size, values.data_ptr<float>());
+    weights = weights.subspan(size);
+  }
+}
+
+void Parameters::take_gradient(std::vector<float>& out) {
+  out.clear();
+  out.reserve(static_cast<std::size_t>(count()));
+  for (const torch::Tensor& values : values_) {
+    if (!values.grad().defined()) {
+      out.resize(out.size() + static_cast<std::size_t>(values.numel()));
+      continue;
+    }
+    const torch::Tensor gradient = values.grad().contiguous();
+    out.insert(out.end(), gradient.data_ptr<float>(),
+               gradient.data_ptr<float>() + gradient.numel());
+  }
+  adam().zero_grad();
+}
+
+void Parameters::set_gradient(std::span<const float> gradient) {
+  const torch::NoGradGuard no_gradient;
+  for (torch::Tensor& values : values_) {
+    const auto size = static_cast<std::size_t>(values.numel());
+    torch::Tensor own = torch::empty_like(values);
+    std::copy_n(gradient.begin(), size, own.data_ptr<float>());
+    values.mutable_grad() = own;
+    gradient = gradient.subspan(size);
+  }
+}
+
 std::vector<NamedTensor> Parameters::tensors() const {
   std::vector<NamedTensor> all;
   const auto add = [&](const std::string& name, const torch::Tensor& tensor) {

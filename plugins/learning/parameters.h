@@ -40,6 +40,14 @@ class Parameters {
   /// what the step leads to, is not finite; then the values are what they were.
   double step(double learning_rate, double max_norm);
 
+  /// The values, one after another, without Adam's state.
+  [[nodiscard]] std::vector<float> weights() const;
+  /// As many as there are; Adam's state stays.
+  void set_weights(std::span<const float> weights);
+  /// The gradient in the same order; it is then cleared. Values that have none give zeros.
+  void take_gradient(std::vector<float>& out);
+  void set_gradient(std::span<const float> gradient);
+
   /// Values, then Adam's moments and step count.
   [[nodiscard]] std::vector<NamedTensor> tensors() const;
   /// `tensors` of the same names and shapes. Throws std::invalid_argument naming what differs or is

@@ -84,6 +84,10 @@ struct SequencePolicy::Net final : Network {
   double step(double learning_rate, double max_norm) override {
     return parameters.step(learning_rate, max_norm);
   }
+  [[nodiscard]] std::vector<float> weights() const override { return parameters.weights(); }
+  void set_weights(std::span<const float> weights) override { parameters.set_weights(weights); }
+  void take_gradient(std::vector<float>& out) override { parameters.take_gradient(out); }
+  void set_gradient(std::span<const float> gradient) override { parameters.set_gradient(gradient); }
 
   Vocabulary vocabulary;
   Parameters parameters;

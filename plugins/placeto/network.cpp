@@ -228,6 +228,23 @@ double Network::step(double learning_rate, double max_norm) {
   return norm;
 }
 
+std::vector<float> Network::weights() const {
+  return state_->parameters.weights();
+}
+
+void Network::set_weights(std::span<const float> weights) {
+  state_->parameters.set_weights(weights);
+  state_->pack();
+}
+
+void Network::take_gradient(std::vector<float>& out) {
+  state_->parameters.take_gradient(out);
+}
+
+void Network::set_gradient(std::span<const float> gradient) {
+  state_->parameters.set_gradient(gradient);
+}
+
 std::vector<NamedTensor> Network::tensors() const {
   return state_->parameters.tensors();
 }

@@ -55,6 +55,10 @@ class Network final : public learning::Network {
                     std::span<const double> advantages, double entropy_weight);
 
   double step(double learning_rate, double max_norm) override;
+  [[nodiscard]] std::vector<float> weights() const override;
+  void set_weights(std::span<const float> weights) override;
+  void take_gradient(std::vector<float>& out) override;
+  void set_gradient(std::span<const float> gradient) override;
   [[nodiscard]] std::vector<NamedTensor> tensors() const override;
   void set_tensors(std::span<const NamedTensor> tensors) override;
 

@@ -218,7 +218,9 @@ function berth.problem(problem) end
 ---core). With a session, which must have the problem's graph and devices, it executes placements: the
 ---result is the mean runtime of `repeats` steps (default 5) after `warm_up` steps (default 5).
 ---@param problem berth.Problem
----@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, seed?: integer }
+---With `evaluate`, that function gives the evaluations of an array of placements: only `objective_us` is
+---required. `measures` says whether its runtimes are measured.
+---@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, seed?: integer, evaluate?: (fun(placements: berth.Placement[]): berth.Evaluation[]), measures?: boolean }
 ---@return berth.Evaluator
 function berth.evaluator(problem, options) end
 
@@ -1019,6 +1021,33 @@ function policy:load(path) end
 ---Number of trained values; 0 before the first problem is seen.
 ---@return integer
 function policy:parameters() end
+
+---Makes the weights for such problems, where there are none yet.
+---@param problems berth.Problem | berth.Problem[]
+function policy:prepare(problems) end
+
+---The weights without the optimiser's state: the bytes of single-precision numbers, in an order that
+---policies of the same options and problems share.
+---@return string
+function policy:weights() end
+
+---Replaces the weights, and leaves the optimiser as it is. Rollouts before it teach nothing any more.
+---@param weights string of `policy:weights`
+function policy:set_weights(weights) end
+
+---The gradient that `policy:update` would follow, for `policy:step` here or elsewhere.
+---@param rollout berth.Rollout
+---@param advantages number[]
+---@param options? { learning_rate?: number, entropy_weight?: number, max_norm?: number }
+---@return string gradient its bytes, in the order of the weights
+---@return { loss: number, entropy: number, gradient_norm: number } report without the norm
+function policy:gradient(rollout, advantages, options) end
+
+---The rest of `policy:update`: clips the gradient and takes a step of Adam.
+---@param gradient string of `policy:gradient`
+---@param options? { learning_rate?: number, entropy_weight?: number, max_norm?: number }
+---@return number norm before clipping
+function policy:step(gradient, options) end
 
 ---Episodes that a policy sampled, with their measurements. Made by `policy:rollout`.
 ---@class berth.Rollout: berth.Object

@@ -24,6 +24,10 @@ int poll(void*, unsigned long, int);
 int gethostname(char*, size_t);
 int mkdir(const char*, unsigned);
 char* strerror(int);
+char* mkdtemp(char*);
+int rmdir(const char*);
+int open(const char*, int, ...);
+int close(int);
 long sysconf(int);
 ssize_t readlink(const char*, char*, size_t);
 ]]
@@ -31,7 +35,7 @@ ssize_t readlink(const char*, char*, size_t);
 local C = ffi.C
 -- Of Linux's headers.
 local SIGINT, SIGKILL, PR_SET_PDEATHSIG, WNOHANG, SETPGROUP, EEXIST = 2, 9, 1, 1, 2, 17
-local WRITE_CREATE_APPEND = 1 + 64 + 1024
+local WRITE_CREATE_APPEND, WRITE_CREATE_EXCLUSIVE = 1 + 64 + 1024, 1 + 64 + 128
 local PROCESSORS_ONLINE = 84
 -- The C library's own types, larger than in any that is in use.
 local OPAQUE_BYTES = 1024
@@ -67,15 +71,20 @@ end
 
 -- Starts a program in a process group of its own, so that Ctrl-C reaches it only through `interrupt`.
 --   ARGS    command  array: the program's path, then its arguments
---           options  table: output (file that gets what it prints, appended), environment (variables to
---                    set, by name; optional)
+--           options  table: output (file that gets what it prints, appended; default: this one's standard
+--                    error), print_on (without `output`: the descriptor for its standard output),
+--                    environment (variables to set, by name; optional)
 --   RETURN  its process id
 function processes.start(command, options)
   local actions, attributes = ffi.new("char[?]", OPAQUE_BYTES), ffi.new("char[?]", OPAQUE_BYTES)
   C.posix_spawn_file_actions_init(actions)
   C.posix_spawn_file_actions_addopen(actions, 0, "/dev/null", 0, 0)
-  C.posix_spawn_file_actions_addopen(actions, 1, options.output, WRITE_CREATE_APPEND, 420)  -- rw-r--r--
-  C.posix_spawn_file_actions_adddup2(actions, 1, 2)
+  if options.output then
+    C.posix_spawn_file_actions_addopen(actions, 1, options.output, WRITE_CREATE_APPEND, 420)  -- rw-r--r--
+    C.posix_spawn_file_actions_adddup2(actions, 1, 2)
+  elseif options.print_on then
+    C.posix_spawn_file_actions_adddup2(actions, options.print_on, 1)
+  end
   C.posix_spawnattr_init(attributes)
   C.posix_spawnattr_setflags(attributes, SETPGROUP)
   C.posix_spawnattr_setpgroup(attributes, 0)
@@ -166,6 +175,45 @@ function processes.make_folder(path)
     end
     at = slash
   end
+end
+
+-- Makes a folder that is this user's alone, with a name that nobody has.
+--   RETURN  its path
+function processes.temporary_folder(name)
+  local path = (os.getenv "TMPDIR" or "/tmp") .. "/" .. name .. "XXXXXX"
+  local made = ffi.new("char[?]", #path + 1, path)
+  if C.mkdtemp(made) == nil then
+    error(("%s: the folder cannot be made: %s"):format(path, ffi.string(C.strerror(ffi.errno()))), 0)
+  end
+  return ffi.string(made)
+end
+
+-- Removes an empty folder; false where it cannot.
+function processes.remove_folder(path) return C.rmdir(path) == 0 end
+
+-- Texts of `bytes` random bytes in hexadecimal digits.
+function processes.random_text(bytes)
+  local source = assert(io.open("/dev/urandom", "rb"))
+  local text = source:read(bytes):gsub(".", function(c) return ("%02x"):format(c:byte()) end)
+  source:close()
+  return text
+end
+
+-- Makes an empty file; false where there is one of that name: of all processes that try, one succeeds.
+function processes.claim(path)
+  local descriptor = C.open(path, WRITE_CREATE_EXCLUSIVE, ffi.cast("int", 420))  -- rw-r--r--
+  if descriptor < 0 then return false end
+  C.close(descriptor)
+  return true
+end
+
+-- The last line that says something in a file; nil where there is none.
+function processes.last_line(path)
+  local last
+  for line in (content_of(path) or ""):gmatch "[^\n]+" do
+    if line:match "%S" then last = line end
+  end
+  return last
 end
 
 return processes

@@ -336,17 +336,6 @@ local function run_objective(run, objective)
   return fine, message
 end
 
--- The last line that says something in what a run printed.
-local function last_line(path)
-  local file, last = io.open(path, "rb"), nil
-  if not file then return nil end
-  for line in file:lines() do
-    if line:match "%S" then last = line end
-  end
-  file:close()
-  return last
-end
-
 local Runner = {}
 Runner.__index = Runner
 
@@ -374,7 +363,7 @@ function Runner:conclude(pid, row, how, code)
   local why = how == "signal" and ("it was ended by signal %d"):format(code)
     or ("it ended with status %d and no results"):format(code)
   self.kept:finish(row.id, self.stopping and "waiting" or "failed",
-    { error = ("%s: %s"):format(why, last_line(row.output) or "it printed nothing") })
+    { error = ("%s: %s"):format(why, processes.last_line(row.output) or "it printed nothing") })
 end
 
 function Runner:show()

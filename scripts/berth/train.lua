@@ -16,16 +16,19 @@ local notes = require "berth.notes"
 local processes = require "berth.processes"
 local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
+local workers = require "berth.workers"
 
 local train = {}
 
 local DEFAULTS = {
   -- What is learned
-  policy = true,    -- a policy that learns
+  policy = true,    -- a policy that learns, or a function that makes it: with `workers` it is called where the
+                    -- policy is needed
   problems = true,  -- array; every update samples from all of them, or from `batch` of them
   count = true,     -- updates
   evaluators = false, -- array by problem: who measures, such as a berth.evaluator with a session, which
-                    -- drops warm-up steps and takes the mean of the rest; default: simulation
+                    -- drops warm-up steps and takes the mean of the rest; default: simulation. Or a
+                    -- function(problem, i) that makes one, called where it measures
   -- What affects learning. The defaults are what learned fastest and most reliably; the published
   -- value follows where it is another.
   reward = false,         -- reward(before, after, last); default rewards.improvement { log = true }
@@ -55,6 +58,8 @@ local DEFAULTS = {
                           -- Episodes of one start differ by their decisions alone, so that the
                           -- baseline takes away all else
   seed = 1,
+  workers = false,        -- table of workers.DEFAULTS: the processes that torchrun, srun or `berth run --workers`
+                          -- started train together; a process that is alone trains as without
   -- What is watched and kept
   finalists = 5,          -- where an evaluator measures: the best of so many placements is found by measuring
                           -- them again at the end, in turn; the best of many noisy figures is a lucky one
@@ -106,8 +111,9 @@ end
 
 local RANGES = {
   policy = { "a policy: berth.policy(name, options)",
-    function(value) return type(value) == "userdata" or type(value) == "table" end },
-  problems = { array() }, evaluators = { array(true) }, count = { whole(1) },
+    function(value) return type(value) ~= "boolean" and type(value) ~= "number" and type(value) ~= "string" end },
+  problems = { array() }, evaluators = { "an array, { one, .. }, or a function", function(value)
+    return value == false or type(value) == "function" or type(value) == "table" and #value > 0 end }, count = { whole(1) },
   reward = { of_type("function", true) }, discount = { between(0, 1) },
   baseline = { "a constructor, such as baselines.per_step or function() return "
     .. "baselines.moving_average { decay = 0.9 } end",
@@ -121,6 +127,7 @@ local RANGES = {
   samples = { whole(1) }, batch = { whole(0) }, traversal = { of_type "string" },
   initial = { "a start's name or a function", function(value)
     return type(value) == "string" or type(value) == "function" end },
+  workers = { "a table", function(value) return value == false or type(value) == "table" end },
   seed = { whole(0, 9e9) },  -- with the update's number behind it a seed is still a whole number
   finalists = { whole(1) }, evaluate_every = { whole(0) }, checkpoint = { of_type "string" }, checkpoint_every = { whole(1) },
   resume = { of_type "boolean" }, tensorboard = { of_type "string" }, csv = { of_type "string" },
@@ -131,6 +138,10 @@ local function shown(value)
   if type(value) == "string" then return ("%q"):format(value) end
   if type(value) == "number" then return tostring(value) end
   return "a " .. type(value)
+end
+
+local function check_learns(policy, level)
+  if not policy:learns() then error(("train: policy '%s' has nothing to learn"):format(policy:name()), level) end
 end
 
 local function read_options(given)
@@ -157,14 +168,26 @@ local function read_options(given)
       error(("train: option '%s' is %s; give %s"):format(name, shown(options[name]), range[1]), 3)
     end
   end
-  if options.evaluators and #options.evaluators ~= #options.problems then
+  if type(options.evaluators) == "table" and #options.evaluators ~= #options.problems then
     error(("train: there are %d evaluators for %d problems; give one for each"):format(
       #options.evaluators, #options.problems), 3)
   end
-  if not options.policy:learns() then
-    error(("train: policy '%s' has nothing to learn"):format(options.policy:name()), 3)
-  end
+  if options.workers then options.workers = workers.read_options(options.workers, 3) end
+  if type(options.policy) ~= "function" then check_learns(options.policy, 4) end
   return options
+end
+
+-- Makes what options give as functions.
+local function make_policy(options)
+  if type(options.policy) ~= "function" then return end
+  options.policy = options.policy()
+  check_learns(options.policy, 3)
+end
+local function make_evaluators(options)
+  if type(options.evaluators) ~= "function" then return end
+  local make, made = options.evaluators, {}
+  for i, problem in ipairs(options.problems) do made[i] = make(problem, i) end
+  options.evaluators = made
 end
 
 -- Rewards of one episode, then their discounted sums to the end, into `returns`.
@@ -311,9 +334,10 @@ local function fingerprint(options)
   return of
 end
 
-local function refuse_difference(options, what, kept, now)
+-- The first thing in which two tables of fingerprints differ: its name and both values; nil for none.
+local function difference(a, b)
   local keys, seen = {}, {}
-  for _, side in ipairs { kept, now } do
+  for _, side in ipairs { a, b } do
     for key in pairs(side) do
       if not seen[key] then keys[#keys + 1] = key end
       seen[key] = true
@@ -321,22 +345,28 @@ local function refuse_difference(options, what, kept, now)
   end
   table.sort(keys)
   for _, key in ipairs(keys) do
-    if kept[key] ~= now[key] then
-      error(("train: %s was made with %s %s = %s, and here it is %s; name another checkpoint, or set "
-        .. "resume = false to replace it"):format(options.checkpoint, what, key,
-        tostring(kept[key]), tostring(now[key])), 4)
-    end
+    if a[key] ~= b[key] then return key, a[key], b[key] end
   end
 end
 
-local function save(options, state, memories)
-  local kept = { update = state.update, measured = state.measured, problems = {},
+-- The same for two fingerprints; "problem 1, ops" is a name.
+local function fingerprint_difference(a, b)
+  local name, one, other = difference(a.settings, b.settings)
+  if name then return "option " .. name, one, other end
+  for i = 1, math.max(#a.problems, #b.problems) do
+    name, one, other = difference(a.problems[i] or {}, b.problems[i] or {})
+    if name then return ("problem %d, %s"):format(i, name), one, other end
+  end
+end
+
+local function save(path, options, state, memories)
+  local kept = { update = state.update, measured = state.measured, episodes = state.episodes, problems = {},
     fingerprint = state.fingerprint }
   for i, memory in ipairs(memories) do
     kept.problems[i] = { baseline = memory.baseline.state(), best = memory.best,
       placement = memory.placement, latest = memory.latest, finalists = memory.finalists }
   end
-  options.policy:save(options.checkpoint, notes.write(kept))
+  options.policy:save(path, notes.write(kept))
 end
 
 local function exists(path)
@@ -354,19 +384,23 @@ local function check_writable(path)
   os.remove(probe)
 end
 
-local function resume(options, state, memories)
-  local kept = notes.read(options.policy:load(options.checkpoint))
+-- ARGS    named  what errors call the file
+local function resume(path, named, options, state, memories)
+  local kept = notes.read(options.policy:load(path))
   if kept.problems == nil or #kept.problems ~= #memories then
-    error(("train: %s holds the training of %d problems, not of %d"):format(options.checkpoint,
+    error(("train: %s holds the training of %d problems, not of %d"):format(named,
       kept.problems and #kept.problems or 0, #memories), 3)
   end
   if kept.fingerprint then
-    refuse_difference(options, "option", kept.fingerprint.settings, state.fingerprint.settings)
-    for i, problem in ipairs(kept.fingerprint.problems) do
-      refuse_difference(options, ("problem %d,"):format(i), problem, state.fingerprint.problems[i])
+    local name, then_, now = fingerprint_difference(kept.fingerprint, state.fingerprint)
+    if name then
+      error(("train: %s was made with %s = %s, and here it is %s; name another checkpoint, or set "
+        .. "resume = false to replace it"):format(named, name, tostring(then_), tostring(now)), 3)
     end
   end
   state.update, state.measured = kept.update, kept.measured
+  -- Older files leave it out, of trainings whose updates were all alike.
+  state.episodes = kept.episodes or kept.update * #chosen(options, 1) * options.samples
   for i, memory in ipairs(memories) do
     memory.baseline.restore(kept.problems[i].baseline)
     memory.best, memory.placement = kept.problems[i].best, kept.problems[i].placement
@@ -436,20 +470,23 @@ local function measures(options, i)
   return options.evaluators and options.evaluators[i]:measures() or false
 end
 
--- One update's worth of samples, rewards and learning.
-local function update_once(options, state, memories, reward, rates)
+-- One update's worth of samples and rewards.
+--   ARGS    seed   of the sampling
+--   RETURN  record (of `progress`, as far as it is known), rollout, advantages, found (by problem sampled: the
+--           best of it, { placement, evaluation })
+local function sample(options, state, memories, reward, rates, seed)
   local indices = chosen(options, state.update)
   local problems = picked(options.problems, indices)
-  -- The seed of an update depends on its number alone, so that a resumed run draws the same.
   local rollout = options.policy:rollout(problems, {
-    samples = options.samples, seed = options.seed * 1000003 + state.update,
+    samples = options.samples, seed = seed,
     epsilon = rates.epsilon(state.update), noise = rates.noise(state.update), traversal = options.traversal,
     initial = initial_of(options, state.update, memories, indices), into = state.rollout,
     evaluators = picked(options.evaluators, indices) })
   state.rollout = rollout
 
-  local record = { update = state.update, runtime_us = 0, reward = 0 }
-  local advantages, count = {}, 0
+  local episodes = #indices * options.samples
+  local record = { update = state.update, runtime_us = 0, reward = 0, episodes = episodes, measured = 0 }
+  local advantages, count, found = {}, 0, {}
   for k, i in ipairs(indices) do
     local returns, out, heard = {}, {}, { returns = {}, out = {} }
     local best, best_placement = nil, nil
@@ -468,10 +505,11 @@ local function update_once(options, state, memories, reward, rates)
         local placement, evaluation = kept_of(rollout, e, options.score)
         if better(evaluation, best, options.score) then best, best_placement = evaluation, placement end
       end
-      state.measured = state.measured + rollout:measured(e)
+      record.measured = record.measured + rollout:measured(e)
     end
     memories[i].latest = best_placement
-    memories[i].note(memories[i].latest, best)
+    memories[i].note(best_placement, best)
+    found[i] = { placement = best_placement, evaluation = best }
     if #heard.returns > 0 then memories[i].baseline.advantages(heard.returns, heard.out) end
     for s = 1, options.samples do
       for t = 1, #returns[s] do
@@ -480,15 +518,17 @@ local function update_once(options, state, memories, reward, rates)
       end
     end
   end
-  record.learning_rate = rates.learning_rate(state.update)
-  record.entropy_weight = rates.entropy_weight(state.update)
-  local report = options.policy:update(rollout, advantages, {
-    learning_rate = record.learning_rate, entropy_weight = record.entropy_weight,
-    max_norm = options.max_norm })
-  local episodes = #indices * options.samples
-  record.episodes = state.update * episodes
-  record.measured = state.measured
   record.runtime_us, record.reward = record.runtime_us / episodes, record.reward / episodes
+  record.entropy_weight = rates.entropy_weight(state.update)
+  return record, rollout, advantages, found
+end
+
+-- Adds to a record what is known after its update.
+local function complete(record, training, report, indices)
+  local state, memories = training.state, training.memories
+  state.measured = state.measured + record.measured
+  state.episodes = state.episodes + record.episodes
+  record.episodes, record.measured = state.episodes, state.measured
   record.loss, record.entropy, record.gradient_norm = report.loss, report.entropy,
     report.gradient_norm
   local best = 0
@@ -498,7 +538,107 @@ local function update_once(options, state, memories, reward, rates)
     record.best_by_problem_us[i] = memories[i].best.objective_us
   end
   record.best_us = best / #indices
+end
+
+-- One update's worth of samples, rewards and learning.
+local function update_once(training)
+  local options, state, rates = training.options, training.state, training.rates
+  -- The seed of an update depends on its number alone, so that a resumed run draws the same.
+  local record, rollout, advantages = sample(options, state, training.memories, training.reward, rates,
+    options.seed * 1000003 + state.update)
+  record.learning_rate = rates.learning_rate(state.update)
+  local report = options.policy:update(rollout, advantages, {
+    learning_rate = record.learning_rate, entropy_weight = record.entropy_weight,
+    max_norm = options.max_norm })
+  complete(record, training, report, chosen(options, state.update))
   return record
+end
+
+-- A training that has not begun: options, reward, rates, memories (by problem), state.
+local function new_training(options)
+  local training = { options = options, reward = options.reward or rewards.improvement { log = true } }
+  training.rates = {
+    learning_rate = schedules.of(options.learning_rate or nil,
+      schedules.linear(3e-3, 3e-4, options.count)),
+    entropy_weight = schedules.of(options.entropy_weight or nil,
+      schedules.linear(0.02, 0, options.count)),
+    epsilon = schedules.of(options.epsilon, 0),
+    noise = schedules.of(options.noise, 0),
+  }
+  training.memories = {}
+  for i = 1, #options.problems do training.memories[i] = new_memory(options, measures(options, i)) end
+  training.state = { update = 0, measured = 0, episodes = 0, fingerprint = fingerprint(options) }
+  return training
+end
+
+-- Takes up the checkpoint, and opens what is written on the way.
+local function open_files(training)
+  local options, state = training.options, training.state
+  if options.checkpoint ~= "" then
+    check_writable(options.checkpoint)
+    if options.resume and exists(options.checkpoint) then
+      resume(options.checkpoint, options.checkpoint, options, state, training.memories)
+    end
+  end
+  -- What was written after the checkpoint comes again, and belongs there once.
+  training.board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard, state.update)
+  training.csv = options.csv ~= "" and events.csv(options.csv, COLUMNS, state.update)
+  training.began_s, training.first = berth.clock(), state.update
+end
+
+local function close_files(training)
+  if training.board then training.board.close() end
+  if training.csv then training.csv.close() end
+end
+
+-- What follows every update: what is due of evaluation, curves, checkpoint and progress.
+local function after_update(training, record)
+  local options, state, memories = training.options, training.state, training.memories
+  if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
+    local sum = 0
+    for i, result in ipairs(train.evaluate(options)) do
+      sum = sum + result.evaluation.objective_us
+      memories[i].note(result.placement, result.evaluation)
+    end
+    record.greedy_us = sum / #options.problems
+  end
+  record.count = options.count
+  record.left_s = (berth.clock() - training.began_s) / (state.update - training.first)
+    * (options.count - state.update)
+  if training.board then
+    local values = {}
+    for _, name in ipairs(CURVES) do values[name] = record[name] end
+    for i, best_us in pairs(#options.problems > 1 and record.best_by_problem_us or {}) do
+      values[("problem_%d/best_us"):format(i)] = best_us
+    end
+    training.board.write(state.update, values)
+  end
+  if training.csv then training.csv.write(record) end
+  if options.checkpoint ~= "" and
+    (state.update % options.checkpoint_every == 0 or state.update == options.count) then
+    save(options.checkpoint, options, state, memories)
+  end
+  if options.progress then options.progress(record) end
+end
+
+-- The result of a training, after its last update.
+local function conclude(training, stopped)
+  local options, state = training.options, training.state
+  if stopped and options.checkpoint ~= "" then save(options.checkpoint, options, state, training.memories) end
+  local greedy = train.evaluate(options)
+  local best = {}
+  for i, memory in ipairs(training.memories) do
+    memory.note(greedy[i].placement, greedy[i].evaluation)
+    best[i] = { placement = memory.placement, evaluation = memory.best }
+    if measures(options, i) then
+      local placements = {}
+      for k, each in ipairs(memory.finalists) do placements[k] = each.placement end
+      best[i] = train.measure_again(options.evaluators[i], placements, options.score)[1]
+    end
+  end
+  close_files(training)
+  return { best = best, greedy = greedy, updates = state.update, measured = state.measured,
+    stopped = stopped }
 end
 
 -- Trains `options.policy` on `options.problems`.
@@ -509,74 +649,24 @@ end
 --           (placements), stopped (true where should_stop said so)
 function train.episodes(given)
   local options = read_options(given)
-  local reward = options.reward or rewards.improvement { log = true }
-  local rates = {
-    learning_rate = schedules.of(options.learning_rate or nil,
-      schedules.linear(3e-3, 3e-4, options.count)),
-    entropy_weight = schedules.of(options.entropy_weight or nil,
-      schedules.linear(0.02, 0, options.count)),
-    epsilon = schedules.of(options.epsilon, 0),
-    noise = schedules.of(options.noise, 0),
-  }
-  local memories = {}
-  for i = 1, #options.problems do memories[i] = new_memory(options, measures(options, i)) end
-  local state = { update = 0, measured = 0, fingerprint = fingerprint(options) }
-  if options.checkpoint ~= "" then
-    check_writable(options.checkpoint)
-    if options.resume and exists(options.checkpoint) then resume(options, state, memories) end
+  local joined = options.workers and workers.join(options.workers)
+  if joined then
+    return require "berth.workers.training".run(joined, options, { new_training = new_training, sample = sample,
+      complete = complete, chosen = chosen, open_files = open_files, after_update = after_update,
+      conclude = conclude, save = save, resume = resume, fingerprint = fingerprint,
+      difference = fingerprint_difference, make_policy = make_policy, make_evaluators = make_evaluators })
   end
-  -- What was written after the checkpoint comes again, and belongs there once.
-  local board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard, state.update)
-  local csv = options.csv ~= "" and events.csv(options.csv, COLUMNS, state.update)
-
-  local stopped = false
-  local started, first = berth.clock(), state.update
+  make_policy(options)
+  make_evaluators(options)
+  local training = new_training(options)
+  open_files(training)
+  local state, stopped = training.state, false
   while state.update < options.count and not stopped do
     state.update = state.update + 1
-    local record = update_once(options, state, memories, reward, rates)
-    if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
-      local sum = 0
-      for i, result in ipairs(train.evaluate(options)) do
-        sum = sum + result.evaluation.objective_us
-        memories[i].note(result.placement, result.evaluation)
-      end
-      record.greedy_us = sum / #options.problems
-    end
-    record.count = options.count
-    record.left_s = (berth.clock() - started) / (state.update - first) * (options.count - state.update)
-    if board then
-      local values = {}
-      for _, name in ipairs(CURVES) do values[name] = record[name] end
-      for i, best_us in pairs(#options.problems > 1 and record.best_by_problem_us or {}) do
-        values[("problem_%d/best_us"):format(i)] = best_us
-      end
-      board.write(state.update, values)
-    end
-    if csv then csv.write(record) end
-    if options.checkpoint ~= "" and
-      (state.update % options.checkpoint_every == 0 or state.update == options.count) then
-      save(options, state, memories)
-    end
-    if options.progress then options.progress(record) end
+    after_update(training, update_once(training))
     stopped = options.should_stop()
   end
-  if stopped and options.checkpoint ~= "" then save(options, state, memories) end
-
-  local greedy = train.evaluate(options)
-  local best = {}
-  for i, memory in ipairs(memories) do
-    memory.note(greedy[i].placement, greedy[i].evaluation)
-    best[i] = { placement = memory.placement, evaluation = memory.best }
-    if measures(options, i) then
-      local placements = {}
-      for k, each in ipairs(memory.finalists) do placements[k] = each.placement end
-      best[i] = train.measure_again(options.evaluators[i], placements, options.score)[1]
-    end
-  end
-  if board then board.close() end
-  if csv then csv.close() end
-  return { best = best, greedy = greedy, updates = state.update, measured = state.measured,
-    stopped = stopped }
+  return conclude(training, stopped)
 end
 
 -- An `initial` that leads out of local optima: every fifth round starts from the best single device, runs

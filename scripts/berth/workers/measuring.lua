@@ -1,0 +1,123 @@
+-- Placements measured by other processes: the evaluators of controllers, and what workers do for them.
+--
+-- Where evaluators measure on hardware, every worker first measures one placement that all measure. Its runtimes
+-- are then divided by how much slower it was than the median of the workers, so that samples of unlike machines
+-- can be mixed; who is much slower is named.
+
+local berth = require "berth"
+local ffi = require "ffi"
+local notes = require "berth.notes"
+local processes = require "berth.processes"
+local statistics = require "berth.statistics"
+
+local measuring = {}
+
+-- Devices as bytes, two each.
+local function packed(placement)
+  local devices = ffi.new("uint16_t[?]", #placement)
+  for op, device in ipairs(placement) do devices[op - 1] = device end
+  return ffi.string(devices, 2 * #placement)
+end
+
+local function unpacked(bytes)
+  local devices, placement = ffi.cast("const uint16_t*", bytes), {}
+  for op = 1, #bytes / 2 do placement[op] = devices[op - 1] end
+  return placement
+end
+
+-- What a worker found of the placement that all measure: { us, host, kind }.
+local function calibrations(common)
+  local found = {}
+  for rank = common.controllers + 1, common.controllers + common.workers do
+    local text = common.joined.store:get(("%scalibration/%d"):format(common.prefix, rank))
+    if text then found[rank] = notes.read(text) end
+  end
+  return found
+end
+
+-- How much slower than the median worker each is.
+--   RETURN  table by rank of { ratio, host, kind }
+function measuring.ratios(common)
+  local found, all = calibrations(common), {}
+  for _, each in pairs(found) do all[#all + 1] = each.us end
+  if #all == 0 then return {} end
+  local middle = statistics.median(all)
+  for _, each in pairs(found) do each.ratio = each.us / middle end
+  return found
+end
+
+local SCALED = { "objective_us", "runtime_us", "max_load_us" }
+
+-- Divides what a worker measured by how much slower its machine is. That of a worker that joined late is asked
+-- for when its first result comes.
+local function corrected(common, result)
+  if not result.calibrated then return result.evaluation end
+  common.ratios = common.ratios or {}
+  if not common.ratios[result.rank] then common.ratios = measuring.ratios(common) end
+  local ratio = common.ratios[result.rank] and common.ratios[result.rank].ratio or 1
+  for _, name in ipairs(SCALED) do result.evaluation[name] = result.evaluation[name] / ratio end
+  for device, us in ipairs(result.evaluation.busy_us) do result.evaluation.busy_us[device] = us / ratio end
+  return result.evaluation
+end
+
+-- An evaluator of every problem that gives its placements to the workers.
+function measuring.evaluators(common, options)
+  local count = 0
+  local own = common.joined.store.identity
+  local evaluators = {}
+  for i, problem in ipairs(options.problems) do
+    evaluators[i] = berth.evaluator(problem, {
+      measures = options.evaluators ~= false,
+      evaluate = function(placements)
+        local ids, payloads = {}, {}
+        for k, placement in ipairs(placements) do
+          count = count + 1
+          ids[k], payloads[k] = ("%s.%d"):format(own, count), ("%10d"):format(i) .. packed(placement)
+          common.joined.store:submit(common.prefix .. "measure", ids[k], payloads[k], options.workers.takers)
+        end
+        local evaluations = {}
+        for k = 1, #placements do
+          local result = notes.read(common:await("measure", ids[k], payloads[k], options.workers.takers))
+          if result.failed then error(result.failed, 0) end
+          evaluations[k] = corrected(common, result)
+        end
+        return evaluations
+      end })
+  end
+  return evaluators
+end
+
+-- Of this machine, as others tell it from theirs.
+local function machine_kind()
+  local machine = processes.machine()
+  return ("%s, %d processors"):format(machine.processor, machine.processors or 0)
+end
+
+-- Measures the placement that all measure, which is the best single device's.
+local function calibrate(common, options)
+  local joined, problem, evaluator = common.joined, options.problems[1], options.evaluators[1]
+  local single = problem:single()
+  local placement = single and single.placement or problem:one_device(1)
+  local runs = {}
+  for run = 1, 3 do runs[run] = evaluator:evaluate(placement).objective_us end
+  joined.store:set(("%scalibration/%d"):format(common.prefix, joined.rank), notes.write {
+    us = statistics.median(runs), host = processes.host(), kind = machine_kind() })
+end
+
+-- RETURN  function(payload) that measures what a controller asked for and returns what it is told
+function measuring.worker(common, options)
+  local calibrated = options.workers.calibrate and options.evaluators[1]:measures()
+  if calibrated then calibrate(common, options) end
+  local rank = common.joined.rank
+  return function(payload)
+    local evaluator = options.evaluators[tonumber(payload:sub(1, 10))]
+    if not evaluator then return notes.write { failed = "workers: a placement is of a problem that is not there" } end
+    local fine, result = pcall(evaluator.evaluate, evaluator, unpacked(payload:sub(11)))
+    if not fine then
+      return notes.write { failed = ("%s on %s: %s"):format(common.joined.name, processes.host(), result) }
+    end
+    return notes.write { evaluation = result, rank = rank, calibrated = calibrated }
+  end
+end
+
+return measuring

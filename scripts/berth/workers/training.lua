@@ -1,0 +1,433 @@
+-- The processes of one training: what the one who learns, controllers and workers do, and what they say to
+-- each other through the store. Its keys begin with "N/", N counting the trainings of the script:
+--
+--   fingerprint    what is trained, by whom; everyone compares it with their own
+--   weights        the current ones, with the number of the update they came from
+--   state          checkpoint of the one who learns, for the case that it is lost
+--   best/PROBLEM   the best placement so far, the same
+--   baseline/RANK  of a controller, the same
+--   draws/RANK     how often a controller has sampled: no seed comes twice
+--   calibration/RANK  what a worker measured of the placement that all measure first
+--   failed, end    the first error; the result
+--
+-- and its queues: "N/measure" of placements, "N/gradients" of what controllers learnt.
+
+local berth = require "berth"
+local ffi = require "ffi"
+local measuring = require "berth.workers.measuring"
+local notes = require "berth.notes"
+local status = require "berth.workers.status"
+local workers = require "berth.workers"
+
+local training = {}
+
+-- One request to the store waits so long at most, so that Ctrl-C and the end are seen.
+local WAIT_S = 0.5
+
+local function name_of(joined) return ("%s (%s)"):format(joined.name, joined.store.identity) end
+
+-- The same for everybody: what is trained, with what, by which Berth.
+local function own_fingerprint(joined, options, parts)
+  local of = parts.fingerprint(options)
+  of.settings.berth = berth.version
+  of.settings.count = options.count
+  for name in pairs(workers.DEFAULTS) do of.settings["workers." .. name] = options.workers[name] end
+  of.by = name_of(joined)
+  return of
+end
+
+-- Compares this process with the one who learns; an error that names both.
+local function agree(common, options, parts)
+  local joined = common.joined
+  local own = own_fingerprint(joined, options, parts)
+  local key = common.prefix .. "fingerprint"
+  if joined.rank == 0 and joined.store:compare_set(key, nil, notes.write(own)) then return end
+  local text = joined.store:get(key, { wait_s = options.workers.join_s })
+  if not text then
+    error(("workers: rank 0 has not begun this training within %g s; do all processes run the same script?")
+      :format(options.workers.join_s), 0)
+  end
+  local theirs = notes.read(text)
+  local name, one, other = parts.difference(theirs, own)
+  if not name then return end
+  local message = ("workers: %s trains with %s = %s, and %s with %s"):format(theirs.by, name, tostring(one),
+    own.by, tostring(other))
+  if joined.rank == 0 then
+    error(message .. "; this is the journal of another training: remove its folder, or set BERTH_STORE_FOLDER "
+      .. "to another", 0)
+  end
+  joined.store:set(common.prefix .. "refused/" .. joined.rank, message)
+  joined.store:add(common.prefix .. "refusals")
+  error(message .. "; give all processes the same script, model and version of Berth", 0)
+end
+
+-- What all roles share of a training.
+local Common = {}
+Common.__index = Common
+
+-- Whether the training has ended; then `self.result` is there, or it is an error.
+function Common:ended()
+  if self.result then return true end
+  local text = self.joined.store:get(self.prefix .. "end")
+  if not text then return false end
+  local result = notes.read(text)
+  if result.failed then error(result.failed, 0) end
+  self.result = result
+  return true
+end
+
+-- Asked where one waits: an error "ended" unwinds what is under way.
+local ENDED = "workers: this training has ended"
+function Common:check()
+  if self:ended() or berth.should_stop() then error(ENDED, 0) end
+end
+
+-- Runs the body of a controller or worker. What fails here is told to everybody.
+function Common:run(body)
+  local fine, message = pcall(body)
+  message = tostring(message)
+  if fine or message:find(ENDED, 1, true) then return end
+  pcall(self.joined.store.compare_set, self.joined.store, self.prefix .. "failed", nil,
+    ("%s: %s"):format(name_of(self.joined), message))
+  error(message, 0)
+end
+
+-- Controllers ----------------------------------------------------------------------------------------
+
+local function controller(common, options, parts)
+  local store, prefix, rank = common.joined.store, common.prefix, common.joined.rank
+  local synchronous = options.workers.mode == "synchronous"
+  parts.make_policy(options)
+  if common.workers > 0 then
+    options.evaluators = measuring.evaluators(common, options)
+  else
+    parts.make_evaluators(options)
+  end
+  options.policy:prepare(options.problems)
+  local own = parts.new_training(options)
+  local baselines = store:get(prefix .. "baseline/" .. rank)
+  for i, state in ipairs(baselines and notes.read(baselines) or {}) do own.memories[i].baseline.restore(state) end
+
+  local at_least, have, pending = 0, nil, nil
+  -- Waits until the gradient on its way was taken.
+  local function settle()
+    if not pending then return end
+    local text = common:await("gradients", pending.id, pending.payload, 2 ^ 30)
+    local answer = notes.read(text)
+    if synchronous then at_least = answer.version end
+    pending = nil
+  end
+  while true do
+    local bytes, version = store:get(prefix .. "weights", { at_least = at_least, wait_s = WAIT_S })
+    common:check_now_and_then()
+    if bytes then
+      if version ~= have then options.policy:set_weights(bytes) end
+      have = version
+      own.state.update = version + 1
+      local draw = store:add(prefix .. "draws/" .. rank)
+      local record, rollout, advantages, found = parts.sample(options, own.state, own.memories, own.reward,
+        own.rates, options.seed * 1000003 + draw * common.controllers + rank - common.controllers)
+      local gradient, report = options.policy:gradient(rollout, advantages,
+        { entropy_weight = record.entropy_weight })
+      settle()
+      record.loss, record.entropy = report.loss, report.entropy
+      local payload = workers.pack({ from = rank, base = version, record = record, found = found }, gradient)
+      pending = { id = ("%d.%d"):format(rank, draw), payload = payload }
+      store:submit(prefix .. "gradients", pending.id, payload, 2 ^ 30)
+      local states = {}
+      for i, memory in ipairs(own.memories) do states[i] = memory.baseline.state() or {} end
+      store:set(prefix .. "baseline/" .. rank, notes.write(states))
+      if synchronous then settle() end
+    end
+  end
+end
+
+-- The result of a task; it is submitted again where the store has lost it.
+function Common:await(queue, id, payload, takers)
+  local store = self.joined.store
+  while true do
+    local result, why, who = store:result(self.prefix .. queue, id, WAIT_S)
+    if result then return result end
+    if why == "lost" then
+      error(("workers: a task was lost with each of the %d workers that took it, one after another: %s; what they "
+        .. "printed says why. workers.takers and workers.lease_s say how often and how long one may try")
+        :format(takers, who), 0)
+    end
+    self:check()
+    if why == "absent" then store:submit(self.prefix .. queue, id, payload, takers) end
+  end
+end
+
+local CHECK_S = 0.5
+function Common:check_now_and_then()
+  local now = berth.clock()
+  if now - (self.checked_s or 0) < CHECK_S then return end
+  self.checked_s = now
+  self:check()
+end
+
+-- The one who learns ---------------------------------------------------------------------------------
+
+local Learner = {}
+Learner.__index = Learner
+
+function Learner:publish()
+  self.store:set(self.prefix .. "weights", self.options.policy:weights(), self.own.state.update)
+end
+
+-- A checkpoint in the store, whoever keeps files.
+function Learner:keep_state()
+  self.kept_s = berth.clock()
+  local path = os.tmpname()
+  self.parts.save(path, self.options, self.own.state, self.own.memories)
+  local file = assert(io.open(path, "rb"))
+  local content = file:read "*a"
+  file:close()
+  os.remove(path)
+  self.store:set(self.prefix .. "state", content, self.own.state.update)
+end
+
+-- Goes on where another process of this rank was lost: from its state, and the newest weights.
+function Learner:take_up()
+  local content = self.store:get(self.prefix .. "state")
+  if not content then return end
+  local path = os.tmpname()
+  local file = assert(io.open(path, "wb"))
+  file:write(content)
+  file:close()
+  local fine, message = pcall(self.parts.resume, path, "the store", self.options, self.own.state,
+    self.own.memories)
+  os.remove(path)
+  if not fine then error(message, 0) end
+  local weights, version = self.store:get(self.prefix .. "weights")
+  if weights and version >= self.own.state.update then
+    self.options.policy:set_weights(weights)
+    self.own.state.update = version
+  end
+  for i, memory in ipairs(self.own.memories) do
+    local best = self.store:get(self.prefix .. "best/" .. i)
+    if best then
+      best = notes.read(best)
+      memory.note(best.placement, best.evaluation)
+    end
+  end
+end
+
+-- Takes over what a controller found. Its best placements outlive this process.
+function Learner:note(message)
+  for i, found in pairs(message.found) do
+    local memory = self.own.memories[i]
+    local before = memory.best
+    memory.latest = found.placement
+    memory.note(found.placement, found.evaluation)
+    if memory.best ~= before then
+      self.store:set(self.prefix .. "best/" .. i, notes.write { placement = memory.placement,
+        evaluation = memory.best })
+    end
+  end
+end
+
+-- A step by the mean of these gradients.
+function Learner:apply(messages, gradient)
+  local own, options = self.own, self.options
+  own.state.update = own.state.update + 1
+  local record = { update = own.state.update, runtime_us = 0, reward = 0, entropy = 0, loss = 0, episodes = 0,
+    measured = 0 }
+  for _, message in ipairs(messages) do
+    self:note(message)
+    for _, name in ipairs { "runtime_us", "reward", "entropy", "loss" } do
+      record[name] = record[name] + message.record[name] / #messages
+    end
+    record.episodes = record.episodes + message.record.episodes
+    record.measured = record.measured + message.record.measured
+  end
+  record.learning_rate = own.rates.learning_rate(own.state.update)
+  record.entropy_weight = own.rates.entropy_weight(own.state.update)
+  local norm = options.policy:step(gradient, { learning_rate = record.learning_rate,
+    max_norm = options.max_norm })
+  self:publish()
+  local indices = {}
+  for i = 1, #options.problems do
+    if own.memories[i].best then indices[#indices + 1] = i end
+  end
+  self.parts.complete(record, own, { loss = record.loss, entropy = record.entropy, gradient_norm = norm }, indices)
+  record.workers = self.status.text
+  self.parts.after_update(own, record)
+  if berth.clock() - self.kept_s >= options.workers.keep_s then self:keep_state() end
+  self.status:samples(record.measured - (self.measured or 0))
+  self.measured = record.measured
+end
+
+function Learner:answer(task, dropped)
+  self.store:done(self.prefix .. "gradients", task.id, notes.write { version = self.own.state.update,
+    dropped = dropped or false })
+end
+
+-- The next gradient; nil where none comes for a while.
+function Learner:next_gradient()
+  local id, payload = self.store:take(self.prefix .. "gradients", 600, WAIT_S)
+  self:watch()
+  if not id then return nil end
+  local head, gradient = workers.unpack(payload)
+  return { id = id, head = head, gradient = gradient }
+end
+
+function Learner:asynchronous()
+  local task = self:next_gradient()
+  if not task then return end
+  local options = self.options
+  local bound = options.workers.staleness > 0 and options.workers.staleness or 4 * self.common.controllers
+  local stale = self.own.state.update - task.head.base > bound
+  if stale then
+    self:note(task.head)  -- what it measured counts
+    self.status:stale()
+  else
+    self:apply({ task.head }, task.gradient)
+  end
+  self:answer(task, stale)
+end
+
+local function mean_of(tasks)
+  local count = #tasks[1].gradient / 4
+  local sum = ffi.new("double[?]", count)
+  for _, task in ipairs(tasks) do
+    if #task.gradient ~= 4 * count then error("workers: a gradient is of another network", 0) end
+    local values = ffi.cast("const float*", task.gradient)
+    for k = 0, count - 1 do sum[k] = sum[k] + values[k] end
+  end
+  local mean = ffi.new("float[?]", count)
+  for k = 0, count - 1 do mean[k] = sum[k] / #tasks end
+  return ffi.string(mean, 4 * count)
+end
+
+-- Whether a controller that has sent nothing yet is to be waited for.
+function Learner:expected(rank, waited_s)
+  if waited_s > self.options.workers.lost_s then return false end
+  local member = self.status.members["rank " .. rank]
+  return not member or member.state == "here"
+end
+
+function Learner:synchronous()
+  local by_rank, tasks, since_s = {}, {}, berth.clock()
+  repeat
+    local task = self:next_gradient()
+    if self.stopped then return end
+    if task and task.head.base ~= self.own.state.update then
+      self.status:stale()
+      self:answer(task, true)
+    elseif task then
+      by_rank[task.head.from] = task
+    end
+    local waited_s, missing, any = berth.clock() - since_s, 0, next(by_rank) ~= nil
+    for rank = 1, self.common.controllers do
+      if not by_rank[rank] and self:expected(rank, waited_s) then missing = missing + 1 end
+    end
+    if not any then since_s = berth.clock() end
+  until any and missing == 0
+  -- In the order of ranks, so that the sum is the same whoever was first.
+  for rank = 1, self.common.controllers do tasks[#tasks + 1] = by_rank[rank] end
+  local heads = {}
+  for k, task in ipairs(tasks) do heads[k] = task.head end
+  self:apply(heads, #tasks == 1 and tasks[1].gradient or mean_of(tasks))
+  for _, task in ipairs(tasks) do self:answer(task) end
+end
+
+-- What is due by the clock: the line of the second, the store's and others' failures.
+function Learner:watch()
+  local now = berth.clock()
+  self.stopped = self.stopped or self.options.should_stop()
+  if now - self.watched_s < 1 then return end
+  self.watched_s = now
+  if self.joined.server then self.joined.server:check() end
+  if self.store.restarts ~= self.restarts then
+    self.restarts = self.store.restarts
+    self:publish()  -- its journal may hold older ones
+    self:keep_state()
+  end
+  local failed = self.store:get(self.prefix .. "failed")
+  if failed then error(failed, 0) end
+  self.status:tell(self.own)
+  self.status:require_somebody()
+end
+
+local function learner(common, options, parts)
+  parts.make_policy(options)
+  if common.workers > 0 then
+    options.evaluators = measuring.evaluators(common, options)
+  else
+    parts.make_evaluators(options)
+  end
+  options.policy:prepare(options.problems)
+  local self = setmetatable({ common = common, joined = common.joined, store = common.joined.store,
+    prefix = common.prefix, options = options, parts = parts, own = parts.new_training(options), watched_s = 0,
+    kept_s = 0, restarts = common.joined.store.restarts, stopped = false }, Learner)
+  self.status = status.new(common, options)
+  parts.open_files(self.own)
+  self:take_up()
+  self:publish()
+  self:keep_state()
+  while self.own.state.update < options.count and not self.stopped do
+    self[options.workers.mode](self)
+  end
+  self.status:tell(self.own, true)
+  return parts.conclude(self.own, self.stopped)
+end
+
+-- Workers ---------------------------------------------------------------------------------------------
+
+local function worker(common, options, parts)
+  parts.make_evaluators(options)
+  for i, problem in ipairs(options.problems) do
+    options.evaluators = options.evaluators or {}
+    options.evaluators[i] = options.evaluators[i] or berth.evaluator(problem)
+  end
+  local measured = measuring.worker(common, options)
+  while true do
+    local id, payload = common.joined.store:take(common.prefix .. "measure", options.workers.lease_s, WAIT_S)
+    if id then
+      common.joined.store:done(common.prefix .. "measure", id, measured(payload))
+      common:check_now_and_then()
+    else
+      common:check()
+    end
+  end
+end
+
+-- All roles ---------------------------------------------------------------------------------------------
+
+-- This process's part of a training.
+--   ARGS    joined   of workers.join
+--           options  of train.episodes
+--           parts    functions of berth.train
+--   RETURN  as train.episodes, the same in all processes
+function training.run(joined, options, parts)
+  joined.trainings = joined.trainings + 1
+  local others = joined.size - 1
+  local controllers = options.workers.controllers == 0 and others or options.workers.controllers
+  if controllers > others then
+    error(("workers: %d controllers are asked for, and besides the one that learns there are %d processes; start "
+      .. "more, or set workers.controllers"):format(controllers, others), 0)
+  end
+  local common = setmetatable({ joined = joined, prefix = joined.trainings .. "/", controllers = controllers,
+    workers = others - controllers }, Common)
+  if common:ended() then return common.result end
+  agree(common, options, parts)
+  if joined.rank == 0 then
+    local fine, result = pcall(learner, common, options, parts)
+    if not fine then
+      pcall(joined.store.set, joined.store, common.prefix .. "end",
+        notes.write { failed = ("%s ended the training: %s"):format(name_of(joined), tostring(result)) })
+      error(result, 0)
+    end
+    joined.store:set(common.prefix .. "end", notes.write(result))
+    joined.store:erase(common.prefix .. "state")
+    return result
+  end
+  common:run(function()
+    local role = joined.rank <= controllers and controller or worker
+    role(common, options, parts)
+  end)
+  return common.result or { best = {}, greedy = {}, updates = 0, measured = 0, stopped = true }
+end
+
+return training

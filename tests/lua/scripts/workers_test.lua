@@ -1,0 +1,184 @@
+-- Who a process is, what processes send each other, and updates in two halves. Processes that train together are
+-- started by tests/command/workers_test.cpp.
+
+local berth = require "berth"
+local check = require "check"
+local notes = require "berth.notes"
+local train = require "berth.train"
+local workers = require "berth.workers"
+
+local function of(variables)
+  return workers.environment(function(name) return variables[name] end)
+end
+
+check.test("torchrun's environment", function()
+  check.equal(of {}, nil)
+  local one = of { RANK = "3", WORLD_SIZE = "8", LOCAL_RANK = "3", GROUP_RANK = "0", LOCAL_WORLD_SIZE = "8",
+    MASTER_ADDR = "node-1", MASTER_PORT = "29400", TORCHELASTIC_RUN_ID = "job" }
+  check.equal(one, { by = "torchrun", rank = 3, size = 8, local_rank = 3, node = 0, address = "127.0.0.1",
+    port = 29401, id = "job" })
+  local two = of { RANK = "9", WORLD_SIZE = "16", LOCAL_RANK = "1", GROUP_RANK = "1", LOCAL_WORLD_SIZE = "8",
+    MASTER_ADDR = "node-1", MASTER_PORT = "65535", BERTH_STORE_PORT = nil }
+  check.equal({ two.address, two.port, two.node }, { "node-1", 65534, 1 })
+  check.fails("RANK=x; a whole number from 0", of, { RANK = "x", WORLD_SIZE = "2", MASTER_ADDR = "a" })
+  check.fails("rank 2 of 2", of, { RANK = "2", WORLD_SIZE = "2", MASTER_ADDR = "a" })
+  check.fails("MASTER_ADDR is not", of, { RANK = "0", WORLD_SIZE = "2" })
+  check.fails("BERTH_STORE_PORT=99999 is no port", of, { RANK = "0", WORLD_SIZE = "2", MASTER_ADDR = "a",
+    BERTH_STORE_PORT = "99999" })
+end)
+
+check.test("Slurm's environment", function()
+  local variables = { SLURM_PROCID = "5", SLURM_NTASKS = "16", SLURM_LOCALID = "1", SLURM_NODELIST = "node[003-005,7],x",
+    SLURM_JOB_ID = "1234" }
+  local place = of(variables)
+  check.equal({ place.by, place.rank, place.size, place.local_rank, place.address }, { "slurm", 5, 16, 1, "node003" })
+  for list, first in pairs { ["a,b"] = "a", ["gpu[1,3]"] = "gpu1", ["n-[08-10]"] = "n-08" } do
+    variables.SLURM_NODELIST = list
+    check.equal(of(variables).address, first)
+  end
+  variables.SLURM_NODELIST = "alone"
+  check.equal(of(variables).address, "127.0.0.1")
+  variables.SLURM_JOB_ID = "1235"
+  check.equal(of(variables).port ~= place.port, true)
+  variables.SLURM_NODELIST = nil
+  check.fails("SLURM_NODELIST is not", of, variables)
+  -- torchrun within a job of Slurm's decides.
+  check.equal(of { SLURM_PROCID = "0", SLURM_NTASKS = "1", RANK = "1", WORLD_SIZE = "2", LOCAL_WORLD_SIZE = "2" }.by,
+    "torchrun")
+end)
+
+check.test("options are checked", function()
+  check.equal(workers.read_options({ controllers = 3 }, 1).controllers, 3)
+  check.fails("unknown option 'controler'; known: calibrate, controllers", workers.read_options, { controler = 1 }, 1)
+  check.fails("'controllers' is 1.5; give a whole number", workers.read_options, { controllers = 1.5 }, 1)
+  check.fails("'lease_s' is 0", workers.read_options, { lease_s = 0 }, 1)
+  check.fails("'mode' is both", workers.read_options, { mode = "both" }, 1)
+end)
+
+check.test("messages hold tables and bytes", function()
+  local head, bytes = workers.unpack(workers.pack({ a = { 1, 2 } }, "\0\1\255"))
+  check.equal(head, { a = { 1, 2 } })
+  check.equal(bytes, "\0\1\255")
+  check.fails("cut off", workers.unpack, "0000000009{}")
+  check.fails("cut off", workers.unpack, "not a number")
+end)
+
+check.test("what is received is not executed", function()
+  executed = false
+  for _, text in ipairs { "return (function() executed = true end)()", "executed = true return {}", "\27LJ\2", "",
+    "return {[1]=}", "return {1 2}", "return {1,", "return \"", "return {1,} more", "return {[0/0]=1,}",
+    "return " .. ("{"):rep(1000), "return 0x10", "return \"\\q\"", "return nan" } do
+    check.fails("cannot be read", notes.read, text)
+  end
+  check.equal(executed, false)
+  local all = {}
+  for i = 0, 255 do all[i + 1] = string.char(i) end
+  local text = table.concat(all)
+  for _, value in ipairs { text, text .. text, "\\n\n\\\n", "1\0" .. "1", '"\\"' } do
+    check.equal(notes.read(notes.write { value, [value] = { x = value } }), { value, [value] = { x = value } })
+  end
+end)
+
+local function problem()
+  local builder = berth.graph_builder "chain"
+  local tensor
+  for i = 1, 6 do
+    local op = builder:add_op("op" .. i, "Op")
+    builder:set_cost(op, 100 * i)
+    if tensor then builder:add_input(op, tensor) end
+    tensor = builder:add_output(op, { bytes = 1e6 })
+  end
+  return berth.problem { graph = builder:build(), cluster = "k80x2" }
+end
+
+check.test("an evaluator whose evaluations a function gives", function()
+  local p = problem()
+  local calls = 0
+  local evaluator = berth.evaluator(p, { evaluate = function(placements)
+    calls = calls + #placements
+    local evaluations = {}
+    for i, placement in ipairs(placements) do evaluations[i] = p:evaluate(placement) end
+    return evaluations
+  end })
+  local placement = p:one_device(1)
+  check.equal(tostring(evaluator:evaluate(placement)), tostring(p:evaluate(placement)))
+  check.equal(evaluator:batch({ placement, placement })[2].peak_bytes, p:evaluate(placement).peak_bytes)
+  check.equal({ calls, evaluator:evaluations(), evaluator:measures() }, { 3, 3, false })
+  local rough = berth.evaluator(p, { measures = true, evaluate = function() return { { objective_us = 5 } } end })
+  check.equal(rough:evaluate(placement).runtime_us, 5)
+  check.equal(rough:evaluate(placement).feasible, true)
+  check.equal(rough:measures(), true)
+  local function gives(value)
+    return function() berth.evaluator(p, { evaluate = function() return value end }):evaluate(placement) end
+  end
+  check.fails("table expected", gives(nil))
+  check.fails("one evaluation for each of 1 placements", gives {})
+  check.fails("objective_us", gives { {} })
+  check.fails("one number for each device", gives { { objective_us = 1, peak_bytes = { 1 } } })
+  check.fails("out of luck", function()
+    berth.evaluator(p, { evaluate = function() error "out of luck" end }):evaluate(placement)
+  end)
+  check.fails("which is not there", berth.evaluator, p, { measures = true })
+end)
+
+local function installed(name)
+  for _, plugin in ipairs((berth.plugins())) do
+    if plugin.name == name then return true end
+  end
+  print(("policy '%s' is not installed: its tests are left out"):format(name))
+  return false
+end
+
+check.test("an update is its gradient and a step by it", function()
+  for _, name in ipairs { "placeto", "seq2seq" } do
+    if installed(name) then
+      local p = problem()
+      local function new() return berth.policy(name, { weights = "none" }) end
+      local whole, halves, follower = new(), new(), new()
+      check.fails("no weights yet", halves.weights, halves)
+      follower:prepare(p)
+      for update = 1, 3 do
+        local advantages = {}
+        local a = whole:rollout(p, { seed = update, samples = 2 })
+        local b = halves:rollout(p, { seed = update, samples = 2 })
+        for e = 1, a:episodes() do
+          for _ = 1, a:steps(e) do advantages[#advantages + 1] = (#advantages % 3) - 1 end
+        end
+        local options = { learning_rate = 1e-2, entropy_weight = 0.1, max_norm = 1 }
+        local report = whole:update(a, advantages, options)
+        local gradient, half = halves:gradient(b, advantages, options)
+        local norm = halves:step(gradient, options)
+        check.equal({ half.loss, norm }, { report.loss, report.gradient_norm })
+        check.equal(whole:weights() == halves:weights(), true)
+        check.equal(#gradient, 4 * halves:parameters())
+        follower:set_weights(halves:weights())
+        check.equal(follower:weights() == whole:weights(), true)
+      end
+      check.fails("values are no weights", follower.set_weights, follower, "1234")
+      check.fails("single%-precision", follower.set_weights, follower, "123")
+      check.fails("not finite", follower.set_weights, follower, ("\0\0\192\127"):rep(follower:parameters()))
+    end
+  end
+end)
+
+check.test("a policy that cannot share its weights says so", function()
+  berth.register_policy { name = "own", learns = { make = function() return {} end,
+    act = function() return {} end, update = function() return {} end, save = function() end,
+    load = function() return "" end, parameters = function() return 0 end } }
+  check.fails("cannot be trained by several processes", berth.policy("own").weights, berth.policy "own")
+end)
+
+check.test("a process that is alone trains as without workers", function()
+  if not installed "placeto" then return end
+  local function run(with)
+    local policy = berth.policy("placeto", { weights = "none" })
+    local result = train.episodes { policy = with and function() return policy end or policy, problems = { problem() },
+      count = 3, samples = 2, workers = with and { mode = "synchronous" } or nil }
+    return result.best[1].evaluation.objective_us, policy:weights()
+  end
+  local a, a_weights = run(false)
+  local b, b_weights = run(true)
+  check.equal({ a, a_weights == b_weights }, { b, true })
+end)
+
+check.finish()
