@@ -216,4 +216,12 @@ function processes.last_line(path)
   return last
 end
 
+-- Why a `berth` whose output is in a file failed: its error, without where in a script it came from; else its
+-- last line.
+function processes.reason(path)
+  local found
+  for line in (content_of(path) or ""):gmatch "[^\n]+" do found = line:match "^berth: error: (.*)" or found end
+  return found or processes.last_line(path) or "it printed nothing"
+end
+
 return processes

@@ -179,7 +179,7 @@ function Server:start()
       return
     end
     if processes.ended(self.pid) then
-      error((processes.last_line(self.folder .. "/store.log") or "the store did not start"), 0)
+      error(processes.reason(self.folder .. "/store.log"), 0)
     end
     if berth.clock() > until_s then error("the store did not start within 30 s", 0) end
     processes.sleep(0.01)
@@ -191,7 +191,7 @@ function Server:check()
   local how, code = processes.ended(self.pid)
   if not how then return end
   if how == "exit" and code ~= 0 then
-    error((processes.last_line(self.folder .. "/store.log") or "the store ended"), 0)
+    error(processes.reason(self.folder .. "/store.log"), 0)
   end
   self.restarts = self.restarts + 1
   self:start()

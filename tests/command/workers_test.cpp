@@ -1,5 +1,9 @@
 // Training by many processes: `berth run --workers`, what is lost on the way, and what is refused. Every fault is
 // made by the script itself at a certain point of its work.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -270,4 +274,202 @@ TEST_CASE("a machine that measures ten times slower is named, and what it measur
   CHECK_MESSAGE(result.out.starts_with("20 updates, best 400"), result.out);
   CHECK_MESSAGE(contains(result.err, "rank 3 on "), result.err);
   CHECK_MESSAGE(contains(result.err, "measures 10.0 times slower than the median"), result.err);
+}
+
+namespace {
+
+/// A port that was free a moment ago.
+int free_port() {
+  const int made = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(at);
+  REQUIRE(bind(made, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0);
+  REQUIRE(getsockname(made, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  close(made);
+  return ntohs(at.sin_port);
+}
+
+/// Runs processes at once, as a launcher on this machine would: each with its part of a shell's
+/// line before the command. What they print is in `out` and `err`, one after another as it comes;
+/// their statuses are the last line of `out`.
+ProcessResult run_all(const Training& work, const std::vector<std::string>& environments,
+                      const std::string& arguments) {
+  std::string script;
+  for (const std::string& environment : environments) {
+    script += environment + " " BERTH_COMMAND " run --threads 1 train.lua " + arguments +
+              " & pids=\"$pids $!\"\n";
+  }
+  script += "for pid in $pids; do wait $pid; statuses=\"$statuses $?\"; done; echo \"$statuses\"\n";
+  work.write_text("all.sh", script);
+  return run_process({"/bin/sh", "all.sh"}, work.settings);
+}
+
+std::string slurm(int rank, int size, int port, const std::string& more = "") {
+  return "SLURM_PROCID=" + std::to_string(rank) + " SLURM_NTASKS=" + std::to_string(size) +
+         " SLURM_LOCALID=" + std::to_string(rank) + " SLURM_NODELIST=this SLURM_JOB_ID=7" +
+         " BERTH_STORE_PORT=" + std::to_string(port) + " " + more;
+}
+
+std::string torchrun(int rank, int size, int port, const std::string& more = "") {
+  return "RANK=" + std::to_string(rank) + " WORLD_SIZE=" + std::to_string(size) +
+         " LOCAL_WORLD_SIZE=" + std::to_string(size) +
+         " MASTER_ADDR=127.0.0.1 MASTER_PORT=" + std::to_string(port - 1) + " " + more;
+}
+
+}  // namespace
+
+TEST_CASE("srun's environment, and nothing is left of the store") {
+  if (!has_workers()) return;
+  const Training work;
+  const int port = free_port();
+  const ProcessResult result = run_all(
+      work, {slurm(2, 3, port), slurm(0, 3, port), slurm(1, 3, port)}, "controllers=1 evaluate=1");
+  CHECK_MESSAGE(result.out.find("12 updates, best 400") != std::string::npos, result.err);
+  CHECK_MESSAGE(result.out.ends_with(" 0 0 0\n"), result.out);
+  CHECK(file_text(work / "rank1").starts_with("12 updates, best 400"));
+  CHECK(file_text(work / "rank2").starts_with("12 updates, best 400"));
+  CHECK_FALSE(std::filesystem::exists(work / "berth-store-7"));
+}
+
+TEST_CASE("a launched training goes on from the store's journal after all of it was killed") {
+  if (!has_workers()) return;
+  const Training work;
+  const int port = free_port();
+  // Rank 0 is not started again by a launcher without restarts: the others wait, and give up.
+  const ProcessResult killed = run_all(work, {torchrun(0, 2, port), torchrun(1, 2, port)},
+                                       "learner_dies=5 mode=synchronous lost_s=1 join_s=30");
+  CHECK_MESSAGE(killed.out.ends_with(" 137 1\n"), killed.out);
+  CHECK_MESSAGE(contains(killed.err, "store: no store answers at 127.0.0.1:"), killed.err);
+  CHECK(std::filesystem::exists(work / "berth-store-none"));
+  const ProcessResult result = run_all(work, {torchrun(0, 2, port), torchrun(1, 2, port)},
+                                       "learner_dies=5 mode=synchronous lost_s=1 join_s=30");
+  CHECK_MESSAGE(result.out.ends_with(" 0 0\n"), result.out, result.err);
+  CHECK(contains(result.out, "12 updates, best 400"));
+  CHECK_FALSE(std::filesystem::exists(work / "berth-store-none"));
+}
+
+TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
+  if (!has_workers()) return;
+  const auto rank = [](int number, int size, int port, const std::string& more = "") {
+    return torchrun(number, size, port, more);
+  };
+  SUBCASE("no master") {
+    const Training work;
+    const ProcessResult result = run_all(work, {rank(1, 2, free_port())}, "join_s=1");
+    CHECK(result.out.ends_with(" 1\n"));
+    CHECK_MESSAGE(contains(result.err, "no store answers at 127.0.0.1:"), result.err);
+    CHECK(contains(result.err, "tried for 1 s"));
+  }
+  SUBCASE("nobody but the master") {
+    const Training work;
+    const ProcessResult result = run_all(work, {rank(0, 3, free_port())}, "join_s=1 lost_s=1");
+    CHECK(result.out.ends_with(" 1\n"));
+    CHECK_MESSAGE(contains(result.err, "there have been 0/2 controllers"), result.err);
+  }
+  SUBCASE("a port in use") {
+    const Training work;
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(at);
+    REQUIRE(bind(listening, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0);
+    REQUIRE(listen(listening, 1) == 0);
+    REQUIRE(getsockname(listening, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+    const ProcessResult result =
+        run_all(work, {rank(0, 2, ntohs(at.sin_port)), rank(1, 2, ntohs(at.sin_port))}, "join_s=1");
+    close(listening);
+    CHECK(result.out.ends_with(" 1 1\n"));
+    CHECK_MESSAGE(contains(result.err, "the store cannot listen on 127.0.0.1:"), result.err);
+    CHECK(contains(result.err, "BERTH_STORE_PORT"));
+    CHECK(contains(result.err, "does not answer"));
+  }
+  SUBCASE("two rank 0") {
+    const Training work;
+    const int port = free_port();
+    const ProcessResult result = run_all(
+        work,
+        {rank(0, 2, port, "BERTH_STORE_FOLDER=one"), rank(0, 2, port, "BERTH_STORE_FOLDER=other")},
+        "join_s=2 lost_s=2");
+    CHECK(result.out.ends_with(" 1 1\n"));
+    CHECK_MESSAGE(contains(result.err, "another store, has that port"), result.err);
+  }
+  SUBCASE("two of another rank") {
+    const Training work;
+    const int port = free_port();
+    const ProcessResult result =
+        run_all(work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=1 count=400");
+    CHECK_MESSAGE(contains(result.err, "'rank 1' is already "), result.err);
+    CHECK(contains(result.out, "400 updates"));
+  }
+  SUBCASE("a wrong secret") {
+    const Training work;
+    const int port = free_port();
+    const ProcessResult result = run_all(
+        work, {rank(0, 2, port, "BERTH_SECRET=one"), rank(1, 2, port, "BERTH_SECRET=other")},
+        "join_s=1 lost_s=1");
+    CHECK(result.out.ends_with(" 1 1\n"));
+    CHECK_MESSAGE(
+        contains(result.err, "has another secret; give all processes the same BERTH_SECRET"),
+        result.err);
+    CHECK(contains(result.err, "there have been 0/1 controllers"));
+  }
+  SUBCASE("an address that others reach, without a secret") {
+    const Training work;
+    const int port = free_port();
+    const std::string there = "BERTH_STORE_ADDRESS=0.0.0.0";
+    const ProcessResult result = run_all(work, {rank(0, 2, port, there)}, "join_s=1");
+    CHECK(result.out.ends_with(" 1\n"));
+    CHECK_MESSAGE(contains(result.err, "set BERTH_SECRET"), result.err);
+    const ProcessResult fine = run_all(
+        work, {rank(0, 2, port, there + " BERTH_SECRET=s"), rank(1, 2, port, "BERTH_SECRET=s")},
+        "");
+    CHECK_MESSAGE(fine.out.ends_with(" 0 0\n"), fine.out, fine.err);
+  }
+  SUBCASE("another model") {
+    const Training work;
+    const int port = free_port();
+    const ProcessResult result =
+        run_all(work, {rank(0, 3, port), rank(1, 3, port), rank(2, 3, port)},
+                "other_graph=2 count=300 mode=asynchronous");
+    CHECK_MESSAGE(result.out.ends_with(" 0 0 1\n"), result.out, result.err);
+    const std::string said = "trains with problem 1, ";
+    const std::size_t at = result.err.find(said);
+    CHECK_MESSAGE(at != std::string::npos, result.err);
+    // By the one that is refused, and by rank 0.
+    CHECK_MESSAGE(result.err.find(said, at + 1) != std::string::npos, result.err);
+  }
+  SUBCASE("a full disk") {
+    const Training work;
+    std::filesystem::create_directory(work / "full");
+    std::filesystem::create_symlink("/dev/full", work / "full/journal");
+    const int port = free_port();
+    const ProcessResult result =
+        run_all(work, {rank(0, 2, port, "BERTH_STORE_FOLDER=full"), rank(1, 2, port)}, "join_s=1");
+    CHECK(result.out.ends_with(" 1 1\n"));
+    CHECK_MESSAGE(contains(result.err, "cannot be written: No space left on device"), result.err);
+  }
+}
+
+TEST_CASE("a real torchrun") {
+  if (!has_workers()) return;
+#ifndef BERTH_TEST_PYTHON
+#define BERTH_TEST_PYTHON "/bin/false"
+#endif
+  const std::string python = BERTH_TEST_PYTHON;
+  if (run_process({python, "-c", "import torch.distributed.run"}).status != 0) {
+    MESSAGE("skipped: BERTH_TEST_PYTHON names no Python with PyTorch");
+    return;
+  }
+  const Training work;
+  const ProcessResult result = run_process(
+      {python, "-m", "torch.distributed.run", "--no-python", "--nnodes", "1", "--nproc-per-node",
+       "3", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + std::to_string(free_port()),
+       BERTH_COMMAND, "run", "--threads", "1", "train.lua", "controllers=1", "evaluate=1"},
+      work.settings);
+  CHECK_MESSAGE(result.status == 0, result.err);
+  CHECK_MESSAGE(contains(result.out, "12 updates, best 400"), result.out, result.err);
+  CHECK(file_text(work / "rank2").starts_with("12 updates, best 400"));
 }

@@ -39,14 +39,6 @@ end
 local failure
 local function fail(text) failure = failure or text end
 
--- What a process said before it failed: its error, without where it came from.
-local function reason(rank)
-  local file, found = io.open(output_of(rank)), nil
-  for line in file and file:lines() or function() end do found = line:match "^berth: error: (.*)" or found end
-  if file then file:close() end
-  return found or processes.last_line(output_of(rank)) or "it printed nothing"
-end
-
 -- A process that has ended, by itself or not.
 local function conclude(each, how, code)
   running[each.pid] = nil
@@ -64,7 +56,7 @@ local function conclude(each, how, code)
   end
   if code ~= 0 then
     fail(("rank %d ended with status %d%s"):format(each.rank, code, each.rank == 0 and ""
-      or ": " .. reason(each.rank)))
+      or ": " .. processes.reason(output_of(each.rank))))
   end
 end
 
