@@ -681,13 +681,14 @@ function train.explore_then_improve(round, rounds)
   return plain[math.floor(round / 5) % #plain + 1]
 end
 
--- A record of `progress` as one line: update, runtime, best, reward, entropy, time left.
+-- A record of `progress` as one line: update, runtime, best, reward, entropy, time left; with workers, who is
+-- there.
 --   ARGS    record  of train.episodes' progress
 --   RETURN  text
 function train.progress_line(record)
-  return ("update %d/%d  runtime %.3f ms  best %.3f ms  reward %+.4f  entropy %.3f  %d s left")
+  return ("update %d/%d  runtime %.3f ms  best %.3f ms  reward %+.4f  entropy %.3f  %d s left%s")
     :format(record.update, record.count, record.runtime_us / 1e3, record.best_us / 1e3,
-      record.reward, record.entropy, record.left_s)
+      record.reward, record.entropy, record.left_s, record.workers and "  " .. record.workers or "")
 end
 
 -- A `progress` that says where training is in the line that `berth run` keeps up to date on a terminal.

@@ -43,7 +43,8 @@ std::vector<std::vector<std::string>> tested_commands(const std::string& page) {
 /// What a build may lack.
 bool left_out(const std::string& message) {
   for (const char* part : {"built without Lua", "no policy '", "no backend '", "no frontend knows",
-                           "SQLite's library is not here", "no module_torch.so in"}) {
+                           "SQLite's library is not here", "no module_torch.so in",
+                           "built without what training by many processes needs"}) {
     if (message.find(part) != std::string::npos) return true;
   }
   return false;
