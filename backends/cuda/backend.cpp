@@ -81,6 +81,7 @@ struct CudaBackend::Setup {
     }
     device.flops = below.flops;
     device.memory_bandwidth = below.memory_bandwidth;
+    device.multiprocessors = below.multiprocessors;
     return device;
   }
 

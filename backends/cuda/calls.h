@@ -24,6 +24,7 @@ struct Gpu {
   std::int64_t free_bytes = 0;
   double flops = 0;             ///< nominal peak in f32
   double memory_bandwidth = 0;  ///< bytes per second
+  int multiprocessors = 0;
 };
 
 /// GPUs are numbered from 0. A failing call throws Error(execution) with CUDA's reason. Unless

@@ -203,6 +203,7 @@ class CudaCalls final : public Calls {
     constexpr double kFlopsPerFma = 2;
     described.flops = clock * kFlopsPerFma * properties.multiProcessorCount *
                       cores(properties.major, properties.minor);
+    described.multiprocessors = properties.multiProcessorCount;
     constexpr double kTransfersPerClock = 2;
     described.memory_bandwidth = attribute(cudaDevAttrMemoryClockRate, gpu) * 1e3 *
                                  kTransfersPerClock *

@@ -30,8 +30,9 @@ void check_device(const std::string& cluster, const Device& device) {
     fail(cluster, cat("device '", device.name, "' has ", device.memory_bytes,
                       " bytes of memory; leave memory_bytes out for no limit"));
   }
-  for (const double figure : {device.flops, device.flops_16, device.flops_8, device.flops_64,
-                              device.memory_bandwidth, device.op_overhead_us}) {
+  for (const double figure :
+       {device.flops, device.flops_16, device.flops_8, device.flops_64, device.memory_bandwidth,
+        device.op_overhead_us, device.multiprocessors}) {
     if (!std::isfinite(figure) || figure < 0) {
       fail(cluster, cat("device '", device.name, "' has a figure of ", figure,
                         "; figures are finite and not negative"));
@@ -42,7 +43,8 @@ void check_device(const std::string& cluster, const Device& device) {
 bool same_compute(const Device& a, const Device& b) {
   return a.flops == b.flops && a.flops_16 == b.flops_16 && a.flops_8 == b.flops_8 &&
          a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth &&
-         a.op_overhead_us == b.op_overhead_us && a.host == b.host;
+         a.op_overhead_us == b.op_overhead_us && a.multiprocessors == b.multiprocessors &&
+         a.host == b.host;
 }
 
 void check_link(const std::string& cluster, const LinkSpec& link) {

@@ -8,6 +8,8 @@
 //  * memory_bytes
 //              the total that the driver reports (nvidia-smi; not the marketed size) less 512 MiB,
 //              an estimate of what a CUDA context with its libraries holds.
+//  * multiprocessors
+//              of the product, not of the whole chip (NVIDIA's white papers of the architectures).
 //  * op_overhead_us
 //              pause of the compute stream between two kernels. For k80 it is the constant of the
 //              simulator released with Placeto (Addanki et al., NeurIPS 2019). For the younger
@@ -161,6 +163,7 @@ Machine k80(std::string name, int gpus) {
   // 5.7 us between kernels, and 7.6 GB/s and 25 us between every pair of devices: the constants of
   // Placeto's released simulator, which its authors tuned to this machine.
   gpu.op_overhead_us = 5.7;
+  gpu.multiprocessors = 13;  // 192 cores each
   return {{std::move(name),
            "Amazon EC2 p2.8xlarge, " + std::to_string(gpus) +
                " GPUs of its Tesla K80 boards (Placeto's machine)",
@@ -184,6 +187,7 @@ Machine p100x4() {
   gpu.flops_16 = 21.2 * kTera;
   gpu.flops_64 = 5.3 * kTera;
   gpu.memory_bandwidth = 732 * kGiga;
+  gpu.multiprocessors = 56;
   gpu.op_overhead_us = 5;  // estimate
   return {{"p100x4", "half an NVIDIA DGX-1: four Tesla P100 SXM2, fully meshed by NVLink 1",
            "NVIDIA Tesla P100 and DGX-1 data sheets; latencies and overheads estimated"},
@@ -223,6 +227,7 @@ Machine v100x8() {
   gpu.memory_bandwidth = 900 * kGiga;
   // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
   gpu.flops_8 = 62.8 * kTera;
+  gpu.multiprocessors = 80;
   gpu.op_overhead_us = 4;  // estimate
   return {{"v100x8", "Amazon EC2 p3.16xlarge: eight Tesla V100 16 GB, NVLink 2 hybrid cube mesh",
            "NVIDIA Tesla V100 data sheet; NVIDIA DGX-1 white paper (topology); Amazon EC2 P3; "
@@ -250,6 +255,7 @@ Machine a100x8() {
   gpu.flops_8 = 624 * kTera;
   gpu.flops_64 = 19.5 * kTera;  // tensor cores; 9.7 without
   gpu.memory_bandwidth = 2039 * kGiga;
+  gpu.multiprocessors = 108;
   gpu.op_overhead_us = 3.5;  // estimate
   return {{"a100x8", "NVIDIA DGX A100 640GB: eight A100 80 GB behind NVSwitch",
            "NVIDIA A100 and DGX A100 data sheets; AMD EPYC 7742 data sheet; latencies and "
@@ -278,6 +284,7 @@ Machine h100x8() {
   gpu.flops_8 = 1979 * kTera;
   gpu.flops_64 = 67 * kTera;  // tensor cores; 34 without
   gpu.memory_bandwidth = 3350 * kGiga;
+  gpu.multiprocessors = 132;
   gpu.op_overhead_us = 3;  // estimate
   return {{"h100x8", "NVIDIA DGX H100: eight H100 80 GB behind NVSwitch",
            "NVIDIA H100 and DGX H100 data sheets; Intel Xeon Platinum 8480 product page; latencies "

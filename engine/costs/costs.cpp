@@ -10,6 +10,7 @@
 #include "berth/support/text.h"
 #include "costs/efficiency.h"
 #include "costs/op_work.h"
+#include "costs/thread_blocks.h"
 
 namespace berth {
 namespace {
@@ -111,14 +112,16 @@ void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& tab
 
 double roofline_us(const Work& work, const Device& device) noexcept {
   const costs::Efficiency& share = costs::efficiency(work.op_class, device.host);
-  double seconds = 0;
+  double us = 0;
+  if (work.bytes > 0) us = work.bytes / (device.memory_bandwidth * share.bandwidth) * 1e6;
   if (work.flops > 0) {
-    seconds = work.flops / (peak_flops(device, work.dtype, share.matrix) * share.compute);
+    const double flops = peak_flops(device, work.dtype, share.matrix) * share.compute;
+    const bool tiled = share.matrix && device.multiprocessors > 0 && work.products.count > 0;
+    us = std::max(us, tiled ? costs::product_us(work.products, flops,
+                                                ops::work::element_bytes(work.dtype), device)
+                            : work.flops / flops * 1e6);
   }
-  if (work.bytes > 0) {
-    seconds = std::max(seconds, work.bytes / (device.memory_bandwidth * share.bandwidth));
-  }
-  return seconds * 1e6;
+  return us > 0 && device.multiprocessors > 0 ? std::max(us, costs::kFillUs) : us;
 }
 
 Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> workspace_bytes,

@@ -11,9 +11,9 @@ struct Efficiency {
   bool matrix;       ///< matrix products: the peak of narrow types and tensor cores applies
 };
 
-/// `host`: the table of a CPU. There is one number per class and side, whatever the size of the
-/// work. So the roofline stays linear in the work, and more work never costs less. What makes small
-/// work inefficient on a real device (launch, ramp-up, idle units) is the device's per-op overhead.
+/// `host`: the table of a CPU. One number per class and side, whatever the size of the work: what
+/// makes small and thin work inefficient is told by thread_blocks.h and by the device's per-op
+/// overhead.
 [[nodiscard]] const Efficiency& efficiency(OpClass op_class, bool host) noexcept;
 
 }  // namespace berth::costs

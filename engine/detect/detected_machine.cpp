@@ -113,6 +113,7 @@ Device gpu_device(const GpuFacts& facts, int number, std::string& source) {
   gpu.flops_64 = gpu.flops * generation.flops_64;
   gpu.memory_bandwidth = facts.memory_hertz * 2 * facts.memory_bits / 8;
   gpu.op_overhead_us = generation.op_overhead_us;
+  gpu.multiprocessors = multiprocessors;
   source =
       cat(facts.name, " at ", facts.bus, ", compute capability ", facts.major, ".", facts.minor,
           ", by NVML. memory: its total less 512 MiB for a CUDA context. flops: ", facts.cores,

@@ -20,6 +20,7 @@ constexpr Figure kFigures[] = {
     {"flops_64", &Device::flops_64},
     {"memory_bandwidth_bytes_per_s", &Device::memory_bandwidth},
     {"op_overhead_us", &Device::op_overhead_us},
+    {"multiprocessors", &Device::multiprocessors},
 };
 
 /// Where figures come from is for people alone, but it is a text.
@@ -29,7 +30,8 @@ void check_source(const JsonReader& json) {
 
 Device read_device(const JsonReader& json) {
   json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
-                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "host", "source"});
+                      "memory_bandwidth_bytes_per_s", "op_overhead_us", "multiprocessors", "host",
+                      "source"});
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();

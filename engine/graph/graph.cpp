@@ -20,9 +20,20 @@ std::int64_t element_count(std::span<const std::int64_t> shape) noexcept {
 }
 
 std::string_view op_class_name(OpClass op_class) noexcept {
-  static constexpr std::array<std::string_view, kOpClassCount> kNames = {
-      "none",    "convolution", "matmul",      "attention",     "recurrent", "normalization",
-      "pooling", "reduction",   "elementwise", "data_movement", "other"};
+  static constexpr std::array<std::string_view, kOpClassCount> kNames = {"none",
+                                                                         "convolution",
+                                                                         "pointwise_convolution",
+                                                                         "grouped_convolution",
+                                                                         "depthwise_convolution",
+                                                                         "matmul",
+                                                                         "attention",
+                                                                         "recurrent",
+                                                                         "normalization",
+                                                                         "pooling",
+                                                                         "reduction",
+                                                                         "elementwise",
+                                                                         "data_movement",
+                                                                         "other"};
   return kNames[static_cast<std::size_t>(op_class)];
 }
 

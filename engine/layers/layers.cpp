@@ -135,6 +135,9 @@ class Reading {
       case OpClass::recurrent:
         return add(LayerKind::recurrent, op, layers::weights_of(graph_, op), before);
       case OpClass::convolution:
+      case OpClass::pointwise_convolution:
+      case OpClass::grouped_convolution:
+      case OpClass::depthwise_convolution:
         return add(LayerKind::convolution, op, layers::weights_of(graph_, op), before);
       case OpClass::pooling:
         return add(LayerKind::pooling, op, kNoTensor, before);

@@ -52,6 +52,7 @@ Device read_device(Fields& fields) {
   device.flops_64 = number_or(fields.get("flops_64"), 0);
   device.memory_bandwidth = number_or(fields.get("memory_bandwidth"), 0);
   device.op_overhead_us = number_or(fields.get("op_overhead_us"), 0);
+  device.multiprocessors = number_or(fields.get("multiprocessors"), 0);
   if (const Value host = fields.get("host"); host.present()) device.host = host.boolean();
   return device;
 }
@@ -131,6 +132,7 @@ int device(Call& call) {
   set_number(call.L, "flops_64", device.flops_64);
   set_number(call.L, "memory_bandwidth", device.memory_bandwidth);
   set_number(call.L, "op_overhead_us", device.op_overhead_us);
+  set_number(call.L, "multiprocessors", device.multiprocessors);
   set_boolean(call.L, "host", device.host);
   return 1;
 }

@@ -105,6 +105,7 @@ EinsumWork einsum_work(std::string_view equation, const std::vector<std::vector<
       arrow == std::string_view::npos ? std::string() : labels_of(equation.substr(arrow + 2));
   double points = 1;
   bool contracts = false;
+  double products = 1, rows = 1, columns = 1;
   for (std::size_t label = 0; label < size.size(); ++label) {
     if (uses[label] == 0) continue;
     points *= size[label];
@@ -112,8 +113,16 @@ EinsumWork einsum_work(std::string_view equation, const std::vector<std::vector<
                           ? uses[label] == 1
                           : result.find(static_cast<char>(label)) != std::string::npos;
     contracts = contracts || (!kept && uses[label] > 1 && terms.size() > 1);
+    const bool first = terms.front().find(static_cast<char>(label)) != std::string::npos;
+    if (kept) (uses[label] > 1 ? products : first ? rows : columns) *= size[label];
   }
-  return {points * static_cast<double>(terms.size()), contracts};
+  EinsumWork work{points * static_cast<double>(terms.size()), contracts};
+  if (terms.size() == 2 && contracts) {
+    work.products = products;
+    work.rows = rows;
+    work.columns = columns;
+  }
+  return work;
 }
 
 }  // namespace berth::ops

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "ops/formulas.h"
@@ -16,6 +17,28 @@ Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops, dou
   estimate.work.op_class = rule.op_class;
   estimate.work.dtype = op.dtype();
   estimate.workspace_bytes = workspace_bytes;
+  return estimate;
+}
+
+Estimate with_products(Estimate estimate, double rows, double columns, double count) {
+  const double inner = estimate.work.flops / (2 * rows * columns * count);
+  const auto stated = [](double number) { return number >= 1 && std::isfinite(number); };
+  if (stated(rows) && stated(columns) && stated(count) && inner > 0 && std::isfinite(inner)) {
+    estimate.work.products = {rows, columns, inner, count};
+  }
+  return estimate;
+}
+
+Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape) {
+  if (shape.groups > 1) {
+    estimate.work.op_class =
+        shape.channels == 1 ? OpClass::depthwise_convolution : OpClass::grouped_convolution;
+  } else if (shape.window == 1) {
+    estimate.work.op_class = OpClass::pointwise_convolution;
+  }
+  estimate = with_products(std::move(estimate), shape.rows, shape.columns, shape.groups);
+  constexpr double kFewer = 2.25;
+  if (shape.minimal && estimate.work.dtype == DType::f32) estimate.work.products.inner /= kFewer;
   return estimate;
 }
 
@@ -65,7 +88,8 @@ Estimate einsum(const OpView& op, const WorkRule& rule) {
     for (int axis = 0; axis < operand.rank(); ++axis) dims[i].push_back(operand.dim(axis));
   }
   const EinsumWork work = einsum_work(op.text("equation"), dims);
-  Estimate estimate = make_estimate(op, rule, work.flops, all_bytes(op));
+  Estimate estimate = with_products(make_estimate(op, rule, work.flops, all_bytes(op)), work.rows,
+                                    work.columns, work.products);
   if (!work.contracts) {
     estimate.work.op_class = dims.size() > 1 ? OpClass::elementwise : OpClass::data_movement;
   }

@@ -34,6 +34,24 @@ namespace work {
 // --- What rules return --------------------------------------------------------------------------
 [[nodiscard]] Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops,
                                      double bytes, double workspace_bytes = 0);
+/// The same, made of `count` matrix products of `rows` and `columns` each (Work::products). Their
+/// inner dimension is what the FLOPs leave. Nothing is said where any of it is not known.
+[[nodiscard]] Estimate with_products(Estimate estimate, double rows, double columns, double count);
+
+/// A convolution, or a gradient of one, as matrix products.
+struct ConvolutionShape {
+  double window;    ///< elements of the window in space
+  double channels;  ///< of the input, in a group
+  double groups;
+  double rows;     ///< of the products: points of the result, or taps for the gradient of a filter
+  double columns;  ///< of the products, in a group
+  /// Whether the window is 3 x 3 and moves by single points, and the result is no filter. In f32
+  /// libraries then take minimal filtering F(2 x 2, 3 x 3), with 2.25 times fewer multiplications
+  /// (Lavin and Gray, CVPR 2016).
+  bool minimal;
+};
+[[nodiscard]] Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape);
+
 /// Read and written.
 [[nodiscard]] double all_bytes(const OpView& op);
 /// Bytes of one element; a type that is not known counts as f32.

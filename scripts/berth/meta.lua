@@ -98,6 +98,7 @@ local berth = {}
 ---@field flops_64? number peak in f64; default: half of flops
 ---@field memory_bandwidth? number bytes per second
 ---@field op_overhead_us? number fixed cost of starting an op; default 0
+---@field multiprocessors? number that run thread blocks; default 0: every kernel fills the device
 ---@field host? boolean whether it is the CPU of the machine; default false
 
 ---A directed link between devices.

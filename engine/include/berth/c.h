@@ -142,7 +142,8 @@ typedef struct berth_work {
   double flops;    /**< a fused multiply-add counts as two */
   double bytes;    /**< read and written, parameters included */
   double launches; /**< kernels; the device's overhead is paid for each. Usually 1 */
-  /** "none", "convolution", "matmul", "attention", "recurrent", "normalization", "pooling",
+  /** "none", "convolution", "pointwise_convolution", "grouped_convolution",
+   *  "depthwise_convolution", "matmul", "attention", "recurrent", "normalization", "pooling",
    *  "reduction", "elementwise", "data_movement", "other". Empty = "other". */
   berth_text op_class;
   berth_text dtype; /**< in which the arithmetic runs; empty = f32 */

@@ -31,6 +31,9 @@ struct Device {
   /// Fixed cost of starting one op, >= 0. It is not part of Costs. `dataflow` semantics adds it
   /// once to every op whose cost is above 0.
   double op_overhead_us = 0;
+  /// Units that run thread blocks independently of each other (NVIDIA: streaming multiprocessors).
+  /// 0 = not stated: the roofline model then takes every kernel to fill the device.
+  double multiprocessors = 0;
   bool host = false;  ///< the machine's own CPU, in whose memory other devices stage data
 };
 

@@ -26,10 +26,10 @@ namespace berth {
 [[nodiscard]] BERTH_EXPORT bool has_work_rule(const Graph& graph, OpId op);
 
 /// Roofline time (Williams, Waterman and Patterson, CACM 2009) of `work` on `device`: the larger of
-/// FLOPs over peak and bytes over memory bandwidth. Each is divided by the efficiency of the op
-/// class; hosts and accelerators have one table of efficiencies each. The peaks of narrow types
-/// count for matrix products only. The per-op overhead is not included. More FLOPs or bytes never
-/// take less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
+/// FLOPs and bytes over the shares of the peaks that the op class reaches. With multiprocessors no
+/// kernel is shorter than its fill, and Work::products pay for part-filled tiles and waves. Peaks
+/// of narrow types count for matrix products only. The per-op overhead is not included. More work
+/// never takes less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
 [[nodiscard]] BERTH_EXPORT double roofline_us(const Work& work, const Device& device) noexcept;
 
 /// An immutable table of costs for one graph and the kinds of one cluster. [thread-safe: immutable]

@@ -38,6 +38,9 @@ using AttributeValue = std::variant<std::int64_t, double, std::string, std::vect
 enum class OpClass : std::uint8_t {
   none,  ///< no work: a shape, a constant, a view
   convolution,
+  pointwise_convolution,  ///< its window is one point: a matrix product over channels
+  grouped_convolution,    ///< several groups of channels, each with its own weights
+  depthwise_convolution,  ///< a group per channel
   matmul,
   attention,
   recurrent,
@@ -48,8 +51,18 @@ enum class OpClass : std::uint8_t {
   data_movement,
   other,  ///< no rule: costed by its bytes
 };
-inline constexpr int kOpClassCount = 11;
+inline constexpr int kOpClassCount = 14;
 [[nodiscard]] BERTH_EXPORT std::string_view op_class_name(OpClass op_class) noexcept;
+
+/// The matrix products that a kernel is made of, all alike: `rows` x `inner` times `inner` x
+/// `columns`, `count` of them. A convolution has a row for each point, a column for each output
+/// channel and an inner element for each tap.
+struct MatrixProducts {
+  double rows = 0;
+  double columns = 0;
+  double inner = 0;
+  double count = 0;  ///< 0 = not known, or none
+};
 
 /// The work of one execution of an op.
 struct Work {
@@ -60,6 +73,8 @@ struct Work {
   /// Number of kernels that an executor launches for the op; the device's per-op overhead is paid
   /// for each. More than 1 for an op with a body (If, Loop, Scan); 0 for an op that costs nothing.
   double launches = 1;
+  /// What decides how many units of a device a matrix product keeps busy; all, if it is not known.
+  MatrixProducts products = {};
 };
 
 /// Op `dst` consumes `tensor`, which op `src` produces. kNoTensor = control edge: it orders the two

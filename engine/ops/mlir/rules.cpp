@@ -22,9 +22,16 @@ double number(const OpView& op, std::string_view name) {
   return values.empty() ? kUnknown : static_cast<double>(values.front());
 }
 
+/// A matrix on the right takes all rows of the left at once.
 Estimate product(const OpView& op, const WorkRule& rule, double inner) {
-  return work::make_estimate(op, rule, matmul_flops(op.output(0).elements(), inner, false),
-                             work::all_bytes(op));
+  const TensorView result = op.output(0);
+  const bool shared = op.input(1).rank() <= 2;
+  const double columns = result.rank() > 1 ? result.dim(-1) : 1;
+  const double rows = shared ? result.elements() / columns : result.dim(-2);
+  return work::with_products(
+      work::make_estimate(op, rule, matmul_flops(result.elements(), inner, false),
+                          work::all_bytes(op)),
+      rows, columns, result.elements() / (rows * columns));
 }
 
 /// linalg.matmul, tosa.matmul, ...: (.., m, k) with (.., k, n).
@@ -47,12 +54,23 @@ Estimate dot_general(const OpView& op, const WorkRule& rule) {
   return product(op, rule, inner);
 }
 
-/// `features`: the dimension of the weights that is none of the taps.
+/// `features`: the dimension of the weights that is none of the taps. Beside it are the channels, as
+/// far as is known: the window is what both leave.
 Estimate convolution(const OpView& op, const WorkRule& rule, int features) {
-  const double taps = op.input(1).elements() / op.input(1).dim(features);
-  return work::make_estimate(op, rule,
-                             convolution_flops(op.output(0).elements(), taps, /*bias=*/false),
-                             work::all_bytes(op));
+  const TensorView weights = op.input(1);
+  const double outputs = weights.dim(features);
+  const double taps = weights.elements() / outputs;
+  const double channels = weights.dim(features == 0 ? 1 : -2);
+  const double points = op.output(0).elements();
+  return work::with_convolution(
+      work::make_estimate(op, rule, convolution_flops(points, taps, /*bias=*/false),
+                          work::all_bytes(op)),
+      {.window = taps / channels,
+       .channels = channels,
+       .groups = 1,
+       .rows = points / outputs,
+       .columns = outputs,
+       .minimal = false});
 }
 Estimate convolution_by_attribute(const OpView& op, const WorkRule& rule) {
   const double features = number(op, "output_features");
@@ -106,8 +124,8 @@ constexpr Row kNamed[] = {
     {"linalg.conv_2d_nhwc_fhwc", {features_first, OpClass::convolution}},
     {"linalg.conv_2d_nhwc_hwcf", {features_last, OpClass::convolution}},
     {"linalg.conv_3d_ndhwc_dhwcf", {features_last, OpClass::convolution}},
-    {"linalg.depthwise_conv_2d_nhwc_hwc", {depthwise, OpClass::convolution}},
-    {"linalg.depthwise_conv_2d_nhwc_hwcm", {depthwise, OpClass::convolution}},
+    {"linalg.depthwise_conv_2d_nhwc_hwc", {depthwise, OpClass::depthwise_convolution}},
+    {"linalg.depthwise_conv_2d_nhwc_hwcm", {depthwise, OpClass::depthwise_convolution}},
     {"linalg.dot", kMatmul},
     {"linalg.fill", writes()},
     {"linalg.generic", kBody},
@@ -165,7 +183,7 @@ constexpr Row kNamed[] = {
     {"tosa.const", kSource},
     {"tosa.conv2d", {features_first, OpClass::convolution}},
     {"tosa.conv3d", {features_first, OpClass::convolution}},
-    {"tosa.depthwise_conv2d", {depthwise, OpClass::convolution}},
+    {"tosa.depthwise_conv2d", {depthwise, OpClass::depthwise_convolution}},
     {"tosa.fully_connected", kMatmul},
     {"tosa.gather", gathers()},
     {"tosa.identity", kView},

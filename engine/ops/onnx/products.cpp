@@ -73,11 +73,16 @@ double inner_dim(const OpView& op, const TensorView& a, const TensorView& b) {
   return b.dim(!trans_b && b.rank() > 1 ? -2 : -1);
 }
 
+/// A matrix on the right takes all rows of the left at once.
 Estimate matmul_of(const OpView& op, const WorkRule& rule, const TensorView& a, const TensorView& b,
                    bool bias) {
-  return work::make_estimate(op, rule,
-                             matmul_flops(op.output(0).elements(), inner_dim(op, a, b), bias),
-                             work::all_bytes(op));
+  const TensorView product = op.output(0);
+  const double columns = b.rank() > 1 ? product.dim(-1) : 1;
+  const double rows = b.rank() > 2 ? known_or(product.dim(-2), 1) : product.elements() / columns;
+  return work::with_products(
+      work::make_estimate(op, rule, matmul_flops(product.elements(), inner_dim(op, a, b), bias),
+                          work::all_bytes(op)),
+      rows, columns, product.elements() / (rows * columns));
 }
 
 Estimate matmul_work(const OpView& op, const WorkRule& rule) {
@@ -93,9 +98,12 @@ Estimate quantized_matmul_work(const OpView& op, const WorkRule& rule) {
 }
 
 Estimate packed_matmul_work(const OpView& op, const WorkRule& rule) {
-  return work::make_estimate(
-      op, rule, matmul_flops(op.output(0).elements(), op.input(0).dim(-1), /*bias=*/false),
-      work::all_bytes(op));
+  const TensorView product = op.output(0);
+  return work::with_products(
+      work::make_estimate(op, rule,
+                          matmul_flops(product.elements(), op.input(0).dim(-1), /*bias=*/false),
+                          work::all_bytes(op)),
+      product.elements(0, -1), product.dim(-1), 1);
 }
 
 Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {

@@ -1,4 +1,6 @@
 // The gradients and optimizers that ONNX Runtime's training adds.
+#include <algorithm>
+
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
 
@@ -17,12 +19,23 @@ void accumulate(OpContext& op) {
   op.set_like(1, 0);
 }
 
-/// Twice a convolution: the gradients of the data and of the weights.
+/// Twice a convolution: the gradients of the data and of the weights, both taken as that of the
+/// data.
 Estimate convolution_gradient_work(const OpView& op, const WorkRule& rule) {
-  const double taps = op.input(2).elements(1, TensorView::kEnd);
-  return work::make_estimate(op, rule,
-                             2 * convolution_flops(op.input(0).elements(), taps, /*bias=*/false),
-                             work::all_bytes(op));
+  const TensorView image = op.input(1), weights = op.input(2);
+  const double taps = weights.elements(1, TensorView::kEnd);
+  const double groups = static_cast<double>(std::max<std::int64_t>(1, op.integer("group", 1)));
+  const double channels = weights.dim(1);
+  return work::with_convolution(
+      work::make_estimate(op, rule,
+                          2 * convolution_flops(op.input(0).elements(), taps, /*bias=*/false),
+                          work::all_bytes(op)),
+      {.window = weights.elements(2, TensorView::kEnd),
+       .channels = channels,
+       .groups = groups,
+       .rows = image.elements() / (channels * groups),
+       .columns = channels,
+       .minimal = false});
 }
 constexpr WorkRule kConvolutionGradient{convolution_gradient_work, OpClass::convolution};
 // Per weight: both moments, the correction, the root and the update.

@@ -303,11 +303,28 @@ void col2im(OpContext& op) {
 // No workspace: implicit products (no im2col matrix in memory) are what libraries choose for most
 // shapes and what they fall back to when a workspace is refused.
 
+double groups_of(const OpView& op) {
+  return static_cast<double>(std::max<std::int64_t>(1, op.integer("group", 1)));
+}
+
 Estimate convolution_of(const OpView& op, const WorkRule& rule, const TensorView& weights,
                         bool bias) {
   const double taps = weights.elements(1, TensorView::kEnd);  // [out, in / group, kernel...]
-  return work::make_estimate(op, rule, convolution_flops(op.output(0).elements(), taps, bias),
-                             work::all_bytes(op));
+  const auto ones = [&](std::string_view name) {
+    const auto values = op.integers(name);
+    return std::all_of(values.begin(), values.end(), [](auto value) { return value == 1; });
+  };
+  const double outputs = weights.dim(0);
+  const double points = op.output(0).elements();
+  return work::with_convolution(
+      work::make_estimate(op, rule, convolution_flops(points, taps, bias), work::all_bytes(op)),
+      {.window = weights.elements(2, TensorView::kEnd),
+       .channels = weights.dim(1),
+       .groups = groups_of(op),
+       .rows = points / outputs,
+       .columns = outputs / groups_of(op),
+       .minimal = weights.rank() == 4 && weights.dim(2) == 3 && weights.dim(3) == 3 &&
+                  ones("strides") && ones("dilations")});
 }
 
 Estimate convolution_work(const OpView& op, const WorkRule& rule) {
@@ -323,7 +340,15 @@ Estimate transposed_convolution_work(const OpView& op, const WorkRule& rule) {
   const double taps = op.input(1).elements(1, TensorView::kEnd);
   double flops = convolution_flops(op.input(0).elements(), taps, /*bias=*/false);
   if (op.input(2).present()) flops += op.output(0).elements();
-  return work::make_estimate(op, rule, flops, work::all_bytes(op));
+  const double groups = groups_of(op);
+  const double outputs = op.input(1).dim(1);  // [in, out / group, kernel...]
+  return work::with_convolution(work::make_estimate(op, rule, flops, work::all_bytes(op)),
+                                {.window = op.input(1).elements(2, TensorView::kEnd),
+                                 .channels = op.input(1).dim(0) / groups,
+                                 .groups = groups,
+                                 .rows = op.output(0).elements() / (outputs * groups),
+                                 .columns = outputs,
+                                 .minimal = false});
 }
 
 Estimate deformable_convolution_work(const OpView& op, const WorkRule& rule) {

@@ -65,8 +65,11 @@ void qr(OpContext& op) {
 Estimate matmul_work(const OpView& op, const WorkRule& rule) {
   const bool transposed = op.integer("transpose_a", op.integer("adj_x", 0)) != 0;
   const double inner = op.input(0).dim(transposed ? -2 : -1);
-  return work::make_estimate(op, rule, matmul_flops(op.output(0).elements(), inner, /*bias=*/false),
-                             work::all_bytes(op));
+  const TensorView product = op.output(0);
+  return work::with_products(
+      work::make_estimate(op, rule, matmul_flops(product.elements(), inner, /*bias=*/false),
+                          work::all_bytes(op)),
+      product.dim(-2), product.dim(-1), product.elements(0, -2));
 }
 Estimate sparse_matmul_work(const OpView& op, const WorkRule& rule) {
   const double columns = op.output(0).dim(1);

@@ -121,25 +121,64 @@ double taps_of(const TensorView& filter) {
 double depthwise_taps_of(const TensorView& filter) {
   return filter.elements(0, -2);
 }
-Estimate convolution_work(const OpView& op, const WorkRule& rule) {
-  return products(op, rule, op.output(0).elements(), taps_of(op.input(1)));
+double channels_of(const OpView& op, const TensorView& image) {
+  return image.dim(op.text("data_format").substr(0, 2) == "NC" ? 1 : -1);
 }
-Estimate depthwise_work(const OpView& op, const WorkRule& rule) {
-  return products(op, rule, op.output(0).elements(), depthwise_taps_of(op.input(1)));
+bool minimal(const OpView& op, const TensorView& filter) {
+  const auto ones = [&](std::string_view name) {
+    const auto values = op.integers(name);
+    return std::all_of(values.begin(), values.end(), [](auto value) { return value == 1; });
+  };
+  return filter.rank() == 4 && filter.dim(0) == 3 && filter.dim(1) == 3 && ones("strides") &&
+         ones("dilations");
+}
+
+/// `result`: what the op makes, an image with `channels`.
+Estimate image_of(const OpView& op, const WorkRule& rule, const TensorView& filter,
+                  const TensorView& gradient, const TensorView& result, double channels,
+                  double input_channels) {
+  const double groups = input_channels / filter.dim(-2);
+  return work::with_convolution(products(op, rule, gradient.elements(), taps_of(filter)),
+                                {.window = filter.elements(0, -2),
+                                 .channels = filter.dim(-2),
+                                 .groups = groups,
+                                 .rows = result.elements() / channels,
+                                 .columns = channels / groups,
+                                 .minimal = minimal(op, filter)});
+}
+Estimate convolution_work(const OpView& op, const WorkRule& rule) {
+  const TensorView filter = op.input(1), output = op.output(0);
+  return image_of(op, rule, filter, output, output, filter.dim(-1), channels_of(op, op.input(0)));
 }
 /// sizes (or the input itself), filter, gradient.
 Estimate input_gradient_work(const OpView& op, const WorkRule& rule) {
-  return products(op, rule, op.input(2).elements(), taps_of(op.input(1)));
+  const TensorView filter = op.input(1), image = op.output(0);
+  const double channels = channels_of(op, image);
+  return image_of(op, rule, filter, op.input(2), image, channels, channels);
 }
 /// input, sizes (or the filter itself), gradient.
 Estimate filter_gradient_work(const OpView& op, const WorkRule& rule) {
-  return products(op, rule, op.input(2).elements(), taps_of(op.output(0)));
+  const TensorView filter = op.output(0);
+  const double groups = channels_of(op, op.input(0)) / filter.dim(-2);
+  return work::with_convolution(products(op, rule, op.input(2).elements(), taps_of(filter)),
+                                {.window = filter.elements(0, -2),
+                                 .channels = filter.dim(-2),
+                                 .groups = groups,
+                                 .rows = taps_of(filter),
+                                 .columns = filter.dim(-1) / groups,
+                                 .minimal = false});
+}
+Estimate depthwise_work(const OpView& op, const WorkRule& rule) {
+  return products(op, rule, op.output(0).elements(), depthwise_taps_of(op.input(1)));
 }
 Estimate depthwise_input_gradient_work(const OpView& op, const WorkRule& rule) {
   return products(op, rule, op.input(2).elements(), depthwise_taps_of(op.input(1)));
 }
 Estimate depthwise_filter_gradient_work(const OpView& op, const WorkRule& rule) {
   return products(op, rule, op.input(2).elements(), depthwise_taps_of(op.output(0)));
+}
+constexpr WorkRule depthwise(EstimateFunction* estimate) {
+  return {estimate, OpClass::depthwise_convolution};
 }
 constexpr WorkRule convolution(EstimateFunction* estimate) {
   return {estimate, OpClass::convolution};
@@ -233,16 +272,16 @@ constexpr Row kOps[] = {
     {"Conv3DBackpropInput", "output:T", rule::like_first, convolution(input_gradient_work)},
     {"Conv3DBackpropInputV2", "output:T", conv_3d_input_gradient, convolution(input_gradient_work)},
     {"CropAndResize", "crops:=float", crop_and_resize, copies(8)},
-    {"DepthwiseConv2dNative", "output:T", depthwise_conv, convolution(depthwise_work)},
+    {"DepthwiseConv2dNative", "output:T", depthwise_conv, depthwise(depthwise_work)},
     {"DepthwiseConv2dNativeBackpropFilter", "output:T", rule::shape_from_second,
-     convolution(depthwise_filter_gradient_work)},
+     depthwise(depthwise_filter_gradient_work)},
     {"DepthwiseConv2dNativeBackpropInput", "output:T", conv_2d_input_gradient,
-     convolution(depthwise_input_gradient_work)},
-    {"Dilation2D", "output:T", dilation_2d, convolution(depthwise_work)},
+     depthwise(depthwise_input_gradient_work)},
+    {"Dilation2D", "output:T", dilation_2d, depthwise(depthwise_work)},
     {"Dilation2DBackpropFilter", "filter_backprop:T", rule::like_second,
-     convolution(depthwise_filter_gradient_work)},
+     depthwise(depthwise_filter_gradient_work)},
     {"Dilation2DBackpropInput", "in_backprop:T", rule::like_first,
-     convolution(depthwise_input_gradient_work)},
+     depthwise(depthwise_input_gradient_work)},
     {"ExtractImagePatches", "patches:T", extract_patches, copies()},
     {"FractionalMaxPool", "output:T row_pooling_sequence:=int64 col_pooling_sequence:=int64",
      fractional_pool, kPoolingByInput},

@@ -84,6 +84,9 @@ TEST_CASE("Cluster refuses what makes no sense") {
   devices = {device("gpu:0", "gpu"), device("gpu:1", "gpu")};
   devices[1].op_overhead_us = 3;
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'"});
+  devices[1] = device("gpu:1", "gpu");
+  devices[1].multiprocessors = 3;
+  refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'"});
   devices = kThree;
   devices[0].memory_bytes = -1;
   refuse(devices, any, {"'cpu:0'", "memory"});

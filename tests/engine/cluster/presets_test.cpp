@@ -29,6 +29,7 @@ TEST_CASE("cluster presets") {
         CHECK(device.flops > 0);
         CHECK(device.memory_bandwidth > 0);
         CHECK(device.op_overhead_us > 0);
+        CHECK((device.multiprocessors > 0) == !device.host);
         CHECK(device.memory_bytes > (std::int64_t{10} << 30));
         CHECK(device.memory_bytes != kNoLimit);
         CHECK(device.host == (device.kind == "cpu"));

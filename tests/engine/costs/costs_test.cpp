@@ -122,8 +122,11 @@ TEST_CASE("stated or roofline costs: op by op, whatever the graph states") {
 
 TEST_CASE("roofline_us is the larger of compute and memory time") {
   const Device gpu = device("g", "gpu", false);
-  CHECK(roofline_us({5e9, 0, OpClass::convolution, DType::f32, 1}, gpu) ==
-        doctest::Approx(5e9 / (10e12 * 0.5) * 1e6));
+  const double compute_us = roofline_us({5e9, 0, OpClass::convolution, DType::f32, 1}, gpu);
+  CHECK(compute_us > 5e9 / 10e12 * 1e6);  // never above the peak
+  CHECK(roofline_us({10e9, 0, OpClass::convolution, DType::f32, 1}, gpu) ==
+        doctest::Approx(2 * compute_us));
+  CHECK(roofline_us({5e9, 1, OpClass::convolution, DType::f32, 1}, gpu) == compute_us);
   CHECK(roofline_us({1, 750e6, OpClass::elementwise, DType::f32, 1}, gpu) == doctest::Approx(1000));
   CHECK(roofline_us({0, 0, OpClass::other, DType::f32, 1}, gpu) == 0);
 
@@ -135,6 +138,82 @@ TEST_CASE("roofline_us is the larger of compute and memory time") {
     CHECK(us(OpClass::matmul, DType::i8) == us(OpClass::matmul, DType::f32));  // none stated
     CHECK(us(OpClass::matmul, DType::f64) == doctest::Approx(us(OpClass::matmul, DType::f32) * 2));
     CHECK(us(OpClass::elementwise, DType::f16) == us(OpClass::elementwise, DType::f32));
+  }
+}
+
+/// A product of f32 matrices on the device.
+double product_us(const Device& on, double rows, double columns, double inner, double count = 1,
+                  OpClass op_class = OpClass::matmul) {
+  Work work{2 * rows * columns * inner * count, 0, op_class, DType::f32, 1};
+  work.products = {rows, columns, inner, count};
+  return roofline_us(work, on);
+}
+
+TEST_CASE("kernels on a device of several multiprocessors") {
+  Device gpu = device("g", "gpu", false);
+  const Device filled = gpu;  // as if every kernel filled it
+  gpu.multiprocessors = 80;
+
+  SUBCASE("a large product costs what it does by its FLOPs") {
+    const double us = product_us(gpu, 8192, 8192, 4096);
+    CHECK(us >= product_us(filled, 8192, 8192, 4096));
+    CHECK(us <= product_us(filled, 8192, 8192, 4096) * 1.1);
+  }
+  SUBCASE("a result of few tiles leaves multiprocessors idle") {
+    CHECK(product_us(gpu, 64, 64, 256) > 10 * product_us(filled, 64, 64, 256));
+    // Up to a whole wave of the smallest tiles, more products come for nothing.
+    CHECK(product_us(gpu, 64, 64, 8, 10) == product_us(gpu, 64, 64, 8, 5));
+  }
+  SUBCASE("one block more than fits takes another wave") {
+    const double wave_us = product_us(gpu, 256, 128, 4096, 80);
+    const double next_us = product_us(gpu, 256, 128, 4096, 81);
+    CHECK(next_us > wave_us * 1.05);
+    CHECK(product_us(filled, 256, 128, 4096, 81) < product_us(filled, 256, 128, 4096, 80) * 1.05);
+  }
+  SUBCASE("a part of a tile costs a whole one") {
+    CHECK(product_us(gpu, 1024 * 64, 33, 1024) > 1.3 * product_us(gpu, 1024 * 64, 32, 1024));
+  }
+  SUBCASE("a long inner dimension is split, where that keeps more of them busy") {
+    // One tile of a result, as in gradients of small filters. One multiprocessor would take 80
+    // times as long as all.
+    CHECK(product_us(gpu, 64, 64, 1 << 20) < 20 * product_us(filled, 64, 64, 1 << 20));
+  }
+  SUBCASE("a short inner dimension wastes the fill") {
+    const auto rate = [&](double inner) { return inner / product_us(gpu, 8192, 8192, inner); };
+    CHECK(rate(16) < 0.9 * rate(256));
+    CHECK(rate(256) < rate(4096));
+  }
+  SUBCASE("no kernel is shorter than its fill, and what does nothing costs nothing") {
+    const double tiny_us = roofline_us({16, 64, OpClass::elementwise, DType::f32, 1}, gpu);
+    CHECK(tiny_us > 0.5);
+    CHECK(product_us(gpu, 1, 1, 1) >= tiny_us);
+    CHECK(roofline_us({0, 0, OpClass::none, DType::f32, 1}, gpu) == 0);
+    CHECK(roofline_us({16, 64, OpClass::elementwise, DType::f32, 1}, filled) < 0.01);
+  }
+  SUBCASE("depthwise kernels have no tiles, and take many times what their FLOPs say") {
+    const double depthwise_us =
+        product_us(filled, 1 << 20, 64, 9, 1, OpClass::depthwise_convolution);
+    CHECK(depthwise_us > 10 * product_us(filled, 1 << 20, 64, 9, 1, OpClass::convolution));
+    CHECK(product_us(gpu, 1 << 20, 64, 9, 1, OpClass::depthwise_convolution) == depthwise_us);
+  }
+}
+
+TEST_CASE("roofline_us: larger matrix products never cost less") {
+  for (const char* preset : {"k80x2", "v100x8", "h100x8"}) {
+    const auto cluster = Cluster::preset(preset);
+    const Device& gpu = cluster->device(*cluster->find_device("gpu:0"));
+    for (double a = 1; a < 3e5; a = std::ceil(a * 1.7)) {
+      for (const double b : {1.0, 31.0, 200.0, 5000.0}) {
+        const double more = a + std::ceil(a / 3);
+        for (const double c : {1.0, 60.0, 3000.0}) {
+          REQUIRE(product_us(gpu, more, b, c) >= product_us(gpu, a, b, c));
+          REQUIRE(product_us(gpu, b, more, c) >= product_us(gpu, b, a, c));
+          REQUIRE(product_us(gpu, b, c, more) >= product_us(gpu, b, c, a));
+          REQUIRE(product_us(gpu, b, c, 64, more) >= product_us(gpu, b, c, 64, a));
+          REQUIRE(std::isfinite(product_us(gpu, more, b, c)));
+        }
+      }
+    }
   }
 }
 

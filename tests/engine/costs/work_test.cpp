@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "one_op.h"
@@ -250,6 +252,94 @@ TEST_CASE("stated work overrides the rule") {
   CHECK(has_work_rule(*graph, op));
   CHECK(op_work(*graph, op).flops == 1e6);
   CHECK(op_work(*graph, op).launches == 7);
+}
+
+TEST_CASE("a convolution's class follows from its window and its groups") {
+  const auto onnx = [](const Shape& image, const Shape& weights, const Shape& result,
+                       std::int64_t group) {
+    OneOp op{"Conv", {tensor(image), tensor(weights)}, {tensor(result)}};
+    op.attributes = {{"group", group}};
+    return op.work();
+  };
+  const auto tf = [](const char* type, const Shape& image, const Shape& filter,
+                     const Shape& result) {
+    OneOp op{type, {tensor(image), tensor(filter)}, {tensor(result)}};
+    op.dialect = "tf";
+    return op.work();
+  };
+  CHECK(class_of(onnx({2, 8, 10, 10}, {16, 8, 3, 3}, {2, 16, 8, 8}, 1)) == "convolution");
+  CHECK(class_of(onnx({2, 8, 10, 10}, {16, 8, 1, 1}, {2, 16, 10, 10}, 1)) ==
+        "pointwise_convolution");
+  CHECK(class_of(onnx({2, 8, 10, 10}, {16, 2, 3, 3}, {2, 16, 8, 8}, 4)) == "grouped_convolution");
+  CHECK(class_of(onnx({2, 8, 10, 10}, {16, 1, 3, 3}, {2, 16, 8, 8}, 8)) == "depthwise_convolution");
+  CHECK(class_of(tf("Conv2D", {2, 10, 10, 8}, {3, 3, 8, 16}, {2, 10, 10, 16})) == "convolution");
+  CHECK(class_of(tf("Conv2D", {2, 10, 10, 8}, {1, 1, 8, 16}, {2, 10, 10, 16})) ==
+        "pointwise_convolution");
+  CHECK(class_of(tf("Conv2D", {2, 10, 10, 8}, {3, 3, 2, 16}, {2, 10, 10, 16})) ==
+        "grouped_convolution");
+  CHECK(class_of(tf("DepthwiseConv2dNative", {2, 10, 10, 8}, {3, 3, 8, 2}, {2, 10, 10, 16})) ==
+        "depthwise_convolution");
+  // One channel in all is no group of its own.
+  CHECK(class_of(onnx({2, 1, 10, 10}, {16, 1, 3, 3}, {2, 16, 8, 8}, 1)) == "convolution");
+}
+
+TEST_CASE("matrix products: rows, columns and inner elements make up the FLOPs") {
+  const auto check = [](const Work& work, double rows, double columns, double count) {
+    CHECK(work.products.rows == rows);
+    CHECK(work.products.columns == columns);
+    CHECK(work.products.count == count);
+    CHECK(2 * rows * columns * count * work.products.inner == doctest::Approx(work.flops));
+  };
+  const auto tf = [](const char* type, std::vector<std::optional<TensorInfo>> inputs,
+                     const Shape& result) {
+    OneOp op{type, std::move(inputs), {tensor(result)}};
+    op.dialect = "tf";
+    return op.work();
+  };
+  SUBCASE("of matrices") {
+    check(tf("MatMul", {tensor({5, 7}), tensor({7, 3})}, {5, 3}), 5, 3, 1);
+    check(tf("BatchMatMul", {tensor({2, 4, 5, 7}), tensor({2, 4, 7, 3})}, {2, 4, 5, 3}), 5, 3, 8);
+    // One matrix takes the rows of all.
+    check(OneOp{"MatMul", {tensor({4, 5, 7}), tensor({7, 3})}, {tensor({4, 5, 3})}}.work(), 20, 3,
+          1);
+    check(OneOp{"MatMul", {tensor({4, 5, 7}), tensor({4, 7, 3})}, {tensor({4, 5, 3})}}.work(), 5, 3,
+          4);
+    check(OneOp{"MatMul", {tensor({5, 7}), tensor({7})}, {tensor({5})}}.work(), 5, 1, 1);
+    OneOp einsum{"Einsum", {tensor({4, 5, 7}), tensor({4, 3, 7})}, {tensor({4, 5, 3})}};
+    einsum.attributes = {{"equation", std::string("bik,bjk->bij")}};
+    check(einsum.work(), 5, 3, 4);
+  }
+  SUBCASE("of a convolution and its gradients") {
+    const Shape image = {2, 12, 12, 8}, filter = {5, 5, 8, 16}, result = {2, 12, 12, 16};
+    check(tf("Conv2D", {tensor(image), tensor(filter)}, result), 2 * 12 * 12, 16, 1);
+    check(tf("Conv2DBackpropInputV2", {tensor(image), tensor(filter), tensor(result)}, image),
+          2 * 12 * 12, 8, 1);
+    check(tf("Conv2DBackpropFilterV2", {tensor(image), tensor(filter), tensor(result)}, filter),
+          5 * 5 * 8, 16, 1);
+  }
+  SUBCASE("of a grouped one, a product for each group") {
+    OneOp op{"Conv", {tensor({2, 8, 10, 10}), tensor({16, 2, 5, 5})}, {tensor({2, 16, 6, 6})}};
+    op.attributes = {{"group", std::int64_t{4}}};
+    check(op.work(), 2 * 6 * 6, 4, 4);
+  }
+  SUBCASE("3 x 3 windows in f32 take fewer multiplications than their FLOPs say") {
+    const auto inner = [&](DType dtype, std::int64_t stride) {
+      OneOp op{"Conv",
+               {tensor({2, 8, 10, 10}, dtype), tensor({16, 8, 3, 3}, dtype)},
+               {tensor({2, 16, 8, 8}, dtype)}};
+      op.attributes = {{"strides", Ints{stride, stride}}};
+      return op.work().products.inner;
+    };
+    CHECK(inner(DType::f16, 1) == 72);
+    CHECK(inner(DType::f32, 2) == 72);
+    CHECK(inner(DType::f32, 1) == 72 / 2.25);
+  }
+  SUBCASE("nothing is said of what is not known") {
+    CHECK(OneOp{"MatMul", {tensor({-1, 7}), tensor({7, 3})}, {tensor({-1, 3})}}
+              .work()
+              .products.count == 0);
+    CHECK(OneOp{"Relu", {tensor({5, 7})}, {tensor({5, 7})}}.work().products.count == 0);
+  }
 }
 
 TEST_CASE("gradients of convolutions do the same work in all their forms") {

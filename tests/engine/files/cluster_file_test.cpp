@@ -8,7 +8,8 @@ namespace {
 
 const std::string kGood = R"({"format": "berth.cluster/1", "name": "two",
   "devices": [{"name": "gpu:0", "kind": "gpu", "memory_bytes": 1.6e10, "flops": 1e12,
-               "flops_16": 2e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5},
+               "flops_16": 2e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5,
+               "multiprocessors": 7},
               {"name": "cpu:0", "kind": "cpu", "host": true}],
   "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e10, "latency_us": 5,
              "shares": ["pcie"]}]})";
@@ -23,6 +24,8 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
     CHECK(cluster->device(0).flops_16 == 2e12);
     CHECK(cluster->device(0).memory_bandwidth == 2e11);
     CHECK(cluster->device(0).op_overhead_us == 5);
+    CHECK(cluster->device(0).multiprocessors == 7);
+    CHECK(cluster->device(1).multiprocessors == 0);
     CHECK(cluster->device(1).memory_bytes == kNoLimit);
     CHECK(cluster->device(1).host);
     CHECK(cluster->route(0, 1).bandwidth_bytes_per_s == 1e10);
