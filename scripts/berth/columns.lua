@@ -123,4 +123,52 @@ function columns.beats(a, b)
   return a.fits and a.s < b.s
 end
 
+-- The orderings that the published rows state, and whether the simulated cells keep them.
+--   ARGS    rows    of columns.published, each with cells = what columns.of returned
+--   RETURN  array of tables: paper, graph, gpus, ordering (a text), published, simulated (texts), holds
+--           ("yes" or "NO"), row, better and worse (names of columns; the same where the ordering is that
+--           one fits, or does not)
+function columns.orderings(rows)
+  local checks, titles = {}, columns.titles
+  local function add(row, better, worse, check)
+    check.paper, check.graph, check.gpus = row.paper, row.graph, row.gpus
+    check.row, check.better, check.worse = row, better, worse
+    checks[#checks + 1] = check
+  end
+  local function compare(row, a, b)
+    if row[a] == nil or row[b] == nil or not row.cells[a] or not row.cells[b] then return end
+    -- What did not fit is compared by compare_fit; what ran equally fast has no order.
+    if row[a] == OOM or row[b] == OOM or row[a] == row[b] then return end
+    local was, is = row[a] < row[b], columns.beats(row.cells[a], row.cells[b])
+    local better, worse = a, b
+    if not was then better, worse = b, a end
+    add(row, better, worse, {
+      ordering = ("%s beats %s"):format(titles[better], titles[worse]),
+      published = ("%s, %s"):format(columns.published_text(row[better]), columns.published_text(row[worse])),
+      simulated = ("%s, %s"):format(columns.text(row.cells[better]), columns.text(row.cells[worse])),
+      holds = was == is and "yes" or "NO",
+    })
+  end
+  local function compare_fit(row, name)
+    if row[name] == nil or not row.cells[name] then return end
+    local fitted = row[name] ~= OOM
+    if fitted and row.cells[name].fits then return end  -- nothing to say
+    add(row, name, name, {
+      ordering = titles[name] .. (fitted and " fits" or " does not fit"),
+      published = columns.published_text(row[name]), simulated = columns.text(row.cells[name]),
+      holds = fitted == row.cells[name].fits and "yes" or "NO",
+    })
+  end
+  local pairs_of_columns = {
+    { "gpu", "cpu" }, { "gpu", "scotch" }, { "gpu", "mincut" }, { "gpu", "expert" },
+    { "expert", "scotch" }, { "expert", "mincut" }, { "expert", "cpu" }, { "cpu", "scotch" },
+    { "cpu", "mincut" }, { "mincut", "scotch" },
+  }
+  for _, row in ipairs(rows) do
+    for _, name in ipairs(columns.names) do compare_fit(row, name) end
+    for _, pair in ipairs(pairs_of_columns) do compare(row, pair[1], pair[2]) end
+  end
+  return checks
+end
+
 return columns

@@ -20,7 +20,7 @@ local tables = require "berth.tables"
 
 local OOM, published = columns.OOM, columns.published
 local names, titles = columns.names, columns.titles
-local simulated_text, published_text, beats = columns.text, columns.published_text, columns.beats
+local simulated_text, published_text = columns.text, columns.published_text
 
 -- 2. The command line.
 
@@ -155,42 +155,7 @@ local function facts(value)
       busiest_us / 1e6)
 end
 
-local checks = {}
-local function compare(row, a, b)
-  if row[a] == nil or row[b] == nil or not row.cells[a] or not row.cells[b] then return end
-  -- What did not fit is compared by compare_fit; what ran equally fast has no order.
-  if row[a] == OOM or row[b] == OOM or row[a] == row[b] then return end
-  local was, is = row[a] < row[b], beats(row.cells[a], row.cells[b])
-  local better, worse = a, b
-  if not was then better, worse = b, a end
-  checks[#checks + 1] = {
-    paper = row.paper, graph = row.graph, gpus = row.gpus,
-    ordering = ("%s beats %s"):format(titles[better], titles[worse]),
-    published = ("%s, %s"):format(published_text(row[better]), published_text(row[worse])),
-    simulated = ("%s, %s"):format(simulated_text(row.cells[better]), simulated_text(row.cells[worse])),
-    holds = was == is and "yes" or "NO", row = row, better = better, worse = worse,
-  }
-end
-local function compare_fit(row, name)
-  if row[name] == nil or not row.cells[name] then return end
-  local fitted = row[name] ~= OOM
-  if fitted and row.cells[name].fits then return end  -- nothing to say
-  checks[#checks + 1] = {
-    paper = row.paper, graph = row.graph, gpus = row.gpus,
-    ordering = titles[name] .. (fitted and " fits" or " does not fit"),
-    published = published_text(row[name]), simulated = simulated_text(row.cells[name]),
-    holds = fitted == row.cells[name].fits and "yes" or "NO", row = row, better = name, worse = name,
-  }
-end
-local pairs_of_columns = {
-  { "gpu", "cpu" }, { "gpu", "scotch" }, { "gpu", "mincut" }, { "gpu", "expert" },
-  { "expert", "scotch" }, { "expert", "mincut" }, { "expert", "cpu" }, { "cpu", "scotch" },
-  { "cpu", "mincut" }, { "mincut", "scotch" },
-}
-for _, row in ipairs(rows) do
-  for _, name in ipairs(names) do compare_fit(row, name) end
-  for _, pair in ipairs(pairs_of_columns) do compare(row, pair[1], pair[2]) end
-end
+local checks = columns.orderings(rows)
 
 local held = 0
 for _, check in ipairs(checks) do held = held + (check.holds == "yes" and 1 or 0) end
@@ -209,20 +174,16 @@ local reasons = {
     end,
     text = "M17's steps on several GPUs take 2.3 to 8.6 times as long as on one. The preset's machine has "
       .. "nothing that costs as much: it sends while it computes, at 7.6 GB/s and 25 us per tensor. "
-      .. "TensorFlow of 2016 copied through pageable host memory, one copy after the other. The presets "
-      .. "do not model that machine; slower copies that share one channel make more of these orderings "
-      .. "hold. N19 is another machine still: it measured 1.56 s for twice the images for which M17's one "
-      .. "GPU took 4.60 s. On the preset, the expert's two layers of RNNLM overlap step by step. MinCut on "
-      .. "two GPUs is 4 % ahead of one, with 39 % of its step spent on transfers. The parts of "
-      .. "Inception-V3 work one after the other and lose nothing by it. No mapping is as slow as a CPU "
-      .. "that computes 4 to 5 times slower than one GPU.",
+      .. "machines.lua has machines that copy through the host, one tensor after the other; on those more of "
+      .. "these orderings hold. On the preset, the expert's two layers of RNNLM overlap step by step, and the "
+      .. "parts of Inception-V3 work one after the other and lose nothing by it. No mapping is as slow as a "
+      .. "CPU that computes four to six times slower than one GPU.",
   },
   {
     covers = function(check) return check.paper == "M17" and check.graph == "inception_v3_b32" end,
-    text = "The expert's parts work one after the other: on two GPUs, 0.73 and 0.37 s of the critical path. "
-      .. "MinCut's mapping is a little more parallel. Where crossing devices is expensive (see above), the "
-      .. "few crossings of contiguous parts decide. Scotch, unlike MinCut, puts 0.25 s of the path on the "
-      .. "CPU.",
+    text = "The expert's parts work one after the other; MinCut's mapping is a little more parallel. Where "
+      .. "crossing devices is expensive (see above), the few crossings of contiguous parts decide. Scotch, "
+      .. "unlike MinCut, puts a part of the path on the CPU.",
   },
   {
     covers = function(check) return check.better == "scotch" and check.worse == "mincut" end,
@@ -231,29 +192,21 @@ local reasons = {
   },
   {
     covers = function(check) return check.graph == "inception_v3_b64" end,
-    text = "Published 1 % apart. In simulation everything that Scotch gives the CPU, 1.2 s, is on the "
-      .. "critical path: a balanced load is not a short path. Without the CPU (MinCut), two GPUs do beat "
-      .. "one. If N19's Scotch mapped onto the GPUs alone, the ordering holds.",
-  },
-  {
-    covers = function(check) return check.graph == "nasnet_b64" end,
-    text = "By 1 % in simulation. Five sums on four GPUs send both inputs of every cell to three other "
-      .. "GPUs, 2.4 GB. A third of the expert's step is waiting in the queue of the sender's links. On two "
-      .. "GPUs it beats Scotch.",
+    text = "Published 1 % apart. In simulation what Scotch gives the CPU is on the critical path: a balanced "
+      .. "load is not a short path. Without the CPU (MinCut), two GPUs do beat one. If N19's Scotch mapped "
+      .. "onto the GPUs alone, the ordering holds.",
   },
   {
     covers = function(check) return check.graph == "nmt_b256" and check.better == "scotch"
       or check.worse == "scotch" end,
-    text = "The simulated peaks leave little room: 9.3 of 11.5 GB under Scotch, 11.0 under MinCut on two "
-      .. "GPUs. A simulated step holds only what is alive. A real allocator also loses memory to fragments "
-      .. "and to the libraries' workspaces.",
+    text = "A simulated step holds only what is alive. A real allocator also loses memory to fragments and to "
+      .. "the libraries' workspaces.",
   },
   {
     covers = function(check) return check.paper == "W18" end,
-    text = "The papers disagree: in N19 this cell is OOM, as here. The device of the last layer holds 40 "
-      .. "gradients of the softmax weights until one AddN sums them: 8.2 of its 14.3 GB. Each takes 205 MB "
-      .. "with our 50,000 words; the papers do not give a number of words. A graph that sums them as they "
-      .. "come would need far less.",
+    text = "The papers disagree: in N19 this cell is OOM, as here. Running sums of gradients are no way out: "
+      .. "memory.lua has the peaks of both forms. What decides is the softmax over 50,000 words for 256 "
+      .. "sentences; the papers do not give a number of words.",
   },
 }
 

@@ -61,6 +61,18 @@ RECIPES = {
     "nasnet_b64": Recipe(nasnet.build, {"batch": 64}),
     "nmt_b64": Recipe(nmt.build, {"batch": 64, "steps": 40, "units": 1024, "vocabulary": 50_000}),
     "nmt_b256": Recipe(nmt.build, {"batch": 256, "steps": 40, "units": 1024, "vocabulary": 50_000}),
+    "nmt_b64_sums": Recipe(
+        nmt.build,
+        {"batch": 64, "steps": 40, "units": 1024, "vocabulary": 50_000, "running_sums": True},
+    ),
+    "nmt_b256_sums": Recipe(
+        nmt.build,
+        {"batch": 256, "steps": 40, "units": 1024, "vocabulary": 50_000, "running_sums": True},
+    ),
+    "nmt_large": Recipe(
+        nmt.build,
+        {"batch": 256, "steps": 40, "units": 2048, "vocabulary": 50_000, "running_sums": True},
+    ),
     "rnnlm_b64": Recipe(
         rnnlm.build, {"batch": 64, "steps": 40, "units": 2048, "vocabulary": 10_000}
     ),

@@ -52,7 +52,8 @@ class Attention:
             return tf.tanh(tf.matmul(tf.concat([state, context], 1), self.output_weights))
 
 
-def build(batch, steps, units, vocabulary):
+def build(batch, steps, units, vocabulary, running_sums=False):
+    """running_sums: see training.add_training. The softmax weights alone get a gradient per step."""
     with at("input"):
         source = tf.placeholder(tf.int32, [batch, steps], name="source")
         target = tf.placeholder(tf.int32, [batch, steps], name="target")
@@ -97,4 +98,6 @@ def build(batch, steps, units, vocabulary):
             losses.append(tf.reduce_sum(entropy * counts[step]))
     with at("loss"):
         loss = tf.divide(tf.add_n(losses), batch, name="total")
-    add_training(loss, tf.train.GradientDescentOptimizer(1.0), clip_norm=5.0)
+    add_training(
+        loss, tf.train.GradientDescentOptimizer(1.0), clip_norm=5.0, running_sum=running_sums
+    )
