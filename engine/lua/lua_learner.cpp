@@ -3,6 +3,7 @@
 // rollout. It also places, as learned policies in C++ do (berth/learning.h, refine).
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "berth/repair.h"
 #include "berth/support/index.h"
@@ -76,8 +77,25 @@ class LuaLearner final : public LearnedPolicy {
   void save(const std::filesystem::path& file, const std::string& text) const override;
   std::string load(const std::filesystem::path& file) override;
   [[nodiscard]] std::int64_t parameter_count() const override;
+  void prepare(std::span<Evaluator* const> evaluators) override;
+  [[nodiscard]] std::vector<float> weights() const override;
+  void set_weights(std::span<const float> weights) override;
+  UpdateReport gradient(const Rollout& rollout, std::span<const double> advantages,
+                        const UpdateOptions& options, std::vector<float>& out) override;
+  double step(std::span<const float> gradient, const UpdateOptions& options) override;
 
  private:
+  /// Throws Error where this rollout teaches nothing.
+  [[nodiscard]] const LuaTape& require_tape(const Rollout& rollout,
+                                            std::span<const double> advantages,
+                                            const UpdateOptions& options) const;
+  void call_learning(lua_State* L, const Reference& function, const char* called,
+                     const LuaTape& tape, const Rollout& rollout,
+                     std::span<const double> advantages, const UpdateOptions& options,
+                     int results) const;
+  /// Throws Error where its weights are its own.
+  void require_sharing() const;
+  void check_values(std::span<const float> values, const char* what) const;
   [[nodiscard]] const LearnsDefinition& learns() const { return *definition_->learns(); }
 
   /// body(L) on the host's thread, with the stack as it was afterwards; errors name the policy.
@@ -195,8 +213,8 @@ void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOp
   });
 }
 
-UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> advantages,
-                                const UpdateOptions& options) {
+const LuaTape& LuaLearner::require_tape(const Rollout& rollout, std::span<const double> advantages,
+                                        const UpdateOptions& options) const {
   const auto* const tape = dynamic_cast<const LuaTape*>(rollout.tape.get());
   if (tape == nullptr || tape->agent != agent_ || tape->updates != updates_) {
     throw Error(ErrorCode::invalid_argument,
@@ -206,33 +224,139 @@ UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> 
   }
   check_advantages(rollout, advantages);
   check_update(options);
+  return *tape;
+}
+
+/// Pushes the options of an update.
+void push_update_options(lua_State* L, const UpdateOptions& options) {
+  lua_createtable(L, 0, 3);
+  set_number(L, "learning_rate", options.learning_rate);
+  set_number(L, "entropy_weight", options.entropy_weight);
+  set_number(L, "max_norm", options.max_norm);
+}
+
+/// Calls a function of what was seen and the advantages; its `results` stay on the stack.
+void LuaLearner::call_learning(lua_State* L, const Reference& function, const char* called,
+                               const LuaTape& tape, const Rollout& rollout,
+                               std::span<const double> advantages, const UpdateOptions& options,
+                               int results) const {
+  function.push(L);
+  agent_->push(L);
+  tape.table.push(L);
+  lua_createtable(L, static_cast<int>(rollout.episodes.size()), 0);
+  std::size_t next = 0;
+  for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
+    const std::size_t steps = rollout.episodes[e].entropy.size();
+    push_numbers(L, advantages.subspan(next, steps));
+    lua_rawseti(L, -2, static_cast<int>(e) + 1);
+    next += steps;
+  }
+  push_update_options(L, options);
+  protected_call(L, 4, results, called);
+}
+
+/// The report at the top of the stack.
+UpdateReport report_of(lua_State* L, const char* what) {
+  const int index = lua_gettop(L);
+  Value(L, index, what, 0).require_table();
+  UpdateReport report;
+  report.loss = number_of(L, index, "loss");
+  report.entropy = number_of(L, index, "entropy");
+  report.gradient_norm = number_of(L, index, "gradient_norm");
+  return report;
+}
+
+UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> advantages,
+                                const UpdateOptions& options) {
+  const LuaTape& tape = require_tape(rollout, advantages, options);
   UpdateReport report;
   in_lua([&](lua_State* L) {
-    learns().update->push(L);
-    agent_->push(L);
-    tape->table.push(L);
-    lua_createtable(L, static_cast<int>(rollout.episodes.size()), 0);
-    std::size_t next = 0;
-    for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
-      const std::size_t steps = rollout.episodes[e].entropy.size();
-      push_numbers(L, advantages.subspan(next, steps));
-      lua_rawseti(L, -2, static_cast<int>(e) + 1);
-      next += steps;
-    }
-    lua_createtable(L, 0, 3);
-    set_number(L, "learning_rate", options.learning_rate);
-    set_number(L, "entropy_weight", options.entropy_weight);
-    set_number(L, "max_norm", options.max_norm);
-    protected_call(L, 4, 1, "update");
-    const int result = lua_gettop(L);
-    Value(L, result, "`update`: the report { loss =, entropy =, gradient_norm = }", 0)
-        .require_table();
-    report.loss = number_of(L, result, "loss");
-    report.entropy = number_of(L, result, "entropy");
-    report.gradient_norm = number_of(L, result, "gradient_norm");
+    call_learning(L, *learns().update, "update", tape, rollout, advantages, options, 1);
+    report = report_of(L, "`update`: the report { loss =, entropy =, gradient_norm = }");
   });
   ++updates_;
   return report;
+}
+
+void LuaLearner::prepare(std::span<Evaluator* const>) {}  // `make` has made the agent
+
+void LuaLearner::require_sharing() const {
+  if (learns().gradient == nullptr) static_cast<void>(LearnedPolicy::weights());
+}
+
+void LuaLearner::check_values(std::span<const float> values, const char* what) const {
+  const auto count = static_cast<std::size_t>(parameter_count());
+  const bool finite =
+      std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+  if (values.size() == count && finite) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat("policy '", name(), "': ", values.size(), " values are no ", what,
+                  " of a network with ", count, finite ? "" : ", and some are not finite"));
+}
+
+void push_floats(lua_State* L, std::span<const float> values) {
+  lua_pushlstring(L, reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+std::vector<float> floats_at(lua_State* L, int index, const char* what) {
+  const std::string bytes = Value(L, index, what, /*argument=*/0).bytes();
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> LuaLearner::weights() const {
+  require_sharing();
+  std::vector<float> values;
+  in_lua([&](lua_State* L) {
+    learns().weights->push(L);
+    agent_->push(L);
+    protected_call(L, 1, 1, "weights");
+    values = floats_at(L, lua_gettop(L), "`weights`: their bytes");
+  });
+  return values;
+}
+
+void LuaLearner::set_weights(std::span<const float> weights) {
+  require_sharing();
+  check_values(weights, "weights");
+  in_lua([&](lua_State* L) {
+    learns().set_weights->push(L);
+    agent_->push(L);
+    push_floats(L, weights);
+    protected_call(L, 2, 0, "set_weights");
+  });
+  ++updates_;
+}
+
+UpdateReport LuaLearner::gradient(const Rollout& rollout, std::span<const double> advantages,
+                                  const UpdateOptions& options, std::vector<float>& out) {
+  require_sharing();
+  const LuaTape& tape = require_tape(rollout, advantages, options);
+  UpdateReport report;
+  in_lua([&](lua_State* L) {
+    call_learning(L, *learns().gradient, "gradient", tape, rollout, advantages, options, 2);
+    out = floats_at(L, lua_gettop(L) - 1, "`gradient`: its bytes");
+    report = report_of(L, "`gradient`: the report { loss =, entropy = }");
+  });
+  return report;
+}
+
+double LuaLearner::step(std::span<const float> gradient, const UpdateOptions& options) {
+  require_sharing();
+  check_update(options);
+  check_values(gradient, "gradient");
+  double norm = 0;
+  in_lua([&](lua_State* L) {
+    learns().step->push(L);
+    agent_->push(L);
+    push_floats(L, gradient);
+    push_update_options(L, options);
+    protected_call(L, 3, 1, "step");
+    norm = Value(L, lua_gettop(L), "`step`: the norm", /*argument=*/0).number();
+  });
+  ++updates_;
+  return norm;
 }
 
 PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context) {
@@ -299,6 +423,12 @@ LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& tabl
   save = function("save");
   load = function("load");
   parameters = function("parameters");
+  if (fields.get("gradient").present()) {
+    weights = function("weights");
+    set_weights = function("set_weights");
+    gradient = function("gradient");
+    step = function("step");
+  }
   fields.finish();
   if (!observe.present()) return;
   Fields what(L, observe);

@@ -24,6 +24,8 @@ struct LearnsDefinition {
 
   Seen seen;  ///< of its environment
   std::unique_ptr<const Reference> make, act, update, save, load, parameters;
+  /// For training by many processes; all of them, or null.
+  std::unique_ptr<const Reference> weights, set_weights, gradient, step;
 };
 
 /// What `berth.register_policy` was given: a descriptor, and a function or what learns.

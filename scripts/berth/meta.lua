@@ -59,6 +59,10 @@ local berth = {}
 ---@field save fun(agent: any, path: string, note: string)
 ---@field load fun(agent: any, path: string): string the note
 ---@field parameters fun(agent: any): integer
+---@field weights? fun(agent: any): string for training by many processes, as `policy:weights`; all four or none
+---@field set_weights? fun(agent: any, weights: string)
+---@field gradient? fun(agent: any, tape: table, advantages: number[][], options: table): string, { loss: number, entropy: number } what `update` would follow
+---@field step? fun(agent: any, gradient: string, options: table): number a step by it; its norm
 
 ---A tensor that an op consumes. Without `tensor` it is a control edge.
 ---@class berth.Edge

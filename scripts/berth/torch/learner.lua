@@ -5,6 +5,8 @@
 --   -advantage * log pi(device) - entropy_weight * H,   H = -sum of p ln(p + 1e-3)
 -- with Adam, as the policies in C++ do. All of it can be replaced.
 
+local ffi = require "ffi"
+
 local DEFAULTS = {
   kind = true,      -- name in the files of its weights; other files are refused
   observe = true,   -- what its environments show: { groups = {..}, devices = {..}, look_ahead = false }
@@ -137,7 +139,9 @@ return function(torch)
     return norm
   end
 
-  function learner.update(agent, tape, advantages, options)
+  -- Adds the gradient of what a tape holds to the parameters'.
+  --   RETURN  loss, mean entropy
+  local function accumulate(agent, tape, advantages, options)
     local loss, entropy, count = 0, 0, 0
     for seen, problem, weights in learner.batches(tape, advantages, agent.spec.batch) do
       local log_probability, entropies = learner.evaluate(agent, seen, problem)
@@ -146,8 +150,54 @@ return function(torch)
       loss, entropy = loss + part:item(), entropy + entropies:sum():item()
       count = count + entropies:numel()
     end
-    return { loss = loss, entropy = entropy / math.max(count, 1),
-      gradient_norm = learner.step(agent, options) }
+    return loss, entropy / math.max(count, 1)
+  end
+
+  function learner.update(agent, tape, advantages, options)
+    local loss, entropy = accumulate(agent, tape, advantages, options)
+    return { loss = loss, entropy = entropy, gradient_norm = learner.step(agent, options) }
+  end
+
+  -- For training by many processes: the same in two halves, and the weights. Values are the bytes of
+  -- single-precision numbers, parameter after parameter.
+  local function bytes_of(tensor) return ffi.string(tensor:contiguous():cdata(), 4 * tensor:numel()) end
+
+  function learner.weights(agent)
+    local parts = {}
+    for i, tensor in ipairs(agent.optimizer.tensors) do parts[i] = bytes_of(tensor:detach()) end
+    return table.concat(parts)
+  end
+
+  -- Calls body(tensor, its part of the values) for every parameter.
+  local function each_part(agent, bytes, body)
+    local at = ffi.cast("const float*", bytes)
+    torch.no_grad(function()
+      for _, tensor in ipairs(agent.optimizer.tensors) do
+        local values = ffi.new("float[?]", tensor:numel())
+        ffi.copy(values, at, 4 * tensor:numel())
+        at = at + tensor:numel()
+        body(tensor, torch.from_cdata(values, tensor:shape(), values))
+      end
+    end)
+  end
+
+  function learner.set_weights(agent, bytes)
+    each_part(agent, bytes, function(tensor, values) tensor:copy_(values) end)
+  end
+
+  function learner.gradient(agent, tape, advantages, options)
+    local loss, entropy = accumulate(agent, tape, advantages, options)
+    local parts = {}
+    for i, tensor in ipairs(agent.optimizer.tensors) do
+      parts[i] = bytes_of(tensor:grad() or torch.zeros(tensor:shape()))
+    end
+    agent.optimizer:zero_grad()
+    return table.concat(parts), { loss = loss, entropy = entropy }
+  end
+
+  function learner.step_by(agent, bytes, options)
+    each_part(agent, bytes, function(tensor, values) tensor:set_grad(values:clone()) end)
+    return learner.step(agent, options)
   end
 
   function learner.save(agent, path, note)
@@ -178,6 +228,8 @@ return function(torch)
     for name, value in pairs(spec) do
       if value == true then error(("torch.learner: option '%s' is missing"):format(name), 3) end
     end
+    -- Who learns in another way may exchange more than a gradient.
+    local shares = not spec.update
     return {
       observe = spec.observe,
       make = function(options)
@@ -187,6 +239,8 @@ return function(torch)
       end,
       act = learner.act, update = spec.update or learner.update, save = learner.save,
       load = learner.load, parameters = learner.parameters,
+      weights = shares and learner.weights or nil, set_weights = shares and learner.set_weights or nil,
+      gradient = shares and learner.gradient or nil, step = shares and learner.step_by or nil,
     }
   end
 

@@ -129,13 +129,20 @@ local function installed(name)
   return false
 end
 
+local root = debug.getinfo(1, "S").source:sub(2):gsub("tests/lua/scripts/.*", "")
+local has_torch = pcall(berth.module_file, "torch")
+
 check.test("an update is its gradient and a step by it", function()
-  for _, name in ipairs { "placeto", "seq2seq" } do
-    if installed(name) then
+  for _, name in ipairs { "placeto", "seq2seq", root .. "examples/lua/placeto.lua" } do
+    if name:find "lua$" and has_torch or not name:find "lua$" and installed(name) then
       local p = problem()
-      local function new() return berth.policy(name, { weights = "none" }) end
+      local function new()
+        local options = { weights = "none" }
+        if name:find "lua$" then options.devices = p:cluster():device_count() end
+        return berth.policy(name, options)
+      end
       local whole, halves, follower = new(), new(), new()
-      check.fails("no weights yet", halves.weights, halves)
+      if not name:find "lua$" then check.fails("no weights yet", halves.weights, halves) end
       follower:prepare(p)
       for update = 1, 3 do
         local advantages = {}
@@ -156,6 +163,7 @@ check.test("an update is its gradient and a step by it", function()
       end
       check.fails("values are no weights", follower.set_weights, follower, "1234")
       check.fails("single%-precision", follower.set_weights, follower, "123")
+      check.fails("values are no gradient", follower.step, follower, "1234")
       check.fails("not finite", follower.set_weights, follower, ("\0\0\192\127"):rep(follower:parameters()))
     end
   end

@@ -2,10 +2,12 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -270,6 +272,44 @@ TEST_CASE("a journal that is none, or cannot be written, is said") {
   CHECK(contains(message_of([&] { Server server(settings); }), "No space left on device"));
 }
 
+TEST_CASE("a disk that fills up on the way ends the store, and everybody is told") {
+  const TemporaryFolder folder;
+  ServerSettings settings;
+  settings.journal = folder / "journal";
+  Served served(settings);
+  Asker waiting(served.port), writing(served.port);
+  std::thread hears([&] {
+    CHECK(waiting.ask(Operation::take, "q", "", 60000, kSafetyMs) == Status::failed);
+    CHECK(contains(waiting.reply.value, "cannot be written"));
+  });
+  // A limit on the size of files stands for a full disk.
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  rlimit small = limit;
+  small.rlim_cur = 10000;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  int kept = 0;
+  while (writing.ask(Operation::set, "k" + std::to_string(kept), std::string(1000, 'x')) ==
+         Status::ok) {
+    ++kept;
+  }
+  CHECK(writing.reply.status == Status::failed);
+  CHECK(contains(writing.reply.value, "cannot be written"));
+  hears.join();
+  served.end();
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  CHECK(contains(served.failure, "cannot be written"));
+  // What was there before is whole.
+  const Served again(settings);
+  Asker reading(again.port);
+  CHECK(kept > 5);
+  for (int k = 0; k < kept; ++k) {
+    CHECK(reading.ask(Operation::get, "k" + std::to_string(k)) == Status::ok);
+  }
+}
+
 TEST_CASE("a secret is needed elsewhere than on loopback, and by both sides") {
   ServerSettings settings;
   settings.address = "0.0.0.0";
@@ -296,15 +336,22 @@ TEST_CASE("a port in use is said, and so is a store that is none") {
   REQUIRE(listen(listening, 4) == 0);
   REQUIRE(getsockname(listening, reinterpret_cast<sockaddr*>(&at), &size) == 0);
   const std::uint16_t port = ntohs(at.sin_port);
-  std::thread answering([&] {
-    const int other = accept(listening, nullptr, nullptr);
-    const std::string page = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<html></html>";
-    CHECK(write(other, page.data(), page.size()) > 0);
-    close(other);
-  });
-  CHECK(contains(message_of([&] { Client client("127.0.0.1", port, "", kSafetyMs); }),
-                 "is no store of Berth"));
-  answering.join();
+  const struct {
+    std::string answer;
+    const char* said;
+  } cases[] = {{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n<html></html>",
+                "is no store of Berth"},
+               {"BERTHST2" + std::string(kNonceBytes, 'n'), "is of another version of Berth"}};
+  for (const auto& each : cases) {
+    std::thread answering([&] {
+      const int other = accept(listening, nullptr, nullptr);
+      CHECK(write(other, each.answer.data(), each.answer.size()) > 0);
+      close(other);
+    });
+    CHECK(
+        contains(message_of([&] { Client client("127.0.0.1", port, "", kSafetyMs); }), each.said));
+    answering.join();
+  }
   close(listening);
   CHECK(contains(message_of([&] { Client client("127.0.0.1", port, "", kSafetyMs); }),
                  "no store answers at 127.0.0.1:"));
