@@ -652,7 +652,7 @@ function train.episodes(given)
   local joined = options.workers and workers.join(options.workers)
   if joined then
     return require "berth.workers.training".run(joined, options, { new_training = new_training, sample = sample,
-      complete = complete, chosen = chosen, open_files = open_files, after_update = after_update,
+      complete = complete, better = better, open_files = open_files, after_update = after_update,
       conclude = conclude, save = save, resume = resume, fingerprint = fingerprint,
       difference = fingerprint_difference, make_policy = make_policy, make_evaluators = make_evaluators })
   end

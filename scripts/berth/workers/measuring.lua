@@ -12,14 +12,14 @@ local statistics = require "berth.statistics"
 
 local measuring = {}
 
--- Devices as bytes, two each.
-local function packed(placement)
+-- A placement as bytes, two for each op, and back.
+function measuring.packed(placement)
   local devices = ffi.new("uint16_t[?]", #placement)
   for op, device in ipairs(placement) do devices[op - 1] = device end
   return ffi.string(devices, 2 * #placement)
 end
 
-local function unpacked(bytes)
+function measuring.unpacked(bytes)
   local devices, placement = ffi.cast("const uint16_t*", bytes), {}
   for op = 1, #bytes / 2 do placement[op] = devices[op - 1] end
   return placement
@@ -72,7 +72,7 @@ function measuring.evaluators(common, options)
         local ids, payloads = {}, {}
         for k, placement in ipairs(placements) do
           count = count + 1
-          ids[k], payloads[k] = ("%s.%d"):format(own, count), ("%10d"):format(i) .. packed(placement)
+          ids[k], payloads[k] = ("%s.%d"):format(own, count), ("%10d"):format(i) .. measuring.packed(placement)
           common.joined.store:submit(common.prefix .. "measure", ids[k], payloads[k], options.workers.takers)
         end
         local evaluations = {}
@@ -112,7 +112,7 @@ function measuring.worker(common, options)
   return function(payload)
     local evaluator = options.evaluators[tonumber(payload:sub(1, 10))]
     if not evaluator then return notes.write { failed = "workers: a placement is of a problem that is not there" } end
-    local fine, result = pcall(evaluator.evaluate, evaluator, unpacked(payload:sub(11)))
+    local fine, result = pcall(evaluator.evaluate, evaluator, measuring.unpacked(payload:sub(11)))
     if not fine then
       return notes.write { failed = ("%s on %s: %s"):format(common.joined.name, processes.host(), result) }
     end

@@ -94,6 +94,31 @@ end
 
 -- Controllers ----------------------------------------------------------------------------------------
 
+-- What a controller sends: a gradient, what is to be recorded of its samples, the best of them by problem. Only
+-- the numbers are text; a placement has as many devices as the graph has ops.
+local function gradient_message(from, base, record, found, gradient)
+  local heads, bytes = {}, { gradient }
+  for i, each in pairs(found) do
+    local placement = measuring.packed(each.placement)
+    heads[#heads + 1] = { problem = i, evaluation = each.evaluation, bytes = #placement }
+    bytes[#bytes + 1] = placement
+  end
+  return workers.pack({ from = from, base = base, record = record, found = heads, gradient = #gradient },
+    table.concat(bytes))
+end
+
+-- The same as it comes: placements stay bytes.
+local function read_gradient(id, payload)
+  local head, bytes = workers.unpack(payload)
+  local at = head.gradient
+  for _, each in ipairs(head.found) do
+    each.placement = bytes:sub(at + 1, at + each.bytes)
+    at = at + each.bytes
+  end
+  if at ~= #bytes then error("workers: a gradient's message is cut off", 0) end
+  return { id = id, head = head, gradient = bytes:sub(1, head.gradient) }
+end
+
 local function controller(common, options, parts)
   local store, prefix, rank = common.joined.store, common.prefix, common.joined.rank
   local synchronous = options.workers.mode == "synchronous"
@@ -131,7 +156,7 @@ local function controller(common, options, parts)
         { entropy_weight = record.entropy_weight })
       settle()
       record.loss, record.entropy = report.loss, report.entropy
-      local payload = workers.pack({ from = rank, base = version, record = record, found = found }, gradient)
+      local payload = gradient_message(rank, version, record, found, gradient)
       pending = { id = ("%d.%d"):format(rank, draw), payload = payload }
       store:submit(prefix .. "gradients", pending.id, payload, 2 ^ 30)
       local states = {}
@@ -215,12 +240,15 @@ end
 
 -- Takes over what a controller found. Its best placements outlive this process.
 function Learner:note(message)
-  for i, found in pairs(message.found) do
+  for _, found in ipairs(message.found) do
+    local i = found.problem
     local memory = self.own.memories[i]
-    local before = memory.best
-    memory.latest = found.placement
-    memory.note(found.placement, found.evaluation)
-    if memory.best ~= before then
+    local is_better = self.parts.better(found.evaluation, memory.best, self.options.score)
+    -- Where runtimes are measured, more than the best is kept.
+    if is_better or self.options.evaluators and self.options.evaluators[i]:measures() then
+      memory.note(measuring.unpacked(found.placement), found.evaluation)
+    end
+    if is_better then
       self.store:set(self.prefix .. "best/" .. i, notes.write { placement = memory.placement,
         evaluation = memory.best })
     end
@@ -268,8 +296,7 @@ function Learner:next_gradient()
   local id, payload = self.store:take(self.prefix .. "gradients", 600, WAIT_S)
   self:watch()
   if not id then return nil end
-  local head, gradient = workers.unpack(payload)
-  return { id = id, head = head, gradient = gradient }
+  return read_gradient(id, payload)
 end
 
 function Learner:asynchronous()
