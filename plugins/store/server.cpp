@@ -472,6 +472,8 @@ void Server::Impl::hello(const Peer& peer, const std::string& name, const std::s
       other->close();
     }
   }
+  // It asks anew for what it had asked for by a connection before, and knows of no task that it was given there.
+  released(queues_.give_back(member));
   peer->member = member;
   member->here = true;
   member->left = false;

@@ -163,7 +163,11 @@ function workers.start_store(options)
   return self
 end
 
-function Server:start()
+-- A store that is killed while it starts is started again, so often at most.
+local STARTS = 10
+
+function Server:start(left)
+  left = left or STARTS
   local port_file = self.folder .. "/port"
   os.remove(port_file)
   local library = assert(package.searchpath("berth.workers", package.path)):match "^(.*)/[^/]*$"
@@ -178,9 +182,9 @@ function Server:start()
       file:close()
       return
     end
-    if processes.ended(self.pid) then
-      error(processes.reason(self.folder .. "/store.log"), 0)
-    end
+    local how = processes.ended(self.pid)
+    if how == "signal" and left > 1 then return self:start(left - 1) end
+    if how then error(processes.reason(self.folder .. "/store.log"), 0) end
     if berth.clock() > until_s then error("the store did not start within 30 s", 0) end
     processes.sleep(0.01)
   end

@@ -93,7 +93,11 @@ constexpr const char* kTrain = R"(
       updates = updates + 1
       if given.learner_dies and record.update == given.learner_dies and first 'learner' then die() end
       if given.store_dies and record.update == given.store_dies and first 'store' then
-        processes.kill(store_process())
+        local before = store_process()
+        processes.kill(before)
+        if given.store_dies_twice then  -- while it starts
+          repeat local pid = store_process() until pid and pid ~= before and processes.kill(pid) == nil
+        end
       end
       if given.log then given.logged = given.logged or train.log_progress(given.log, 'placeto') given.logged(record) end
     end or false,
@@ -233,6 +237,8 @@ TEST_CASE("a store that is killed goes on from its journal") {
     const Training work;
     check_trained(work.run(4, {"store_dies=4", mode, "controllers=2", "evaluate=1"}));
   }
+  const Training work;
+  check_trained(work.run(2, {"store_dies=4", "store_dies_twice=1"}));
 }
 
 TEST_CASE("a worker that hangs is asked no more, after its lease") {

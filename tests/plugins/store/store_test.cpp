@@ -220,7 +220,14 @@ TEST_CASE("members: one of a name, the same client may come back, and leaving is
   Asker back(served.port);
   CHECK(back.ask(Operation::hello, "rank 0", "host:1:1") == Status::ok);
   CHECK_THROWS_AS(first->ask(Operation::members, ""), ConnectionLost);
-  CHECK(back.ask(Operation::bye, "") == Status::ok);
+  // What was on its way to the connection before is not lost for as long as the lease.
+  watcher.ask(Operation::submit, "q\n1", "x", 3);
+  CHECK(back.ask(Operation::take, "q", "", 60000, kSafetyMs) == Status::ok);
+  Asker once_more(served.port);
+  CHECK(once_more.ask(Operation::hello, "rank 0", "host:1:1") == Status::ok);
+  CHECK(once_more.ask(Operation::take, "q", "", 60000, kSafetyMs) == Status::ok);
+  CHECK(once_more.ask(Operation::done, "q\n1", "y") == Status::ok);
+  CHECK(once_more.ask(Operation::bye, "") == Status::ok);
   watcher.ask(Operation::members, "");
   CHECK(contains(watcher.reply.value, "host:1:1"));
 }

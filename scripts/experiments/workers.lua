@@ -1,0 +1,249 @@
+-- How does training by many processes fare: as published, when processes are killed, and as their number grows?
+--
+--   berth run scripts/experiments/workers.lua PART.. [--graph FILE] [--seeds N] [--minutes N] [--every SECONDS]
+--       [--counts 1,2,4] [--wait SECONDS] [--updates N] [--hidden N] [--controllers N] [--per_controller N]
+--       [--figures FOLDER] [--format text|markdown]
+--
+-- Parts:
+--   published   --controllers controllers with --per_controller workers each (Mirhoseini et al., ICML 2017: 20
+--               and 8) on --graph, asynchronously and synchronously: samples per second, runtime found
+--   killed      the same training alone and with a random one of its processes killed --every seconds, the
+--               store and the one that learns among them
+--   throughput  samples per second over --counts of workers, whose evaluator waits --wait seconds
+--
+-- Each training is `berth run --workers N` of this script, which is then called with the part "train".
+
+local arguments = require "berth.arguments"
+local baselines = require "berth.baselines"
+local berth = require "berth"
+local plots = require "berth.plots"
+local processes = require "berth.processes"
+local rewards = require "berth.rewards"
+local statistics = require "berth.statistics"
+local tables = require "berth.tables"
+local train = require "berth.train"
+local workers = require "berth.workers"
+
+local options = { graph = "examples/models/tf/nmt_b64.pb.gz", cluster = "k80x2", seeds = 3, minutes = 0, every = 5,
+  counts = { 1, 2, 4, 8, 16, 32, 64, 128 }, wait = 1, updates = 0, hidden = 64, controllers = 20,
+  per_controller = 8, groups = 64, mode = "asynchronous", seed = 1, record = "", format = "text" }
+local parts = {}
+local line = arguments.parser "workers.lua PART.. [--graph FILE] [--seeds N] [--minutes N] [--every SECONDS] ..."
+local known = { ["--counts"] = line.numbers_into(options, "counts"), ["--format"] = line.format_into(options),
+  ["--figures"] = line.text_into(options, "figures") }
+for _, name in ipairs { "seeds", "minutes", "every", "wait", "updates", "hidden", "controllers", "per_controller",
+  "seed" } do
+  known["--" .. name] = line.number_into(options, name)
+end
+for _, name in ipairs { "graph", "cluster", "mode", "record" } do known["--" .. name] = line.text_into(options, name) end
+line.read({ ... }, parts, known)
+
+-- One training, in all of its processes ----------------------------------------------------------------
+
+-- Ten thousand ops take the placer seconds to read: where only waiting is measured, ten will do.
+local function chain()
+  local builder, tensor = berth.graph_builder "chain", nil
+  for i = 1, 10 do
+    local op = builder:add_op("op" .. i, "Op")
+    builder:set_cost(op, 100)
+    if tensor then builder:add_input(op, tensor) end
+    tensor = builder:add_output(op, { bytes = 1e6 })
+  end
+  return builder:build()
+end
+
+local function train_once()
+  local waits = options.wait > 0
+  local problem = waits and berth.problem { graph = chain(), cluster = options.cluster }
+    or berth.problem { graph = berth.load(options.graph), cluster = options.cluster, grouping = "icml2017" }
+  local curve, began_s = {}, berth.clock()
+  local until_s = options.minutes > 0 and began_s + 60 * options.minutes
+  local count = options.updates > 0 and options.updates or 2 ^ 30
+  local result = train.episodes {
+    policy = function()
+      return berth.policy("seq2seq", { weights = "none", hidden = options.hidden, init_seed = options.seed,
+        groups = math.max(2, problem:groups():count()) })
+    end,
+    problems = { problem }, count = count, samples = options.per_controller, seed = options.seed, max_norm = 1,
+    learning_rate = 1e-3, entropy_weight = 0.016, reward = rewards.sqrt { failing = -10 },
+    baseline = function() return baselines.normalised(baselines.quantile { share = 0.2 }) end,
+    evaluators = waits and function(p)
+      return berth.evaluator(p, { evaluate = function(placements)
+        local found = {}
+        for i, placement in ipairs(placements) do
+          processes.sleep(options.wait)
+          found[i] = p:evaluate(placement)
+        end
+        return found
+      end })
+    end or false,
+    workers = { controllers = options.controllers, mode = options.mode, calibrate = false, lease_s = 600 },
+    progress = function(record)
+      curve[#curve + 1] = { berth.clock() - began_s, record.measured, record.best_us, record.update }
+    end,
+    should_stop = function() return berth.should_stop() or until_s and berth.clock() > until_s or false end,
+  }
+  if workers.rank() > 0 then return end
+  -- Beginnings are slower: the first samples of every process load what they need.
+  local first = curve[math.max(1, math.floor(#curve / 4))]
+  local last = curve[#curve]
+  local file = assert(io.open(options.record, "w"))
+  file:write(("%d %d %.3f %.6f %.6f\n"):format(result.updates, result.measured,
+    (last[2] - first[2]) / math.max(last[1] - first[1], 1e-9), last[1], result.best[1].evaluation.runtime_us))
+  file:close()
+end
+
+if parts[1] == "train" then return train_once() end
+
+-- Trainings in processes of their own --------------------------------------------------------------------
+
+local function children(pid)
+  local file = io.open(("/proc/%d/task/%d/children"):format(pid, pid))
+  local found = {}
+  for child in (file and file:read "*a" or ""):gmatch "%d+" do found[#found + 1] = tonumber(child) end
+  if file then file:close() end
+  return found
+end
+
+-- Runs `berth run --workers N` of this script.
+--   ARGS    count   N
+--           set     options of the part "train"
+--           meddle  function(pid of the launcher), called ten times a second; optional
+--   RETURN  table: updates, measured, per_s (samples), seconds, runtime_us, wall_s, and what it printed
+local function run(count, set, meddle)
+  local folder = processes.temporary_folder "berth-experiment-"
+  local record, output = folder .. "/record", folder .. "/output"
+  local command = { processes.program(), "run", "--workers", tostring(count), arg[0], "train", "--record", record }
+  for _, name in ipairs { "graph", "cluster", "hidden", "per_controller" } do
+    command[#command + 1], command[#command + 2] = "--" .. name, tostring(set[name] or options[name])
+  end
+  for _, name in ipairs { "controllers", "mode", "wait", "updates", "minutes", "seed" } do
+    command[#command + 1], command[#command + 2] = "--" .. name, tostring(set[name])
+  end
+  local began_s = berth.clock()
+  local pid = processes.start(command, { output = output })
+  local how, code
+  repeat
+    processes.sleep(0.1)
+    how, code = processes.ended(pid)
+    if not how and meddle then meddle(pid) end
+    if berth.should_stop() then processes.interrupt(pid) end
+  until how
+  local file = io.open(record)
+  if not file then
+    error(("a training ended with %s %d: %s"):format(how, code, processes.last_line(output) or "nothing"), 0)
+  end
+  local found = { wall_s = berth.clock() - began_s }
+  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us = file:read("*n", "*n", "*n", "*n", "*n")
+  file:close()
+  found.lost = 0
+  for text in io.lines(output) do
+    if text:find("was ended by signal", 1, true) then found.lost = found.lost + 1 end
+    found.said = text:match "^workers: update.*" or found.said
+  end
+  os.remove(record)
+  os.remove(output)
+  processes.remove_folder(folder)
+  return found
+end
+
+local function median(rows, key)
+  local values = {}
+  for i, row in ipairs(rows) do values[i] = row[key] end
+  return statistics.median(values)
+end
+
+local COLUMNS = { { key = "what", title = "training" }, { key = "processes" }, { key = "seed" },
+  { key = "updates" }, { key = "measured" }, { key = "per_s", title = "samples/s", format = "%.1f" },
+  { key = "wall_s", title = "wall time, s", format = "%.0f" }, { key = "runtime", title = "runtime, ms", format = "%.2f" },
+  { key = "killed", optional = true }, { key = "said", title = "last line", optional = true } }
+
+local function shown(what, seed, count, found)
+  return { what = what, seed = seed, processes = count, updates = found.updates, measured = found.measured,
+    per_s = found.per_s, wall_s = found.wall_s, runtime = found.runtime_us / 1e3, said = found.said }
+end
+
+local PARTS = {}
+
+function PARTS.published()
+  local rows, by_mode = {}, {}
+  local count = options.controllers * (1 + options.per_controller)
+  for seed = 1, options.seeds do
+    for _, mode in ipairs { "asynchronous", "synchronous" } do
+      -- The same number of samples: a synchronous update is of all controllers.
+      local updates = mode == "asynchronous" and options.updates or math.ceil(options.updates / options.controllers)
+      local found = run(count, { controllers = options.controllers, mode = mode, wait = 0, updates = updates,
+        minutes = options.minutes, seed = seed })
+      rows[#rows + 1] = shown(mode, seed, count, found)
+      by_mode[mode] = by_mode[mode] or {}
+      table.insert(by_mode[mode], found)
+      berth.progress(("%s, seed %d"):format(mode, seed))
+    end
+  end
+  io.write(tables[options.format](rows, COLUMNS))
+  for mode, found in pairs(by_mode) do
+    print(("%s: median of %d seeds %.2f ms, %.1f samples/s"):format(mode, #found, median(found, "runtime_us") / 1e3,
+      median(found, "per_s")))
+  end
+end
+
+function PARTS.killed()
+  local rows, found = {}, { alone = {}, killed = {} }
+  local count = options.controllers * (1 + options.per_controller)
+  local random = berth.random(options.seed)
+  for seed = 1, options.seeds do
+    for _, what in ipairs { "alone", "killed" } do
+      local killed, next_s = 0, berth.clock() + options.every
+      local result = run(count, { controllers = options.controllers, mode = options.mode, wait = 0,
+        updates = options.updates, minutes = options.minutes, seed = seed }, what == "killed" and function(pid)
+          if berth.clock() < next_s then return end
+          next_s = berth.clock() + options.every
+          local all = children(pid)
+          if #all > 0 then
+            processes.kill(all[random:integer(#all)])
+            killed = killed + 1
+          end
+        end)
+      local row = shown(what, seed, count, result)
+      row.killed = what == "killed" and killed or nil
+      rows[#rows + 1] = row
+      table.insert(found[what], result)
+      berth.progress(("%s, seed %d"):format(what, seed))
+    end
+  end
+  io.write(tables[options.format](rows, COLUMNS))
+  print(("median runtime: undisturbed %.3f ms, with processes killed %.3f ms (%+.2f %%)"):format(
+    median(found.alone, "runtime_us") / 1e3, median(found.killed, "runtime_us") / 1e3,
+    100 * (median(found.killed, "runtime_us") / median(found.alone, "runtime_us") - 1)))
+end
+
+function PARTS.throughput()
+  local rows, points = {}, {}
+  for _, count in ipairs(options.counts) do
+    -- Three placements in flight for each worker: while one controller learns, those of others are measured.
+    local controllers, each = 6, math.ceil(count / 2)
+    local found = run(count + controllers, { controllers = controllers, mode = "asynchronous", wait = options.wait,
+      per_controller = each, updates = options.updates > 0 and options.updates or 10 * controllers, minutes = 0,
+      seed = options.seed, hidden = 32 })
+    local ideal = count / options.wait
+    rows[#rows + 1] = { workers = count, controllers = controllers, samples = each, measured = found.measured,
+      per_s = found.per_s, ideal = ideal, share = 100 * found.per_s / ideal }
+    points[#points + 1] = { count, found.per_s }
+    berth.progress(("%d workers"):format(count))
+  end
+  io.write(tables[options.format](rows, { { key = "workers" }, { key = "controllers" },
+    { key = "samples", title = "samples per update" }, { key = "measured" },
+    { key = "per_s", title = "samples/s", format = "%.2f" }, { key = "ideal", title = "linear", format = "%.2f" },
+    { key = "share", title = "% of linear", format = "%.1f" } }))
+  plots.keep(options.figures, "workers_throughput", plots.lines { title = "Throughput by number of workers",
+    x = "workers", y = "samples/s", x_log = true, y_log = true, series = { { name = "measured", points = points },
+      { name = "linear", points = { { options.counts[1], options.counts[1] / options.wait },
+        { options.counts[#options.counts], options.counts[#options.counts] / options.wait } } } } })
+end
+
+for _, part in ipairs(parts) do
+  local names = {}
+  for name in pairs(PARTS) do names[name] = true end
+  PARTS[line.one_of(part, "part", names, "one of published, killed, throughput")]()
+end
+if #parts == 0 then line.usage "a part is missing" end
