@@ -26,13 +26,14 @@ local workers = require "berth.workers"
 
 local options = { graph = "examples/models/tf/nmt_b64.pb.gz", cluster = "k80x2", seeds = 3, minutes = 0, every = 5,
   counts = { 1, 2, 4, 8, 16, 32, 64, 128 }, wait = 1, updates = 0, hidden = 64, controllers = 20,
-  per_controller = 8, groups = 64, mode = "asynchronous", seed = 1, record = "", format = "text" }
+  per_controller = 8, groups = 64, mode = "asynchronous", seed = 1, record = "", stop_at = 0,
+  format = "text" }
 local parts = {}
 local line = arguments.parser "workers.lua PART.. [--graph FILE] [--seeds N] [--minutes N] [--every SECONDS] ..."
 local known = { ["--counts"] = line.numbers_into(options, "counts"), ["--format"] = line.format_into(options),
   ["--figures"] = line.text_into(options, "figures") }
 for _, name in ipairs { "seeds", "minutes", "every", "wait", "updates", "hidden", "controllers", "per_controller",
-  "seed" } do
+  "seed", "stop_at" } do
   known["--" .. name] = line.number_into(options, name)
 end
 for _, name in ipairs { "graph", "cluster", "mode", "record" } do known["--" .. name] = line.text_into(options, name) end
@@ -57,7 +58,6 @@ local function train_once()
   local problem = waits and berth.problem { graph = chain(), cluster = options.cluster }
     or berth.problem { graph = berth.load(options.graph), cluster = options.cluster, grouping = "icml2017" }
   local curve, began_s = {}, berth.clock()
-  local until_s = options.minutes > 0 and began_s + 60 * options.minutes
   local count = options.updates > 0 and options.updates or 2 ^ 30
   local result = train.episodes {
     policy = function()
@@ -81,12 +81,16 @@ local function train_once()
     progress = function(record)
       curve[#curve + 1] = { berth.clock() - began_s, record.measured, record.best_us, record.update }
     end,
-    should_stop = function() return berth.should_stop() or until_s and berth.clock() > until_s or false end,
+    -- By the time of day: whoever is killed and started again does not begin its minutes anew.
+    should_stop = function()
+      return berth.should_stop() or options.stop_at > 0 and os.time() >= options.stop_at
+    end,
   }
   if workers.rank() > 0 then return end
   -- Beginnings are slower: the first samples of every process load what they need.
   local first = curve[math.max(1, math.floor(#curve / 4))]
   local last = curve[#curve]
+  if not last then error "the time was over before the first update; give more --minutes" end
   local file = assert(io.open(options.record, "w"))
   file:write(("%d %d %.3f %.6f %.6f\n"):format(result.updates, result.measured,
     (last[2] - first[2]) / math.max(last[1] - first[1], 1e-9), last[1], result.best[1].evaluation.runtime_us))
@@ -117,8 +121,11 @@ local function run(count, set, meddle)
   for _, name in ipairs { "graph", "cluster", "hidden", "per_controller" } do
     command[#command + 1], command[#command + 2] = "--" .. name, tostring(set[name] or options[name])
   end
-  for _, name in ipairs { "controllers", "mode", "wait", "updates", "minutes", "seed" } do
+  for _, name in ipairs { "controllers", "mode", "wait", "updates", "seed" } do
     command[#command + 1], command[#command + 2] = "--" .. name, tostring(set[name])
+  end
+  if set.minutes > 0 then
+    command[#command + 1], command[#command + 2] = "--stop_at", tostring(os.time() + 60 * set.minutes)
   end
   local began_s = berth.clock()
   local pid = processes.start(command, { output = output })
@@ -134,7 +141,9 @@ local function run(count, set, meddle)
     error(("a training ended with %s %d: %s"):format(how, code, processes.last_line(output) or "nothing"), 0)
   end
   local found = { wall_s = berth.clock() - began_s }
-  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us = file:read("*n", "*n", "*n", "*n", "*n")
+  local numbers = {}
+  for text in file:read("*a"):gmatch "%S+" do numbers[#numbers + 1] = tonumber(text) end
+  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us = unpack(numbers)
   file:close()
   found.lost = 0
   for text in io.lines(output) do
