@@ -60,6 +60,7 @@ const std::shared_ptr<Network>& NetworkPolicy::network_for(std::span<Evaluator* 
     if (network_ == nullptr) {
       network_ = make_network(facts);
       facts_ = std::move(facts);
+      fresh_ = true;
     }
   }
   for (Evaluator* evaluator : evaluators) require_served(*network_, evaluator->problem());
@@ -115,6 +116,7 @@ void NetworkPolicy::take(const std::filesystem::path& file, const Checkpoint& ch
   }
   network_ = std::move(network);
   facts_ = std::move(facts);
+  fresh_ = false;
   network_changed();
 }
 
@@ -163,7 +165,14 @@ double NetworkPolicy::step(std::span<const float> gradient, const UpdateOptions&
 }
 
 void NetworkPolicy::prepare(std::span<Evaluator* const> evaluators) {
+  meet(evaluators, [] {});
+}
+
+void NetworkPolicy::meet(std::span<Evaluator* const> evaluators,
+                         const std::function<void()>& check) {
   static_cast<void>(network_for(evaluators));
+  if (fresh_) begin(evaluators, check);
+  fresh_ = false;
 }
 
 Network& NetworkPolicy::made_network() const {
@@ -179,6 +188,7 @@ std::vector<float> NetworkPolicy::weights() const {
 void NetworkPolicy::set_weights(std::span<const float> weights) {
   check_values(weights, "weights");
   network_->set_weights(weights);
+  fresh_ = false;
   ++updates_;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -121,6 +122,11 @@ class NetworkPolicy : public LearnedPolicy {
   /// Adds the gradient of what `tape` holds to the network's. The report's loss and entropy.
   virtual UpdateReport learn(const Tape& tape, const Rollout& rollout,
                              std::span<const double> advantages, double entropy_weight) = 0;
+  /// Fresh weights meet their first problems, before anything is sampled: what is learned without a
+  /// measurement is learned here. `check` may throw to end it.
+  virtual void begin(std::span<Evaluator* const>, const std::function<void()>& /*check*/) {}
+  /// network_for, and `begin` where it has not been. Policies that have one call this in `rollout`.
+  void meet(std::span<Evaluator* const> evaluators, const std::function<void()>& check);
   /// The weights are others than before.
   virtual void network_changed() {}
 
@@ -153,6 +159,7 @@ class NetworkPolicy : public LearnedPolicy {
   Facts facts_;                               ///< of the network
   std::shared_ptr<Network> network_;          ///< made when the first problems are known
   std::int64_t updates_ = 0;                  ///< of whatever network
+  bool fresh_ = false;                        ///< nothing has begun with the network
 };
 
 }  // namespace berth::learning

@@ -10,6 +10,7 @@
 #include "berth/support/text.h"
 #include "learning/placer.h"
 #include "learning/sampling.h"
+#include "learning/trained_network.h"
 
 namespace berth::learning {
 namespace {
@@ -65,7 +66,7 @@ std::vector<std::int32_t> labels_of(const Problem& problem, std::int64_t capacit
 
 }  // namespace
 
-struct SequencePolicy::Net final : Network {
+struct SequencePolicy::Net final : TrainedNetwork {
   Net(const Options& options, const GrouperMaker& make_grouper, Vocabulary types,
       std::int64_t devices)
       : vocabulary(std::move(types)),
@@ -76,21 +77,7 @@ struct SequencePolicy::Net final : Network {
     }
   }
 
-  [[nodiscard]] std::int64_t parameter_count() const override { return parameters.count(); }
-  [[nodiscard]] std::vector<NamedTensor> tensors() const override { return parameters.tensors(); }
-  void set_tensors(std::span<const NamedTensor> tensors) override {
-    parameters.set_tensors(tensors);
-  }
-  double step(double learning_rate, double max_norm) override {
-    return parameters.step(learning_rate, max_norm);
-  }
-  [[nodiscard]] std::vector<float> weights() const override { return parameters.weights(); }
-  void set_weights(std::span<const float> weights) override { parameters.set_weights(weights); }
-  void take_gradient(std::vector<float>& out) override { parameters.take_gradient(out); }
-  void set_gradient(std::span<const float> gradient) override { parameters.set_gradient(gradient); }
-
   Vocabulary vocabulary;
-  Parameters parameters;
   Random random;
   Placer placer;
   std::unique_ptr<Grouper> grouper;

@@ -89,7 +89,7 @@ OptionTexts options_of(const std::string& policy, int threads, bool optimum_know
 
 /// These take tens of milliseconds for an answer.
 bool learns(const std::string& policy) {
-  return policy == "placeto" || policy == "seq2seq" || policy == "hdp";
+  return policy == "placeto" || policy == "seq2seq" || policy == "hdp" || policy == "doppler";
 }
 
 struct Tally {

@@ -300,6 +300,16 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     CHECK(std::filesystem::exists(folder.path() / picture));
   }
   run("local text = output(); assert(text:find('simple aggregator', 1, true), text)");
+  host.run_script(script("learned_policies"),
+                  {test::source_path("examples/lua/branches.graph.json").string() + ":" +
+                       test::source_path("examples/lua/two_gpus.cluster.json").string(),
+                   "--seconds", "0.2", "--seeds", "1", "--figures", folder.path().string()});
+  run(R"(
+    local text = output()
+    for _, name in ipairs { "doppler, untrained", "doppler, no imitation, trained", "placeto, trained", "auto" } do
+      assert(text:find(name, 1, true), text)
+    end)");
+  CHECK(std::filesystem::exists(folder.path() / "learned_branches.svg"));
   for (const char* name :
        {"placeto_table", "placeto_curves", "placeto_families", "placeto_ablations"}) {
     CAPTURE(name);

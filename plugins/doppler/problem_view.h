@@ -1,0 +1,45 @@
+// A problem as DOPPLER's networks see it: what no episode changes.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/observation.h"
+#include "berth/problem.h"
+
+namespace berth::doppler {
+
+/// Of a group: cost, bytes of outputs, of inputs and of parameters, the longest paths to and from it,
+/// edges in and out.
+inline constexpr std::int64_t kGroupFeatures = 8;
+/// Of a device that a group could go to; see DeviceFeature in episode.cpp.
+inline constexpr std::int64_t kDeviceFeatures = 10;
+
+/// Immutable.
+struct ProblemView {
+  explicit ProblemView(const Problem& of);
+
+  Problem problem;
+  GroupFacts facts;
+  std::size_t groups, devices;
+  double scale_us;  ///< what a device would compute if each took an equal share
+
+  torch::Tensor features;      ///< [groups, kGroupFeatures]
+  torch::Tensor from_parents;  ///< [groups, groups] rows of means, weighted by bytes
+  torch::Tensor from_children;
+  torch::Tensor
+      path_to_sink;  ///< [groups, groups] rows of means over the longest path, itself included
+  torch::Tensor path_from_source;  ///< likewise
+  torch::Tensor tail;              ///< [groups] as GroupFacts
+  torch::Tensor barred;            ///< [groups, devices] bool: it cannot run there
+
+  /// By group: those that wait for it, and for how many it waits. Groups are numbered topologically;
+  /// where co-location forces a cycle, an edge back is not waited for.
+  std::vector<std::vector<GroupId>> waiting;
+  std::vector<std::int32_t> waits_for;
+};
+
+}  // namespace berth::doppler
