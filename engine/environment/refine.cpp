@@ -13,8 +13,13 @@ namespace {
 
 /// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
 constexpr std::size_t kBaselineRollouts = 10;
-/// Less than 1 spares a decision the noise of those long after it.
-constexpr double kDiscount = 0.98;
+/// Of the moving average (TensorFlow's code of ICLR 2018; the paper of ICML 2017 gives none).
+constexpr double kAverageDecay = 0.9;
+/// Updates after which placements that do not fit teach nothing (ICML 2017).
+constexpr std::int64_t kFailuresTeach = 5000;
+/// What a failure costs: the square root of 100 s, as a cost or in seconds.
+constexpr double kFailure = 10;
+constexpr double kSecondsPerGB = 2;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
 /// Training starts anew after so many updates, but for its last part.
@@ -22,13 +27,27 @@ constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
 
 /// The logarithm of the objective, made worse where memory is short.
-double cost(const Evaluation& evaluation) {
+double log_cost(const Evaluation& evaluation) {
   double peak = 1;
   for (const std::int64_t bytes : evaluation.peak_bytes) {
     peak = std::max(peak, static_cast<double>(bytes));
   }
   return std::log(std::max(evaluation.objective_us, 1e-9)) +
          kMemoryWeight * static_cast<double>(evaluation.excess_bytes) / peak;
+}
+
+double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
+  const double seconds = evaluation.objective_us / 1e6;
+  switch (reward) {
+    case RefineOptions::Reward::log:
+      break;
+    case RefineOptions::Reward::seconds:
+      return std::min(kFailure,
+                      seconds + kSecondsPerGB * static_cast<double>(evaluation.excess_bytes) / 1e9);
+    case RefineOptions::Reward::root:
+      return evaluation.feasible ? std::sqrt(seconds) : kFailure;
+  }
+  return log_cost(evaluation);
 }
 
 struct Best {
@@ -38,8 +57,9 @@ struct Best {
   /// True where `other` is better, and taken.
   bool take(const Placement& other, const Evaluation& seen) {
     if (!placement.empty()) {
-      const bool better =
-          seen.feasible != evaluation.feasible ? seen.feasible : cost(seen) < cost(evaluation);
+      const bool better = seen.feasible != evaluation.feasible
+                              ? seen.feasible
+                              : log_cost(seen) < log_cost(evaluation);
       if (!better) return false;
     }
     placement = other;
@@ -57,12 +77,24 @@ struct Best {
   }
 };
 
-/// Discounted returns of every decision, less the mean at the same step over the other samples and
-/// the rollouts before, divided by their root mean square. The sample itself is left out of its
+/// Returns of every decision less their baseline. By step, the sample itself is left out of its
 /// baseline, so that the estimate stays unbiased; Placeto's released code includes it.
 class Advantages {
  public:
+  explicit Advantages(const RefineOptions& options) : options_(options) {}
+
   const std::vector<double>& of(const Rollout& rollout) {
+    if (options_.average_baseline) {
+      against_average(rollout);
+    } else {
+      by_step(rollout);
+    }
+    if (options_.normalised) normalise();
+    return values_;
+  }
+
+ private:
+  void by_step(const Rollout& rollout) {
     const auto steps = static_cast<std::size_t>(rollout.episodes.front().steps);
     const auto samples = rollout.episodes.size();
     std::vector<double> sums(steps, 0.0);
@@ -71,20 +103,35 @@ class Advantages {
       const Rollout::Episode& episode = rollout.episodes[e];
       double later = 0;
       for (std::size_t t = steps; t-- > 0;) {
-        const double gain = cost(episode.evaluations[t]) - cost(episode.evaluations[t + 1]);
-        later = gain + kDiscount * later;
+        const double gain = cost(episode.evaluations[t], options_.reward) -
+                            cost(episode.evaluations[t + 1], options_.reward);
+        later = gain + options_.discount * later;
         values_[e * steps + t] = later;
         sums[t] += later;
       }
     }
     subtract_baseline(sums, steps, samples);
-    normalise();
     past_.push_back(std::move(sums));
     if (past_.size() > kBaselineRollouts) past_.pop_front();
-    return values_;
   }
 
- private:
+  void against_average(const Rollout& rollout) {
+    const bool all_teach = ++updates_ <= kFailuresTeach;
+    values_.clear();
+    double sum = 0, count = 0;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      const Evaluation& last = episode.evaluations.back();
+      const bool teaches = all_teach || last.feasible;
+      const double own = cost(last, options_.reward);
+      values_.insert(values_.end(), static_cast<std::size_t>(episode.steps),
+                     teaches ? average_ - own : 0.0);
+      if (!teaches) continue;
+      sum += own;
+      ++count;
+    }
+    if (count > 0) average_ += (1 - kAverageDecay) * (sum / count - average_);
+  }
+
   void subtract_baseline(const std::vector<double>& sums, std::size_t steps, std::size_t samples) {
     std::vector<double> before(steps, 0.0);
     for (const std::vector<double>& past : past_) {
@@ -108,7 +155,10 @@ class Advantages {
     for (double& value : values_) value *= scale;
   }
 
+  const RefineOptions& options_;
   std::deque<std::vector<double>> past_;  ///< sums over samples, by step
+  double average_ = kFailure;
+  std::int64_t updates_ = 0;
   std::vector<double> values_;
 };
 
@@ -135,7 +185,8 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   RolloutOptions how;
   how.seed = context.seed;
   how.should_stop = context.should_stop;
-  const std::vector<Best> plain = plain_starts(evaluator);
+  const std::vector<Best> plain =
+      options.known_starts ? plain_starts(evaluator) : std::vector<Best>();
   Rollout rollout;
   const auto report = [&](const std::string& what) {
     if (context.progress) context.progress(best.evaluation.objective_us, what);
@@ -166,10 +217,10 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   };
   for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
   for (const Best& start : plain) best.take(start.placement, start.evaluation);
-  greedy_passes(plain);
+  if (!plain.empty()) greedy_passes(plain);
 
   Random seeds(context.seed);
-  Advantages advantages;
+  Advantages advantages(options);
   how.greedy = false;
   how.samples = options.samples;
   Best from;
@@ -177,12 +228,16 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
     // All from one start: what differs is then the decisions' doing. Each plain start and what its
     // episodes lead to, then the best so far.
-    if (left <= kPolishing) {
-      from = best;
-    } else if (i % kUpdatesPerStart == 0) {
-      from = plain[static_cast<std::size_t>(i / kUpdatesPerStart) % plain.size()];
+    if (plain.empty()) {
+      how.initial.clear();
+    } else {
+      if (left <= kPolishing) {
+        from = best;
+      } else if (i % kUpdatesPerStart == 0) {
+        from = plain[static_cast<std::size_t>(i / kUpdatesPerStart) % plain.size()];
+      }
+      how.initial.assign(1, {start_at(from)});
     }
-    how.initial[0].assign(1, start_at(from));
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (best.take(rollout)) report("update " + std::to_string(i + 1));
@@ -192,9 +247,14 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     UpdateOptions update;
     update.learning_rate = options.learning_rate * (0.1 + 0.9 * left);
     update.entropy_weight = options.entropy * left;
+    update.max_norm = options.max_norm;
     policy.update(rollout, advantages.of(rollout), update);
   }
-  if (options.updates > 0) {
+  if (best.placement.empty()) {  // no start is known, and nothing was learned
+    const Placement drawn = problem.groups().expand(random_placement(problem, seeds));
+    best.take(drawn, evaluator.evaluate(drawn));
+  }
+  if (options.updates > 0 || plain.empty()) {
     std::vector<Best> starts = plain;
     starts.push_back(best);
     greedy_passes(std::move(starts));

@@ -32,6 +32,14 @@ constexpr auto kShapeAndDraws = learning::join(kShapeList.specs, kDrawOptions);
 constexpr auto kList = learning::join(kShapeAndDraws.specs, learning::kSequenceOptions);
 constexpr const auto& kOptions = kList.specs;
 
+/// Mirhoseini et al., ICLR 2018: 256 groups that nothing suggests, one grouping with four placements
+/// in an update, a rate of 0.1, a gradient's norm of at most 1; cost and baseline as in the paper
+/// before (ICML 2017). Units of the decoder are the default.
+constexpr learning::FormValue kPublished[] = {
+    {"groups", "256"},       {"aligned", "false"},     {"grouping_prior", "0"}, {"groupings", "1"},
+    {"samples", "4"},        {"learning_rate", "0.1"}, {"entropy", "0"},        {"reward", "root"},
+    {"baseline", "average"}, {"advantages", "plain"},  {"starts", "random"},    {"max_norm", "1"}};
+
 learning::GrouperMaker grouper_maker(const Options& options) {
   return
       [hidden = options.integer("grouper_hidden"), prior = options.real("grouping_prior")](
@@ -45,7 +53,11 @@ learning::GrouperMaker grouper_maker(const Options& options) {
 class HdpPolicy final : public learning::SequencePolicy {
  public:
   explicit HdpPolicy(const Options& options)
-      : SequencePolicy(options, {kName, kVersion, kShapeList.specs, grouper_maker(options)}) {}
+      : HdpPolicy(learning::with_form(options, kName, kOptions, kPublished), nullptr) {}
+
+ private:
+  HdpPolicy(const Options& formed, std::nullptr_t)
+      : SequencePolicy(formed, {kName, kVersion, kShapeList.specs, grouper_maker(formed)}) {}
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "learning/training_options.h"
 
 namespace berth::learning {
 namespace {
@@ -213,6 +214,7 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
   how.learning_rate = options_.real("learning_rate");
   how.entropy = options_.real("entropy");
   how.repair = options_.boolean("repair");
+  read_training(options_, how);
   return refine(*this, evaluator, context, how);
 }
 

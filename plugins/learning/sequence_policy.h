@@ -18,8 +18,10 @@
 #include "berth/learning.h"
 #include "berth/options.h"
 #include "berth/repair.h"
+#include "learning/form.h"
 #include "learning/grouper.h"
 #include "learning/network_policy.h"
+#include "learning/training_options.h"
 
 namespace berth::learning {
 
@@ -56,6 +58,13 @@ inline constexpr OptionSpec kSequenceOptions[] = {
      OptionRange::at_least(0)},
     {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0",
      OptionRange::at_least(0)},
+    kFormOption,
+    kRewardOption,
+    kBaselineOption,
+    kDiscountOption,
+    kAdvantagesOption,
+    kStartsOption,
+    kMaxNormOption,
     kRepairOption};
 
 /// Several lists as one, for a descriptor.

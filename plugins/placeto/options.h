@@ -5,6 +5,8 @@
 
 #include "berth/options.h"
 #include "berth/repair.h"
+#include "learning/form.h"
+#include "learning/training_options.h"
 
 namespace berth::placeto {
 
@@ -72,6 +74,22 @@ inline constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0)},
     {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
      OptionRange::at_least(0)},
+    learning::kFormOption,
+    learning::kRewardOption,
+    learning::kBaselineOption,
+    learning::kDiscountOption,
+    learning::kAdvantagesOption,
+    learning::kStartsOption,
+    learning::kMaxNormOption,
     kRepairOption};
+
+/// Addanki et al., NeurIPS 2019, and the settings that came with its code: a network for one number
+/// of devices, sums, no look at what a device would lead to; eight episodes in an update; gains in
+/// seconds, undiscounted, from random placements. Rounds and layers are the defaults. The weight of
+/// the entropy is not published.
+inline constexpr learning::FormValue kPublished[] = {
+    {"devices", "one_hot"},    {"aggregate", "sum"}, {"lookahead", "false"}, {"samples", "8"},
+    {"learning_rate", "1e-3"}, {"entropy", "0.01"},  {"reward", "seconds"},  {"discount", "1"},
+    {"advantages", "plain"},   {"starts", "random"}};
 
 }  // namespace berth::placeto

@@ -44,8 +44,9 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
 }  // namespace
 
 PlacetoPolicy::PlacetoPolicy(const Options& options)
-    : NetworkPolicy(options, {kName, kVersion, std::span(kOptions).first(kShapeOptions),
-                              static_cast<int>(options.integer("passes"))}) {}
+    : NetworkPolicy(learning::with_form(options, kName, kOptions, kPublished),
+                    {kName, kVersion, std::span(kOptions).first(kShapeOptions),
+                     static_cast<int>(options.integer("passes"))}) {}
 PlacetoPolicy::~PlacetoPolicy() = default;
 
 FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {

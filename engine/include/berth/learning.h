@@ -173,17 +173,31 @@ struct RefineOptions {
   double learning_rate = 3e-3;  ///< of the first update; falls linearly to a tenth
   double entropy = 0;           ///< weight at first; falls linearly to 0
   bool repair = true;           ///< as repair_placement's `fit_memory`
+
+  /// What a placement costs in training. `log`: of its runtime, worse where memory is short.
+  /// `seconds`: 2 more for each GB that is short, 10 at most, as in Placeto's released code. `root`:
+  /// the square root of the seconds, 10 where it does not fit (Mirhoseini et al., ICML 2017).
+  enum class Reward { log, seconds, root };
+  Reward reward = Reward::log;
+  /// False: a decision's return is what is gained from it on, and its baseline the mean at the same
+  /// step over the other samples and the updates before. True: the return is what the last placement
+  /// saves against a moving average of such costs, which begins with that of a failure.
+  bool average_baseline = false;
+  /// Of what is gained a step later. Less than 1 spares a decision the noise of those long after it.
+  double discount = 0.98;
+  bool normalised = true;    ///< advantages are divided by their root mean square
+  bool known_starts = true;  ///< false: episodes start at random, and greedy passes only at the end
+  double max_norm = 1.25;    ///< as UpdateOptions::max_norm
 };
 
 /// The best placement seen, those of PlaceContext::initial among them, repaired: by objective among
 /// those that fit in memory. Greedy passes start from the best single device (where none holds
 /// everything, from one device after another), from one run of the topological order per device and
 /// from list scheduling, and go on from the best so far; with updates they are made again at the
-/// end. should_stop is asked at least once per pass. The reward of a decision is the decrease of the
-/// logarithm of the cost. Its baseline is the mean at the same step over the other samples and the
-/// updates before. Both follow Placeto (Addanki et al., NeurIPS 2019, section on training), whose
-/// released code can take the logarithm. Discounted and normalised advantages are not part of the
-/// published method. A policy's `place` may be this and no more.
+/// end. should_stop is asked at least once per pass. Rewards and baselines by step follow Placeto
+/// (Addanki et al., NeurIPS 2019, section on training), whose released code can take the logarithm.
+/// Discounted and normalised advantages are not part of any published method. A policy's `place` may
+/// be this and no more.
 [[nodiscard]] BERTH_EXPORT PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator,
                                                const PlaceContext& context,
                                                const RefineOptions& options);
