@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "berth/error.h"
 #include "berth/plugin.h"
 #include "berth/repair.h"
 #include "berth/support/index.h"
+#include "berth/support/text.h"
 #include "episode.h"
 #include "learning/network_policy.h"
 #include "learning/sampling.h"
@@ -25,6 +27,9 @@ namespace {
 
 constexpr const char* kName = "doppler";
 constexpr const char* kVersion = "1.0";
+
+/// What an episode sees grows with their square: 16 MB at most.
+constexpr GroupId kMostGroups = 2048;
 
 constexpr std::size_t kShapeOptions = 3;
 constexpr OptionSpec kOptions[] = {
@@ -40,7 +45,7 @@ constexpr OptionSpec kOptions[] = {
      "updates in which fresh weights learn the critical-path heuristic on their first problems",
      OptionRange::at_least(0).up_to(1 << 20)},
     {"groups", OptionType::integer, "256", "coarsen to this many groups where the problem has more",
-     OptionRange::at_least(1).up_to(4096)},
+     OptionRange::at_least(1).up_to(kMostGroups)},
     {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
      OptionRange::at_least(0)},
     {"samples", OptionType::integer, "16", "placements per update",
@@ -75,7 +80,12 @@ class DopplerPolicy final : public learning::NetworkPolicy {
   [[nodiscard]] learning::Facts facts_of(std::span<Evaluator* const>) const override { return {}; }
   [[nodiscard]] std::unique_ptr<learning::Network> make_network(
       const learning::Facts&) const override;
-  void require_served(const learning::Network&, const Problem&) const override {}
+  void require_served(const learning::Network&, const Problem& problem) const override {
+    if (problem.groups().count() <= kMostGroups) return;
+    throw Error(ErrorCode::unsupported,
+                cat(called(), ": it serves up to ", kMostGroups, " groups and the problem has ",
+                    problem.groups().count(), "; make fewer of them (groups = 256)"));
+  }
   UpdateReport learn(const NetworkPolicy::Tape& tape, const Rollout& rollout,
                      std::span<const double> advantages, double entropy_weight) override;
   /// Imitation.

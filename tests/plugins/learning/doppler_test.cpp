@@ -15,6 +15,7 @@
 #include "episode.h"
 #include "network.h"
 #include "problem_view.h"
+#include "support/expect_error.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/temporary_folder.h"
@@ -181,6 +182,25 @@ TEST_CASE("doppler: fresh weights imitate the critical path on their first probl
   static_cast<void>(given.load(folder.path() / "weights"));
   given.rollout(evaluators, {}, rollout);
   CHECK(given.weights() == weights);
+}
+
+TEST_CASE(
+    "doppler: a problem whose episodes would fill the memory is refused, and placed coarser") {
+  GraphBuilder builder("wide");
+  for (OpId op = 0; op < 2100; ++op) builder.add_op("op" + std::to_string(op), "Op");
+  Random random(1);
+  const auto graph = builder.build();
+  const auto cluster = test::random_cluster(random, {.devices = 2});
+  const auto problem = std::make_shared<const Problem>(
+      graph, cluster, test::random_costs(random, *graph, *cluster, 100, 0));
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Evaluator* const evaluators[] = {evaluator.get()};
+  const auto policy = make({{"imitation", std::int64_t{0}}, {"groups", std::int64_t{16}}});
+  Rollout rollout;
+  test::expect_error(
+      ErrorCode::unsupported, {"up to 2048 groups and the problem has 2100", "make fewer"},
+      [&] { dynamic_cast<LearnedPolicy&>(*policy).rollout(evaluators, {}, rollout); });
+  CHECK_NOTHROW(problem->validate(policy->place(*evaluator, {}).placement));
 }
 
 TEST_CASE("doppler: it finds the best placement of two chains that imitation misses") {
