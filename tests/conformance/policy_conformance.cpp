@@ -60,7 +60,8 @@ Engine& engine() {
 
 /// With the examples' policies that this build can run.
 lua::Host& host() {
-  static lua::Host instance(engine(), source_folder() / "scripts");
+  // Never destroyed: LibTorch, which its scripts load, would be gone before a static of this program.
+  static lua::Host& instance = *new lua::Host(engine(), source_folder() / "scripts");
   static const bool registered = [] {
     std::istringstream names(BERTH_LUA_POLICIES);
     for (std::string name; names >> name;) {
