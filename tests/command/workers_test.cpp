@@ -51,8 +51,10 @@ constexpr const char* kTrain = R"(
   local function store_process()
     local parent = os.getenv 'BERTH_PARENT'
     for pid in io.open('/proc/' .. parent .. '/task/' .. parent .. '/children'):read('*a'):gmatch '%d+' do
-      local command = io.open('/proc/' .. pid .. '/cmdline')
-      if command and command:read('*a'):find('commands/store.lua', 1, true) then return tonumber(pid) end
+      local file = io.open('/proc/' .. pid .. '/cmdline')
+      local command = file and file:read '*a'  -- nil where the process has ended meanwhile
+      if file then file:close() end
+      if command and command:find('commands/store.lua', 1, true) then return tonumber(pid) end
     end
     return tonumber(given.store_pid)
   end
