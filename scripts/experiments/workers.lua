@@ -9,6 +9,7 @@
 --               and 8) on --graph, asynchronously and synchronously: samples per second, runtime found
 --   killed      the same training alone and with a random one of its processes killed --every seconds, the
 --               store and the one that learns among them
+--   store       as killed, and the one killed is always the store
 --   throughput  samples per second over --counts of workers, whose evaluator waits --wait seconds
 --
 -- Each training is `berth run --workers N` of this script, which is then called with the part "train".
@@ -91,9 +92,11 @@ local function train_once()
   local first = curve[math.max(1, math.floor(#curve / 4))]
   local last = curve[#curve]
   if not last then error "the time was over before the first update; give more --minutes" end
+  local pause_s = 0
+  for i = 2, #curve do pause_s = math.max(pause_s, curve[i][1] - curve[i - 1][1]) end
   local file = assert(io.open(options.record, "w"))
-  file:write(("%d %d %.3f %.6f %.6f\n"):format(result.updates, result.measured,
-    (last[2] - first[2]) / math.max(last[1] - first[1], 1e-9), last[1], result.best[1].evaluation.runtime_us))
+  file:write(("%d %d %.3f %.6f %.6f %.3f\n"):format(result.updates, result.measured,
+    (last[2] - first[2]) / math.max(last[1] - first[1], 1e-9), last[1], result.best[1].evaluation.runtime_us, pause_s))
   file:close()
 end
 
@@ -109,11 +112,24 @@ local function children(pid)
   return found
 end
 
+-- The launcher's process for the store; none while it is started again.
+local function stores(pid)
+  local found = {}
+  for _, child in ipairs(children(pid)) do
+    local file = io.open(("/proc/%d/cmdline"):format(child))
+    local command = file and file:read "*a" or ""
+    if file then file:close() end
+    if command:find("commands/store.lua", 1, true) then found[#found + 1] = child end
+  end
+  return found
+end
+
 -- Runs `berth run --workers N` of this script.
 --   ARGS    count   N
 --           set     options of the part "train"
 --           meddle  function(pid of the launcher), called ten times a second; optional
---   RETURN  table: updates, measured, per_s (samples), seconds, runtime_us, wall_s, and what it printed
+--   RETURN  table: updates, measured, per_s (samples), seconds, runtime_us, wall_s, pause_s (the longest between
+--           two updates of one learner), and what it printed
 local function run(count, set, meddle)
   local folder = processes.temporary_folder "berth-experiment-"
   local record, output = folder .. "/record", folder .. "/output"
@@ -143,7 +159,7 @@ local function run(count, set, meddle)
   local found = { wall_s = berth.clock() - began_s }
   local numbers = {}
   for text in file:read("*a"):gmatch "%S+" do numbers[#numbers + 1] = tonumber(text) end
-  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us = unpack(numbers)
+  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us, found.pause_s = unpack(numbers)
   file:close()
   found.lost = 0
   for text in io.lines(output) do
@@ -165,11 +181,13 @@ end
 local COLUMNS = { { key = "what", title = "training" }, { key = "processes" }, { key = "seed" },
   { key = "updates" }, { key = "measured" }, { key = "per_s", title = "samples/s", format = "%.1f" },
   { key = "wall_s", title = "wall time, s", format = "%.0f" }, { key = "runtime", title = "runtime, ms", format = "%.2f" },
-  { key = "killed", optional = true }, { key = "said", title = "last line", optional = true } }
+  { key = "pause_s", title = "longest pause, s", format = "%.1f" }, { key = "killed", optional = true },
+  { key = "said", title = "last line", optional = true } }
 
 local function shown(what, seed, count, found)
   return { what = what, seed = seed, processes = count, updates = found.updates, measured = found.measured,
-    per_s = found.per_s, wall_s = found.wall_s, runtime = found.runtime_us / 1e3, said = found.said }
+    per_s = found.per_s, wall_s = found.wall_s, pause_s = found.pause_s,
+    runtime = found.runtime_us / 1e3, said = found.said }
 end
 
 local PARTS = {}
@@ -196,7 +214,8 @@ function PARTS.published()
   end
 end
 
-function PARTS.killed()
+-- Each seed alone, and with one of `victims(pid of the launcher)` killed again and again.
+local function disturbed(victims)
   local rows, found = {}, { alone = {}, killed = {} }
   local count = options.controllers * (1 + options.per_controller)
   local random = berth.random(options.seed)
@@ -207,7 +226,7 @@ function PARTS.killed()
         updates = options.updates, minutes = options.minutes, seed = seed }, what == "killed" and function(pid)
           if berth.clock() < next_s then return end
           next_s = berth.clock() + options.every
-          local all = children(pid)
+          local all = victims(pid)
           if #all > 0 then
             processes.kill(all[random:integer(#all)])
             killed = killed + 1
@@ -225,6 +244,9 @@ function PARTS.killed()
     median(found.alone, "runtime_us") / 1e3, median(found.killed, "runtime_us") / 1e3,
     100 * (median(found.killed, "runtime_us") / median(found.alone, "runtime_us") - 1)))
 end
+
+function PARTS.killed() disturbed(children) end
+function PARTS.store() disturbed(stores) end
 
 function PARTS.throughput()
   local rows, points = {}, {}
@@ -253,6 +275,6 @@ end
 for _, part in ipairs(parts) do
   local names = {}
   for name in pairs(PARTS) do names[name] = true end
-  PARTS[line.one_of(part, "part", names, "one of published, killed, throughput")]()
+  PARTS[line.one_of(part, "part", names, "one of published, killed, store, throughput")]()
 end
 if #parts == 0 then line.usage "a part is missing" end

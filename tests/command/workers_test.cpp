@@ -48,6 +48,11 @@ constexpr const char* kTrain = R"(
     return false
   end
   local function die() processes.kill(processes.own_id()) end
+  -- Stops a process as a terminal's Ctrl-Z does; a second later it goes on.
+  local function pause(pid)
+    processes.start({ '/bin/sh', '-c', ('sleep 1; kill -CONT %d'):format(pid) }, {})
+    os.execute(('kill -STOP %d && touch paused'):format(pid))
+  end
   local function store_process()
     local parent = os.getenv 'BERTH_PARENT'
     for pid in io.open('/proc/' .. parent .. '/task/' .. parent .. '/children'):read('*a'):gmatch '%d+' do
@@ -66,6 +71,7 @@ constexpr const char* kTrain = R"(
       evaluations = evaluations + 1
       if given.worker_dies and first('worker', given.worker_dies) then die() end
       if given.always_dies then die() end
+      if given.worker_pauses and evaluations == 3 and first 'pause' then pause(processes.own_id()) end
       if given.worker_hangs and evaluations == 3 and first 'hang' then processes.sleep(1000) end
       if given.worker_fails and evaluations == 3 then error 'the backend is out of luck' end
       found[i] = problem:evaluate(placement)
@@ -88,11 +94,16 @@ constexpr const char* kTrain = R"(
     evaluators = own or false,
     reward = function(before, after)
       if given.controller_dies and first 'controller' then die() end
+      if given.controller_pauses and first 'pause' then pause(processes.own_id()) end
       if given.reward_fails then error 'no reward today' end
       return math.log(before.objective_us / after.objective_us)
     end,
     progress = rank == 0 and function(record)
       updates = updates + 1
+      if record.update == 4 then
+        if given.learner_pauses then pause(processes.own_id()) end
+        if given.store_pauses then pause(store_process()) end
+      end
       if given.learner_dies and record.update == given.learner_dies and first 'learner' then die() end
       if given.store_dies and record.update == given.store_dies and first 'store' then
         local before = store_process()
@@ -248,6 +259,27 @@ TEST_CASE("a worker that hangs is asked no more, after its lease") {
   const Training work;
   // The hanging one is killed with the rest at the end.
   check_trained(work.run(4, {"worker_hangs=1", "controllers=1", "evaluate=1", "lease_s=0.5"}));
+}
+
+TEST_CASE("who is stopped and continued goes on, and nobody is started twice") {
+  if (!has_workers()) return;
+  for (const char* who : {"worker", "controller", "learner", "store"}) {
+    for (const char* mode : {"mode=asynchronous", "mode=synchronous"}) {
+      CAPTURE(who);
+      CAPTURE(mode);
+      const Training work;
+      const ProcessResult result =
+          work.run(4, {std::string(who) + "_pauses=1", mode, "controllers=2", "evaluate=1",
+                       "lease_s=0.3", "lost_s=0.5"});
+      check_trained(result);
+      CHECK_MESSAGE(!contains(result.err, "is started again"), result.err);
+      CHECK(std::filesystem::exists(work / "paused"));
+      // Who was stopped knows the end as the others do.
+      for (const char* file : {"rank1", "rank2", "rank3"}) {
+        CHECK(file_text(work / file).starts_with("12 updates, best 400"));
+      }
+    }
+  }
 }
 
 TEST_CASE("failures end all processes, and are said once with who failed") {
