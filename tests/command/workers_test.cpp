@@ -222,6 +222,17 @@ TEST_CASE("actors, and controllers with workers") {
   }
 }
 
+TEST_CASE("watch reads the log of a training by many processes") {
+  if (!has_workers()) return;
+  const Training work;
+  check_trained(work.run(3, {"controllers=1", "evaluate=1", "log=train.jsonl"}));
+  const ProcessResult watched = work.berth({"watch", "train.jsonl"});
+  CHECK_MESSAGE(watched.status == 0, watched.err);
+  for (const char* part : {"placeto", "400.0 us", "ended: done"}) {
+    CHECK_MESSAGE(contains(watched.out, part), part, " is not in: ", watched.out);
+  }
+}
+
 TEST_CASE("who is killed is started again, and only what was in flight is measured again") {
   if (!has_workers()) return;
   const std::map<std::string, int> cases = {
