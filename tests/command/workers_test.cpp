@@ -515,12 +515,34 @@ TEST_CASE("a real torchrun") {
     return;
   }
   const Training work;
-  const ProcessResult result = run_process(
-      {python, "-m", "torch.distributed.run", "--no-python", "--nnodes", "1", "--nproc-per-node",
-       "3", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:" + std::to_string(free_port()),
-       BERTH_COMMAND, "run", "--threads", "1", "train.lua", "controllers=1", "evaluate=1"},
-      work.settings);
-  CHECK_MESSAGE(result.status == 0, result.err);
-  CHECK_MESSAGE(contains(result.out, "12 updates, best 400"), result.out, result.err);
-  CHECK(file_text(work / "rank2").starts_with("12 updates, best 400"));
+  SUBCASE("one node") {
+    const ProcessResult result =
+        run_process({python, "-m", "torch.distributed.run", "--no-python", "--nnodes", "1",
+                     "--nproc-per-node", "3", "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                     "localhost:" + std::to_string(free_port()), BERTH_COMMAND, "run", "--threads",
+                     "1", "train.lua", "controllers=1", "evaluate=1"},
+                    work.settings);
+    CHECK_MESSAGE(result.status == 0, result.err);
+    CHECK_MESSAGE(contains(result.out, "12 updates, best 400"), result.out, result.err);
+    CHECK(file_text(work / "rank2").starts_with("12 updates, best 400"));
+  }
+  SUBCASE("two nodes, which reach each other by name and share a secret") {
+    const std::string rendezvous = "localhost:" + std::to_string(free_port());
+    std::string script = "export BERTH_SECRET=secret\n";
+    for (int node = 0; node < 2; ++node) {
+      script += python + " -m torch.distributed.run --no-python --nnodes 2" +
+                " --nproc-per-node 2 --rdzv-id 7 --rdzv-backend c10d --rdzv-endpoint " +
+                rendezvous +
+                " " BERTH_COMMAND
+                " run --threads 1 train.lua controllers=1 evaluate=1 & pids=\"$pids $!\"\n";
+    }
+    script += "for pid in $pids; do wait $pid || exit 1; done\n";
+    work.write_text("nodes.sh", script);
+    const ProcessResult result = run_process({"/bin/sh", "nodes.sh"}, work.settings);
+    CHECK_MESSAGE(result.status == 0, result.err);
+    CHECK_MESSAGE(contains(result.out, "12 updates, best 400"), result.out, result.err);
+    for (const char* rank : {"rank1", "rank2", "rank3"}) {
+      CHECK(file_text(work / rank).starts_with("12 updates, best 400"));
+    }
+  }
 }
