@@ -1,12 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +13,7 @@
 #include "plugins/small_problem.h"
 #include "support/data.h"
 #include "support/random_problem.h"
+#include "support/threads.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -220,45 +218,16 @@ TEST_CASE("auto: the same result on any number of threads where it contracts the
   CHECK(objective_us(problem, alone) < 1.03 * 2400);
 }
 
-namespace {
-
-/// The threads of this process. One that was joined is listed until the system has put it away,
-/// on a busy machine much later; it has begun to end before it can be joined.
-struct Threads {
-  int living = 0, ending = 0;
-};
-
-Threads threads() {
-  constexpr unsigned kEnding = 0x4;  // PF_EXITING among the flags in proc(5)'s stat
-  Threads found;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    if (!std::getline(file, stat)) continue;  // it is gone
-    // The name, in parentheses, may hold anything; the flags are the seventh field after it.
-    std::istringstream fields(stat.substr(stat.rfind(')') + 1));
-    std::string skipped;
-    for (int i = 0; i < 6; ++i) fields >> skipped;
-    unsigned flags = 0;
-    fields >> flags;
-    ++((flags & kEnding) != 0 ? found.ending : found.living);
-  }
-  return found;
-}
-
-}  // namespace
-
 TEST_CASE("auto: the caller's threads bound its own") {
   const auto problem = medium_problem(6, Objective::latency);
   // The most that are there while it searches, beside those that were there before.
   const auto most = [&](int given, const std::string& option) {
     int seen = 0;
-    Threads before = threads();
-    while (before.ending > 0) before = threads();  // a list may be cut off where one of it ends
+    const int before = begun_threads;
     PlaceContext context;
     context.threads = given;
     context.should_stop = [&] {
-      seen = std::max(seen, threads().living - before.living);
+      seen = std::max(seen, begun_threads - before);
       return false;
     };
     static_cast<void>(
