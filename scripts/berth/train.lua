@@ -12,6 +12,7 @@
 local berth = require "berth"
 local baselines = require "berth.baselines"
 local events = require "berth.events"
+local fingerprints = require "berth.fingerprints"
 local notes = require "berth.notes"
 local processes = require "berth.processes"
 local rewards = require "berth.rewards"
@@ -323,40 +324,8 @@ local function fingerprint(options)
     local value = options[name]
     of.settings[name] = type(value) == "function" and "a function" or value
   end
-  for i, problem in ipairs(options.problems) do
-    local graph, cluster = problem:graph(), problem:cluster()
-    of.problems[i] = { graph = graph:name(), ops = graph:op_count(), groups = problem:groups():count(),
-      cluster = cluster:name(), devices = cluster:device_count(), objective = problem:objective(),
-      semantics = problem:semantics(),
-      -- Other costs, sizes or links give another runtime.
-      one_device_us = problem:evaluate(problem:one_device(1)).objective_us }
-  end
+  for i, problem in ipairs(options.problems) do of.problems[i] = fingerprints.of_problem(problem) end
   return of
-end
-
--- The first thing in which two tables of fingerprints differ: its name and both values; nil for none.
-local function difference(a, b)
-  local keys, seen = {}, {}
-  for _, side in ipairs { a, b } do
-    for key in pairs(side) do
-      if not seen[key] then keys[#keys + 1] = key end
-      seen[key] = true
-    end
-  end
-  table.sort(keys)
-  for _, key in ipairs(keys) do
-    if a[key] ~= b[key] then return key, a[key], b[key] end
-  end
-end
-
--- The same for two fingerprints; "problem 1, ops" is a name.
-local function fingerprint_difference(a, b)
-  local name, one, other = difference(a.settings, b.settings)
-  if name then return "option " .. name, one, other end
-  for i = 1, math.max(#a.problems, #b.problems) do
-    name, one, other = difference(a.problems[i] or {}, b.problems[i] or {})
-    if name then return ("problem %d, %s"):format(i, name), one, other end
-  end
 end
 
 local function save(path, options, state, memories)
@@ -392,7 +361,7 @@ local function resume(path, named, options, state, memories)
       kept.problems and #kept.problems or 0, #memories), 3)
   end
   if kept.fingerprint then
-    local name, then_, now = fingerprint_difference(kept.fingerprint, state.fingerprint)
+    local name, then_, now = fingerprints.difference(kept.fingerprint, state.fingerprint)
     if name then
       error(("train: %s was made with %s = %s, and here it is %s; name another checkpoint, or set "
         .. "resume = false to replace it"):format(named, name, tostring(then_), tostring(now)), 3)
@@ -653,8 +622,7 @@ function train.episodes(given)
   if joined then
     return require "berth.workers.training".run(joined, options, { new_training = new_training, sample = sample,
       complete = complete, better = better, open_files = open_files, after_update = after_update,
-      conclude = conclude, save = save, resume = resume, fingerprint = fingerprint,
-      difference = fingerprint_difference, make_policy = make_policy, make_evaluators = make_evaluators })
+      conclude = conclude, save = save, resume = resume, fingerprint = fingerprint, make_policy = make_policy, make_evaluators = make_evaluators })
   end
   make_policy(options)
   make_evaluators(options)

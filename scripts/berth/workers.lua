@@ -6,7 +6,7 @@
 -- distributed training; a script asks for it by train.episodes { workers = { .. } }.
 --
 -- Ranks come from torchrun's environment, else from Slurm's, else from `berth run --workers N`. A process that
--- has none of them trains alone.
+-- has none of them trains alone. A placement is found in the same way by workers.place.
 
 local berth = require "berth"
 local notes = require "berth.notes"
@@ -280,6 +280,33 @@ function workers.rank()
   local place = workers.environment()
   if not place then return 0, 1 end
   return place.rank, place.size
+end
+
+-- What `workers.place` takes.
+local PLACE = { policy = true, problem = true, evaluator = true, seed = true, budget_s = true, initial = true,
+  progress = true, workers = true }
+
+-- Places a problem, and has what the policy asks for measured by all other processes. Those that are lost cost what
+-- they were measuring; where the first one is lost, all begin again.
+--   ARGS    given  table: policy (or a function that makes it, called by the first process alone), problem;
+--                  optional evaluator (function(problem): what measures on each machine; without it steps are
+--                  simulated), seed, budget_s, initial, progress (as berth.policy's place has them), workers (table of
+--                  DEFAULTS)
+--   RETURN  placement, outcome: the same in all processes; nil in one that was stopped
+function workers.place(given)
+  if type(given) ~= "table" then error("workers.place: a table expected", 2) end
+  for name in pairs(given) do
+    if not PLACE[name] then error(("workers.place: unknown option '%s'"):format(tostring(name)), 2) end
+  end
+  if not given.policy or not given.problem then error("workers.place: 'policy' and 'problem' are needed", 2) end
+  if given.evaluator ~= nil and type(given.evaluator) ~= "function" then
+    error("workers.place: 'evaluator' is no function(problem) that makes an evaluator", 2)
+  end
+  local options = workers.read_options(given.workers or {}, 2)
+  local joined = workers.join(options)
+  local placing = require "berth.workers.placing"
+  if not joined then return placing.alone(given) end
+  return placing.run(joined, given, options)
 end
 
 -- What the processes send each other ------------------------------------------------------------------

@@ -7,10 +7,13 @@
 -- Parts:
 --   published   --controllers controllers with --per_controller workers each (Mirhoseini et al., ICML 2017: 20
 --               and 8) on --graph, asynchronously and synchronously: samples per second, runtime found
---   killed      the same training alone and with a random one of its processes killed --every seconds, the
---               store and the one that learns among them
+--   killed      such a training with a random one of its processes killed --every seconds, the store and the one
+--               that learns among them, beside an undisturbed one of as many updates
 --   store       as killed, and the one killed is always the store
---   throughput  samples per second over --counts of workers, whose evaluator waits --wait seconds
+--   throughput  samples per second over --counts of workers, for which --wait is needed
+--
+-- --wait: seconds that every measurement takes besides, as on hardware: what is seen is then not how many processes
+-- share a core.
 --
 -- Each training is `berth run --workers N` of this script, which is then called with the part "train".
 
@@ -26,7 +29,7 @@ local train = require "berth.train"
 local workers = require "berth.workers"
 
 local options = { graph = "examples/models/tf/nmt_b64.pb.gz", cluster = "k80x2", seeds = 3, minutes = 0, every = 5,
-  counts = { 1, 2, 4, 8, 16, 32, 64, 128 }, wait = 1, updates = 0, hidden = 64, controllers = 20,
+  counts = { 1, 2, 4, 8, 16, 32, 64, 128 }, wait = 0, updates = 0, hidden = 64, controllers = 20,
   per_controller = 8, groups = 64, mode = "asynchronous", seed = 1, record = "", stop_at = 0,
   format = "text" }
 local parts = {}
@@ -42,7 +45,7 @@ line.read({ ... }, parts, known)
 
 -- One training, in all of its processes ----------------------------------------------------------------
 
--- Ten thousand ops take the placer seconds to read: where only waiting is measured, ten will do.
+-- Ten thousand ops take the placer seconds to read: where only waiting is measured, ten will do ("--graph chain").
 local function chain()
   local builder, tensor = berth.graph_builder "chain", nil
   for i = 1, 10 do
@@ -55,8 +58,7 @@ local function chain()
 end
 
 local function train_once()
-  local waits = options.wait > 0
-  local problem = waits and berth.problem { graph = chain(), cluster = options.cluster }
+  local problem = options.graph == "chain" and berth.problem { graph = chain(), cluster = options.cluster }
     or berth.problem { graph = berth.load(options.graph), cluster = options.cluster, grouping = "icml2017" }
   local curve, began_s = {}, berth.clock()
   local count = options.updates > 0 and options.updates or 2 ^ 30
@@ -68,7 +70,7 @@ local function train_once()
     problems = { problem }, count = count, samples = options.per_controller, seed = options.seed, max_norm = 1,
     learning_rate = 1e-3, entropy_weight = 0.016, reward = rewards.sqrt { failing = -10 },
     baseline = function() return baselines.normalised(baselines.quantile { share = 0.2 }) end,
-    evaluators = waits and function(p)
+    evaluators = options.wait > 0 and function(p)
       return berth.evaluator(p, { evaluate = function(placements)
         local found = {}
         for i, placement in ipairs(placements) do
@@ -199,7 +201,7 @@ function PARTS.published()
     for _, mode in ipairs { "asynchronous", "synchronous" } do
       -- The same number of samples: a synchronous update is of all controllers.
       local updates = mode == "asynchronous" and options.updates or math.ceil(options.updates / options.controllers)
-      local found = run(count, { controllers = options.controllers, mode = mode, wait = 0, updates = updates,
+      local found = run(count, { controllers = options.controllers, mode = mode, wait = options.wait, updates = updates,
         minutes = options.minutes, seed = seed })
       rows[#rows + 1] = shown(mode, seed, count, found)
       by_mode[mode] = by_mode[mode] or {}
@@ -214,30 +216,32 @@ function PARTS.published()
   end
 end
 
--- Each seed alone, and with one of `victims(pid of the launcher)` killed again and again.
+-- Each seed with one of `victims(pid of the launcher)` killed again and again, and then undisturbed with as many
+-- updates: what killing costs in time is in the table, what it costs in quality would be samples that are lost.
 local function disturbed(victims)
   local rows, found = {}, { alone = {}, killed = {} }
   local count = options.controllers * (1 + options.per_controller)
   local random = berth.random(options.seed)
+  local function train(what, seed, set, meddle)
+    set.controllers, set.mode, set.wait, set.seed = options.controllers, options.mode, options.wait, seed
+    local result = run(count, set, meddle)
+    rows[#rows + 1] = shown(what, seed, count, result)
+    table.insert(found[what], result)
+    berth.progress(("%s, seed %d"):format(what, seed))
+    return rows[#rows], result
+  end
   for seed = 1, options.seeds do
-    for _, what in ipairs { "alone", "killed" } do
-      local killed, next_s = 0, berth.clock() + options.every
-      local result = run(count, { controllers = options.controllers, mode = options.mode, wait = 0,
-        updates = options.updates, minutes = options.minutes, seed = seed }, what == "killed" and function(pid)
-          if berth.clock() < next_s then return end
-          next_s = berth.clock() + options.every
-          local all = victims(pid)
-          if #all > 0 then
-            processes.kill(all[random:integer(#all)])
-            killed = killed + 1
-          end
-        end)
-      local row = shown(what, seed, count, result)
-      row.killed = what == "killed" and killed or nil
-      rows[#rows + 1] = row
-      table.insert(found[what], result)
-      berth.progress(("%s, seed %d"):format(what, seed))
-    end
+    local killed, next_s = 0, berth.clock() + options.every
+    local row, result = train("killed", seed, { updates = options.updates, minutes = options.minutes }, function(pid)
+      if berth.clock() < next_s then return end
+      next_s = berth.clock() + options.every
+      local all = victims(pid)
+      if #all == 0 then return end
+      processes.kill(all[random:integer(#all)])
+      killed = killed + 1
+    end)
+    row.killed = killed
+    train("alone", seed, { updates = result.updates, minutes = 0 })
   end
   io.write(tables[options.format](rows, COLUMNS))
   print(("median runtime: undisturbed %.3f ms, with processes killed %.3f ms (%+.2f %%)"):format(
@@ -249,13 +253,14 @@ function PARTS.killed() disturbed(children) end
 function PARTS.store() disturbed(stores) end
 
 function PARTS.throughput()
+  if options.wait <= 0 then line.usage "throughput needs --wait, the seconds of a measurement" end
   local rows, points = {}, {}
   for _, count in ipairs(options.counts) do
     -- Three placements in flight for each worker: while one controller learns, those of others are measured.
     local controllers, each = 6, math.ceil(count / 2)
     local found = run(count + controllers, { controllers = controllers, mode = "asynchronous", wait = options.wait,
-      per_controller = each, updates = options.updates > 0 and options.updates or 10 * controllers, minutes = 0,
-      seed = options.seed, hidden = 32 })
+      per_controller = each, graph = "chain", minutes = 0, seed = options.seed, hidden = 32,
+      updates = options.updates > 0 and options.updates or 10 * controllers })
     local ideal = count / options.wait
     rows[#rows + 1] = { workers = count, controllers = controllers, samples = each, measured = found.measured,
       per_s = found.per_s, ideal = ideal, share = 100 * found.per_s / ideal }

@@ -316,6 +316,60 @@ TEST_CASE("failures end all processes, and are said once with who failed") {
   }
 }
 
+TEST_CASE("a policy's placements are measured by all, and those that are lost are measured again") {
+  if (!has_workers()) return;
+  const Training work;
+  // The graph and the evaluator are those of trainings; what is done with them is another thing.
+  std::string script = kTrain;
+  const std::size_t end = script.find("  local updates = 0\n");
+  REQUIRE(end != std::string::npos);
+  work.write_text("train.lua", script.substr(0, end) + R"(
+  local count = 0
+  local placement, outcome = workers.place { problem = problem, seed = 3, evaluator = own,
+    policy = function() count = count + 1 return berth.policy(given.policy, { [given.option] = 40 }) end,
+    workers = { join_s = given.join_s or 60, lost_s = 60 } }
+  local file = assert(io.open('rank' .. rank, 'w'))
+  file:write(('%d %d %.17g %s'):format(count, evaluations > 0 and 1 or 0, outcome.objective_us, table.concat(placement, ' ')))
+  file:close()
+  if rank == 0 then print(('%.17g %d'):format(outcome.objective_us, outcome.evaluations)) end
+)");
+  const std::vector<std::string> alone_options;
+  const auto rank = [&](int i) { return file_text(work / ("rank" + std::to_string(i))); };
+  for (const std::string& policy : {std::string("random"), std::string("mcmc")}) {
+    CAPTURE(policy);
+    const std::vector<std::string> arguments = {
+        "policy=" + policy, policy == "random" ? "option=samples" : "option=moves", "evaluate=1"};
+    const ProcessResult alone = work.run(alone_options, arguments);
+    REQUIRE_MESSAGE(alone.status == 0, alone.err);
+    const std::string placed = rank(0).substr(4);
+    CHECK(rank(0).starts_with("1 1 "));
+
+    const ProcessResult many = work.run(3, arguments);
+    CHECK_MESSAGE(many.status == 0, many.err);
+    CHECK(many.out == alone.out);
+    CHECK(rank(0) == "1 0 " + placed);  // it asks, and measures nothing
+    for (const int i : {1, 2, 3}) CHECK(rank(i).substr(4) == placed);
+
+    std::vector<std::string> dying = arguments;
+    dying.emplace_back("worker_dies=2");
+    const ProcessResult killed = work.run(3, dying);
+    CHECK_MESSAGE(killed.status == 0, killed.err);
+    CHECK(killed.out == alone.out);
+    CHECK_MESSAGE(contains(killed.err, "was ended by signal 9"), killed.err);
+    std::filesystem::remove(work / "worker1");
+    std::filesystem::remove(work / "worker2");
+
+    std::vector<std::string> failing = arguments;
+    failing.emplace_back("worker_fails=1");
+    const ProcessResult failed = work.run(3, failing);
+    CHECK(failed.status != 0);
+    CHECK_MESSAGE(contains(failed.err, "the backend is out of luck"), failed.err);
+  }
+  const ProcessResult none = work.run(alone_options, {"policy=nobody", "option=samples"});
+  CHECK(none.status == 1);
+  CHECK_MESSAGE(contains(none.err, "nobody"), none.err);
+}
+
 TEST_CASE("a machine that measures ten times slower is named, and what it measured is corrected") {
   if (!has_workers()) return;
   const Training work;

@@ -9,6 +9,7 @@ local ffi = require "ffi"
 local notes = require "berth.notes"
 local processes = require "berth.processes"
 local statistics = require "berth.statistics"
+local together = require "berth.workers.together"
 
 local measuring = {}
 
@@ -61,23 +62,25 @@ local function corrected(common, result)
 end
 
 -- An evaluator of every problem that gives its placements to the workers.
-function measuring.evaluators(common, options)
+--   ARGS    measures  whether runtimes are measured, not simulated
+--           options   of workers.read_options
+function measuring.evaluators(common, problems, measures, options)
   local count = 0
   local own = common.joined.store.identity
   local evaluators = {}
-  for i, problem in ipairs(options.problems) do
+  for i, problem in ipairs(problems) do
     evaluators[i] = berth.evaluator(problem, {
-      measures = options.evaluators ~= false,
+      measures = measures,
       evaluate = function(placements)
         local ids, payloads = {}, {}
         for k, placement in ipairs(placements) do
           count = count + 1
           ids[k], payloads[k] = ("%s.%d"):format(own, count), ("%10d"):format(i) .. measuring.packed(placement)
-          common.joined.store:submit(common.prefix .. "measure", ids[k], payloads[k], options.workers.takers)
+          common.joined.store:submit(common.prefix .. "measure", ids[k], payloads[k], options.takers)
         end
         local evaluations = {}
         for k = 1, #placements do
-          local result = notes.read(common:await("measure", ids[k], payloads[k], options.workers.takers))
+          local result = notes.read(common:await("measure", ids[k], payloads[k], options.takers))
           if result.failed then error(result.failed, 0) end
           evaluations[k] = corrected(common, result)
         end
@@ -94,8 +97,8 @@ local function machine_kind()
 end
 
 -- Measures the placement that all measure, which is the best single device's.
-local function calibrate(common, options)
-  local joined, problem, evaluator = common.joined, options.problems[1], options.evaluators[1]
+local function calibrate(common, problem, evaluator)
+  local joined = common.joined
   local single = problem:single()
   local placement = single and single.placement or problem:one_device(1)
   local runs = {}
@@ -104,19 +107,33 @@ local function calibrate(common, options)
     us = statistics.median(runs), host = processes.host(), kind = machine_kind() })
 end
 
--- RETURN  function(payload) that measures what a controller asked for and returns what it is told
-function measuring.worker(common, options)
-  local calibrated = options.workers.calibrate and options.evaluators[1]:measures()
-  if calibrated then calibrate(common, options) end
-  local rank = common.joined.rank
-  return function(payload)
-    local evaluator = options.evaluators[tonumber(payload:sub(1, 10))]
-    if not evaluator then return notes.write { failed = "workers: a placement is of a problem that is not there" } end
-    local fine, result = pcall(evaluator.evaluate, evaluator, measuring.unpacked(payload:sub(11)))
-    if not fine then
-      return notes.write { failed = ("%s on %s: %s"):format(common.joined.name, processes.host(), result) }
+-- What is told of a placement that was asked for.
+local function measure(common, evaluators, payload, calibrated)
+  local evaluator = evaluators[tonumber(payload:sub(1, 10))]
+  if not evaluator then return notes.write { failed = "workers: a placement is of a problem that is not there" } end
+  local fine, result = pcall(evaluator.evaluate, evaluator, measuring.unpacked(payload:sub(11)))
+  if not fine then
+    return notes.write { failed = ("%s on %s: %s"):format(common.joined.name, processes.host(), result) }
+  end
+  return notes.write { evaluation = result, rank = common.joined.rank, calibrated = calibrated }
+end
+
+-- What a worker does: measures what others ask for, until it is over.
+--   ARGS    evaluators  by problem; where there is none, its step is simulated
+function measuring.serve(common, problems, evaluators, options)
+  local all = {}
+  for i, problem in ipairs(problems) do all[i] = evaluators[i] or berth.evaluator(problem) end
+  local calibrated = options.calibrate and all[1]:measures()
+  if calibrated then calibrate(common, problems[1], all[1]) end
+  local store, queue = common.joined.store, common.prefix .. "measure"
+  while true do
+    local id, payload = store:take(queue, options.lease_s, together.WAIT_S)
+    if id then
+      store:done(queue, id, measure(common, all, payload, calibrated))
+      common:check_now_and_then()
+    else
+      common:check()
     end
-    return notes.write { evaluation = result, rank = rank, calibrated = calibrated }
   end
 end
 

@@ -1,5 +1,5 @@
--- What is seen of a training by many processes while it runs: a line a second on rank 0's terminal, scalars per
--- process in TensorBoard's file, text in the event log.
+-- What is seen of many processes while they work: a line a second on rank 0's terminal, scalars per process in
+-- TensorBoard's file, text in the event log.
 
 local berth = require "berth"
 local measuring = require "berth.workers.measuring"
@@ -11,10 +11,12 @@ Status.__index = Status
 -- Without a terminal, a line in so many seconds.
 local SPARSE_S = 30
 
+--   ARGS    options  of workers.read_options
 function status.new(common, options)
+  local now_s = berth.clock()
   return setmetatable({ common = common, options = options, store = common.joined.store, members = {}, text = "",
-    began_s = berth.clock(), told_s = berth.clock(), told_done = {}, taken = 0, taken_before = 0, dropped = 0, said = {}, refused = 0,
-    alone_since_s = berth.clock() }, Status)
+    began_s = now_s, told_s = now_s, alone_since_s = now_s, told_done = {}, said = {}, taken = 0, taken_before = 0,
+    dropped = 0, refused = 0 }, Status)
 end
 
 -- Adds samples that were learnt from.
@@ -45,7 +47,7 @@ end
 
 function Status:warn()
   for rank, each in pairs(self.common.workers > 0 and measuring.ratios(self.common) or {}) do
-    if each.ratio > self.options.workers.slow then
+    if each.ratio > self.options.slow then
       self:once("slow" .. rank, ("rank %d on %s (%s) measures %.1f times slower than the median; its runtimes are "
         .. "divided by that"):format(rank, each.host, each.kind, each.ratio))
     end
@@ -65,30 +67,33 @@ function Status:warn()
   end
 end
 
--- Looks who is there, and says where the training stands.
---   ARGS    own   the training
+-- Looks who is there, and says where one stands.
+--   ARGS    now   table: done (text), best_us (or nil); of a training also update and board (or nil)
 --           last  whether this is the end
-function Status:tell(own, last)
+function Status:tell(now, last)
   local members = self.store:members()
   self.members = members
-  local now = berth.clock()
-  local seconds = math.max(now - self.told_s, 1e-3)
-  local controllers = self.common.controllers
-  local here, lost = self:count(1, controllers)
-  local measuring_here, measuring_lost = self:count(controllers + 1, controllers + self.common.workers)
-  if here > 0 and (self.common.workers == 0 or measuring_here > 0) then self.alone_since_s = now end
-  local best = ""
-  if own.memories[1].best then best = (", best %.3f ms"):format(own.memories[1].best.objective_us / 1e3) end
-  self.text = ("%.0f samples/s, %d/%d controllers, %s%d lost, %d stale%s"):format(
-    (self.taken - self.taken_before) / seconds, here, controllers,
-    self.common.workers > 0 and ("%d/%d workers, "):format(measuring_here, self.common.workers) or "",
-    lost + measuring_lost, self.dropped, best)
-  berth.progress(("update %d/%d  %s"):format(own.state.update, self.options.count, self.text))
-  if last or now - (self.wrote_s or self.began_s) >= SPARSE_S then
-    self.wrote_s = now
-    self:sparse(own)
+  local clock_s = berth.clock()
+  local seconds = math.max(clock_s - self.told_s, 1e-3)
+  local common = self.common
+  local here, lost = self:count(1, common.controllers)
+  local measuring_here, measuring_lost = self:count(common.controllers + 1, common.controllers + common.workers)
+  if (here > 0 or common.controllers == 0) and (common.workers == 0 or measuring_here > 0) then
+    self.alone_since_s = clock_s
   end
-  if own.board then
+  local parts = { ("%.0f samples/s"):format((self.taken - self.taken_before) / seconds) }
+  if common.controllers > 0 then parts[#parts + 1] = ("%d/%d controllers"):format(here, common.controllers) end
+  if common.workers > 0 then parts[#parts + 1] = ("%d/%d workers"):format(measuring_here, common.workers) end
+  parts[#parts + 1] = ("%d lost"):format(lost + measuring_lost)
+  if common.controllers > 0 then parts[#parts + 1] = ("%d stale"):format(self.dropped) end
+  if now.best_us then parts[#parts + 1] = ("best %.3f ms"):format(now.best_us / 1e3) end
+  self.text = table.concat(parts, ", ")
+  berth.progress(("%s  %s"):format(now.done, self.text))
+  if last or clock_s - (self.wrote_s or self.began_s) >= SPARSE_S then
+    self.wrote_s = clock_s
+    self:sparse(now.done)
+  end
+  if now.board then
     local values = { ["workers/samples_per_s"] = (self.taken - self.taken_before) / seconds,
       ["workers/here"] = here + measuring_here, ["workers/lost"] = lost + measuring_lost,
       ["workers/stale"] = self.dropped }
@@ -96,25 +101,24 @@ function Status:tell(own, last)
       values[("workers/%s/tasks_per_s"):format(name)] = (member.done - (self.told_done[name] or 0)) / seconds
       self.told_done[name] = member.done
     end
-    own.board.write(own.state.update, values)
+    now.board.write(now.update, values)
   end
-  self.told_s, self.taken_before = now, self.taken
+  self.told_s, self.taken_before = clock_s, self.taken
   self:warn()
 end
 
 -- On a terminal the line that is kept up to date says the same.
-function Status:sparse(own)
+function Status:sparse(done)
   if self.on_terminal == nil then self.on_terminal = os.execute "test -t 2" == 0 end
   if not self.on_terminal then
-    say(("update %d/%d after %.0f s: %s"):format(own.state.update, self.options.count, berth.clock() - self.began_s,
-      self.text))
+    say(("%s after %.0f s: %s"):format(done, berth.clock() - self.began_s, self.text))
   end
 end
 
 -- An error where nobody samples, or nobody measures, for too long.
 function Status:require_somebody()
   local waited_s = berth.clock() - self.alone_since_s
-  local most_s = math.max(self.options.workers.join_s, self.options.workers.lost_s)
+  local most_s = math.max(self.options.join_s, self.options.lost_s)
   if waited_s <= most_s then return end
   error(("workers: for %.0f s there have been %s; look at what they printed, and start %d processes in all"):format(
     waited_s, self.text:match ", (.-), %d+ lost" or "none", self.common.joined.size), 0)

@@ -1,95 +1,29 @@
--- The processes of one training: what the one who learns, controllers and workers do, and what they say to
--- each other through the store. Its keys begin with "N/", N counting the trainings of the script:
+-- What the processes of one training do: the one who learns, controllers, and workers. Besides the keys that
+-- all work together has (berth.workers.common) the store holds:
 --
---   fingerprint    what is trained, by whom; everyone compares it with their own
 --   weights        the current ones, with the number of the update they came from
 --   state          checkpoint of the one who learns, for the case that it is lost
 --   best/PROBLEM   the best placement so far, the same
 --   baseline/RANK  of a controller, the same
 --   draws/RANK     how often a controller has sampled: no seed comes twice
---   calibration/RANK  what a worker measured of the placement that all measure first
---   failed, end    the first error; the result
 --
--- and its queues: "N/measure" of placements, "N/gradients" of what controllers learnt.
+-- and the queue "gradients" of what controllers learnt.
 
 local berth = require "berth"
 local ffi = require "ffi"
 local measuring = require "berth.workers.measuring"
 local notes = require "berth.notes"
 local status = require "berth.workers.status"
+local together = require "berth.workers.together"
 local workers = require "berth.workers"
 
 local training = {}
 
--- One request to the store waits so long at most, so that Ctrl-C and the end are seen.
-local WAIT_S = 0.5
-
-local function name_of(joined) return ("%s (%s)"):format(joined.name, joined.store.identity) end
-
 -- The same for everybody: what is trained, with what, by which Berth.
-local function own_fingerprint(joined, options, parts)
+local function fingerprint_of(options, parts)
   local of = parts.fingerprint(options)
-  of.settings.berth = berth.version
   of.settings.count = options.count
-  for name in pairs(workers.DEFAULTS) do of.settings["workers." .. name] = options.workers[name] end
-  of.by = name_of(joined)
   return of
-end
-
--- Compares this process with the one who learns; an error that names both.
-local function agree(common, options, parts)
-  local joined = common.joined
-  local own = own_fingerprint(joined, options, parts)
-  local key = common.prefix .. "fingerprint"
-  if joined.rank == 0 and joined.store:compare_set(key, nil, notes.write(own)) then return end
-  local text = joined.store:get(key, { wait_s = options.workers.join_s })
-  if not text then
-    error(("workers: rank 0 has not begun this training within %g s; do all processes run the same script?")
-      :format(options.workers.join_s), 0)
-  end
-  local theirs = notes.read(text)
-  local name, one, other = parts.difference(theirs, own)
-  if not name then return end
-  local message = ("workers: %s trains with %s = %s, and %s with %s"):format(theirs.by, name, tostring(one),
-    own.by, tostring(other))
-  if joined.rank == 0 then
-    error(message .. "; this is the journal of another training: remove its folder, or set BERTH_STORE_FOLDER "
-      .. "to another", 0)
-  end
-  joined.store:set(common.prefix .. "refused/" .. joined.rank, message)
-  joined.store:add(common.prefix .. "refusals")
-  error(message .. "; give all processes the same script, model and version of Berth", 0)
-end
-
--- What all roles share of a training.
-local Common = {}
-Common.__index = Common
-
--- Whether the training has ended; then `self.result` is there, or it is an error.
-function Common:ended()
-  if self.result then return true end
-  local text = self.joined.store:get(self.prefix .. "end")
-  if not text then return false end
-  local result = notes.read(text)
-  if result.failed then error(result.failed, 0) end
-  self.result = result
-  return true
-end
-
--- Asked where one waits: an error "ended" unwinds what is under way.
-local ENDED = "workers: this training has ended"
-function Common:check()
-  if self:ended() or berth.should_stop() then error(ENDED, 0) end
-end
-
--- Runs the body of a controller or worker. What fails here is told to everybody.
-function Common:run(body)
-  local fine, message = pcall(body)
-  message = tostring(message)
-  if fine or message:find(ENDED, 1, true) then return end
-  pcall(self.joined.store.compare_set, self.joined.store, self.prefix .. "failed", nil,
-    ("%s: %s"):format(name_of(self.joined), message))
-  error(message, 0)
 end
 
 -- Controllers ----------------------------------------------------------------------------------------
@@ -124,7 +58,7 @@ local function controller(common, options, parts)
   local synchronous = options.workers.mode == "synchronous"
   parts.make_policy(options)
   if common.workers > 0 then
-    options.evaluators = measuring.evaluators(common, options)
+    options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
   else
     parts.make_evaluators(options)
   end
@@ -143,7 +77,7 @@ local function controller(common, options, parts)
     pending = nil
   end
   while true do
-    local bytes, version = store:get(prefix .. "weights", { at_least = at_least, wait_s = WAIT_S })
+    local bytes, version = store:get(prefix .. "weights", { at_least = at_least, wait_s = together.WAIT_S })
     common:check_now_and_then()
     if bytes then
       if version ~= have then options.policy:set_weights(bytes) end
@@ -165,30 +99,6 @@ local function controller(common, options, parts)
       if synchronous then settle() end
     end
   end
-end
-
--- The result of a task; it is submitted again where the store has lost it.
-function Common:await(queue, id, payload, takers)
-  local store = self.joined.store
-  while true do
-    local result, why, who = store:result(self.prefix .. queue, id, WAIT_S)
-    if result then return result end
-    if why == "lost" then
-      error(("workers: a task was lost with each of the %d workers that took it, one after another: %s; what they "
-        .. "printed says why. workers.takers and workers.lease_s say how often and how long one may try")
-        :format(takers, who), 0)
-    end
-    self:check()
-    if why == "absent" then store:submit(self.prefix .. queue, id, payload, takers) end
-  end
-end
-
-local CHECK_S = 0.5
-function Common:check_now_and_then()
-  local now = berth.clock()
-  if now - (self.checked_s or 0) < CHECK_S then return end
-  self.checked_s = now
-  self:check()
 end
 
 -- The one who learns ---------------------------------------------------------------------------------
@@ -293,7 +203,7 @@ end
 
 -- The next gradient; nil where none comes for a while.
 function Learner:next_gradient()
-  local id, payload = self.store:take(self.prefix .. "gradients", 600, WAIT_S)
+  local id, payload = self.store:take(self.prefix .. "gradients", 600, together.WAIT_S)
   self:watch()
   if not id then return nil end
   return read_gradient(id, payload)
@@ -373,14 +283,20 @@ function Learner:watch()
   end
   local failed = self.store:get(self.prefix .. "failed")
   if failed then error(failed, 0) end
-  self.status:tell(self.own)
+  self:tell()
   self.status:require_somebody()
+end
+
+function Learner:tell(last)
+  local own, best = self.own, self.own.memories[1].best
+  self.status:tell({ done = ("update %d/%d"):format(own.state.update, self.options.count), update = own.state.update,
+    best_us = best and best.objective_us, board = own.board }, last)
 end
 
 local function learner(common, options, parts)
   parts.make_policy(options)
   if common.workers > 0 then
-    options.evaluators = measuring.evaluators(common, options)
+    options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
   else
     parts.make_evaluators(options)
   end
@@ -388,7 +304,7 @@ local function learner(common, options, parts)
   local self = setmetatable({ common = common, joined = common.joined, store = common.joined.store,
     prefix = common.prefix, options = options, parts = parts, own = parts.new_training(options), watched_s = 0,
     kept_s = 0, restarts = common.joined.store.restarts, stopped = false }, Learner)
-  self.status = status.new(common, options)
+  self.status = status.new(common, options.workers)
   parts.open_files(self.own)
   self:take_up()
   self:publish()
@@ -396,7 +312,7 @@ local function learner(common, options, parts)
   while self.own.state.update < options.count and not self.stopped do
     self[options.workers.mode](self)
   end
-  self.status:tell(self.own, true)
+  self:tell(true)
   return parts.conclude(self.own, self.stopped)
 end
 
@@ -404,20 +320,7 @@ end
 
 local function worker(common, options, parts)
   parts.make_evaluators(options)
-  for i, problem in ipairs(options.problems) do
-    options.evaluators = options.evaluators or {}
-    options.evaluators[i] = options.evaluators[i] or berth.evaluator(problem)
-  end
-  local measured = measuring.worker(common, options)
-  while true do
-    local id, payload = common.joined.store:take(common.prefix .. "measure", options.workers.lease_s, WAIT_S)
-    if id then
-      common.joined.store:done(common.prefix .. "measure", id, measured(payload))
-      common:check_now_and_then()
-    else
-      common:check()
-    end
-  end
+  measuring.serve(common, options.problems, options.evaluators or {}, options.workers)
 end
 
 -- All roles ---------------------------------------------------------------------------------------------
@@ -428,33 +331,18 @@ end
 --           parts    functions of berth.train
 --   RETURN  as train.episodes, the same in all processes
 function training.run(joined, options, parts)
-  joined.trainings = joined.trainings + 1
   local others = joined.size - 1
   local controllers = options.workers.controllers == 0 and others or options.workers.controllers
   if controllers > others then
     error(("workers: %d controllers are asked for, and besides the one that learns there are %d processes; start "
       .. "more, or set workers.controllers"):format(controllers, others), 0)
   end
-  local common = setmetatable({ joined = joined, prefix = joined.trainings .. "/", controllers = controllers,
-    workers = others - controllers }, Common)
-  if common:ended() then return common.result end
-  agree(common, options, parts)
-  if joined.rank == 0 then
-    local fine, result = pcall(learner, common, options, parts)
-    if not fine then
-      pcall(joined.store.set, joined.store, common.prefix .. "end",
-        notes.write { failed = ("%s ended the training: %s"):format(name_of(joined), tostring(result)) })
-      error(result, 0)
-    end
-    joined.store:set(common.prefix .. "end", notes.write(result))
-    joined.store:erase(common.prefix .. "state")
-    return result
-  end
-  common:run(function()
-    local role = joined.rank <= controllers and controller or worker
-    role(common, options, parts)
-  end)
-  return common.result or { best = {}, greedy = {}, updates = 0, measured = 0, stopped = true }
+  return together.run(joined, { controllers = controllers, fingerprint = fingerprint_of(options, parts),
+    options = options.workers, first = function(common) return learner(common, options, parts) end,
+    others = function(common)
+      local role = joined.rank <= controllers and controller or worker
+      role(common, options, parts)
+    end }) or { best = {}, greedy = {}, updates = 0, measured = 0, stopped = true }
 end
 
 return training
