@@ -415,9 +415,9 @@ function train.measure_again(evaluator, placements, score)
     found[k] = { placement = placement, from = k, runs = {}, runs_us = {} }
   end
   for run = 1, RUNS do
-    for _, each in ipairs(found) do
-      local evaluation = evaluator:evaluate(each.placement)
-      each.runs[run], each.runs_us[run] = evaluation, evaluation.objective_us
+    -- At once: what measures may be many machines.
+    for k, evaluation in ipairs(evaluator:batch(placements)) do
+      found[k].runs[run], found[k].runs_us[run] = evaluation, evaluation.objective_us
     end
   end
   for _, each in ipairs(found) do
@@ -622,7 +622,8 @@ function train.episodes(given)
   if joined then
     return require "berth.workers.training".run(joined, options, { new_training = new_training, sample = sample,
       complete = complete, better = better, open_files = open_files, after_update = after_update,
-      conclude = conclude, save = save, resume = resume, fingerprint = fingerprint, make_policy = make_policy, make_evaluators = make_evaluators })
+      conclude = conclude, save = save, resume = resume, fingerprint = fingerprint, make_policy = make_policy,
+      make_evaluators = make_evaluators })
   end
   make_policy(options)
   make_evaluators(options)

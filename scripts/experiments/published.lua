@@ -1,30 +1,37 @@
--- The published learned methods, trained as published on each benchmark graph, beside Berth's own forms of them
--- and what neither learns: the best placement, and what it took.
+-- The published learned methods, trained as published on each benchmark graph, beside Berth's own forms of them,
+-- the same untrained, and what does not learn: all with as many seconds.
 --
 --   berth run scripts/experiments/published.lua [table] [--record FILE] [--graphs a,b] [--gpus 2,4] [--seeds 1,2,3]
---       [--forms a,b] [--simulations 2000] [--groups 64] [--models FOLDER]
---       [--format text|markdown]
+--       [--forms a,b] [--seconds 30] [--models FOLDER] [--figures FOLDER] [--format text|markdown]
 --
--- Forms: placeto and seq2seq "published" (option form=published), "own" (the defaults), and "untrained": as many
--- placements drawn by the fresh weights of the own form, with a learning rate of 0. Every run may
--- simulate about --simulations placements in training, whatever that makes of episodes: the papers count episodes,
--- and an episode of Placeto measures a placement for every group.
+-- Forms of placeto (64 groups), seq2seq (the groups of icml2017) and hdp (makes its groups):
+--   published  the constants of the paper (option form=published)
+--   own        the defaults, with fresh weights
+--   untrained  own with a learning rate of 0 and as many updates: what sampling alone finds
+-- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. How many updates the seconds allow is
+-- found from a few of them; then every seed makes as many. All on one thread.
 --
 -- --record: a file with a line for each run that is done. A run that is there is not made again, so that the same
 -- command goes on where it was stopped. "table" makes none.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local columns = require "berth.columns"
+local plots = require "berth.plots"
 local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
 local GRAPHS = { "inception_v3_b64", "nmt_b256", "nasnet_b64", "rnnlm_b64", "nmt_b64", "inception_v3_b32" }
-local FORMS = { "placeto published", "placeto own", "placeto untrained", "seq2seq published", "seq2seq own",
-                "seq2seq untrained" }
-local options = { graphs = GRAPHS, forms = FORMS, gpus = { 2, 4 }, seeds = { 1, 2, 3 }, simulations = 2000,
-                  groups = 64, models = "examples/models/tf", format = "text" }
+local FORMS = { "1 GPU", "expert", "auto", "placeto published", "placeto own", "placeto untrained",
+  "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" }
+-- What the papers say of these forms.
+local SAID = { ["1 GPU"] = "gpu", expert = "expert", ["placeto published"] = "placeto",
+  ["seq2seq published"] = "rl" }
+
+local options = { graphs = GRAPHS, forms = FORMS, gpus = { 2, 4 }, seeds = { 1, 2, 3 }, seconds = 30,
+  models = "examples/models/tf", format = "text" }
 local line = arguments.parser("published.lua [table] [--record FILE] [--graphs a,b] [--gpus 2,4] [--seeds 1,2,3] "
-  .. "[--forms a,b] [--simulations N] [--groups N] [--models FOLDER] [--format text|markdown]")
+  .. "[--forms a,b] [--seconds N] [--models FOLDER] [--figures FOLDER] [--format text|markdown]")
 local parts = {}
 line.read({ ... }, parts, {
   ["--record"] = line.text_into(options, "record"),
@@ -32,25 +39,28 @@ line.read({ ... }, parts, {
   ["--forms"] = function(text) options.forms = arguments.list(text) end,
   ["--gpus"] = line.numbers_into(options, "gpus"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
-  ["--simulations"] = line.number_into(options, "simulations"),
-  ["--groups"] = line.number_into(options, "groups"),
+  ["--seconds"] = line.number_into(options, "seconds"),
   ["--models"] = line.text_into(options, "models"),
+  ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 
+local known = {}
+for _, form in ipairs(FORMS) do known[form] = true end
+for _, form in ipairs(options.forms) do line.one_of(form, "--forms", known, "one of " .. table.concat(FORMS, ", ")) end
 local only_table = parts[1] == "table"
 if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part is 'table'" end
 
--- 1. Runs that are done, one line each: key, tab, seconds per step (inf: nothing fits), evaluations, episodes, s.
+-- 1. Runs that are done, one line each: key, tab, seconds per step (inf: nothing fits), evaluations, updates, s.
 
 local done = {}
 local function read_record()
   local file = options.record and io.open(options.record)
   if not file then return end
   for text in file:lines() do
-    local key, seconds, evaluations, episodes, wall = text:match "^(.-)\t(%S+)\t(%S+)\t(%S+)\t(%S+)$"
+    local key, seconds, evaluations, updates, wall = text:match "^(.-)\t(%S+)\t(%S+)\t(%S+)\t(%S+)$"
     if key then
-      done[key] = { s = tonumber(seconds), evaluations = tonumber(evaluations), episodes = tonumber(episodes),
+      done[key] = { s = tonumber(seconds), evaluations = tonumber(evaluations), updates = tonumber(updates),
                     wall = tonumber(wall) }
     end
   end
@@ -61,72 +71,151 @@ local function keep(key, run)
   done[key] = run
   if not options.record then return end
   local file = assert(io.open(options.record, "a"))
-  file:write(("%s\t%.6f\t%d\t%d\t%.1f\n"):format(key, run.s, run.evaluations, run.episodes, run.wall))
+  file:write(("%s\t%.6f\t%d\t%d\t%.1f\n"):format(key, run.s, run.evaluations, run.updates, run.wall))
   file:close()
 end
 
 -- 2. One run.
 
+local function published_row(name, gpus)
+  for _, row in ipairs(columns.published) do
+    if row.graph == name and row.gpus == gpus and row.paper ~= "W18" then return row end
+  end
+  return {}
+end
+
+-- Groups by policy; the others take TensorFlow's co-location.
+local GROUPS = { placeto = { groups = 64 }, seq2seq = { grouping = "icml2017" } }
 local problems = {}
-local function problem_of(name, gpus)
-  local key = name .. gpus
-  problems[key] = problems[key] or berth.problem { graph = (berth.load(("%s/%s.pb.gz"):format(options.models, name))),
-    cluster = "k80x" .. gpus, groups = options.groups }
+local function problem_of(name, gpus, policy)
+  local key = ("%s %d %s"):format(name, gpus, GROUPS[policy] and policy or "")
+  if not problems[key] then
+    local of = { graph = (berth.load(("%s/%s.pb.gz"):format(options.models, name))), cluster = "k80x" .. gpus }
+    for option, value in pairs(GROUPS[policy] or {}) do of[option] = value end
+    problems[key] = berth.problem(of)
+  end
   return problems[key]
 end
 
-local function train(problem, form, seed)
-  local policy, kind = form:match "^(%S+) (%S+)$"
-  local settings = { init_seed = seed, weights = "none" }
+local function outcome_of(placement_s, fits, evaluations, updates, wall)
+  return { s = fits and placement_s or math.huge, evaluations = evaluations, updates = updates, wall = wall }
+end
+
+local function place(problem, policy, settings, with)
+  with.threads = 1
+  local started = berth.clock()
+  local _, outcome = berth.policy(policy, settings):place(problem, with)
+  if outcome.ended == "cancelled" then error("stopped; the same command goes on with this run", 0) end
+  return outcome_of(outcome.runtime_us / 1e6, outcome.feasible, outcome.evaluations, settings.episodes or 0,
+    berth.clock() - started)
+end
+
+local function settings_of(problem, policy, kind, seed, updates)
+  local settings = { init_seed = seed, weights = "none", episodes = updates }
   if kind == "published" then settings.form = "published" end
   if kind == "untrained" then settings.learning_rate = 0 end
   if policy == "seq2seq" then settings.groups = math.max(2, problem:groups():count()) end
-  -- Placements that an update measures; looking ahead measures one for each device besides.
-  local samples = kind == "published" and 8 or 16
-  local each = 1
-  if policy == "placeto" then
-    each = problem:groups():count()
-    if kind ~= "published" then each = each * (1 + problem:cluster():device_count()) end
-  end
-  settings.episodes = math.max(1, math.floor(options.simulations / (samples * each) + 0.5))
-  local _, outcome = berth.policy(policy, settings):place(problem, { seed = seed })
-  if outcome.ended == "cancelled" then error("stopped; the same command goes on with this run", 0) end
-  return { s = outcome.feasible and outcome.runtime_us / 1e6 or math.huge, evaluations = outcome.evaluations,
-           episodes = settings.episodes * samples, wall = outcome.wall_s }
+  return settings
 end
 
--- 3. All of them, and the table.
+-- Updates that the seconds allow, of what is done before them too. More and more are made, until they take long
+-- enough to be timed.
+local function updates_in(problem, policy, kind)
+  local function timed(updates)
+    return place(problem, policy, settings_of(problem, policy, kind, 1, updates), { seed = 1 }).wall
+  end
+  timed(1)  -- so that libraries are loaded
+  local one, updates, wall = timed(1), 1, nil
+  repeat
+    updates = 2 * updates
+    wall = timed(updates)
+  until wall - one > options.seconds / 8 or wall > options.seconds
+  local each = math.max(wall - one, wall / updates / 2) / (updates - 1)
+  return math.max(1, math.floor((options.seconds - one) / each + 1))
+end
 
-read_record()
-local rows = {}
-for _, name in ipairs(options.graphs) do
-  for _, gpus in ipairs(options.gpus) do
-    for _, form in ipairs(options.forms) do
-      local seconds, evaluations, episodes, wall = {}, {}, {}, {}
-      for _, seed in ipairs(options.seeds) do
-        local key = ("%s %d %s %d %d"):format(name, gpus, form, options.simulations, seed)
-        if not done[key] and not only_table then keep(key, train(problem_of(name, gpus), form, seed)) end
-        local run = done[key]
-        if run then
-          table.insert(seconds, run.s)
-          table.insert(evaluations, run.evaluations)
-          table.insert(episodes, run.episodes)
-          table.insert(wall, run.wall)
-        end
-      end
-      if #seconds > 0 then
-        table.sort(seconds)
-        rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #seconds,
-                            median = statistics.median(seconds), range = ("%.3f to %.3f"):format(seconds[1],
-                              seconds[#seconds]), evaluations = statistics.median(evaluations),
-                            episodes = statistics.median(episodes), wall = statistics.median(wall) }
-      end
+local function learn(problem, policy, kind, seed, key)
+  -- The same for trained and untrained, and for all seeds.
+  local updates_key = ("%s updates"):format(key:gsub("untrained", "own"):gsub(" %S+$", ""))
+  if not done[updates_key] then
+    keep(updates_key, outcome_of(0, true, 0, updates_in(problem, policy, kind == "untrained" and "own" or kind), 0))
+  end
+  return place(problem, policy, settings_of(problem, policy, kind, seed, done[updates_key].updates), { seed = seed })
+end
+
+local function make(name, gpus, form, seed, key)
+  local policy, kind = form:match "^(%S+) (%S+)$"
+  local problem = problem_of(name, gpus, policy)
+  if form == "auto" then return place(problem, "auto", {}, { seed = seed, budget_s = options.seconds }) end
+  if form == "1 GPU" or form == "expert" then
+    local cells = columns.of(problem, { recipe = published_row(name, gpus).recipe })
+    local cell = form == "expert" and cells.expert or cells.gpu
+    return outcome_of(cell.s, cell.fits, 1, 0, 0)
+  end
+  return learn(problem, policy, kind, seed, key)
+end
+
+-- 3. All of them, a seed of all before the next one, and the table.
+
+local function each_cell(visit)
+  for _, name in ipairs(options.graphs) do
+    for _, gpus in ipairs(options.gpus) do
+      for _, form in ipairs(options.forms) do visit(name, gpus, form) end
     end
   end
 end
+
+local function key_of(name, gpus, form, seed)
+  return ("%s %d %s %g %d"):format(name, gpus, form, options.seconds, seed)
+end
+
+read_record()
+for _, seed in ipairs(only_table and {} or options.seeds) do
+  each_cell(function(name, gpus, form)
+    local key = key_of(name, gpus, form, seed)
+    if not done[key] then keep(key, make(name, gpus, form, seed, key)) end
+  end)
+end
+
+local function shown(seconds) return seconds < math.huge and ("%.3f"):format(seconds) or "OOM" end
+
+local rows, points = {}, {}
+each_cell(function(name, gpus, form)
+  local found = { s = {}, evaluations = {}, updates = {}, wall = {} }
+  for _, seed in ipairs(options.seeds) do
+    local run = done[key_of(name, gpus, form, seed)]
+    for field, values in pairs(run and found or {}) do table.insert(values, run[field]) end
+  end
+  if #found.s == 0 then return end
+  table.sort(found.s)
+  local said = SAID[form] and published_row(name, gpus)[SAID[form]]
+  local learns = found.updates[1] > 0
+  local median = statistics.median(found.s)
+  rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #found.s, median = shown(median),
+    range = found.s[1] < found.s[#found.s] and shown(found.s[1]) .. " to " .. shown(found.s[#found.s]) or nil,
+    published = said and columns.published_text(said), evaluations = statistics.median(found.evaluations),
+    updates = learns and found.updates[1] or nil, wall = found.wall[1] > 0 and statistics.median(found.wall) or nil }
+  if median < math.huge then
+    points[form] = points[form] or {}
+    table.insert(points[form], { name = ("%s, %d"):format(name, gpus), s = median })
+  end
+end)
 io.write(tables[options.format](rows, {
   { key = "graph" }, { key = "gpus", title = "GPUs" }, { key = "form" }, { key = "runs" },
-  { key = "median", title = "median s", format = "%.3f" }, { key = "range" },
-  { key = "evaluations", title = "simulations", format = "%.0f" }, { key = "episodes", format = "%.0f" },
+  { key = "median", title = "seconds" }, { key = "range", optional = true }, { key = "published" },
+  { key = "evaluations", title = "simulations", format = "%.0f" }, { key = "updates", format = "%d" },
   { key = "wall", title = "wall s", format = "%.0f" },
 }))
+
+-- The share of auto's runtime, a box for each form.
+local base, boxes = {}, {}
+for _, each in ipairs(points.auto or {}) do base[each.name] = each.s end
+for _, form in ipairs(options.forms) do
+  local values = {}
+  for _, each in ipairs(points[form] or {}) do
+    if base[each.name] then values[#values + 1] = each.s / base[each.name] end
+  end
+  if #values > 0 and form ~= "auto" then boxes[#boxes + 1] = { name = form, values = values } end
+end
+plots.keep(options.figures, "published", #boxes > 0 and plots.boxes { title = "Learned policies on the benchmark graphs",
+  y = "runtime / auto's", series = boxes })
