@@ -71,6 +71,18 @@ class Server::Impl {
   struct Connection;
   using Peer = std::shared_ptr<Connection>;
 
+  /// A request of a connection that waits. The connection may ask for something else later.
+  class Waiter {
+   public:
+    explicit Waiter(const Peer& peer);
+    /// Null where the request has been answered, or its client is gone.
+    [[nodiscard]] Peer lock() const;
+
+   private:
+    std::weak_ptr<Connection> peer_;
+    std::uint64_t request_;
+  };
+
   void listen();
   void accept();
   void sweep();
@@ -109,9 +121,9 @@ class Server::Impl {
   Queues queues_;
   std::map<std::string, std::shared_ptr<Member>> members_;
   /// Who waits for a key, a task of a queue, the result of a task.
-  std::unordered_map<std::string, std::vector<std::weak_ptr<Connection>>> key_waiters_;
-  std::map<std::string, std::deque<std::weak_ptr<Connection>>> takers_;
-  std::map<Queues::Named, std::weak_ptr<Connection>> result_waiters_;
+  std::unordered_map<std::string, std::vector<Waiter>> key_waiters_;
+  std::map<std::string, std::deque<Waiter>> takers_;
+  std::map<Queues::Named, Waiter> result_waiters_;
   std::unique_ptr<Journal> journal_;
   std::map<std::string, std::int64_t> written_ms_;  ///< large keys, when last written
   std::set<std::string> unwritten_;                 ///< large keys whose value is newer
@@ -141,12 +153,20 @@ struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
   std::array<char, kFrameBytes> frame{};
   std::string body;
   std::shared_ptr<Member> member = std::make_shared<Member>();
-  bool replying = false;  ///< a request is in hand
+  std::uint64_t request = 0;  ///< number of the latest one
+  bool replying = false;      ///< a request is in hand
   bool waiting = false;
   bool open = true;
   bool last = false;        ///< the reply is the last one
   std::int64_t wanted = 0;  ///< the number that a key must reach, the lease of a task
 };
+
+Server::Impl::Waiter::Waiter(const Peer& peer) : peer_(peer), request_(peer->request) {}
+
+Server::Impl::Peer Server::Impl::Waiter::lock() const {
+  const Peer peer = peer_.lock();
+  return peer != nullptr && peer->waiting && peer->request == request_ ? peer : nullptr;
+}
 
 void Server::Impl::Connection::start() {
   error_code ignored;
@@ -210,6 +230,7 @@ void Server::Impl::Connection::read_frame() {
                      std::uint32_t length = 0;
                      std::memcpy(&length, self->frame.data(), 4);
                      self->replying = true;
+                     ++self->request;
                      self->member->heard_ms = now_ms();
                      const Head head = head_of(self->frame.data() + 4);
                      if (length < kHeadBytes + head.key_bytes || head.key_bytes > kMostKeyBytes ||
@@ -490,13 +511,13 @@ void Server::Impl::put(const std::string& key, Bytes value, std::int64_t number)
   if (waiters == key_waiters_.end()) return;
   auto list = std::move(waiters->second);
   key_waiters_.erase(waiters);
-  for (const auto& weak : list) {
-    const auto waiter = weak.lock();
-    if (waiter == nullptr || !waiter->waiting) continue;
+  for (const Waiter& each : list) {
+    const Peer waiter = each.lock();
+    if (waiter == nullptr) continue;
     if (number >= waiter->wanted) {
       waiter->reply(Status::ok, number, {}, at.value);
     } else {
-      key_waiters_[key].push_back(weak);
+      key_waiters_[key].push_back(each);
     }
   }
 }
@@ -530,11 +551,8 @@ void Server::Impl::get(const Peer& peer, const Head& head, const std::string& ke
   if (head.wait_ms == 0) return peer->reply(Status::absent);
   peer->wanted = head.number;
   auto& waiters = key_waiters_[key];
-  std::erase_if(waiters, [](const auto& weak) {
-    const auto waiter = weak.lock();
-    return waiter == nullptr || !waiter->waiting;
-  });
-  waiters.push_back(peer);
+  std::erase_if(waiters, [](const Waiter& each) { return each.lock() == nullptr; });
+  waiters.emplace_back(peer);
   peer->wait(head.wait_ms);
 }
 
@@ -601,7 +619,7 @@ void Server::Impl::submit(const Peer& peer, const Head& head, const std::string&
 
 void Server::Impl::take(const Peer& peer, const Head& head, const std::string& queue) {
   peer->wanted = std::clamp<std::int64_t>(head.number, 1, std::int64_t{1} << 40);
-  takers_[queue].push_back(peer);
+  takers_[queue].emplace_back(peer);
   peer->wait(head.wait_ms == 0 ? 1 : head.wait_ms);
   offer(queue);
 }
@@ -612,8 +630,8 @@ void Server::Impl::offer(const std::string& queue) {
   if (found == takers_.end()) return;
   auto& takers = found->second;
   while (!takers.empty()) {
-    const auto taker = takers.front().lock();
-    if (taker == nullptr || !taker->waiting) {
+    const Peer taker = takers.front().lock();
+    if (taker == nullptr) {
       takers.pop_front();
       continue;
     }
@@ -641,7 +659,7 @@ void Server::Impl::result(const Peer& peer, const Head& head, const std::string&
   if (!name) return peer->refuse("a task is named by its queue and itself");
   const Task* const task = queues_.find(name->first, name->second);
   if (task == nullptr) return peer->reply(Status::absent);
-  result_waiters_[*name] = peer;
+  result_waiters_.insert_or_assign(*name, Waiter(peer));
   peer->wait(head.wait_ms == 0 ? 1 : head.wait_ms);
   answer_result(name->first, name->second);
 }
@@ -653,9 +671,9 @@ void Server::Impl::answer_result(const std::string& queue, const std::string& id
   if (task != nullptr && task->stage != Task::Stage::done && task->stage != Task::Stage::lost) {
     return;
   }
-  const auto peer = waiter->second.lock();
+  const Peer peer = waiter->second.lock();
   result_waiters_.erase(waiter);
-  if (peer == nullptr || !peer->waiting || task == nullptr) return;
+  if (peer == nullptr || task == nullptr) return;
   if (task->stage == Task::Stage::done) {
     peer->reply(Status::ok, 0, {}, task->result);
   } else {

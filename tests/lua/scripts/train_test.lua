@@ -237,11 +237,15 @@ end)
 -- An evaluator whose figures are given: runtimes by the device of the first op, in turn.
 local function noisy(runtimes)
   local count, evaluator = {}, {}
-  function evaluator:evaluate(placement)
-    local which = placement[1]
-    count[which] = (count[which] or 0) + 1
-    local us = runtimes[which][count[which]]
-    return { objective_us = us, feasible = us > 0, excess_bytes = us > 0 and 0 or 1 }
+  function evaluator:batch(placements)
+    local evaluations = {}
+    for k, placement in ipairs(placements) do
+      local which = placement[1]
+      count[which] = (count[which] or 0) + 1
+      local us = runtimes[which][count[which]]
+      evaluations[k] = { objective_us = us, feasible = us > 0, excess_bytes = us > 0 and 0 or 1 }
+    end
+    return evaluations
   end
   return evaluator
 end

@@ -172,6 +172,56 @@ TEST_CASE("takers and askers wait for what comes") {
   worker.join();
 }
 
+TEST_CASE("what was waited for too long answers nothing that is asked for later") {
+  // While `a` waits for what `later` brings, `early` brings what it no longer waits for: many
+  // times, as `a` begins to wait at a moment that nobody is told.
+  const Served served;
+  Asker a(served.port), b(served.port);
+  const auto brings = [&b](const std::function<void(const std::string&)>& early,
+                           const std::function<void()>& later) {
+    return std::thread([&b, early, later] {
+      for (int k = 0; k < 100; ++k) {
+        early(std::to_string(k));
+        b.ask(Operation::get, "pause", "", 0, 1);
+      }
+      later();
+    });
+  };
+  SUBCASE("a task") {
+    CHECK(a.ask(Operation::take, "late", "", 60000, 1) == Status::late);
+    auto other = brings(
+        [&](const auto& k) {
+          CHECK(b.ask(Operation::submit, "late\n" + k, "not asked for", 1) == Status::ok);
+        },
+        [&] { CHECK(b.ask(Operation::set, "key", "asked for", 1) == Status::ok); });
+    CHECK(a.ask(Operation::get, "key", "", 1, kSafetyMs) == Status::ok);
+    CHECK(a.reply.value == "asked for");
+    other.join();
+    CHECK(a.ask(Operation::take, "late", "", 60000, kSafetyMs) == Status::ok);
+    CHECK(a.reply.key == "0");
+  }
+  SUBCASE("a key") {
+    CHECK(a.ask(Operation::get, "late", "", 1, 1) == Status::late);
+    auto other = brings(
+        [&](const auto&) { CHECK(b.ask(Operation::set, "late", "no", 60000) == Status::ok); },
+        [&] { CHECK(b.ask(Operation::submit, "queue\n0", "asked for", 1) == Status::ok); });
+    CHECK(a.ask(Operation::take, "queue", "", 60000, kSafetyMs) == Status::ok);
+    CHECK(a.reply.value == "asked for");
+    other.join();
+  }
+  SUBCASE("a result") {
+    CHECK(b.ask(Operation::submit, "late\n0", "work", 1) == Status::ok);
+    CHECK(a.ask(Operation::result, "late\n0", "", 0, 1) == Status::late);
+    auto other = brings([&](const auto&) { b.ask(Operation::done, "late\n0", "the work's"); },
+                        [&] { CHECK(b.ask(Operation::set, "key", "asked for", 1) == Status::ok); });
+    CHECK(a.ask(Operation::get, "key", "", 1, kSafetyMs) == Status::ok);
+    CHECK(a.reply.value == "asked for");
+    other.join();
+    CHECK(a.ask(Operation::result, "late\n0", "", 0, kSafetyMs) == Status::ok);
+    CHECK(a.reply.value == "the work's");
+  }
+}
+
 TEST_CASE("a task whose taker goes is the next to be taken, until it has had as many as it may") {
   const Served served;
   Asker owner(served.port);
