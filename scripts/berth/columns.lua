@@ -16,7 +16,7 @@ local columns = {}
 --   M17: Mirhoseini et al., "Device Placement Optimization with Reinforcement Learning", ICML 2017,
 --        table 2. Its machine had another CPU than the presets.
 --   N19: Addanki et al., "Learning Generalizable Device Placement Algorithms for Distributed Machine
---        Learning" (Placeto), NeurIPS 2019, table 1.
+--        Learning" (Placeto), NeurIPS 2019, table 1. Its "rl" is the network of M17, trained by its authors.
 --   W18: Addanki et al., "Placeto: Efficient Progressive Device Placement Optimization", Workshop on
 --        ML for Systems at NeurIPS 2018, table 1.
 columns.OOM = "OOM"
@@ -35,17 +35,17 @@ columns.published = {
   { paper = "M17", graph = "inception_v3_b32", gpus = 4, recipe = "contiguous",
     cpu = 26.21, gpu = 4.60, scotch = 23.41, mincut = 24.52, expert = 10.65, rl = 3.85 },
   { paper = "N19", graph = "inception_v3_b64", gpus = 2, recipe = "branches",
-    cpu = 12.54, gpu = 1.56, scotch = 1.54, expert = 1.28 },
+    cpu = 12.54, gpu = 1.56, scotch = 1.54, expert = 1.28, placeto = 1.18, rl = 1.17 },
   { paper = "N19", graph = "inception_v3_b64", gpus = 4, recipe = "branches",
-    cpu = 12.54, gpu = 1.56, scotch = 1.74, expert = 1.15 },
+    cpu = 12.54, gpu = 1.56, scotch = 1.74, expert = 1.15, placeto = 1.13, rl = 1.19 },
   { paper = "N19", graph = "nasnet_b64", gpus = 2, recipe = "branches",
-    cpu = 37.5, gpu = 1.28, scotch = 1.28, expert = 0.86 },
+    cpu = 37.5, gpu = 1.28, scotch = 1.28, expert = 0.86, placeto = 0.86, rl = 0.89 },
   { paper = "N19", graph = "nasnet_b64", gpus = 4, recipe = "branches",
-    cpu = 37.5, gpu = 1.28, scotch = 1.22, expert = 0.84 },
+    cpu = 37.5, gpu = 1.28, scotch = 1.22, expert = 0.84, placeto = 0.74, rl = 0.76 },
   { paper = "N19", graph = "nmt_b256", gpus = 2, recipe = "layers",
-    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
+    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM, placeto = 2.32, rl = 2.35 },
   { paper = "N19", graph = "nmt_b256", gpus = 4, recipe = "layers",
-    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM },
+    cpu = 33.5, gpu = OOM, scotch = OOM, expert = OOM, placeto = 2.63, rl = 3.15 },
   { paper = "W18", graph = "nmt_b256", gpus = 2, recipe = "layers", expert = 2.00 },
 }
 

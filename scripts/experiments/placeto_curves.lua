@@ -5,7 +5,8 @@
 --       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--figures FOLDER] [--csv FILE]
 --       [--format text|markdown]
 --
--- Like the published policy, these trainings do not look ahead; one that does is shown beside them. A
+-- Like the published policy, these trainings do not look ahead; one that does is shown beside them. "as published"
+-- has the paper's network too (one-hot devices, sums), and rates that decay. A
 -- curve is the mean runtime of an update's episodes over the number of episodes. "reached" is the number
 -- of episodes after which the best placement was within 2 % of the best of all curves. With --from, the
 -- policy is first trained on that graph, with the same number of updates.
@@ -16,6 +17,7 @@ local berth = require "berth"
 local events = require "berth.events"
 local plots = require "berth.plots"
 local rewards = require "berth.rewards"
+local schedules = require "berth.schedules"
 local tables = require "berth.tables"
 local train = require "berth.train"
 
@@ -77,9 +79,11 @@ local curves = {
   run("intermediate", problem, fresh(), {}),
   run("undiscounted", problem, fresh(), { discount = 1 }),
   run("terminal", problem, fresh(), { reward = rewards.terminal { log = true }, discount = 1 }),
-  run("as published", problem, fresh(), {
+  run("as published", problem, berth.policy("placeto", { weights = "none", init_seed = options.seed,
+    form = "published" }), {
     reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
-    learning_rate = 1e-3, entropy_weight = 0.01 }),
+    learning_rate = schedules.linear(1e-3, 1e-4, options.updates),
+    entropy_weight = schedules.linear(0.01, 0, options.updates) }),
   run("looking ahead", problem, fresh(true), {}),
 }
 if options.from ~= "" then

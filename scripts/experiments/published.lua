@@ -18,6 +18,7 @@ local arguments = require "berth.arguments"
 local berth = require "berth"
 local columns = require "berth.columns"
 local plots = require "berth.plots"
+local record = require "berth.record"
 local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
@@ -51,28 +52,13 @@ for _, form in ipairs(options.forms) do line.one_of(form, "--forms", known, "one
 local only_table = parts[1] == "table"
 if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part is 'table'" end
 
--- 1. Runs that are done, one line each: key, tab, seconds per step (inf: nothing fits), evaluations, updates, s.
+-- 1. Runs: seconds per step (inf: nothing fits), evaluations, updates, wall seconds.
 
-local done = {}
-local function read_record()
-  local file = options.record and io.open(options.record)
-  if not file then return end
-  for text in file:lines() do
-    local key, seconds, evaluations, updates, wall = text:match "^(.-)\t(%S+)\t(%S+)\t(%S+)\t(%S+)$"
-    if key then
-      done[key] = { s = tonumber(seconds), evaluations = tonumber(evaluations), updates = tonumber(updates),
-                    wall = tonumber(wall) }
-    end
-  end
-  file:close()
-end
+local runs = record.open(options.record)
 
-local function keep(key, run)
-  done[key] = run
-  if not options.record then return end
-  local file = assert(io.open(options.record, "a"))
-  file:write(("%s\t%.6f\t%d\t%d\t%.1f\n"):format(key, run.s, run.evaluations, run.updates, run.wall))
-  file:close()
+local function run_of(key)
+  local s, evaluations, updates, wall = runs.get(key)
+  return s and { s = s, evaluations = evaluations, updates = updates, wall = wall }
 end
 
 -- 2. One run.
@@ -97,17 +83,13 @@ local function problem_of(name, gpus, policy)
   return problems[key]
 end
 
-local function outcome_of(placement_s, fits, evaluations, updates, wall)
-  return { s = fits and placement_s or math.huge, evaluations = evaluations, updates = updates, wall = wall }
-end
-
 local function place(problem, policy, settings, with)
   with.threads = 1
   local started = berth.clock()
   local _, outcome = berth.policy(policy, settings):place(problem, with)
   if outcome.ended == "cancelled" then error("stopped; the same command goes on with this run", 0) end
-  return outcome_of(outcome.runtime_us / 1e6, outcome.feasible, outcome.evaluations, settings.episodes or 0,
-    berth.clock() - started)
+  return outcome.feasible and outcome.runtime_us / 1e6 or math.huge, outcome.evaluations, settings.episodes or 0,
+    berth.clock() - started
 end
 
 local function settings_of(problem, policy, kind, seed, updates)
@@ -122,7 +104,7 @@ end
 -- enough to be timed.
 local function updates_in(problem, policy, kind)
   local function timed(updates)
-    return place(problem, policy, settings_of(problem, policy, kind, 1, updates), { seed = 1 }).wall
+    return (select(4, place(problem, policy, settings_of(problem, policy, kind, 1, updates), { seed = 1 })))
   end
   timed(1)  -- so that libraries are loaded
   local one, updates, wall = timed(1), 1, nil
@@ -136,11 +118,10 @@ end
 
 local function learn(problem, policy, kind, seed, key)
   -- The same for trained and untrained, and for all seeds.
-  local updates_key = ("%s updates"):format(key:gsub("untrained", "own"):gsub(" %S+$", ""))
-  if not done[updates_key] then
-    keep(updates_key, outcome_of(0, true, 0, updates_in(problem, policy, kind == "untrained" and "own" or kind), 0))
-  end
-  return place(problem, policy, settings_of(problem, policy, kind, seed, done[updates_key].updates), { seed = seed })
+  local updates = runs.once(("%s updates"):format(key:gsub("untrained", "own"):gsub(" %S+$", "")), function()
+    return updates_in(problem, policy, kind == "untrained" and "own" or kind)
+  end)
+  return place(problem, policy, settings_of(problem, policy, kind, seed, updates), { seed = seed })
 end
 
 local function make(name, gpus, form, seed, key)
@@ -150,7 +131,7 @@ local function make(name, gpus, form, seed, key)
   if form == "1 GPU" or form == "expert" then
     local cells = columns.of(problem, { recipe = published_row(name, gpus).recipe })
     local cell = form == "expert" and cells.expert or cells.gpu
-    return outcome_of(cell.s, cell.fits, 1, 0, 0)
+    return cell.fits and cell.s or math.huge, 1, 0, 0
   end
   return learn(problem, policy, kind, seed, key)
 end
@@ -169,11 +150,10 @@ local function key_of(name, gpus, form, seed)
   return ("%s %d %s %g %d"):format(name, gpus, form, options.seconds, seed)
 end
 
-read_record()
 for _, seed in ipairs(only_table and {} or options.seeds) do
   each_cell(function(name, gpus, form)
     local key = key_of(name, gpus, form, seed)
-    if not done[key] then keep(key, make(name, gpus, form, seed, key)) end
+    runs.once(key, function() return make(name, gpus, form, seed, key) end)
   end)
 end
 
@@ -183,7 +163,7 @@ local rows, points = {}, {}
 each_cell(function(name, gpus, form)
   local found = { s = {}, evaluations = {}, updates = {}, wall = {} }
   for _, seed in ipairs(options.seeds) do
-    local run = done[key_of(name, gpus, form, seed)]
+    local run = run_of(key_of(name, gpus, form, seed))
     for field, values in pairs(run and found or {}) do table.insert(values, run[field]) end
   end
   if #found.s == 0 then return end
@@ -217,5 +197,5 @@ for _, form in ipairs(options.forms) do
   end
   if #values > 0 and form ~= "auto" then boxes[#boxes + 1] = { name = form, values = values } end
 end
-plots.keep(options.figures, "published", #boxes > 0 and plots.boxes { title = "Learned policies on the benchmark graphs",
-  y = "runtime / auto's", series = boxes })
+plots.keep(options.figures, "published", #boxes > 0 and plots.boxes {
+  title = "Learned policies on the benchmark graphs", y = "runtime / auto's", series = boxes })

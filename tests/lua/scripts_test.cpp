@@ -202,31 +202,45 @@ TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smal
   }
 }
 
-TEST_CASE_FIXTURE(test::HostFixture, "the table of ICML 2017, on a tiny graph and a tiny budget") {
-  if (!std::filesystem::exists(test::plugin_folder() / "policy_seq2seq.so")) return;
+TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in no time") {
+  for (const char* plugin : {"policy_seq2seq.so", "policy_placeto.so", "policy_hdp.so"}) {
+    if (!std::filesystem::exists(test::plugin_folder() / plugin)) return;
+  }
   run(R"(
     local lines = {}
-    print = function(text) lines[#lines + 1] = tostring(text) .. "\n" end
     io.write = function(text) lines[#lines + 1] = tostring(text) end
-    io.stderr = { write = function() end, flush = function() end }
-    output = function() return table.concat(lines) end)");
-  const auto script = test::source_path("scripts/experiments/icml17_table.lua");
-  const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
-  host.run_script(script,
-                  {"table",     "load",     "efficiency", "grouping",  "--graphs",
-                   graph,       "--gpus",   "2",          "--updates", "2",
-                   "--samples", "4",        "--hidden",   "32",        "--budget",
-                   "0.1",       "--format", "markdown",   "--figures", folder.path().string()});
-  CHECK(std::filesystem::exists(folder.path() / "icml17_nmt_tiny.pb.svg"));
+    output = function()
+      local text = table.concat(lines)
+      lines = {}
+      return text
+    end)");
+  // Benchmark graphs are found by name in a folder.
+  const auto models = folder.path() / "models";
+  std::filesystem::create_directory(models);
+  std::filesystem::copy(test::source_path("examples/models/tf/nmt_tiny.pb"),
+                        models / "nmt_tiny.pb.gz");
+  const auto script = test::source_path("scripts/experiments/published.lua");
+  std::vector<std::string> arguments = {
+      "--graphs", "nmt_tiny",      "--gpus",    "2",
+      "--seeds",  "1,2",           "--seconds", "0.01",
+      "--models", models.string(), "--record",  (folder / "runs").string(),
+      "--format", "markdown",      "--figures", folder.path().string()};
+  host.run_script(script, arguments);
   run(R"(
-    local text = output()
-    assert(text:find("| nmt_tiny.pb +| +2 |"), text)
-    assert(text:find("RL is at least as good as expert, Scotch and MinCut on %d of 1"), text)
-    assert(text:find("| placeto +|"), text)
-    assert(text:find("seq2seq, balanced, 64", 1, true), text)
-    assert(text:find("| RL +| gpu:1 +|"), text))");
-  test::expect_error(ErrorCode::invalid_argument, {"part: one of table, large", "got 'tabel'"},
-                     [&] { host.run_script(script, {"tabel"}); });
+    first = output()
+    for _, form in ipairs { "1 GPU", "auto", "placeto published", "placeto own", "placeto untrained",
+      "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" } do
+      assert(first:find("| nmt_tiny +| +2 | " .. form .. " +| +2 |"), first)
+    end)");
+  CHECK(std::filesystem::exists(folder / "published.svg"));
+  // What is done is not done again, and the table alone is the same.
+  arguments.insert(arguments.begin(), "table");
+  host.run_script(script, arguments);
+  run("local text = output(); assert(text == first, text)");
+  test::expect_error(ErrorCode::invalid_argument, {"--forms: one of 1 GPU, expert", "got 'placto'"},
+                     [&] {
+                       host.run_script(script, {"--forms", "placto"});
+                     });
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and cluster") {
@@ -274,9 +288,6 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
   const auto graph = test::source_path("examples/models/tf/nmt_tiny.pb").string();
   const auto svg = (folder / "placeto_curves.svg").string();
   const auto csv = (folder / "curves.csv").string();
-  host.run_script(script("placeto_table"), {graph, "--gpus", "2", "--groups", "6", "--updates", "2",
-                                            "--samples", "2", "--figures", folder.path().string()});
-  run("local text = output(); assert(text:find('nmt_tiny +2 +%d'), text)");
   host.run_script(script("placeto_curves"),
                   {graph, "--groups", "6", "--updates", "2", "--samples", "2", "--from", graph,
                    "--figures", folder.path().string(), "--csv", csv});
@@ -288,14 +299,25 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     assert(io.open(arg[1]):read "*a":find("</svg>", 1, true))
     assert(select(2, io.open(arg[2]):read "*a":gsub("\n", "")) == 1 + 6 * 2))",
       {svg, csv});
-  host.run_script(script("placeto_families"),
-                  {"--families", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
-                   "1", "--own", "1", "--budget", "0.1", "--figures", folder.path().string()});
-  run("local text = output(); assert(text:find('ptb +1 +%d'), text)");
+  std::vector<std::string> arguments = {"--families", "ptb",
+                                        "--groups",   "6",
+                                        "--train",    "1",
+                                        "--test",     "1",
+                                        "--updates",  "1",
+                                        "--own",      "1",
+                                        "--budget",   "0.1",
+                                        "--seeds",    "1,2",
+                                        "--record",   (folder / "families").string(),
+                                        "--figures",  folder.path().string()};
+  host.run_script(script("placeto_families"), arguments);
+  run("first = output(); assert(first:find('ptb +1 +2.0 +%d'), first)");
+  arguments.insert(arguments.begin(), "table");
+  host.run_script(script("placeto_families"), arguments);
+  run("local text = output(); assert(text == first, text)");
   host.run_script(script("placeto_ablations"),
                   {"--family", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
                    "1", "--figures", folder.path().string()});
-  for (const char* picture : {"placeto_table.svg", "zero_shot_ptb.svg", "placeto_ablations.svg"}) {
+  for (const char* picture : {"zero_shot_ptb.svg", "placeto_ablations.svg"}) {
     CAPTURE(std::string(picture));
     CHECK(std::filesystem::exists(folder.path() / picture));
   }
@@ -310,8 +332,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
       assert(text:find(name, 1, true), text)
     end)");
   CHECK(std::filesystem::exists(folder.path() / "learned_branches.svg"));
-  for (const char* name :
-       {"placeto_table", "placeto_curves", "placeto_families", "placeto_ablations"}) {
+  for (const char* name : {"placeto_curves", "placeto_ablations"}) {
     CAPTURE(name);
     test::expect_error(ErrorCode::invalid_argument, {"--seed: number expected, got 'x'", "usage:"},
                        [&] {
