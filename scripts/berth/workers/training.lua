@@ -10,18 +10,23 @@
 -- and the queue "gradients" of what controllers learnt.
 
 local berth = require "berth"
+local checkpoint = require "berth.train.checkpoint"
+local course = require "berth.train.course"
 local ffi = require "ffi"
 local measuring = require "berth.workers.measuring"
 local notes = require "berth.notes"
+local ranking = require "berth.train.ranking"
+local sampling = require "berth.train.sampling"
 local status = require "berth.workers.status"
 local together = require "berth.workers.together"
+local train_options = require "berth.train.options"
 local workers = require "berth.workers"
 
 local training = {}
 
 -- The same for everybody: what is trained, with what, by which Berth.
-local function fingerprint_of(options, parts)
-  local of = parts.fingerprint(options)
+local function fingerprint_of(options)
+  local of = checkpoint.fingerprint(options)
   of.settings.count = options.count
   return of
 end
@@ -53,17 +58,17 @@ local function read_gradient(id, payload)
   return { id = id, head = head, gradient = bytes:sub(1, head.gradient) }
 end
 
-local function controller(common, options, parts)
+local function controller(common, options)
   local store, prefix, rank = common.joined.store, common.prefix, common.joined.rank
   local synchronous = options.workers.mode == "synchronous"
-  parts.make_policy(options)
+  train_options.make_policy(options)
   if common.workers > 0 then
     options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
   else
-    parts.make_evaluators(options)
+    train_options.make_evaluators(options)
   end
   options.policy:prepare(options.problems)
-  local own = parts.new_training(options)
+  local own = course.new(options)
   local baselines = store:get(prefix .. "baseline/" .. rank)
   for i, state in ipairs(baselines and notes.read(baselines) or {}) do own.memories[i].baseline.restore(state) end
 
@@ -84,7 +89,7 @@ local function controller(common, options, parts)
       have = version
       own.state.update = version + 1
       local draw = store:add(prefix .. "draws/" .. rank)
-      local record, rollout, advantages, found = parts.sample(options, own.state, own.memories, own.reward,
+      local record, rollout, advantages, found = sampling.sample(options, own.state, own.memories, own.reward,
         own.rates, options.seed * 1000003 + draw * common.controllers + rank - common.controllers)
       local gradient, report = options.policy:gradient(rollout, advantages,
         { entropy_weight = record.entropy_weight })
@@ -114,7 +119,7 @@ end
 function Learner:keep_state()
   self.kept_s = berth.clock()
   local path = os.tmpname()
-  self.parts.save(path, self.options, self.own.state, self.own.memories)
+  checkpoint.save(path, self.options, self.own.state, self.own.memories)
   local file = assert(io.open(path, "rb"))
   local content = file:read "*a"
   file:close()
@@ -130,7 +135,7 @@ function Learner:take_up()
   local file = assert(io.open(path, "wb"))
   file:write(content)
   file:close()
-  local fine, message = pcall(self.parts.resume, path, "the store", self.options, self.own.state,
+  local fine, message = pcall(checkpoint.resume, path, "the store", self.options, self.own.state,
     self.own.memories)
   os.remove(path)
   if not fine then error(message, 0) end
@@ -153,7 +158,7 @@ function Learner:note(message)
   for _, found in ipairs(message.found) do
     local i = found.problem
     local memory = self.own.memories[i]
-    local is_better = self.parts.better(found.evaluation, memory.best, self.options.score)
+    local is_better = ranking.better(found.evaluation, memory.best, self.options.score)
     -- Where runtimes are measured, more than the best is kept.
     if is_better or self.options.evaluators and self.options.evaluators[i]:measures() then
       memory.note(measuring.unpacked(found.placement), found.evaluation)
@@ -188,9 +193,9 @@ function Learner:apply(messages, gradient)
   for i = 1, #options.problems do
     if own.memories[i].best then indices[#indices + 1] = i end
   end
-  self.parts.complete(record, own, { loss = record.loss, entropy = record.entropy, gradient_norm = norm }, indices)
+  sampling.complete(record, own, { loss = record.loss, entropy = record.entropy, gradient_norm = norm }, indices)
   record.workers = self.status.text
-  self.parts.after_update(own, record)
+  course.after_update(own, record)
   if berth.clock() - self.kept_s >= options.workers.keep_s then self:keep_state() end
   self.status:samples(record.measured - (self.measured or 0))
   self.measured = record.measured
@@ -293,19 +298,19 @@ function Learner:tell(last)
     best_us = best and best.objective_us, board = own.board }, last)
 end
 
-local function learner(common, options, parts)
-  parts.make_policy(options)
+local function learner(common, options)
+  train_options.make_policy(options)
   if common.workers > 0 then
     options.evaluators = measuring.evaluators(common, options.problems, options.evaluators ~= false, options.workers)
   else
-    parts.make_evaluators(options)
+    train_options.make_evaluators(options)
   end
   options.policy:prepare(options.problems)
   local self = setmetatable({ common = common, joined = common.joined, store = common.joined.store,
-    prefix = common.prefix, options = options, parts = parts, own = parts.new_training(options), watched_s = 0,
+    prefix = common.prefix, options = options, own = course.new(options), watched_s = 0,
     kept_s = 0, restarts = common.joined.store.restarts, stopped = false }, Learner)
   self.status = status.new(common, options.workers)
-  parts.open_files(self.own)
+  course.open_files(self.own)
   self:take_up()
   self:publish()
   self:keep_state()
@@ -313,13 +318,13 @@ local function learner(common, options, parts)
     self[options.workers.mode](self)
   end
   self:tell(true)
-  return parts.conclude(self.own, self.stopped)
+  return course.conclude(self.own, self.stopped)
 end
 
 -- Workers ---------------------------------------------------------------------------------------------
 
-local function worker(common, options, parts)
-  parts.make_evaluators(options)
+local function worker(common, options)
+  train_options.make_evaluators(options)
   measuring.serve(common, options.problems, options.evaluators or {}, options.workers)
 end
 
@@ -328,20 +333,19 @@ end
 -- This process's part of a training.
 --   ARGS    joined   of workers.join
 --           options  of train.episodes
---           parts    functions of berth.train
 --   RETURN  as train.episodes, the same in all processes
-function training.run(joined, options, parts)
+function training.run(joined, options)
   local others = joined.size - 1
   local controllers = options.workers.controllers == 0 and others or options.workers.controllers
   if controllers > others then
     error(("workers: %d controllers are asked for, and besides the one that learns there are %d processes; start "
       .. "more, or set workers.controllers"):format(controllers, others), 0)
   end
-  return together.run(joined, { controllers = controllers, fingerprint = fingerprint_of(options, parts),
-    options = options.workers, first = function(common) return learner(common, options, parts) end,
+  return together.run(joined, { controllers = controllers, fingerprint = fingerprint_of(options),
+    options = options.workers, first = function(common) return learner(common, options) end,
     others = function(common)
       local role = joined.rank <= controllers and controller or worker
-      role(common, options, parts)
+      role(common, options)
     end }) or { best = {}, greedy = {}, updates = 0, measured = 0, stopped = true }
 end
 

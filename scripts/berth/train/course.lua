@@ -1,0 +1,129 @@
+-- The course of a training, whoever makes its updates: what it begins with, what follows an update, its result.
+
+local berth = require "berth"
+local checkpoint = require "berth.train.checkpoint"
+local events = require "berth.events"
+local ranking = require "berth.train.ranking"
+local rewards = require "berth.rewards"
+local sampling = require "berth.train.sampling"
+local schedules = require "berth.schedules"
+
+local course = {}
+
+-- What TensorBoard shows, beside the best of each problem where there are several.
+local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "entropy", "loss", "gradient_norm",
+  "learning_rate", "entropy_weight" }
+
+local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
+  "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
+
+-- Greedy placements of all problems, from the best single device.
+--   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
+--                    better is followed by one from there, so often at most
+--   RETURN  array of { placement =, evaluation = }
+function course.evaluate(options)
+  local results = {}
+  for i, problem in ipairs(options.problems) do
+    local initial = "single"
+    for _ = 1, options.passes or 1 do
+      local rollout = options.policy:rollout(problem,
+        { greedy = true, initial = initial, traversal = options.traversal,
+          evaluators = sampling.picked(options.evaluators, { i }) })
+      local placement, evaluation = ranking.kept_of(rollout, 1, options.score)
+      if not ranking.better(evaluation, results[i] and results[i].evaluation, options.score) then break end
+      results[i] = { placement = placement, evaluation = evaluation }
+      initial = { { placement } }
+    end
+  end
+  return results
+end
+
+local function measures(options, i)
+  return options.evaluators and options.evaluators[i]:measures() or false
+end
+
+-- A training that has not begun: options, reward, rates, memories (by problem), state.
+function course.new(options)
+  local training = { options = options, reward = options.reward or rewards.improvement { log = true } }
+  training.rates = {
+    learning_rate = schedules.of(options.learning_rate or nil,
+      schedules.linear(3e-3, 3e-4, options.count)),
+    entropy_weight = schedules.of(options.entropy_weight or nil,
+      schedules.linear(0.02, 0, options.count)),
+    epsilon = schedules.of(options.epsilon, 0),
+    noise = schedules.of(options.noise, 0),
+  }
+  training.memories = {}
+  for i = 1, #options.problems do training.memories[i] = sampling.new_memory(options, measures(options, i)) end
+  training.state = { update = 0, measured = 0, episodes = 0, fingerprint = checkpoint.fingerprint(options) }
+  return training
+end
+
+-- Takes up the checkpoint, and opens what is written on the way.
+function course.open_files(training)
+  local options, state = training.options, training.state
+  checkpoint.open(options, state, training.memories)
+  -- What was written after the checkpoint comes again, and belongs there once.
+  training.board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard, state.update)
+  training.csv = options.csv ~= "" and events.csv(options.csv, COLUMNS, state.update)
+  training.began_s, training.first = berth.clock(), state.update
+end
+
+local function close_files(training)
+  if training.board then training.board.close() end
+  if training.csv then training.csv.close() end
+end
+
+-- What follows every update: what is due of evaluation, curves, checkpoint and progress.
+function course.after_update(training, record)
+  local options, state, memories = training.options, training.state, training.memories
+  if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then
+    local sum = 0
+    for i, result in ipairs(course.evaluate(options)) do
+      sum = sum + result.evaluation.objective_us
+      memories[i].note(result.placement, result.evaluation)
+    end
+    record.greedy_us = sum / #options.problems
+  end
+  record.count = options.count
+  record.left_s = (berth.clock() - training.began_s) / (state.update - training.first)
+    * (options.count - state.update)
+  if training.board then
+    local values = {}
+    for _, name in ipairs(CURVES) do values[name] = record[name] end
+    for i, best_us in pairs(#options.problems > 1 and record.best_by_problem_us or {}) do
+      values[("problem_%d/best_us"):format(i)] = best_us
+    end
+    training.board.write(state.update, values)
+  end
+  if training.csv then training.csv.write(record) end
+  if options.checkpoint ~= "" and
+    (state.update % options.checkpoint_every == 0 or state.update == options.count) then
+    checkpoint.save(options.checkpoint, options, state, memories)
+  end
+  if options.progress then options.progress(record) end
+end
+
+-- The result of a training, after its last update.
+function course.conclude(training, stopped)
+  local options, state = training.options, training.state
+  if stopped and options.checkpoint ~= "" then
+    checkpoint.save(options.checkpoint, options, state, training.memories)
+  end
+  local greedy = course.evaluate(options)
+  local best = {}
+  for i, memory in ipairs(training.memories) do
+    memory.note(greedy[i].placement, greedy[i].evaluation)
+    best[i] = { placement = memory.placement, evaluation = memory.best }
+    if measures(options, i) then
+      local placements = {}
+      for k, each in ipairs(memory.finalists) do placements[k] = each.placement end
+      best[i] = ranking.measure_again(options.evaluators[i], placements, options.score)[1]
+    end
+  end
+  close_files(training)
+  return { best = best, greedy = greedy, updates = state.update, measured = state.measured,
+    stopped = stopped }
+end
+
+return course

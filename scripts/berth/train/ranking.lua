@@ -1,0 +1,90 @@
+-- Which placements a training keeps: the best seen, and where figures are measurements, the best few.
+
+local ranking = {}
+
+-- What does not fit by no byte breaks a separation: worse than any that lacks memory.
+local function excess(evaluation)
+  return evaluation.excess_bytes > 0 and evaluation.excess_bytes or math.huge
+end
+
+-- Whether an evaluation is to be preferred to another (nil: none).
+function ranking.better(a, b, score)
+  if b == nil then return true end
+  if a.feasible ~= b.feasible then return a.feasible end
+  if not a.feasible then return excess(a) < excess(b) end
+  if score then return score(a) < score(b) end
+  return a.objective_us < b.objective_us
+end
+
+-- What is kept of an episode: its fastest placement, or its last one where the score prefers that.
+function ranking.kept_of(rollout, e, score)
+  local placement, evaluation = rollout:best(e)
+  if score then
+    local last, last_evaluation = rollout:last(e)
+    if ranking.better(last_evaluation, evaluation, score) then return last, last_evaluation end
+  end
+  return placement, evaluation
+end
+
+local function same(a, b)
+  for op = 1, #a do
+    if a[op] ~= b[op] then return false end
+  end
+  return true
+end
+
+-- Puts a placement among the best few, best first.
+--   ARGS    most   how many there are at most
+--           score  as of train.episodes
+function ranking.add_finalist(finalists, placement, evaluation, most, score)
+  for k, each in ipairs(finalists) do
+    if same(each.placement, placement) then
+      if not ranking.better(evaluation, each.evaluation, score) then return end
+      table.remove(finalists, k)
+      break
+    end
+  end
+  local k = #finalists + 1
+  while k > 1 and ranking.better(evaluation, finalists[k - 1].evaluation, score) do k = k - 1 end
+  table.insert(finalists, k, { placement = placement, evaluation = evaluation })
+  finalists[most + 1] = nil
+end
+
+-- Odd, so that one run is the median. The range of seven holds the true median with 98 % certainty: all
+-- on one side of it are 2 cases in 2^7.
+local RUNS = 7
+
+-- Measures placements again, in turn, so that what slows the machine down meets all of them alike.
+--   ARGS    evaluator   one that measures
+--           placements  array
+--           score       as of train.episodes; default the objective
+--   RETURN  array, the best first: { placement, evaluation (of the run that is the median), runs_us, low_us,
+--           high_us (the range of the runs, an interval of 98 % for the median), from (its place in
+--           placements) }
+function ranking.measure_again(evaluator, placements, score)
+  local found = {}
+  for k, placement in ipairs(placements) do
+    found[k] = { placement = placement, from = k, runs = {}, runs_us = {} }
+  end
+  for run = 1, RUNS do
+    -- At once: what measures may be many machines.
+    for k, evaluation in ipairs(evaluator:batch(placements)) do
+      found[k].runs[run], found[k].runs_us[run] = evaluation, evaluation.objective_us
+    end
+  end
+  for _, each in ipairs(found) do
+    -- What did not fit once does not fit.
+    table.sort(each.runs, function(a, b) return ranking.better(a, b, score) end)
+    local last = each.runs[RUNS]
+    each.evaluation = last.feasible and each.runs[(RUNS + 1) / 2] or last
+    each.low_us, each.high_us = math.min(unpack(each.runs_us)), math.max(unpack(each.runs_us))
+    each.runs = nil
+  end
+  table.sort(found, function(a, b)
+    if ranking.better(a.evaluation, b.evaluation, score) then return true end
+    return not ranking.better(b.evaluation, a.evaluation, score) and a.from < b.from
+  end)
+  return found
+end
+
+return ranking
