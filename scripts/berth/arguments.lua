@@ -15,6 +15,16 @@ function arguments.list(text)
   return items
 end
 
+-- The comment that a script begins with, of which "-- " is taken off.
+local function head_of(path)
+  local lines = {}
+  for text in io.lines(path) do
+    if text:sub(1, 2) ~= "--" then break end
+    lines[#lines + 1] = text:gsub("^%-%- ?", "")
+  end
+  return table.concat(lines, "\n")
+end
+
 -- ARGS    usage  what follows "usage: " in errors: the script's name and arguments
 -- RETURN  table of functions
 --           usage(problem)          raises the problem with the usage
@@ -29,7 +39,8 @@ end
 --           format_into(options)    the same for --format text|markdown
 --           read(given, positional, options)
 --                                   calls options[name](value) for every `--name value` of `given`
---                                   and appends all else to `positional`
+--                                   and appends all else to `positional`; for --help it prints
+--                                   the comment that its caller's file begins with, and ends
 function arguments.parser(usage)
   local line = {}
 
@@ -71,6 +82,10 @@ function arguments.parser(usage)
     local i = 1
     while i <= #given do
       local argument = given[i]
+      if argument == "--help" then
+        print(head_of(debug.getinfo(2, "S").source:sub(2)))
+        os.exit(0)
+      end
       if argument:sub(1, 2) == "--" then
         local set = options[argument] or line.usage(("unknown option '%s'"):format(argument))
         set(given[i + 1] or line.usage(argument .. ": a value is missing"))

@@ -33,9 +33,9 @@ local ACTIVATION_BYTES = 2  -- of an element of what ops hand on, and of the cac
 -- a processor of 8 cores at 3.8 GHz with two channels of DDR4-3200. Each GPU has PCIe 4.0 x8, of which 0.8
 -- are reached; these GPUs copy to each other through the host's memory, at half that.
 function decoders.unequal_gpus()
-  local function gpu(name, kind, bytes, flops, flops_16, bandwidth)
+  local function gpu(name, kind, multiprocessors, bytes, flops, flops_16, bandwidth)
     -- What a CUDA context with its libraries holds is not there for a model.
-    return { name = name, kind = kind, memory_bytes = bytes - 0.5 * GiB, flops = flops,
+    return { name = name, kind = kind, multiprocessors = multiprocessors, memory_bytes = bytes - 0.5 * GiB, flops = flops,
              flops_16 = flops_16, memory_bandwidth = bandwidth, op_overhead_us = 4 }
   end
   local pcie = 0.8 * 15.75 * GB
@@ -47,8 +47,8 @@ function decoders.unequal_gpus()
     devices = {
       { name = "cpu:0", kind = "cpu", host = true, memory_bytes = 64 * GiB, flops = 8 * 3.8e9 * 32,
         memory_bandwidth = 51.2 * GB, op_overhead_us = 2 },
-      gpu("gpu:0", "rtx3090", 24 * GiB, 35.6e12, 71e12, 936 * GB),
-      gpu("gpu:1", "rtx3070", 8 * GiB, 20.3e12, 40.6e12, 448 * GB),
+      gpu("gpu:0", "rtx3090", 82, 24 * GiB, 35.6e12, 71e12, 936 * GB),
+      gpu("gpu:1", "rtx3070", 46, 8 * GiB, 20.3e12, 40.6e12, 448 * GB),
     },
     links = { link("*", "*", 1), link("gpu:0", "gpu:1", 0.5), link("gpu:1", "gpu:0", 0.5) },
   }

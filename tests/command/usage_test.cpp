@@ -1,5 +1,6 @@
 // The command line itself: help, version, usage errors.
 #include "berth.h"
+#include "support/data.h"
 
 using namespace berth::test;
 
@@ -51,6 +52,25 @@ TEST_CASE("run --threads bounds what a script's policies and evaluators use") {
   const ProcessResult none = work.berth({"run", "--threads", "0", "threads.lua"});
   CHECK(none.status == 2);
   CHECK(none.err.find("--threads") != std::string::npos);
+}
+
+TEST_CASE("every experiment shows what it is for with --help") {
+  const Workplace work;
+  const auto folder = source_path("scripts/experiments");
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".lua") continue;
+    CAPTURE(entry.path());
+    const ProcessResult result = work.berth({"run", entry.path(), "--help"});
+    if (result.err.find("built without Lua") != std::string::npos) return;
+    CHECK(result.status == 0);
+    CHECK(result.err == "");
+    const std::string command =
+        "  berth run scripts/experiments/" + entry.path().filename().string();
+    CHECK(result.out.find(command) != std::string::npos);
+    ++count;
+  }
+  CHECK(count > 0);
 }
 
 TEST_CASE("--version") {
