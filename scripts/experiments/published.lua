@@ -159,7 +159,8 @@ end
 
 local function shown(seconds) return seconds < math.huge and ("%.3f"):format(seconds) or "OOM" end
 
-local rows, points = {}, {}
+-- A row for each cell, with the median of each form; and one for each cell and form.
+local cells, rows, points = {}, {}, {}
 each_cell(function(name, gpus, form)
   local found = { s = {}, evaluations = {}, updates = {}, wall = {} }
   for _, seed in ipairs(options.seeds) do
@@ -173,16 +174,26 @@ each_cell(function(name, gpus, form)
   local median = statistics.median(found.s)
   rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #found.s, median = shown(median),
     range = found.s[1] < found.s[#found.s] and shown(found.s[1]) .. " to " .. shown(found.s[#found.s]) or nil,
-    published = said and columns.published_text(said), evaluations = statistics.median(found.evaluations),
-    updates = learns and found.updates[1] or nil, wall = found.wall[1] > 0 and statistics.median(found.wall) or nil }
+    evaluations = statistics.median(found.evaluations), updates = learns and found.updates[1] or nil,
+    wall = found.wall[1] > 0 and statistics.median(found.wall) or nil }
+  local cell = cells[#cells]
+  if not cell or cell.graph ~= name or cell.gpus ~= gpus then
+    cell = { graph = name, gpus = gpus }
+    cells[#cells + 1] = cell
+  end
+  cell[form] = shown(median) .. (said and " / " .. columns.published_text(said) or "")
   if median < math.huge then
     points[form] = points[form] or {}
     table.insert(points[form], { name = ("%s, %d"):format(name, gpus), s = median })
   end
 end)
+
+local by_form = { { key = "graph" }, { key = "gpus", title = "GPUs" } }
+for _, form in ipairs(options.forms) do by_form[#by_form + 1] = { key = form, optional = true } end
+io.write("Seconds per step, medians; after a slash as published\n\n", tables[options.format](cells, by_form), "\n")
 io.write(tables[options.format](rows, {
   { key = "graph" }, { key = "gpus", title = "GPUs" }, { key = "form" }, { key = "runs" },
-  { key = "median", title = "seconds" }, { key = "range", optional = true }, { key = "published" },
+  { key = "median", title = "seconds" }, { key = "range", optional = true },
   { key = "evaluations", title = "simulations", format = "%.0f" }, { key = "updates", format = "%d" },
   { key = "wall", title = "wall s", format = "%.0f" },
 }))

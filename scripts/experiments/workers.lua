@@ -40,27 +40,35 @@ for _, name in ipairs { "seeds", "minutes", "every", "wait", "updates", "hidden"
   "seed", "stop_at" } do
   known["--" .. name] = line.number_into(options, name)
 end
-for _, name in ipairs { "graph", "cluster", "mode", "record" } do known["--" .. name] = line.text_into(options, name) end
+for _, name in ipairs { "graph", "cluster", "mode", "record" } do
+  known["--" .. name] = line.text_into(options, name)
+end
 line.read({ ... }, parts, known)
 
 -- One training, in all of its processes ----------------------------------------------------------------
 
 -- Ten thousand ops take the placer seconds to read: where only waiting is measured, ten will do ("--graph chain").
-local function chain()
-  local builder, tensor = berth.graph_builder "chain", nil
-  for i = 1, 10 do
-    local op = builder:add_op("op" .. i, "Op")
-    builder:set_cost(op, 100)
-    if tensor then builder:add_input(op, tensor) end
-    tensor = builder:add_output(op, { bytes = 1e6 })
+-- Four chains of five ("--graph chains") are what a training places best for sure in some thousand samples, so that
+-- what it loses on the way would be seen.
+local GRAPHS = { chain = { 1, 10 }, chains = { 4, 5 } }
+local function chains(count, length)
+  local builder = berth.graph_builder "chains"
+  for k = 1, count do
+    local tensor
+    for i = 1, length do
+      local op = builder:add_op(("op%d_%d"):format(k, i), "Op")
+      builder:set_cost(op, 100)
+      if tensor then builder:add_input(op, tensor) end
+      tensor = builder:add_output(op, { bytes = 1e6 })
+    end
   end
   return builder:build()
 end
 
 local function train_once()
-  local problem = options.graph == "chain" and berth.problem { graph = chain(), cluster = options.cluster }
+  local made = GRAPHS[options.graph]
+  local problem = made and berth.problem { graph = chains(unpack(made)), cluster = options.cluster }
     or berth.problem { graph = berth.load(options.graph), cluster = options.cluster, grouping = "icml2017" }
-  local curve, began_s = {}, berth.clock()
   local count = options.updates > 0 and options.updates or 2 ^ 30
   local result = train.episodes {
     policy = function()
@@ -81,8 +89,11 @@ local function train_once()
       end })
     end or false,
     workers = { controllers = options.controllers, mode = options.mode, calibrate = false, lease_s = 600 },
+    -- Of all processes that have learned: the next one goes on with the file.
     progress = function(record)
-      curve[#curve + 1] = { berth.clock() - began_s, record.measured, record.best_us, record.update }
+      local curve = assert(io.open(options.record .. ".curve", "a"))
+      curve:write(("%.3f %d\n"):format(berth.clock(), record.measured))
+      curve:close()
     end,
     -- By the time of day: whoever is killed and started again does not begin its minutes anew.
     should_stop = function()
@@ -90,15 +101,8 @@ local function train_once()
     end,
   }
   if workers.rank() > 0 then return end
-  -- Beginnings are slower: the first samples of every process load what they need.
-  local first = curve[math.max(1, math.floor(#curve / 4))]
-  local last = curve[#curve]
-  if not last then error "the time was over before the first update; give more --minutes" end
-  local pause_s = 0
-  for i = 2, #curve do pause_s = math.max(pause_s, curve[i][1] - curve[i - 1][1]) end
   local file = assert(io.open(options.record, "w"))
-  file:write(("%d %d %.3f %.6f %.6f %.3f\n"):format(result.updates, result.measured,
-    (last[2] - first[2]) / math.max(last[1] - first[1], 1e-9), last[1], result.best[1].evaluation.runtime_us, pause_s))
+  file:write(("%d %d %.6f\n"):format(result.updates, result.measured, result.best[1].evaluation.runtime_us))
   file:close()
 end
 
@@ -126,12 +130,25 @@ local function stores(pid)
   return found
 end
 
+-- Samples per second, and the longest time between two updates, by the curve that all who learned wrote.
+local function rate_and_pause(path)
+  local curve, pause_s = {}, 0
+  for text in io.lines(path) do
+    local at_s, measured = text:match "(%S+) (%S+)"
+    curve[#curve + 1] = { s = tonumber(at_s), measured = tonumber(measured) }
+  end
+  for i = 2, #curve do pause_s = math.max(pause_s, curve[i].s - curve[i - 1].s) end
+  -- Beginnings are slower: the first samples of every process load what they need.
+  local first, last = curve[math.max(1, math.floor(#curve / 4))], curve[#curve]
+  return (last.measured - first.measured) / math.max(last.s - first.s, 1e-9), pause_s
+end
+
 -- Runs `berth run --workers N` of this script.
 --   ARGS    count   N
 --           set     options of the part "train"
 --           meddle  function(pid of the launcher), called ten times a second; optional
---   RETURN  table: updates, measured, per_s (samples), seconds, runtime_us, wall_s, pause_s (the longest between
---           two updates of one learner), and what it printed
+--   RETURN  table: updates, measured, runtime_us, wall_s, per_s (samples), pause_s (the longest between two updates),
+--           said (its last line)
 local function run(count, set, meddle)
   local folder = processes.temporary_folder "berth-experiment-"
   local record, output = folder .. "/record", folder .. "/output"
@@ -154,21 +171,18 @@ local function run(count, set, meddle)
     if not how and meddle then meddle(pid) end
     if berth.should_stop() then processes.interrupt(pid) end
   until how
+  local wall_s = berth.clock() - began_s
   local file = io.open(record)
   if not file then
     error(("a training ended with %s %d: %s"):format(how, code, processes.last_line(output) or "nothing"), 0)
   end
-  local found = { wall_s = berth.clock() - began_s }
-  local numbers = {}
-  for text in file:read("*a"):gmatch "%S+" do numbers[#numbers + 1] = tonumber(text) end
-  found.updates, found.measured, found.per_s, found.seconds, found.runtime_us, found.pause_s = unpack(numbers)
+  local found = { wall_s = wall_s }
+  found.updates, found.measured, found.runtime_us = file:read("*n", "*n", "*n")
   file:close()
-  found.lost = 0
-  for text in io.lines(output) do
-    if text:find("was ended by signal", 1, true) then found.lost = found.lost + 1 end
-    found.said = text:match "^workers: update.*" or found.said
-  end
+  found.per_s, found.pause_s = rate_and_pause(record .. ".curve")
+  for text in io.lines(output) do found.said = text:match "^workers: update.*" or found.said end
   os.remove(record)
+  os.remove(record .. ".curve")
   os.remove(output)
   processes.remove_folder(folder)
   return found
@@ -182,7 +196,8 @@ end
 
 local COLUMNS = { { key = "what", title = "training" }, { key = "processes" }, { key = "seed" },
   { key = "updates" }, { key = "measured" }, { key = "per_s", title = "samples/s", format = "%.1f" },
-  { key = "wall_s", title = "wall time, s", format = "%.0f" }, { key = "runtime", title = "runtime, ms", format = "%.2f" },
+  { key = "wall_s", title = "wall time, s", format = "%.0f" },
+  { key = "runtime", title = "runtime, ms", format = "%.2f" },
   { key = "pause_s", title = "longest pause, s", format = "%.1f" }, { key = "killed", optional = true },
   { key = "said", title = "last line", optional = true } }
 

@@ -119,8 +119,8 @@ constexpr const char* kTrain = R"(
       takers = given.takers or 3, staleness = given.staleness or 0 } or false,
   }
   if rank == 0 then
-    print(('%d updates, best %.17g, greedy %.17g'):format(result.updates, result.best[1].evaluation.objective_us,
-      result.greedy[1].evaluation.objective_us))
+    print(('%d updates, best %.17g, greedy %.17g, measured %d'):format(result.updates,
+      result.best[1].evaluation.objective_us, result.greedy[1].evaluation.objective_us, result.measured))
   else
     local file = assert(io.open('rank' .. rank, 'w'))
     file:write(('%d updates, best %.17g'):format(result.updates, result.best[1].evaluation.objective_us))
@@ -237,6 +237,9 @@ TEST_CASE("who is killed is started again, and only what was in flight is measur
   if (!has_workers()) return;
   const std::map<std::string, int> cases = {
       {"worker_dies=3", 3}, {"controller_dies=1", 1}, {"learner_dies=5", 1}};
+  const auto measured = [](const ProcessResult& result) {
+    return result.out.substr(result.out.find("measured"));
+  };
   for (const auto& [fault, deaths] : cases) {
     for (const char* mode : {"mode=asynchronous", "mode=synchronous"}) {
       CAPTURE(fault);
@@ -245,6 +248,13 @@ TEST_CASE("who is killed is started again, and only what was in flight is measur
       const ProcessResult result =
           work.run(4, {fault, mode, "controllers=2", "evaluate=1", "takers=9"});
       check_trained(result);
+      // Every update's samples are counted, whoever learned from them. In step, an update may be of
+      // those that are there.
+      if (mode == std::string("mode=asynchronous")) {
+        const Training undisturbed;
+        CHECK(measured(result) ==
+              measured(undisturbed.run(4, {mode, "controllers=2", "evaluate=1", "takers=9"})));
+      }
       int said = 0;
       std::istringstream lines(result.err);
       for (std::string line; std::getline(lines, line);) {

@@ -208,7 +208,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
   }
   run(R"(
     local lines = {}
-    io.write = function(text) lines[#lines + 1] = tostring(text) end
+    io.write = function(...) lines[#lines + 1] = table.concat { ... } end
     output = function()
       local text = table.concat(lines)
       lines = {}
@@ -228,6 +228,8 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
   host.run_script(script, arguments);
   run(R"(
     first = output()
+    -- Of each graph one row with all forms, and one for each of them.
+    assert(first:find("| nmt_tiny +| +2 | [%d.]+ +| [%d.]+ +| [%d.]+ +|"), first)
     for _, form in ipairs { "1 GPU", "auto", "placeto published", "placeto own", "placeto untrained",
       "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" } do
       assert(first:find("| nmt_tiny +| +2 | " .. form .. " +| +2 |"), first)

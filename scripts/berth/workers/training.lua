@@ -2,6 +2,7 @@
 -- all work together has (berth.workers.common) the store holds:
 --
 --   weights        the current ones, with the number of the update they came from
+--   counts         what has been measured up to these weights
 --   state          checkpoint of the one who learns, for the case that it is lost
 --   best/PROBLEM   the best placement so far, the same
 --   baseline/RANK  of a controller, the same
@@ -112,7 +113,10 @@ local Learner = {}
 Learner.__index = Learner
 
 function Learner:publish()
-  self.store:set(self.prefix .. "weights", self.options.policy:weights(), self.own.state.update)
+  local state = self.own.state
+  self.store:set(self.prefix .. "counts", notes.write { measured = state.measured, episodes = state.episodes },
+    state.update)
+  self.store:set(self.prefix .. "weights", self.options.policy:weights(), state.update)
 end
 
 -- A checkpoint in the store, whoever keeps files.
@@ -143,6 +147,8 @@ function Learner:take_up()
   if weights and version >= self.own.state.update then
     self.options.policy:set_weights(weights)
     self.own.state.update = version
+    local counts = notes.read(self.store:get(self.prefix .. "counts"))
+    self.own.state.measured, self.own.state.episodes = counts.measured, counts.episodes
   end
   for i, memory in ipairs(self.own.memories) do
     local best = self.store:get(self.prefix .. "best/" .. i)
@@ -188,16 +194,16 @@ function Learner:apply(messages, gradient)
   record.entropy_weight = own.rates.entropy_weight(own.state.update)
   local norm = options.policy:step(gradient, { learning_rate = record.learning_rate,
     max_norm = options.max_norm })
-  self:publish()
   local indices = {}
   for i = 1, #options.problems do
     if own.memories[i].best then indices[#indices + 1] = i end
   end
   sampling.complete(record, own, { loss = record.loss, entropy = record.entropy, gradient_norm = norm }, indices)
+  self:publish()
   record.workers = self.status.text
   course.after_update(own, record)
   if berth.clock() - self.kept_s >= options.workers.keep_s then self:keep_state() end
-  self.status:samples(record.measured - (self.measured or 0))
+  self.status:samples(record.measured - self.measured)
   self.measured = record.measured
 end
 
@@ -312,6 +318,7 @@ local function learner(common, options)
   self.status = status.new(common, options.workers)
   course.open_files(self.own)
   self:take_up()
+  self.measured = self.own.state.measured  -- that the status knows
   self:publish()
   self:keep_state()
   while self.own.state.update < options.count and not self.stopped do
