@@ -17,6 +17,8 @@ constexpr std::int64_t kMovesPerStep = 64;
 /// In the time of exact proposals: to contract a problem takes that of 25 or so.
 constexpr double kLeg = 120;
 constexpr int kLegs = 16;
+/// What a proposal takes beside the ops that are simulated for it, in such.
+constexpr double kOpsPerProposal = 10;
 constexpr double kAlmostAll = 0.999999;
 
 /// Proposals that take about a millisecond: a microsecond for a move of a load, 50 ns per op for a
@@ -29,9 +31,10 @@ std::int64_t polled_every(const Problem& problem) {
 
 }  // namespace
 
-Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains)
-    : simulator_(simulator), grains_(grains), landscape_(simulator) {
-  for (const Grain& grain : grains) proposers_.emplace_back(grain.units);
+Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
+                   Proposals proposals)
+    : simulator_(simulator), grains_(grains), proposals_(proposals), landscape_(simulator) {
+  for (const Grain& grain : grains) proposers_.emplace_back(grain.units, proposals);
 }
 
 void Annealer::look(Field& field, bool fill) {
@@ -104,7 +107,7 @@ void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
   const Units units(*contracted.problem(), contracted.problem()->finest_groups(), coarser);
   const auto simulator = std::make_shared<const Simulator>(contracted.problem());
   Landscape landscape(simulator);
-  Proposer proposer(units);
+  Proposer proposer(units, proposals_);
   Field field{*simulator, units, landscape, proposer};
   landscape.reset(contracted.shrink(result.best.placement));
 
@@ -165,10 +168,13 @@ std::int64_t Annealer::anneal(Field& field, const Schedule& schedule, std::uint6
     if (moves.empty() || !keeps_apart(field, moves)) continue;
     // exp(-(new - old) / T) > u  <=>  new < old - T ln u
     const double before_us = landscape.energy_us();
+    const std::int64_t before_ops = landscape.work().simulated_ops;
     const double cutoff_us = before_us - temperature_us * std::log(random.uniform() + 1e-300);
     const bool accepted = landscape.below(moves, cutoff_us);
     if (accepted) landscape.accept();
-    field.proposer.learn(accepted && landscape.energy_us() < before_us);
+    const double gain_us = before_us - landscape.energy_us();
+    const auto ops = static_cast<double>(landscape.work().simulated_ops - before_ops);
+    field.proposer.learn({gain_us > 0, gain_us, ops + kOpsPerProposal});
     if (accepted) keep_if_better(landscape, best);
   }
   return i;

@@ -40,7 +40,8 @@ struct Grain {
 class Annealer {
  public:
   /// `grains` (fine first) must outlive the annealer.
-  Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains);
+  Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
+           Proposals proposals);
 
   struct Schedule {
     std::size_t grain;   ///< index of what is moved
@@ -98,6 +99,7 @@ class Annealer {
 
   std::shared_ptr<const Simulator> simulator_;
   std::span<const Grain> grains_;
+  Proposals proposals_;
   Landscape landscape_;
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;

@@ -1,12 +1,16 @@
 #include "auto/moves.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
 namespace {
+
+/// By kind: what single units and small regions usually are worth.
+constexpr std::array<double, Proposer::kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4};
 
 template <typename T>
 const T& pick(std::span<const T> from, Random& random) {
@@ -15,16 +19,17 @@ const T& pick(std::span<const T> from, Random& random) {
 
 }  // namespace
 
-Proposer::Proposer(const Units& units) : units_(units), mark_(at(units.count()), 0) {
+Proposer::Proposer(const Units& units, Proposals proposals)
+    : units_(units),
+      mark_(at(units.count()), 0),
+      proposals_(proposals),
+      shares_(proposals, kPrior),
+      bandit_(units) {
   forget();
 }
 
 void Proposer::forget() {
-  // As good as measured: what single units and small regions usually are worth.
-  constexpr std::array<double, kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4};
-  for (std::size_t kind = 0; kind < kKinds; ++kind) records_[kind] = {100, kPrior[kind]};
-  learned_ = 0;
-  share_out();
+  shares_.forget();
   std::fill(mark_.begin(), mark_.end(), 0);
   regions_ = 0;
   hot_.clear();
@@ -35,47 +40,29 @@ void Proposer::forget() {
 void Proposer::hold(std::vector<bool> units) {
   held_ = std::move(units);
   movable_.clear();
+  bandit_.forget();
   for (const UnitId unit : units_.movable()) {
     if (!held(unit)) movable_.push_back(unit);
   }
   if (movable_.empty() && !held_.empty()) hold({});
 }
 
-void Proposer::share_out() {
-  constexpr double kLeast = 0.03;  // no kind is ever given up: what helps changes on the way
-  double sum = 0;
-  for (const Record& record : records_) sum += (record.improved + 0.1) / (record.tried + 10);
-  double upto = 0;
-  for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    const Record& record = records_[kind];
-    const double rate = (record.improved + 0.1) / (record.tried + 10);
-    upto += kLeast + (1 - kLeast * double{kKinds}) * rate / sum;
-    share_[kind] = upto;
-  }
-}
-
-void Proposer::learn(bool improved) {
-  constexpr int kMemory = 2048;
-  Record& record = records_[kind_];
-  record.tried += 1;
-  record.improved += improved ? 1 : 0;
-  if (++learned_ % kMemory != 0) return;
-  share_out();
-  for (Record& old : records_) old = {old.tried / 2, old.improved / 2};
-}
-
-Proposer::Kind Proposer::draw_kind(Random& random) const {
-  const double ticket = random.uniform();
-  std::uint8_t kind = 0;
-  while (kind + 1 < kKinds && share_[kind] < ticket) ++kind;
-  return static_cast<Kind>(kind);
+void Proposer::learn(const Outcome& outcome) {
+  shares_.learn(kind_, outcome);
+  if (proposals_ != Proposals::bandit) return;
+  bandit_.learn(seed_, outcome.improved ? outcome.gain_us : 0, outcome.ops);
 }
 
 DeviceId Proposer::device_of(std::span<const DeviceId> placement, UnitId unit) const {
   return placement[at(units_.ops(unit).front())];
 }
 
-UnitId Proposer::draw_seed(Random& random) const {
+UnitId Proposer::draw_seed(Random& random) {
+  if (proposals_ == Proposals::uniform) return pick(std::span<const UnitId>(movable_), random);
+  if (proposals_ == Proposals::bandit && random.below(2) == 0) {
+    const UnitId unit = bandit_.draw(movable_, random);
+    if (unit != UnitBandit::kNoUnit) return unit;
+  }
   if (!hot_.empty() && random.below(2) == 0) {
     const UnitId hot = pick(std::span<const UnitId>(hot_), random);
     if (!held(hot)) return hot;
@@ -172,10 +159,11 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
                                      Random& random) {
   moves_.clear();
   if (movable_.empty()) return moves_;
-  const UnitId seed = draw_seed(random);
+  seed_ = draw_seed(random);
+  const UnitId seed = seed_;
   const DeviceId from = device_of(placement, seed);
   const DeviceId to = draw_target(placement, seed, random);
-  kind_ = draw_kind(random);
+  kind_ = static_cast<Kind>(shares_.draw(random));
   if (to == from && kind_ != kCluster && kind_ != kFill) return moves_;
   switch (kind_) {
     case kSwap:

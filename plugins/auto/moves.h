@@ -1,11 +1,13 @@
 // Proposals of moves, from single units to whole regions.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "auto/bandit.h"
 #include "auto/idleness.h"
+#include "auto/shares.h"
 #include "auto/units.h"
 #include "berth/moves.h"
 #include "berth/random.h"
@@ -17,7 +19,7 @@ namespace berth::policies::auto_policy {
 /// [thread-compatible: one per thread]
 class Proposer {
  public:
-  explicit Proposer(const Units& units);
+  Proposer(const Units& units, Proposals proposals);
 
   enum Kind : std::uint8_t {
     kSingle,    ///< one unit
@@ -36,22 +38,21 @@ class Proposer {
 
   /// What idle devices could do; empty = none known.
   void set_fills(std::vector<Fill> fills) { fills_ = std::move(fills); }
-  /// By unit, which ones stay where they are until the next forget. If all would, none does.
+  /// By unit, which ones stay where they are until the next forget. If all would, none does. What is
+  /// known of units is forgotten.
   void hold(std::vector<bool> units);
 
   /// Moves that change `placement`; empty where the draw came to nothing or no unit can move. Valid
   /// until the next call. `reach` in (0, 1]: how large regions may get, as a share of all units.
   [[nodiscard]] std::span<const Move> draw(std::span<const DeviceId> placement, double reach,
                                            Random& random);
-  /// Says whether the last proposal improved the placement. Kinds that do are drawn more often.
-  void learn(bool improved);
+  /// Says what came of the last proposal.
+  void learn(const Outcome& outcome);
   /// Forgets what was learned, and what it was told of the placement.
   void forget();
 
  private:
-  [[nodiscard]] Kind draw_kind(Random& random) const;
-  void share_out();
-  [[nodiscard]] UnitId draw_seed(Random& random) const;
+  [[nodiscard]] UnitId draw_seed(Random& random);
   [[nodiscard]] DeviceId device_of(std::span<const DeviceId> placement, UnitId unit) const;
   [[nodiscard]] DeviceId draw_target(std::span<const DeviceId> placement, UnitId unit,
                                      Random& random) const;
@@ -80,12 +81,10 @@ class Proposer {
   std::vector<std::uint32_t> mark_;  // by unit: the last region it was looked at for
   std::uint32_t regions_ = 0;
   Kind kind_ = kSingle;
-  struct Record {
-    double tried = 0, improved = 0;
-  };
-  std::array<Record, kKinds> records_;
-  std::array<double, kKinds> share_;  // of the draws, added up
-  int learned_ = 0;
+  UnitId seed_ = 0;  // of the last proposal
+  Proposals proposals_;
+  KindShares<kKinds> shares_;
+  UnitBandit bandit_;
 };
 
 }  // namespace berth::policies::auto_policy

@@ -20,6 +20,13 @@ using namespace berth::test;
 
 namespace {
 
+using policies::auto_policy::KindShares;
+using policies::auto_policy::Proposals;
+using policies::auto_policy::Proposer;
+using policies::auto_policy::UnitId;
+
+constexpr Proposals kAllProposals[] = {Proposals::uniform, Proposals::adaptive, Proposals::bandit};
+
 /// Calls visit(placement) for every way to place the co-location classes.
 template <typename Visit>
 void for_all_placements(const Problem& problem, const Visit& visit) {
@@ -335,18 +342,94 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
   const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
   const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1));
-  policies::auto_policy::Proposer proposer(units);
-  Placement placement = placed("single", problem);
-  int changed = 0;
-  for (int i = 0; i < 5000; ++i) {
-    const auto moves = proposer.draw(placement, 0.3, random);
-    for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
-    if (moves.empty()) continue;
-    ++changed;
-    proposer.learn(i % 3 == 0);
-    REQUIRE_NOTHROW(problem->validate(placement));
+  for (const Proposals proposals : kAllProposals) {
+    CAPTURE(static_cast<int>(proposals));
+    Proposer proposer(units, proposals);
+    Placement placement = placed("single", problem);
+    int changed = 0;
+    for (int i = 0; i < 5000; ++i) {
+      const auto moves = proposer.draw(placement, 0.3, random);
+      for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
+      if (moves.empty()) continue;
+      ++changed;
+      proposer.learn({.improved = i % 3 == 0, .gain_us = i % 3 == 0 ? 2.0 : -1.0, .ops = 10});
+      REQUIRE_NOTHROW(problem->validate(placement));
+    }
+    CHECK(changed > 1000);
   }
-  CHECK(changed > 1000);
+}
+
+TEST_CASE("auto: shares of kinds follow what their proposals gain") {
+  // Both kinds improve equally often; the second one's proposals cost ten times as much.
+  const auto share_of_first = [](Proposals proposals) {
+    KindShares<2> shares(proposals, {5, 5});
+    Random random(3);
+    for (int i = 0; i < 6000; ++i) {
+      const std::size_t kind = shares.draw(random);
+      shares.learn(kind,
+                   {.improved = i % 5 == 0, .gain_us = 1, .ops = kind == 0 ? 100.0 : 1000.0});
+    }
+    int first = 0;
+    for (int i = 0; i < 1000; ++i) first += shares.draw(random) == 0 ? 1 : 0;
+    return first;
+  };
+  CHECK(share_of_first(Proposals::uniform) == doctest::Approx(500).epsilon(0.2));
+  CHECK(share_of_first(Proposals::adaptive) == doctest::Approx(500).epsilon(0.2));
+  CHECK(share_of_first(Proposals::bandit) > 800);
+}
+
+TEST_CASE("auto: a bandit draws units that gained something, and those around them") {
+  Random random(5);
+  const auto problem = medium_problem(4, Objective::latency);
+  const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
+  const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1));
+  REQUIRE_FALSE(units.levels().empty());
+  policies::auto_policy::UnitBandit bandit(units);
+  const std::vector<UnitId> movable(units.movable().begin(), units.movable().end());
+  CHECK(bandit.draw(movable, random) == policies::auto_policy::UnitBandit::kNoUnit);
+
+  const UnitId good = movable.front();
+  for (int i = 0; i < 1024; ++i) {
+    const UnitId unit = movable[random.below(movable.size())];
+    bandit.learn(unit, unit == good ? 10 : 0, 50);
+  }
+  const auto& level = units.levels().front();
+  const std::vector<double> rates = bandit.rates();
+  for (const UnitId unit : movable) {
+    CHECK(rates[static_cast<std::size_t>(unit)] > 0);
+    if (unit == good) continue;
+    CHECK(rates[static_cast<std::size_t>(unit)] < rates[static_cast<std::size_t>(good)]);
+  }
+  double near = 0;
+  double far = 0;
+  for (const UnitId unit : movable) {
+    if (unit == good) continue;
+    double& most = level.of(unit) == level.of(good) ? near : far;
+    most = std::max(most, rates[static_cast<std::size_t>(unit)]);
+  }
+  CHECK(near > far);
+  int drawn = 0;
+  for (int i = 0; i < 1000; ++i) drawn += bandit.draw(movable, random) == good ? 1 : 0;
+  CHECK(drawn > 5 * 1000 / static_cast<int>(movable.size()));
+
+  bandit.forget();
+  CHECK(bandit.draw(movable, random) == policies::auto_policy::UnitBandit::kNoUnit);
+}
+
+TEST_CASE("auto: every way to choose proposals gives the same placement for any number of threads") {
+  const auto problem = medium_problem(3, Objective::latency);
+  for (const char* proposals : {"adaptive", "bandit", "uniform"}) {
+    CAPTURE(proposals);
+    const auto with_threads = [&](std::int64_t threads) {
+      return placed("auto", problem,
+                    {{"proposals", std::string(proposals)},
+                     {"moves", std::int64_t{8000}},
+                     {"threads", threads}});
+    };
+    const Placement alone = with_threads(1);
+    CHECK(with_threads(1) == alone);
+    CHECK(with_threads(3) == alone);
+  }
 }
 
 TEST_CASE("auto: better than the best contiguous split on a published workload") {
