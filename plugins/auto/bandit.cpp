@@ -15,7 +15,9 @@ constexpr double kPseudoProposals = 8;
 
 }  // namespace
 
-UnitBandit::UnitBandit(const Units& units) : units_(units) { forget(); }
+UnitBandit::UnitBandit(const Units& units) : units_(units) {
+  forget();
+}
 
 void UnitBandit::forget() {
   gain_us_.assign(at(units_.count()), 0);

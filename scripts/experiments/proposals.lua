@@ -99,7 +99,8 @@ for g, text in ipairs(options.graphs) do
       table.insert(found[i], ratios[i][seed])
     end
   end
-  medians[g] = { graph = text:match "([^/]+)$" }
+  local what, cluster = text:match "^(.+):([^:]+)$"
+  medians[g] = { graph = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$") }
   for i = 1, #rows do medians[g][i] = statistics.median(ratios[i]) end
 end
 

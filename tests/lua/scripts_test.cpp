@@ -268,6 +268,50 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
                      });
 }
 
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "ways to choose proposals, one row each, beside longer searches") {
+  run(R"(
+    local lines = {}
+    io.write = function(...) for _, text in ipairs { ... } do lines[#lines + 1] = tostring(text) end end
+    output = function()
+      local text = table.concat(lines)
+      lines = {}
+      return text
+    end)");
+  const auto script = test::source_path("scripts/experiments/proposals.lua");
+  const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":" +
+                       test::source_path("examples/lua/two_gpus.cluster.json").string();
+  const std::vector<std::string> arguments = {problem,
+                                              "--seconds",
+                                              "0.02",
+                                              "--longer",
+                                              "2",
+                                              "--seeds",
+                                              "2",
+                                              "--record",
+                                              (folder / "runs").string(),
+                                              "--format",
+                                              "markdown",
+                                              "--figures",
+                                              folder.path().string()};
+  host.run_script(script, arguments);
+  run(R"(
+    first = output()
+    for _, row in ipairs { "adaptive", "adaptive, 2 times as long", "uniform", "bandit" } do
+      assert(first:find("| " .. row .. " +| +2 |"), first)
+    end
+    assert(first:find("| branches.graph.json, two_gpus.cluster.json |", 1, true), first))");
+  CHECK(std::filesystem::exists(folder / "proposals.svg"));
+  // What is done is not done again.
+  host.run_script(script, arguments);
+  run("local text = output(); assert(text == first, text)");
+  test::expect_error(ErrorCode::invalid_argument, {"is not of the form GRAPH:CLUSTER", "usage:"},
+                     [&] { host.run_script(script, {"branches"}); });
+  test::expect_error(ErrorCode::invalid_argument, {"proposals", "adaptive, bandit, uniform"}, [&] {
+    host.run_script(script, {problem, "--proposals", "guess"});
+  });
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as they get") {
   const auto plugins = engine.plugins();
   if (std::none_of(plugins.begin(), plugins.end(),

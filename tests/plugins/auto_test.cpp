@@ -366,8 +366,7 @@ TEST_CASE("auto: shares of kinds follow what their proposals gain") {
     Random random(3);
     for (int i = 0; i < 6000; ++i) {
       const std::size_t kind = shares.draw(random);
-      shares.learn(kind,
-                   {.improved = i % 5 == 0, .gain_us = 1, .ops = kind == 0 ? 100.0 : 1000.0});
+      shares.learn(kind, {.improved = i % 5 == 0, .gain_us = 1, .ops = kind == 0 ? 100.0 : 1000.0});
     }
     int first = 0;
     for (int i = 0; i < 1000; ++i) first += shares.draw(random) == 0 ? 1 : 0;
@@ -416,7 +415,8 @@ TEST_CASE("auto: a bandit draws units that gained something, and those around th
   CHECK(bandit.draw(movable, random) == policies::auto_policy::UnitBandit::kNoUnit);
 }
 
-TEST_CASE("auto: every way to choose proposals gives the same placement for any number of threads") {
+TEST_CASE(
+    "auto: every way to choose proposals gives the same placement for any number of threads") {
   const auto problem = medium_problem(3, Objective::latency);
   for (const char* proposals : {"adaptive", "bandit", "uniform"}) {
     CAPTURE(proposals);
