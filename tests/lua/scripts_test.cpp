@@ -248,7 +248,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
 TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and cluster") {
   run(R"(
     local lines = {}
-    io.write = function(text) lines[#lines + 1] = tostring(text) end
+    io.write = function(...) lines[#lines + 1] = table.concat { ... } end
     output = function() return table.concat(lines, "\n") end)");
   const auto script = test::source_path("scripts/experiments/strongest.lua");
   const auto graph = test::source_path("examples/lua/branches.graph.json").string();
@@ -261,6 +261,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
     local text = output()
     assert(text:find("| branches +|"), text)
     assert(text:find("| expert +|"), text)
+    assert(text:find("| model +| cluster +| paths and work ms | joins ms | refutation ms | seconds |"), text)
     assert(text:find("at least as good as every other policy on 1 of 1", 1, true), text))");
   test::expect_error(ErrorCode::invalid_argument,
                      {"--budget: number expected, got 'soon'", "usage:"}, [&] {
