@@ -22,6 +22,8 @@ constexpr double kFailure = 10;
 constexpr double kSecondsPerGB = 2;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
+/// Of an update's samples, those that teach where only the best do.
+constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
@@ -77,17 +79,23 @@ struct Best {
   }
 };
 
-/// Returns of every decision less their baseline. By step, the sample itself is left out of its
+/// What the samples of an update teach: returns of every decision less their baseline. By step, the sample itself is left out of its
 /// baseline, so that the estimate stays unbiased; Placeto's released code includes it.
 class Advantages {
  public:
   explicit Advantages(const RefineOptions& options) : options_(options) {}
 
   const std::vector<double>& of(const Rollout& rollout) {
-    if (options_.average_baseline) {
-      against_average(rollout);
-    } else {
-      by_step(rollout);
+    switch (options_.baseline) {
+      case RefineOptions::Baseline::steps:
+        by_step(rollout);
+        break;
+      case RefineOptions::Baseline::average:
+        against_average(rollout);
+        break;
+      case RefineOptions::Baseline::best:
+        against_next_best(rollout);
+        break;
     }
     if (options_.normalised) normalise();
     return values_;
@@ -130,6 +138,23 @@ class Advantages {
       ++count;
     }
     if (count > 0) average_ += (1 - kAverageDecay) * (sum / count - average_);
+  }
+
+  void against_next_best(const Rollout& rollout) {
+    std::vector<double> costs;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      costs.push_back(cost(episode.evaluations.back(), options_.reward));
+    }
+    std::vector<double> sorted = costs;
+    std::sort(sorted.begin(), sorted.end());
+    const auto teaching = std::max<std::size_t>(
+        1, static_cast<std::size_t>(kBestShare * static_cast<double>(sorted.size())));
+    const double bar = sorted[std::min(teaching, sorted.size() - 1)];
+    values_.clear();
+    for (std::size_t e = 0; e < costs.size(); ++e) {
+      values_.insert(values_.end(), static_cast<std::size_t>(rollout.episodes[e].steps),
+                     std::max(0.0, bar - costs[e]));
+    }
   }
 
   void subtract_baseline(const std::vector<double>& sums, std::size_t steps, std::size_t samples) {

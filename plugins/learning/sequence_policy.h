@@ -60,7 +60,7 @@ inline constexpr OptionSpec kSequenceOptions[] = {
      OptionRange::at_least(0)},
     kFormOption,
     kRewardOption,
-    kBaselineOption,
+    baseline_option("best"),
     kDiscountOption,
     kAdvantagesOption,
     kStartsOption,

@@ -10,7 +10,10 @@ void read_training(const Options& options, RefineOptions& how) {
   how.reward = reward == "log"       ? RefineOptions::Reward::log
                : reward == "seconds" ? RefineOptions::Reward::seconds
                                      : RefineOptions::Reward::root;
-  how.average_baseline = options.text(kBaselineOption.name) == "average";
+  const std::string& baseline = options.text("baseline");
+  how.baseline = baseline == "steps"     ? RefineOptions::Baseline::steps
+                 : baseline == "average" ? RefineOptions::Baseline::average
+                                         : RefineOptions::Baseline::best;
   how.discount = options.real(kDiscountOption.name);
   how.normalised = options.text(kAdvantagesOption.name) == "normalised";
   how.known_starts = options.text(kStartsOption.name) == "known";

@@ -15,14 +15,17 @@ inline constexpr OptionSpec kRewardOption = {"reward",
                                              "(of the seconds; 10 where it does not fit)",
                                              {},
                                              "log,seconds,root"};
-inline constexpr OptionSpec kBaselineOption = {
-    "baseline",
-    OptionType::text,
-    "steps",
-    "steps: gains at the same step of other samples and of 10 updates before; average: what "
-    "placements cost lately, a failure to begin with; after 5000 updates failures teach nothing",
-    {},
-    "steps,average"};
+/// `first` is the default.
+constexpr OptionSpec baseline_option(const char* first) {
+  return {"baseline",
+          OptionType::text,
+          first,
+          "steps: gains at the same step of other samples and of 10 updates before; average: what "
+          "placements cost lately, a failure to begin with; after 5000 updates failures teach "
+          "nothing; best: the best tenth of an update's placements teach, against the next one",
+          {},
+          "steps,average,best"};
+}
 inline constexpr OptionSpec kDiscountOption = {
     "discount", OptionType::real, "0.98", "of what is gained a step later, with baseline=steps",
     OptionRange::at_least(0).up_to(1)};

@@ -76,7 +76,7 @@ inline constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0)},
     learning::kFormOption,
     learning::kRewardOption,
-    learning::kBaselineOption,
+    learning::baseline_option("steps"),
     learning::kDiscountOption,
     learning::kAdvantagesOption,
     learning::kStartsOption,

@@ -179,10 +179,14 @@ struct RefineOptions {
   /// the square root of the seconds, 10 where it does not fit (Mirhoseini et al., ICML 2017).
   enum class Reward { log, seconds, root };
   Reward reward = Reward::log;
-  /// False: a decision's return is what is gained from it on, and its baseline the mean at the same
-  /// step over the other samples and the updates before. True: the return is what the last placement
-  /// saves against a moving average of such costs, which begins with that of a failure.
-  bool average_baseline = false;
+  /// What a sample is compared with. `steps`: a decision's return is what is gained from it on, and
+  /// its baseline the mean at the same step over the other samples and the updates before. `average`:
+  /// the return is what the last placement saves against a moving average of such costs, which begins
+  /// with that of a failure. `best`: of an update's samples the best tenth alone teach, at least one,
+  /// by what their last placements save against that of the next best (risk-seeking policy gradients;
+  /// Petersen et al., ICLR 2021).
+  enum class Baseline { steps, average, best };
+  Baseline baseline = Baseline::steps;
   /// Of what is gained a step later. Less than 1 spares a decision the noise of those long after it.
   double discount = 0.98;
   bool normalised = true;    ///< advantages are divided by their root mean square

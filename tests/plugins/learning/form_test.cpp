@@ -131,6 +131,7 @@ TEST_CASE("training options do what they say: each changes what is learned") {
   const std::string own = trained("placeto", {{"weights", std::string("none")}}).weights;
   const OptionTexts others[] = {{{"reward", std::string("seconds")}},
                                 {{"baseline", std::string("average")}},
+                                {{"baseline", std::string("best")}},
                                 {{"discount", 0.5}},
                                 {{"advantages", std::string("plain")}},
                                 {{"starts", std::string("random")}},
