@@ -79,8 +79,9 @@ struct Best {
   }
 };
 
-/// What the samples of an update teach: returns of every decision less their baseline. By step, the sample itself is left out of its
-/// baseline, so that the estimate stays unbiased; Placeto's released code includes it.
+/// What the samples of an update teach: returns of every decision less their baseline. By step, the
+/// sample itself is left out of its baseline, so that the estimate stays unbiased; Placeto's
+/// released code includes it.
 class Advantages {
  public:
   explicit Advantages(const RefineOptions& options) : options_(options) {}

@@ -10,7 +10,7 @@ void read_training(const Options& options, RefineOptions& how) {
   how.reward = reward == "log"       ? RefineOptions::Reward::log
                : reward == "seconds" ? RefineOptions::Reward::seconds
                                      : RefineOptions::Reward::root;
-  const std::string& baseline = options.text("baseline");
+  const std::string& baseline = options.text(kBaseline);
   how.baseline = baseline == "steps"     ? RefineOptions::Baseline::steps
                  : baseline == "average" ? RefineOptions::Baseline::average
                                          : RefineOptions::Baseline::best;

@@ -15,9 +15,10 @@ inline constexpr OptionSpec kRewardOption = {"reward",
                                              "(of the seconds; 10 where it does not fit)",
                                              {},
                                              "log,seconds,root"};
+inline constexpr const char* kBaseline = "baseline";
 /// `first` is the default.
 constexpr OptionSpec baseline_option(const char* first) {
-  return {"baseline",
+  return {kBaseline,
           OptionType::text,
           first,
           "steps: gains at the same step of other samples and of 10 updates before; average: what "

@@ -105,7 +105,8 @@ end
 --             budget_s  seconds for each policy, default: without end
 --   RETURN  rows best first: { policy, objective_us, feasible, gap (to the lower bound), speedup (of
 --           one device's objective over this one), single (that device, and what runs elsewhere),
---           devices (how many are used), evaluations, simulated_ops, wall_s, placement }; of a policy that failed { policy, error }
+--           devices (how many are used), evaluations, simulated_ops, wall_s, placement };
+--           of a policy that failed { policy, error }
 function compare.policies(options)
   check(options)
   local rows = {}

@@ -35,8 +35,8 @@ local ACTIVATION_BYTES = 2  -- of an element of what ops hand on, and of the cac
 function decoders.unequal_gpus()
   local function gpu(name, kind, multiprocessors, bytes, flops, flops_16, bandwidth)
     -- What a CUDA context with its libraries holds is not there for a model.
-    return { name = name, kind = kind, multiprocessors = multiprocessors, memory_bytes = bytes - 0.5 * GiB, flops = flops,
-             flops_16 = flops_16, memory_bandwidth = bandwidth, op_overhead_us = 4 }
+    return { name = name, kind = kind, multiprocessors = multiprocessors, memory_bytes = bytes - 0.5 * GiB,
+             flops = flops, flops_16 = flops_16, memory_bandwidth = bandwidth, op_overhead_us = 4 }
   end
   local pcie = 0.8 * 15.75 * GB
   local function link(src, dst, share)

@@ -93,7 +93,9 @@ for _, wanted in ipairs(options.models) do
   end)
   add(name, options.policy, problem, model, done and found or nil, not done and found:match "[^\n]*" or nil)
   if done and options.plans then write_plans(name, problem, found) end
-  if done and options.report then problem:save_report(options.report, found, by_layer, { options.policy, "llama.cpp" }) end
+  if done and options.report then
+    problem:save_report(options.report, found, by_layer, { options.policy, "llama.cpp" })
+  end
 end
 
 for _, what in ipairs { "prompt", "token" } do

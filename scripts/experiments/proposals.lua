@@ -50,13 +50,19 @@ for i, name in ipairs(options.proposals) do
   end
 end
 
-local function problem_of(text)
+-- What a GRAPH:CLUSTER names: how tables call it, and what makes its problem.
+local function parsed(text)
   local what, cluster = text:match "^(.+):([^:]+)$"
   if not what then line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text)) end
   local file, given = what:match "^(.-)@(.*)$"
   local dims = {}
   for name, size in (given or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
-  return berth.problem { graph = berth.load(file or what, { dims = given and dims }), cluster = cluster }
+  return {
+    name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
+    problem = function()
+      return berth.problem { graph = berth.load(file or what, { dims = given and dims }), cluster = cluster }
+    end,
+  }
 end
 
 -- The runtime that a search ends with. `start` is asked for where the run is not in the record.
@@ -84,7 +90,8 @@ local found = {}  -- by row: the logarithms of the ratios, all pairs
 local medians = {}  -- by graph: by row, the median of them
 for i = 1, #rows do found[i] = {} end
 for g, text in ipairs(options.graphs) do
-  local problem = late(function() return problem_of(text) end)
+  local asked = parsed(text)
+  local problem = late(asked.problem)
   local start = late(function()
     return (berth.policy("auto", { threads = 1, moves = 1 }):place(problem(), { seed = 0, threads = 1 }))
   end)
@@ -99,8 +106,7 @@ for g, text in ipairs(options.graphs) do
       table.insert(found[i], ratios[i][seed])
     end
   end
-  local what, cluster = text:match "^(.+):([^:]+)$"
-  medians[g] = { graph = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$") }
+  medians[g] = { graph = asked.name }
   for i = 1, #rows do medians[g][i] = statistics.median(ratios[i]) end
 end
 
@@ -126,7 +132,6 @@ local columns = {
 }
 local by_graph = { { key = "graph" } }
 for i = 2, #rows do by_graph[i] = { key = i, title = rows[i].title, format = percent } end
-local print_table = options.format == "markdown" and tables.markdown or tables.text
-io.write(print_table(summary, columns), "\n", print_table(medians, by_graph))
+io.write(tables[options.format](summary, columns), "\n", tables[options.format](medians, by_graph))
 plots.keep(options.figures, "proposals", plots.boxes {
   title = "Runtime against " .. rows[1].title, y = "percent", series = boxes })

@@ -17,6 +17,20 @@ int file_count(const std::filesystem::path& folder, const std::string& start) {
   return count;
 }
 
+/// From now on, output() returns what scripts have written to standard output since its last call.
+void keep_output(test::HostFixture& fixture) {
+  fixture.run(R"(
+    local texts = {}
+    io.write = function(...)
+      for _, text in ipairs { ... } do texts[#texts + 1] = tostring(text) end
+    end
+    output = function()
+      local text = table.concat(texts)
+      texts = {}
+      return text
+    end)");
+}
+
 TEST_CASE("scripts of tests/lua/scripts") {
   std::vector<std::filesystem::path> scripts;
   for (const auto& entry :
@@ -206,14 +220,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
   for (const char* plugin : {"policy_seq2seq.so", "policy_placeto.so", "policy_hdp.so"}) {
     if (!std::filesystem::exists(test::plugin_folder() / plugin)) return;
   }
-  run(R"(
-    local lines = {}
-    io.write = function(...) lines[#lines + 1] = table.concat { ... } end
-    output = function()
-      local text = table.concat(lines)
-      lines = {}
-      return text
-    end)");
+  keep_output(*this);
   // Benchmark graphs are found by name in a folder.
   const auto models = folder.path() / "models";
   std::filesystem::create_directory(models);
@@ -246,10 +253,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and cluster") {
-  run(R"(
-    local lines = {}
-    io.write = function(...) lines[#lines + 1] = table.concat { ... } end
-    output = function() return table.concat(lines, "\n") end)");
+  keep_output(*this);
   const auto script = test::source_path("scripts/experiments/strongest.lua");
   const auto graph = test::source_path("examples/lua/branches.graph.json").string();
   const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
@@ -271,14 +275,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
 
 TEST_CASE_FIXTURE(test::HostFixture,
                   "ways to choose proposals, one row each, beside longer searches") {
-  run(R"(
-    local lines = {}
-    io.write = function(...) for _, text in ipairs { ... } do lines[#lines + 1] = tostring(text) end end
-    output = function()
-      local text = table.concat(lines)
-      lines = {}
-      return text
-    end)");
+  keep_output(*this);
   const auto script = test::source_path("scripts/experiments/proposals.lua");
   const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":" +
                        test::source_path("examples/lua/two_gpus.cluster.json").string();
@@ -320,15 +317,8 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
     MESSAGE("policy 'placeto' is not installed: its experiments are left out");
     return;
   }
-  run(R"(
-    local lines = {}
-    io.write = function(text) lines[#lines + 1] = tostring(text) end
-    io.stderr = { write = function() end, flush = function() end }
-    output = function()
-      local text = table.concat(lines, "\n")
-      lines = {}
-      return text
-    end)");
+  keep_output(*this);
+  run("io.stderr = { write = function() end, flush = function() end }");
   const auto script = [](const char* name) {
     return test::source_path(std::string("scripts/experiments/") + name + ".lua");
   };

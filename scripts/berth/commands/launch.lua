@@ -29,7 +29,8 @@ local function start(rank)
   for _, text in ipairs(script_arguments) do command[#command + 1] = text end
   local each = by_rank[rank] or { rank = rank, soon = 0 }
   each.began_s = berth.clock()
-  each.pid = processes.start(command, { output = rank > 0 and output_of(rank) or nil, print_on = tonumber(output), environment = {
+  each.pid = processes.start(command, {
+    output = rank > 0 and output_of(rank) or nil, print_on = tonumber(output), environment = {
     BERTH_RANK = tostring(rank), BERTH_SIZE = tostring(count + 1), BERTH_STORE_PORT = tostring(server.port),
     BERTH_PARENT = tostring(processes.own_id()), BERTH_SECRET = secret,
     OMP_NUM_THREADS = os.getenv "OMP_NUM_THREADS" or threads } })
