@@ -115,6 +115,10 @@ local function collect()
   collect_at = math.max(LEAST_BYTES, 2 * held_bytes())
 end
 
+-- What a call of C returned. Arguments behind it are in use until then: LuaJIT's collector may free what is not used
+-- again once its address was read.
+local function after(value) return value end
+
 -- The tensor that C gave out.
 local function wrap(impl)
   local tensor = Tensor(impl)
@@ -237,7 +241,7 @@ end
 local info = ffi.new "berth_torch_info"
 local function inspect(self, name)
   if not ffi.istype(Tensor, self) then bad(name, "self", "a tensor before the colon", self) end
-  if C.berth_torch_inspect(self.impl, info) ~= 0 then raise("torch." .. name) end
+  if after(C.berth_torch_inspect(self.impl, info), self) ~= 0 then raise("torch." .. name) end
   return info
 end
 
@@ -269,7 +273,7 @@ function methods:item()
   if inspect(self, "item").count ~= 1 then
     error(("torch.item: a tensor of one value expected, got %s"):format(tostring(self)), 2)
   end
-  if C.berth_torch_read(self.impl, one) ~= 0 then raise "torch.item" end
+  if after(C.berth_torch_read(self.impl, one), self) ~= 0 then raise "torch.item" end
   return one[0]
 end
 
@@ -277,7 +281,7 @@ end
 function methods:totable()
   local shape = methods.shape(self)
   local buffer = ffi.new("double[?]", math.max(methods.numel(self), 1))
-  if C.berth_torch_read(self.impl, buffer) ~= 0 then raise "torch.totable" end
+  if after(C.berth_torch_read(self.impl, buffer), self) ~= 0 then raise "torch.totable" end
   local is_bool, at = methods.dtype(self) == "bool", 0
   local function rows(depth)
     if depth > #shape then
@@ -311,7 +315,7 @@ function methods:requires_grad() return inspect(self, "requires_grad").requires_
 
 function methods:requires_grad_(required)
   inspect(self, "requires_grad_")
-  if C.berth_torch_require_grad(self.impl, required == false and 0 or 1) ~= 0 then
+  if after(C.berth_torch_require_grad(self.impl, required == false and 0 or 1), self) ~= 0 then
     raise "torch.requires_grad_"
   end
   return self
@@ -326,23 +330,21 @@ function methods:backward(gradient, options)
     bad("backward", "gradient", "a tensor", gradient)
   end
   local retain = options and options.retain_graph and 1 or 0
-  if C.berth_torch_backward(self.impl, gradient ~= nil and gradient.impl or nil, retain) ~= 0 then
-    raise()
-  end
+  local status = C.berth_torch_backward(self.impl, gradient ~= nil and gradient.impl or nil, retain)
+  if after(status, self, gradient) ~= 0 then raise() end
 end
 
 -- The gradient, or nil.
 function methods:grad()
   inspect(self, "grad")
-  if C.berth_torch_grad(self.impl, out) ~= 0 then raise "torch.grad" end
+  if after(C.berth_torch_grad(self.impl, out), self) ~= 0 then raise "torch.grad" end
   if out[0] ~= nil then return wrap(out[0]) end
 end
 
 function methods:set_grad(gradient)
   inspect(self, "set_grad")
-  if C.berth_torch_set_grad(self.impl, gradient and gradient.impl or nil) ~= 0 then
-    raise "torch.set_grad"
-  end
+  local status = C.berth_torch_set_grad(self.impl, gradient and gradient.impl or nil)
+  if after(status, self, gradient) ~= 0 then raise "torch.set_grad" end
 end
 
 function methods:zero_grad() methods.set_grad(self, nil) end
@@ -397,9 +399,8 @@ function torch.save(path, tensors, options)
   table.sort(names)
   local texts, impls = ffi.new("const char*[?]", #names + 1), ffi.new("void*[?]", #names + 1)
   for i, name in ipairs(names) do texts[i - 1], impls[i - 1] = name, tensors[name].impl end
-  if C.berth_torch_save(path, options.kind or "torch", options.note or "", texts, impls, #names) ~= 0 then
-    raise "torch.save"
-  end
+  local status = C.berth_torch_save(path, options.kind or "torch", options.note or "", texts, impls, #names)
+  if after(status, names, tensors) ~= 0 then raise "torch.save" end
 end
 
 -- The tensors by name, and the note.
@@ -417,8 +418,7 @@ function torch.load(path, kind)
   end
   local length = ffi.new "int64_t[1]"
   local text = C.berth_torch_note(file, length)
-  local note = ffi.string(text, tonumber(length[0]))
-  return tensors, note
+  return tensors, after(ffi.string(text, tonumber(length[0])), file)
 end
 
 -- The operations ----------------------------------------------------------------------------------------
@@ -470,7 +470,7 @@ READ.integer, READ.dim, READ.dims, READ.type = READ.number, READ.number, READ.sh
 local MOST_TENSORS, MOST_NUMBERS = 4096, 16
 local scope = { A = ffi.new "berth_torch_argument[16]", R = ffi.new "berth_torch_result",
   T = ffi.new("void*[?]", MOST_TENSORS), N = ffi.new("double[?]", MOST_NUMBERS), C = C,
-  istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad, tensor = torch.tensor,
+  istype = ffi.istype, type = type, wrap = wrap, raise = raise, bad = bad, tensor = torch.tensor, after = after,
   LONG = { dtype = "int64" } }
 
 function scope.read_tensors(name, parameter, value)
@@ -517,19 +517,19 @@ local function bind(row, operation)
     lines[#lines + 1] = (READ[parameter.kind]:gsub("%$p", p):gsub("%$i", tostring(i - 1)))
   end
   local source = ([[
-local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, LONG = s.A, s.R, s.T, s.N, s.C, s.istype,
-  s.type, s.wrap, s.raise, s.bad, s.tensor, s.LONG
+local A, R, T, N, C, istype, type, wrap, raise, bad, tensor, after, LONG = s.A, s.R, s.T, s.N, s.C, s.istype,
+  s.type, s.wrap, s.raise, s.bad, s.tensor, s.after, s.LONG
 local read_tensors, read_numbers, several, Tensor = s.read_tensors, s.read_numbers, s.several, s.Tensor
 local NAME = %q
 return function(%s)
 %s
 %s
-if C.berth_torch_call(%d, A, %d, R) ~= 0 then raise() end
+if after(C.berth_torch_call(%d, A, %d, R), %s) ~= 0 then raise() end
 if R.count ~= 1 then return several() end
 return wrap(R.tensors[0])
 end]]):format(operation.name, table.concat(names, ", "), table.concat(first, "\n"),
-    table.concat(lines, "\n"), row,
-    #operation.parameters)
+    table.concat(lines, "\n"), row, #operation.parameters,
+    #names > 0 and table.concat(names, ", ") or "nil")
   local chunk = assert(loadstring("local s = ...\n" .. source, "=torch." .. operation.name))
   return chunk(scope)
 end
