@@ -94,6 +94,11 @@ bool is_integer_type(int type) noexcept {
   return is_integer(dtype_of(type));
 }
 
+bool is_float_type(int type) noexcept {
+  const DType dtype = dtype_of(type);
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
+}
+
 }  // namespace tf
 
 namespace onnx {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "berth/error.h"
@@ -99,6 +101,14 @@ std::size_t number_of(const TensorProto& tensor, const char* key, std::size_t fa
   return fallback;
 }
 
+std::string location_of(const TensorProto& tensor) {
+  std::string location;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+  }
+  return location;
+}
+
 template <class T>
 TensorContent list_content(DType dtype, std::vector<std::int64_t> shape, std::vector<T> values) {
   TensorContent content;
@@ -166,11 +176,30 @@ TensorContent Contents::inside(const TensorProto& tensor, std::string_view name)
   return content;
 }
 
-std::optional<TensorContent> Contents::outside(const TensorProto& tensor, std::string_view name) {
-  std::string location;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") location = entry.value();
+void read_external_content(const Model& model, const TensorProto& tensor, Type& type) {
+  const std::int64_t count = type.fully_known() ? product(type.dims) : kUnknownDim;
+  const std::int64_t size = bytes_of(tensor_info(type));
+  if (tensor.data_location() != TensorProto::EXTERNAL || size < 0 || count < 0 ||
+      count > static_cast<std::int64_t>(ops::Data::kMaxElements)) {
+    return;
   }
+  bool bad = false;
+  const std::size_t offset = number_of(tensor, "offset", 0, bad);
+  const std::filesystem::path path = model.path.parent_path() / location_of(tensor);
+  std::error_code failed;
+  if (bad || !std::filesystem::is_regular_file(path, failed)) return;
+  TensorProto inside;
+  *inside.mutable_dims() = tensor.dims();
+  inside.set_data_type(tensor.data_type());
+  std::string& raw = *inside.mutable_raw_data();
+  raw.resize(static_cast<std::size_t>(size));
+  std::ifstream file(path, std::ios::binary);
+  if (!file.seekg(static_cast<std::streamoff>(offset)).read(raw.data(), size)) return;
+  read_content(inside, type);
+}
+
+std::optional<TensorContent> Contents::outside(const TensorProto& tensor, std::string_view name) {
+  const std::string location = location_of(tensor);
   if (location.front() == '*') return std::nullopt;  // see check_external
   const auto [entry, is_new] = external_.try_emplace(location);
   if (is_new) {

@@ -146,8 +146,8 @@ bool leaves_folder(const fs::path& location) {
          std::any_of(location.begin(), location.end(), [](const auto& p) { return p == ".."; });
 }
 
-// The data file of an external tensor is located, never opened. Where it is there, symbolic links
-// are followed: they must not lead out of the model's folder either.
+// Where the data file of an external tensor is there, symbolic links are followed: they must not
+// lead out of the model's folder either.
 void check_external(Model& model, const onnx::TensorProto& tensor, std::string_view name) {
   std::string location;
   for (const auto& entry : tensor.external_data()) {

@@ -9,6 +9,7 @@
 
 #include "berth/error.h"
 #include "onnx/constants.h"
+#include "onnx/contents.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -116,6 +117,7 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     check_tensor(model_, tensor, tensor.name());
     value.type = type_of_tensor(tensor);
     read_content(tensor, value.type);
+    read_external_content(model_, tensor, value.type);
     value.weight = &tensor;
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -290,7 +292,10 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
     if (is_constant(node)) {
       Value& value = program_.value(entry->second);
       Constant constant = read_constant(node);
-      if (constant.tensor != nullptr) check_tensor(model_, *constant.tensor, output);
+      if (constant.tensor != nullptr) {
+        check_tensor(model_, *constant.tensor, output);
+        read_external_content(model_, *constant.tensor, constant.type);
+      }
       value.origin = Value::Origin::constant;
       value.constant_node = top_level;
       value.constant = &node;

@@ -303,6 +303,43 @@ void append_content(std::string_view content, int type, std::vector<std::int64_t
   }
 }
 
+/// The same of floating-point numbers; false for a type that is not read.
+bool append_content(std::string_view content, DType dtype, std::vector<double>& out) {
+  const auto append = [&]<typename Number>(Number number) {
+    for (std::size_t at = 0; at + sizeof(Number) <= content.size(); at += sizeof(Number)) {
+      std::memcpy(&number, content.data() + at, sizeof(Number));
+      out.push_back(static_cast<double>(number));
+    }
+  };
+  if (dtype == DType::f32) append(float{});
+  if (dtype == DType::f64) append(double{});
+  return dtype == DType::f32 || dtype == DType::f64;
+}
+
+/// Of a tensor of floating-point numbers with so many elements; null where they are not read. The
+/// last number given stands for all that follow; none given means zeros.
+ops::RealsPtr read_reals(std::string_view bytes, const WireSource& source, int type,
+                         std::size_t count, std::string_view content) {
+  std::vector<double> numbers;
+  if (!append_content(content, dtype_of(type), numbers)) return nullptr;
+  const std::uint32_t own =
+      dtype_of(type) == DType::f32 ? tensor_field::kFloat : tensor_field::kDouble;
+  const std::size_t width = dtype_of(type) == DType::f32 ? sizeof(float) : sizeof(double);
+  for (WireReader reader(bytes, source); content.empty() && reader.next();) {
+    if (reader.field() != own) continue;
+    if (reader.type() == WireType::bytes) {
+      const std::string_view packed = reader.payload();
+      append_content(packed.substr(0, std::min(packed.size(), count * width)), dtype_of(type),
+                     numbers);
+    } else if (numbers.size() < count) {
+      const std::uint64_t bits = reader.value();
+      append_content({reinterpret_cast<const char*>(&bits), width}, dtype_of(type), numbers);
+    }
+  }
+  numbers.resize(count, numbers.empty() ? 0 : numbers.back());
+  return std::make_shared<const std::vector<double>>(std::move(numbers));
+}
+
 }  // namespace
 
 Value read_tensor(std::string_view bytes, const WireSource& source, std::string_view node) {
@@ -329,9 +366,11 @@ Value read_tensor(std::string_view bytes, const WireSource& source, std::string_
     refuse_constant(place, node,
                     cat("has ", count, " elements and ", content.size(), " bytes of content"));
   }
-  if (!is_integer_type(value.type) || count > static_cast<std::int64_t>(Data::kMaxElements)) {
-    return value;
+  if (count > static_cast<std::int64_t>(Data::kMaxElements)) return value;
+  if (is_float_type(value.type)) {
+    value.reals = read_reals(bytes, source, value.type, static_cast<std::size_t>(count), content);
   }
+  if (!is_integer_type(value.type)) return value;
   std::vector<std::int64_t> numbers;
   append_content(content, value.type, numbers);
   if (content.empty()) {

@@ -59,6 +59,27 @@ void note_compiled_calls(const Program& program, const WireSource& source,
                       "; their ops are placed one by one, so export without it to split them"));
 }
 
+/// Whether the exporter wrote the shapes that it inferred.
+bool states_shapes(const Program& program) {
+  return std::any_of(program.nodes.begin(), program.nodes.end(),
+                     [](const Node& node) { return node.attributes.has("_output_shapes"); });
+}
+
+/// Input pipelines run functions on the host, out of what is placed.
+void note_pipelines(const Program& program, std::vector<std::string>& notes) {
+  std::set<std::string> types;
+  for (const Node& node : program.nodes) {
+    if (node.op.find("Dataset") == node.op.npos) continue;
+    for (const char* key : {"f", "predicate", "key_func", "reduce_func"}) {
+      if (!node.attributes.function(key).name.empty()) types.insert(frontend::readable(node.op));
+    }
+  }
+  if (types.empty()) return;
+  notes.push_back(cat("work within functions of an input pipeline is not counted: ",
+                      frontend::list_names({types.begin(), types.end()}),
+                      "; to place it, export a function that takes a batch"));
+}
+
 /// Errors of the graph itself say which file it is of.
 template <typename Action>
 auto naming(const std::filesystem::path& file, const Action& action) {
@@ -106,11 +127,15 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   }
   reading->unknown_ops = std::move(context.unknown_ops);
   note_compiled_calls(reading->program, file.source, notes);
+  note_pipelines(reading->program, notes);
   if (const auto names = variables_without_size(reading->program); !names.empty()) {
     notes.push_back(
         cat("variables whose size the file does not tell, so that their memory is not "
             "counted: ",
-            frontend::list_names(names), "; export the graph with its shapes (add_shapes=True)"));
+            frontend::list_names(names),
+            states_shapes(reading->program)
+                ? "; save the model as a SavedModel, whose variables state their shapes"
+                : "; export the graph with its shapes (add_shapes=True)"));
   }
   return reading;
 }

@@ -420,7 +420,7 @@ class Inference {
     std::vector<Value> inputs = inputs_of(node);
     if (is_functional_loop(node.op)) {
       const std::vector<Value> initial = inputs;
-      for (Value& input : inputs) input.data = nullptr;  // it changes
+      for (Value& input : inputs) input.forget_content();  // it changes
       const BodyResult body = run_body(node, node.attributes.function("body"), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
       Work work = add_work(body.work, condition.work);
@@ -448,7 +448,8 @@ class Inference {
   static void set_content(Value& value, DataPtr data) {
     const bool fits = data != nullptr && value.fully_known() &&
                       product(value.dims) == static_cast<std::int64_t>(data->size());
-    value.data = fits ? std::move(data) : nullptr;
+    value.forget_content();
+    if (fits) value.data = std::move(data);
   }
 
   /// A list grows or shrinks by the same in every round.

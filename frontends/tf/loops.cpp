@@ -231,14 +231,17 @@ std::int64_t counted(const Counter& counter, std::int64_t trips) {
 }
 
 /// By how much `end`, what a variable is after a round, differs from `own`, what it was before.
-std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId own) {
+/// `kept(source)` is a number that no round changes.
+template <typename Kept>
+std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId own,
+                                    const Kept& kept) {
   const Node& change = node_at(program, behind_copies(program, end));
   const bool adds = change.op == "Add" || change.op == "AddV2";
   if ((!adds && change.op != "Sub") || change.inputs.size() != 2) return {};
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (behind_copies(program, change.inputs[i].node) != own) continue;
     if (!adds && i == 1) continue;
-    const auto step = number(program, change.inputs[1 - i]);
+    const std::optional<std::int64_t> step = kept(change.inputs[1 - i]);
     if (step && is_moderate(*step)) return adds ? *step : -*step;
   }
   return {};
@@ -252,7 +255,8 @@ std::optional<Counter> counter_at(const Program& program, NodeId merge) {
     const Node& next = node_at(program, node.inputs[static_cast<std::size_t>(back)].node);
     if (!is_next_iteration(next.op) || next.inputs.empty()) continue;
     const auto start = number(program, node.inputs[static_cast<std::size_t>(1 - back)]);
-    const auto step = step_of(program, next.inputs[0].node, merge);
+    const auto step = step_of(program, next.inputs[0].node, merge,
+                              [&](const Source& source) { return number(program, source); });
     if (start && step) return Counter{*start, *step};
   }
   return {};
@@ -268,6 +272,28 @@ std::int64_t rounds(const Counter& counter, std::string_view op, std::int64_t li
   if (equal) ++distance;
   if (step <= 0) return kUnknownDim;
   return distance <= 0 ? 0 : (distance + step - 1) / step;
+}
+
+/// A number of a functional loop's body that no round changes: a constant, or an argument that every
+/// round hands on as it is.
+std::optional<std::int64_t> kept_number(const Program& body, const std::vector<Value>& initial,
+                                        const Source& source) {
+  if (const auto constant = number(body, source)) return constant;
+  const auto found =
+      std::find(body.arguments.begin(), body.arguments.end(), behind_copies(body, source.node));
+  const auto index = static_cast<std::size_t>(found - body.arguments.begin());
+  if (index >= body.arguments.size() || index >= body.results.size() || index >= initial.size() ||
+      behind_copies(body, body.results[index].node) != *found) {
+    return {};
+  }
+  return number(initial[index]);
+}
+
+/// By how much a round changes the variable that is argument `index` of its body.
+std::optional<std::int64_t> step_at(const Program& body, const std::vector<Value>& initial,
+                                    std::size_t index) {
+  return step_of(body, body.results[index].node, body.arguments[index],
+                 [&](const Source& source) { return kept_number(body, initial, source); });
 }
 
 /// What the variables of a loop are, as its condition reads them.
@@ -333,7 +359,7 @@ class FunctionalVariables final : public Variables {
     const auto index = argument(source);
     if (!index) return {};
     const auto start = number(initial_[*index]);
-    const auto step = step_of(body_, body_.results[*index].node, body_.arguments[*index]);
+    const auto step = step_at(body_, initial_, *index);
     if (!start || !step) return {};
     return Counter{*start, *step};
   }
@@ -388,10 +414,11 @@ DataPtr content_after(const Program& body, const std::vector<Value>& initial, st
   if (index >= initial.size() || index >= body.results.size() || index >= body.arguments.size()) {
     return nullptr;
   }
-  const NodeId end = body.results[index].node, own = body.arguments[index];
-  if (behind_copies(body, end) == own) return initial[index].data;
+  if (behind_copies(body, body.results[index].node) == body.arguments[index]) {
+    return initial[index].data;
+  }
   const auto start = number(initial[index]);
-  const auto step = step_of(body, end, own);
+  const auto step = step_at(body, initial, index);
   if (!start || !step) return nullptr;
   const std::int64_t last = counted({*start, *step}, trips);
   if (last == Data::kUnknown) return nullptr;

@@ -150,6 +150,12 @@ Kernel make_mod(const KernelRequest& request) {
   return make_binary<[](const Tensor& a, const Tensor& b) { return at::remainder(a, b); }>(request);
 }
 
+Kernel make_bitwise_not(const KernelRequest& request) {
+  return wrapped(request, [](KernelContext&, Inputs in, Outputs out) {
+    out[0].tensor = at::bitwise_not(tensor_at(in, 0));
+  });
+}
+
 Kernel make_bit_shift(const KernelRequest& request) {
   const std::string direction = text_attribute(request.instruction, "direction", "");
   if (direction == "LEFT") {
@@ -248,7 +254,7 @@ constexpr KernelRow kRows[] = {
     {"Atanh", BERTH_UNARY(at::atanh)},
     {"BitShift", make_bit_shift},
     {"BitwiseAnd", BERTH_BINARY(at::bitwise_and)},
-    {"BitwiseNot", BERTH_UNARY(at::bitwise_not)},
+    {"BitwiseNot", make_bitwise_not},
     {"BitwiseOr", BERTH_BINARY(at::bitwise_or)},
     {"BitwiseXor", BERTH_BINARY(at::bitwise_xor)},
     {"Ceil", BERTH_UNARY(at::ceil)},

@@ -273,11 +273,15 @@ Kernel make_depth_to_space(const KernelRequest& request) {
 
 Kernel make_space_to_depth(const KernelRequest& request) {
   const std::int64_t block = int_attribute(request.instruction, "blocksize", 1);
-  return [block](KernelContext&, Inputs in, Outputs out) {
+  const std::string mode = text_attribute(request.instruction, "mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") refuse_attribute("mode", mode);
+  const bool depth_first = mode == "DCR";
+  return [block, depth_first](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const std::int64_t n = x.size(0), c = x.size(1);
     const std::int64_t h = x.size(2) / block, w = x.size(3) / block;
-    const Tensor parts = at::reshape(x, {n, c, h, block, w, block}).permute({0, 3, 5, 1, 2, 4});
+    const Ints order = depth_first ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4};
+    const Tensor parts = at::reshape(x, {n, c, h, block, w, block}).permute(order);
     out[0].tensor = at::reshape(parts, {n, c * block * block, h, w});
   };
 }

@@ -19,6 +19,12 @@ Tensor as_complex(const Tensor& x) {
   return at::complex(x.squeeze(-1), at::zeros_like(x.squeeze(-1)));
 }
 
+// The real signal behind the first half of its spectrum; `length` is that of the signal.
+Tensor real_signal(const Tensor& spectrum, std::int64_t length, std::int64_t axis) {
+  const Tensor given = as_complex(spectrum.to(at::kDouble));
+  return at::fft_irfft(given, length, axis).unsqueeze(-1).to(spectrum.scalar_type());
+}
+
 // In f64: terms that cancel leave in f32 what looks like a signal.
 Tensor transform(const Tensor& x, std::int64_t length, std::int64_t axis, bool inverse,
                  bool one_sided) {
@@ -39,8 +45,11 @@ Kernel make_dft(const KernelRequest& request) {
   return widened([=](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const auto axis = normal_axis(axis_operand.get(in).value_or(Ints{stated}).at(0), x.dim());
-    const auto length = length_operand.get(in).value_or(Ints{x.size(axis)}).at(0);
-    out[0].tensor = transform(x, length, axis, inverse, one_sided);
+    const bool halved = inverse && one_sided;
+    const std::int64_t usual = halved ? 2 * (x.size(axis) - 1) : x.size(axis);
+    const auto length = length_operand.get(in).value_or(Ints{usual}).at(0);
+    out[0].tensor =
+        halved ? real_signal(x, length, axis) : transform(x, length, axis, inverse, one_sided);
   });
 }
 

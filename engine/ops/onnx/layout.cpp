@@ -232,6 +232,33 @@ void concat_training(OpContext& op) {
   op.set(1, kInt64, {static_cast<std::int64_t>(op.input_count())});
 }
 
+/// Onnx Runtime's blocked layout is told by its channels alone, which are padded to whole blocks of a
+/// size that the file does not state.
+void reorder_input(OpContext& op) {
+  op.set_like(0, 0);
+  if (op.attributes.integer("channels_last", 0) != 0 && op.out(0).rank() > 2) {
+    Dims& dims = op.out(0).dims;
+    std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  }
+}
+void reorder_output(OpContext& op) {
+  op.set_like(0, 0);
+  if (op.out(0).rank() < 3) return;
+  Dims& dims = op.out(0).dims;
+  if (op.attributes.has("channels")) dims[1] = valid_dim(op.attributes.integer("channels", 0));
+  if (op.attributes.integer("channels_last", 0) != 0) {
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  }
+}
+void blocked_upsample(OpContext& op) {
+  op.set_like(0, 0);
+  const auto scales = op.listed("scales");
+  if (!scales || scales->size() != op.out(0).dims.size()) return;
+  for (std::size_t i = 0; i < scales->size(); ++i) {
+    op.out(0).dims[i] = product({op.out(0).dims[i], (*scales)[i]});
+  }
+}
+
 constexpr Row kOps[] = {
     {"CenterCropPad", center_crop_pad, copies()},
     {"Concat", rule::concatenate, copies(), fold_concat},
@@ -257,9 +284,9 @@ constexpr Row kOps[] = {
     {"com.microsoft.SplitTraining", nullptr, copies()},
     {"com.microsoft.Trilu", rule::like_first, copies()},
     {"com.microsoft.UnfoldTensor", nullptr, copies()},
-    {"com.microsoft.nchwc.ReorderInput", nullptr, copies()},
-    {"com.microsoft.nchwc.ReorderOutput", nullptr, copies()},
-    {"com.microsoft.nchwc.Upsample", nullptr, copies()},
+    {"com.microsoft.nchwc.ReorderInput", reorder_input, copies()},
+    {"com.microsoft.nchwc.ReorderOutput", reorder_output, copies()},
+    {"com.microsoft.nchwc.Upsample", blocked_upsample, copies()},
 };
 
 }  // namespace

@@ -22,14 +22,22 @@ void qlinear_matmul(OpContext& op) {
   product_of(op, 0, 3, op.type_of(7) != 0 ? op.type_of(7) : op.type_of(0));
 }
 
-void gemm(OpContext& op) {
-  op.give(0, tensor_type(op.type_of(0)));
-  const Dims* const a = op.shape(0);
-  const Dims* const b = op.shape(1);
+void gemm_of(OpContext& op, std::size_t left, std::size_t right, int type) {
+  op.give(0, tensor_type(type));
+  const Dims* const a = op.shape(left);
+  const Dims* const b = op.shape(right);
   if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) return;
   const bool ta = op.attributes.integer("transA", 0) != 0;
   const bool tb = op.attributes.integer("transB", 0) != 0;
-  op.set(0, op.type_of(0), {(*a)[ta ? 1 : 0], (*b)[tb ? 0 : 1]});
+  op.set(0, type, {(*a)[ta ? 1 : 0], (*b)[tb ? 0 : 1]});
+}
+void gemm(OpContext& op) {
+  gemm_of(op, 0, 1, op.type_of(0));
+}
+/// a, scale, zero point, b, scale, zero point, c, scale and zero point of the product; without the
+/// last it is not quantized again.
+void quantized_gemm(OpContext& op) {
+  gemm_of(op, 0, 3, op.has(8) ? op.type_of(8) : kFloat);
 }
 
 // transBatchX: the dimensions of a batched operand are (rows, batch..., columns).
@@ -145,7 +153,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float, product(matmul_work)},
     {"com.microsoft.MatMulNBits", matmul_n_bits, product(packed_matmul_work)},
     {"com.microsoft.MoE", rule::like_first, product(mixture_of_experts_work)},
-    {"com.microsoft.QGemm", nullptr, product(quantized_matmul_work)},
+    {"com.microsoft.QGemm", quantized_gemm, product(quantized_matmul_work)},
     {"com.microsoft.QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},
     {"com.microsoft.QMoE", rule::like_first, product(mixture_of_experts_work)},
     {"com.microsoft.TransposeMatMul", fused_matmul, product(matmul_work)},

@@ -1,6 +1,7 @@
 // Convolutions, poolings, resizing: what moves a window over space.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ops/formulas.h"
 #include "ops/onnx/rules.h"
@@ -32,7 +33,14 @@ bool windowed(const OpContext& op, Dims& dims, std::size_t first,
       return false;
     }
     if (auto_pad == "VALID") window.padding = 0;
-    dims[first + i] = positions(dims[first + i], window);
+    const std::int64_t size = dims[first + i];
+    std::int64_t& moved = dims[first + i];
+    moved = positions(size, window);
+    // A last window that would begin in the padding behind the data does not count.
+    const std::int64_t ahead = pads && !window.same ? (*pads)[i] : 0;
+    if (round_up && !window.same && moved > 1 && (moved - 1) * window.stride >= size + ahead) {
+      --moved;
+    }
   }
   return true;
 }
@@ -211,6 +219,25 @@ void crop_and_resize(OpContext& op) {
 
 /// Upsample and Resize: scales are an attribute (Upsample 7), input 1 (Upsample 9, Resize 10) or
 /// input 2 (Resize 11), sizes input 3.
+/// All of `axes` are scaled by what the smallest (or largest) of the sizes asked for, in `dims`, is to
+/// that of `from`.
+void keep_ratio(const Dims& from, const std::vector<std::size_t>& axes, bool smallest, Dims& dims) {
+  std::optional<double> scale = std::nullopt;
+  bool known = true;
+  for (const std::size_t axis : axes) {
+    known = known && from[axis] > 0 && dims[axis] != kUnknownDim;
+    if (!known) break;
+    const double own = static_cast<double>(dims[axis]) / static_cast<double>(from[axis]);
+    scale = !scale ? own : smallest ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (const std::size_t axis : axes) {
+    const double size =
+        known && scale ? std::floor(*scale * static_cast<double>(from[axis]) + 0.5) : -1;
+    const bool fits = size >= 0 && size < static_cast<double>(kMaxDim);
+    dims[axis] = fits ? static_cast<std::int64_t>(size) : kUnknownDim;
+  }
+}
+
 void resize(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   const Dims* const from = op.shape(0);
@@ -251,6 +278,8 @@ void resize(OpContext& op) {
       }
     }
   }
+  const std::string_view policy = op.attributes.text("keep_aspect_ratio_policy", "stretch");
+  if (by_size && policy != "stretch") keep_ratio(*from, axes, policy == "not_larger", dims);
   op.set(0, op.type_of(0), std::move(dims));
 }
 
@@ -434,14 +463,15 @@ constexpr Row kOps[] = {
     {"com.microsoft.QLinearAveragePool", quantized_pool, pooling(1)},
     {"com.microsoft.QLinearConv", qlinear_conv, convolution(quantized_convolution_work)},
     {"com.microsoft.QLinearGlobalAveragePool", quantized_global_pool, global_pooling(1)},
-    {"com.microsoft.nchwc.AveragePool", nullptr, pooling(1)},
-    {"com.microsoft.nchwc.Conv", nullptr, convolution(convolution_work)},
-    {"com.microsoft.nchwc.ConvTranspose", nullptr, convolution(transposed_convolution_work)},
-    {"com.microsoft.nchwc.FusedConv", nullptr, convolution(convolution_work)},
-    {"com.microsoft.nchwc.GlobalAveragePool", nullptr, global_pooling(1)},
-    {"com.microsoft.nchwc.GlobalMaxPool", nullptr, global_pooling(1)},
-    {"com.microsoft.nchwc.MaxPool", nullptr, pooling(1)},
-    {"com.microsoft.nchwc.QLinearConv", nullptr, convolution(quantized_convolution_work)},
+    {"com.microsoft.nchwc.AveragePool", pool, pooling(1)},
+    {"com.microsoft.nchwc.Conv", conv, convolution(convolution_work)},
+    {"com.microsoft.nchwc.ConvTranspose", transposed_convolution_shape,
+     convolution(transposed_convolution_work)},
+    {"com.microsoft.nchwc.FusedConv", conv, convolution(convolution_work)},
+    {"com.microsoft.nchwc.GlobalAveragePool", global_pool, global_pooling(1)},
+    {"com.microsoft.nchwc.GlobalMaxPool", global_pool, global_pooling(1)},
+    {"com.microsoft.nchwc.MaxPool", pool, pooling(1)},
+    {"com.microsoft.nchwc.QLinearConv", qlinear_conv, convolution(quantized_convolution_work)},
     {"com.ms.internal.nhwc.AveragePool", nullptr, pooling(1)},
     {"com.ms.internal.nhwc.Conv", nullptr, convolution(convolution_work)},
     {"com.ms.internal.nhwc.ConvTranspose", nullptr, convolution(transposed_convolution_work)},

@@ -32,14 +32,14 @@ void merge(OpContext& op) {
 }
 void exit_loop(OpContext& op) {
   op.pass(0, op.in(0));
-  op.out(0).data = nullptr;
+  op.out(0).forget_content();
 }
 
 void loop_function(OpContext& op) {
   const std::vector<Value> shapes = op.attributes.shapes("output_shapes");
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     op.pass(i, op.in(i));
-    op.out(i).data = nullptr;
+    op.out(i).forget_content();
     if (i < shapes.size()) merge_shape(op.out(i), shapes[i]);
   }
 }

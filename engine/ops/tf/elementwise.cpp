@@ -29,8 +29,9 @@ void fold_clip(OpContext& op) {
 }
 
 void fold_cast(OpContext& op) {
-  if (is_integer_type(op.out(0).type)) {
-    fold::convert(op, /*real=*/false, /*boolean=*/op.out(0).type == kBool);
+  const int to = op.out(0).type;
+  if (is_integer_type(to) || is_float_type(to)) {
+    fold::convert(op, /*real=*/is_float_type(to), /*boolean=*/to == kBool);
   }
 }
 
@@ -62,7 +63,7 @@ constexpr Row kOps[] = {
     {"BitwiseXor", "z:T", rule::broadcast_all, elementwise(1), fold::bitwise_xor},
     {"Bucketize", "output:=int32", rule::like_first, elementwise(1)},
     {"Cast", "y:DstT", rule::like_first, elementwise(1), fold_cast},
-    {"Ceil", "y:T", rule::like_first, elementwise(1)},
+    {"Ceil", "y:T", rule::like_first, elementwise(1), fold::ceiling},
     {"ClipByValue", "output:T", rule::like_first, elementwise(1), fold_clip},
     {"Complex", "out:Tout", rule::broadcast_all, elementwise(1)},
     {"ComplexAbs", "y:Tout", rule::like_first, elementwise(3)},
@@ -81,7 +82,7 @@ constexpr Row kOps[] = {
     {"Erfinv", "y:T", rule::like_first, elementwise(kExp)},
     {"Exp", "y:T", rule::like_first, elementwise(kExp)},
     {"Expm1", "y:T", rule::like_first, elementwise(kExp)},
-    {"Floor", "y:T", rule::like_first, elementwise(1)},
+    {"Floor", "y:T", rule::like_first, elementwise(1), fold::floor},
     {"FloorDiv", "z:T", rule::broadcast_all, elementwise(3), fold::floor_divide},
     {"FloorMod", "z:T", rule::broadcast_all, elementwise(3), fold::floor_modulo},
     {"Greater", "z:=bool", rule::broadcast_all, elementwise(1), fold::greater},
@@ -90,7 +91,7 @@ constexpr Row kOps[] = {
     {"IgammaGradA", "z:T", rule::broadcast_all, kSeries},
     {"Igammac", "z:T", rule::broadcast_all, kSeries},
     {"Imag", "output:Tout", rule::like_first, elementwise(1)},
-    {"Inv", "y:T", rule::like_first, elementwise(1)},
+    {"Inv", "y:T", rule::like_first, elementwise(1), fold::reciprocal},
     {"InvGrad", "z:T", rule::like_first, elementwise(2)},
     {"Invert", "y:T", rule::like_first, elementwise(1)},
     {"IsFinite", "y:=bool", rule::like_first, elementwise(1)},
@@ -120,16 +121,16 @@ constexpr Row kOps[] = {
     {"Polygamma", "z:T", rule::broadcast_all, kSeries},
     {"Pow", "z:T", rule::broadcast_all, elementwise(2 * kExp), fold::power},
     {"Real", "output:Tout", rule::like_first, elementwise(1)},
-    {"RealDiv", "z:T", rule::broadcast_all, elementwise(1)},
-    {"Reciprocal", "y:T", rule::like_first, elementwise(1)},
+    {"RealDiv", "z:T", rule::broadcast_all, elementwise(1), fold::truncate_divide},
+    {"Reciprocal", "y:T", rule::like_first, elementwise(1), fold::reciprocal},
     {"ReciprocalGrad", "z:T", rule::like_first, elementwise(2)},
     {"Relu", "activations:T", rule::like_first, elementwise(1)},
     {"Relu6", "activations:T", rule::like_first, elementwise(1)},
     {"Relu6Grad", "backprops:T", rule::like_first, elementwise(1)},
     {"ReluGrad", "backprops:T", rule::like_first, elementwise(1)},
     {"RightShift", "z:T", rule::broadcast_all, elementwise(1)},
-    {"Rint", "y:T", rule::like_first, elementwise(1)},
-    {"Round", "y:T", rule::like_first, elementwise(1)},
+    {"Rint", "y:T", rule::like_first, elementwise(1), fold::round},
+    {"Round", "y:T", rule::like_first, elementwise(1), fold::round},
     {"Rsqrt", "y:T", rule::like_first, elementwise(3)},
     {"RsqrtGrad", "z:T", rule::like_first, elementwise(3)},
     {"Select", "output:T", select, elementwise(1), fold_select},
@@ -145,7 +146,7 @@ constexpr Row kOps[] = {
     {"SoftplusGrad", "backprops:T", rule::like_first, elementwise(kExp + 2)},
     {"Softsign", "activations:T", rule::like_first, elementwise(3)},
     {"SoftsignGrad", "backprops:T", rule::like_first, elementwise(3)},
-    {"Sqrt", "y:T", rule::like_first, elementwise(3)},
+    {"Sqrt", "y:T", rule::like_first, elementwise(3), fold::square_root},
     {"SqrtGrad", "z:T", rule::like_first, elementwise(3)},
     {"Square", "y:T", rule::like_first, elementwise(1), fold::square},
     {"SquaredDifference", "z:T", rule::broadcast_all, elementwise(2)},

@@ -69,13 +69,9 @@ void broadcast_args(OpContext& op) {
 }
 
 void range(OpContext& op) {
-  const auto start = op.in(0).element(0);
-  const auto limit = op.in(1).element(0);
-  const auto delta = op.in(2).element(0);
+  const auto start = op.in(0).number(0), limit = op.in(1).number(0), delta = op.in(2).number(0);
   op.set(0, {kUnknownDim});
-  if (!start || !limit || !delta || *delta == 0) return;
-  op.set(0, {range_count(static_cast<double>(*start), static_cast<double>(*limit),
-                         static_cast<double>(*delta))});
+  if (start && limit && delta && *delta != 0) op.set(0, {range_count(*start, *limit, *delta)});
 }
 void fold_range(OpContext& op) {
   fold::range(op, op.in(0), op.in(2));

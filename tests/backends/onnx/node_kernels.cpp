@@ -10,6 +10,7 @@
 #include <set>
 
 #include "backends/onnx/values.h"
+#include "frontends/onnx/model_text.h"
 #include "runtime/onnx/kernels.h"
 
 namespace berth::test {
@@ -134,6 +135,47 @@ void run_test(const fs::path& folder, Tally& tally) {
     }
   } catch (const std::exception& error) {
     tally.failures.push_back(name + ": " + error.what());
+  }
+}
+
+onnx::TensorProto tensor_of(std::initializer_list<std::int64_t> dims,
+                            std::initializer_list<float> values) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  for (const std::int64_t dim : dims) tensor.add_dims(dim);
+  for (const float value : values) tensor.add_float_data(value);
+  return tensor;
+}
+
+/// y of a graph of ops, given x.
+runtime::Value computed(const std::string& graph, int opset, const onnx::TensorProto& x) {
+  ModelFolder models;
+  const CpuModel model(models.save(parse_graph(graph, opset)));
+  return model.run({value_of(x)}).at(0);
+}
+
+TEST_CASE("cases that ONNX's tests of this version lack") {
+  SUBCASE("the real signal behind half of a spectrum") {
+    // 1, 2, 3, 4: 10, -2 + 2i, -2
+    const auto y =
+        computed("g (float[1,3,2] x) => (float[1,4,1] y) { y = DFT<inverse = 1, onesided = 1>(x) }",
+                 17, tensor_of({1, 3, 2}, {10, 0, -2, 2, -2, 0}));
+    CHECK(difference(value_of(tensor_of({1, 4, 1}, {1, 2, 3, 4})), y, {}) == "");
+  }
+  SUBCASE("columns before rows") {
+    const auto y = computed(
+        "g (float[1,2,2,2] x) => (float[1,8,1,1] y) { y = SpaceToDepth<blocksize = 2, mode = "
+        "\"CRD\">(x) }",
+        17, tensor_of({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+    CHECK(difference(value_of(tensor_of({1, 8, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8})), y, {}) == "");
+  }
+  SUBCASE("the bits of a number without a sign") {
+    const auto y = computed(
+        "g (float[2] x) => (float[2] y) { a = Cast<to = 4>(x) b = BitwiseNot(a) y = Cast<to = "
+        "1>(b) "
+        "}",
+        18, tensor_of({2}, {0, 65534}));
+    CHECK(difference(value_of(tensor_of({2}, {65535, 1})), y, {}) == "");
   }
 }
 

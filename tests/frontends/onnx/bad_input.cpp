@@ -313,14 +313,14 @@ ModelProto with_external_weight(const std::string& location) {
   return model;
 }
 
-TEST_CASE("external data is located, never read") {
+TEST_CASE("external data is located, and need not be there") {
   ModelFolder models;
   SUBCASE("absent") {
     const LoadedModel model = models.load(with_external_weight("w.bin"));
     CHECK(has_note(model, "'w.bin'"));
     CHECK(model.graph->total_param_bytes() == 8);
   }
-  SUBCASE("there, however long") {
+  SUBCASE("there, and too short to say anything") {
     (void)models.save(std::string("x"), "w.bin");
     CHECK(models.load(with_external_weight("w.bin")).notes.empty());
   }

@@ -93,6 +93,25 @@ TEST_CASE("a step written without shapes says which variables count as nothing")
   CHECK(on_host_only(*model.graph) == Names{});
 }
 
+TEST_CASE("a table that is only looked up states no size, and what to do about it is true") {
+  const std::string states = attr("_output_shapes", "list { shape { } }");
+  const auto lookup = [&](const std::string& more) {
+    return load_bytes(
+        node("table", "Placeholder", "", attr("dtype", "type: DT_RESOURCE")) +
+        integers("rows", {1, 2}) +
+        node("y", "ResourceGather", "table rows",
+             attr("dtype", "type: DT_FLOAT") + attr("Tindices", "type: DT_INT32") + more));
+  };
+  const auto notes = [](const LoadedModel& model) {
+    std::string all;
+    for (const std::string& note : model.notes) all += note + "\n";
+    return all;
+  };
+  CHECK(notes(lookup("")).find("add_shapes=True") != std::string::npos);
+  CHECK(notes(lookup(states)).find("add_shapes=True") == std::string::npos);
+  CHECK(notes(lookup(states)).find("as a SavedModel") != std::string::npos);
+}
+
 TEST_CASE("what a step without results changes is part of it") {
   const LoadedModel model = load_file("optimizer_ops.pb.gz");
   Names types;

@@ -260,5 +260,56 @@ TEST_CASE("rounds of a functional loop are counted where its condition and its b
   CHECK(flops("add:z:0") == doctest::Approx(kRound).epsilon(0.02));  // a limit that moves
 }
 
+TEST_CASE("rounds are counted by a step that is an argument, as AutoGraph writes tf.range") {
+  // i, n, by, x of the loop:  while (i < n) { i += by; x = x @ x }
+  const auto scalar = [](const std::string& name) {
+    return "input_arg { name: '" + name + "' type: DT_INT32 } ";
+  };
+  const std::string arguments =
+      scalar("i") + scalar("n") + scalar("by") + "input_arg { name: 'x' type: DT_FLOAT } ";
+  const std::string ints = attr("T", "type: DT_INT32");
+  const auto result = [](const std::string& name, const std::string& type) {
+    return "output_arg { name: '" + name + "' type: " + type + " } ";
+  };
+  const auto body_of = [&](const std::string& by) {
+    return "function { signature { name: 'body' " + arguments + result("ri", "DT_INT32") +
+           result("rn", "DT_INT32") + result("rb", "DT_INT32") + result("rx", "DT_FLOAT") +
+           "} node_def { name: 'add' op: 'AddV2' input: 'i' input: 'by' " + ints +
+           "} node_def { name: 'mul' op: 'MatMul' input: 'x' input: 'x' " + kFloats +
+           "} ret { key: 'ri' value: 'add:z:0' } ret { key: 'rn' value: 'n' } ret { key: 'rb' "
+           "value: '" +
+           by + "' } ret { key: 'rx' value: 'mul:product:0' } } ";
+  };
+  const std::string condition = "function { signature { name: 'cond' " + arguments +
+                                result("r", "DT_BOOL") +
+                                "} node_def { name: 'less' op: 'Less' input: 'i' input: 'n' " +
+                                ints + "} ret { key: 'r' value: 'less:z:0' } } ";
+  const auto flops = [&](const std::string& by) {
+    const LoadedModel model = load_bytes(
+        integers("start", {1}, true) + integers("limit", {8}, true) + integers("delta", {3}, true) +
+        placeholder("x", {16, 16}) +
+        node(
+            "loop", "StatelessWhile", "start limit delta x",
+            attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                attr("T", "list { type: DT_INT32 type: DT_INT32 type: DT_INT32 type: DT_FLOAT }")) +
+        "library { " + body_of(by) + condition + " }");
+    return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+  };
+  constexpr double kRound = 2.0 * 16 * 16 * 16;
+  CHECK(flops("by") == doctest::Approx(3 * kRound).epsilon(0.02));   // 1, 4, 7
+  CHECK(flops("add:z:0") == doctest::Approx(kRound).epsilon(0.02));  // a step that changes
+}
+
+TEST_CASE("functions of an input pipeline are said not to be counted") {
+  const LoadedModel model =
+      load_bytes(placeholder("x", {2, 3}) + node("data", "TensorSliceDataset", "x") +
+                 node("sum", "ReduceDataset", "data", attr("f", "func { name: 'twice' }")) +
+                 library(function("twice", body_node("d", "Add", "a a"), "d:z:0")));
+  const bool noted = std::any_of(model.notes.begin(), model.notes.end(), [](const std::string& n) {
+    return n.find("input pipeline is not counted: 'ReduceDataset'") != n.npos;
+  });
+  CHECK(noted);
+}
+
 }  // namespace
 }  // namespace berth::tf_frontend

@@ -95,6 +95,44 @@ TEST_CASE("shapes that are computed are folded") {
   CHECK(shape_of(*load_bytes(text).graph, "y") == Shape{24, 10});
 }
 
+TEST_CASE("real numbers that sizes are computed with are followed") {
+  const std::string kInts = attr("T", "type: DT_INT32");
+  const auto real = [](const std::string& name, const std::string& value) {
+    return node(name, "Const", "",
+                attr("dtype", "type: DT_FLOAT") +
+                    attr("value", "tensor { dtype: DT_FLOAT tensor_shape { } " + value + " }"));
+  };
+  const auto cast = [](const std::string& name, const std::string& from, const std::string& to) {
+    return node(name, "Cast", from, attr("DstT", "type: " + to));
+  };
+  const std::string size =
+      placeholder("x", {7, 4}) +
+      node("shape", "Shape", "x", kFloats + attr("out_type", "type: DT_INT32")) +
+      integers("b", {0}) + integers("e", {1}) +
+      node("n", "StridedSlice", "shape b e e", kInts + attr("shrink_axis_mask", "i: 1")) +
+      cast("f", "n", "DT_FLOAT");
+  const std::string zero_and_two = real("zero", "float_val: 0") + real("two", "float_val: 2.0");
+  SUBCASE("a range of floats, as arange with a floating-point type is written") {
+    const std::string text =
+        size + zero_and_two + node("y", "Range", "zero f two", attr("Tidx", "type: DT_FLOAT"));
+    CHECK(shape_of(*load_bytes(text).graph, "y") == Shape{4});
+  }
+  SUBCASE("a quotient that is rounded up") {
+    const std::string text =
+        size + zero_and_two + node("half", "RealDiv", "f two", kFloats) +
+        node("up", "Ceil", "half", kFloats) + cast("rows", "up", "DT_INT32") +
+        integers("zero_i", {0}, true) + integers("one_i", {1}, true) +
+        node("y", "Range", "zero_i rows one_i", attr("Tidx", "type: DT_INT32"));
+    CHECK(shape_of(*load_bytes(text).graph, "y") == Shape{4});
+  }
+  SUBCASE("raw content, and one number that stands for all") {
+    const std::string text = size + real("zero", "tensor_content: '\\000\\000\\000\\000'") +
+                             real("two", "tensor_content: '\\000\\000\\000\\100'") +
+                             node("y", "Range", "zero f two", attr("Tidx", "type: DT_FLOAT"));
+    CHECK(shape_of(*load_bytes(text).graph, "y") == Shape{4});
+  }
+}
+
 TEST_CASE("integers that shapes are computed with are followed") {
   const std::string kInts = attr("T", "type: DT_INT32");
   const std::string kPair = kInts + attr("N", "i: 2");

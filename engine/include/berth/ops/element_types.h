@@ -24,6 +24,7 @@ inline constexpr int kReferenceOffset = 100;
 [[nodiscard]] BERTH_EXPORT int type_from_name(std::string_view name) noexcept;
 [[nodiscard]] BERTH_EXPORT DType dtype_of(int type) noexcept;
 [[nodiscard]] BERTH_EXPORT bool is_integer_type(int type) noexcept;  ///< bool included
+[[nodiscard]] BERTH_EXPORT bool is_float_type(int type) noexcept;
 
 }  // namespace berth::ops::tf
 
