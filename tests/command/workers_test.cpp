@@ -258,7 +258,7 @@ TEST_CASE("who is killed is started again, and only what was in flight is measur
       int said = 0;
       std::istringstream lines(result.err);
       for (std::string line; std::getline(lines, line);) {
-        said += contains(line, "was ended by signal 9 and is started again") ? 1 : 0;
+        said += contains(line, "was ended by signal 9 and is ") ? 1 : 0;
       }
       CHECK_MESSAGE(said == deaths, result.err);
     }
@@ -365,7 +365,8 @@ TEST_CASE("a policy's placements are measured by all, and those that are lost ar
     const ProcessResult killed = work.run(3, dying);
     CHECK_MESSAGE(killed.status == 0, killed.err);
     CHECK(killed.out == alone.out);
-    CHECK_MESSAGE(contains(killed.err, "was ended by signal 9"), killed.err);
+    // Started again, unless the last of them had measured all before the death was seen.
+    CHECK_MESSAGE(contains(killed.err, "was ended by signal 9 and is "), killed.err);
     std::filesystem::remove(work / "worker1");
     std::filesystem::remove(work / "worker2");
 

@@ -40,6 +40,11 @@ end
 local failure
 local function fail(text) failure = failure or text end
 
+local function say_signal(each, code, what)
+  io.stderr:write(("workers: rank %d (process %d) was ended by signal %d and %s\n"):format(each.rank, each.pid, code,
+    what))
+end
+
 -- A process that has ended, by itself or not.
 local function conclude(each, how, code)
   running[each.pid] = nil
@@ -50,8 +55,7 @@ local function conclude(each, how, code)
       return fail(("rank %d was ended by signal %d %d times, each time within %d s"):format(each.rank, code,
         SOON_MOST, SOON_S))
     end
-    io.stderr:write(("workers: rank %d (process %d) was ended by signal %d and is started again\n"):format(
-      each.rank, each.pid, code))
+    say_signal(each, code, "is started again")
     each.ended = false
     return start(each.rank)
   end
@@ -88,7 +92,12 @@ end
 local until_s = berth.clock() + (failure and 2 or END_S)
 while next(running) and berth.clock() < until_s do
   for pid, each in pairs(running) do
-    if processes.ended(pid) then running[pid] = nil end
+    local how, code = processes.ended(pid)
+    if how then
+      running[pid] = nil
+      -- Rank 0 can have ended before its death was seen: the others have measured what it lost.
+      if how == "signal" and not failure then say_signal(each, code, "is not needed any more") end
+    end
   end
   processes.sleep(0.02)
 end
