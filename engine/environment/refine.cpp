@@ -5,8 +5,10 @@
 
 #include "berth/constraints.h"
 #include "berth/learning.h"
+#include "berth/neighbourhoods.h"
 #include "berth/repair.h"
 #include "berth/support/text.h"
+#include "environment/neighbourhoods.h"
 
 namespace berth {
 namespace {
@@ -20,23 +22,11 @@ constexpr std::int64_t kFailuresTeach = 5000;
 /// What a failure costs: the square root of 100 s, as a cost or in seconds.
 constexpr double kFailure = 10;
 constexpr double kSecondsPerGB = 2;
-/// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
-constexpr double kMemoryWeight = 4;
 /// Of an update's samples, those that teach where only the best do.
 constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
-
-/// The logarithm of the objective, made worse where memory is short.
-double log_cost(const Evaluation& evaluation) {
-  double peak = 1;
-  for (const std::int64_t bytes : evaluation.peak_bytes) {
-    peak = std::max(peak, static_cast<double>(bytes));
-  }
-  return std::log(std::max(evaluation.objective_us, 1e-9)) +
-         kMemoryWeight * static_cast<double>(evaluation.excess_bytes) / peak;
-}
 
 double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
   const double seconds = evaluation.objective_us / 1e6;
@@ -52,32 +42,14 @@ double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
   return log_cost(evaluation);
 }
 
-struct Best {
-  Placement placement;
-  Evaluation evaluation;
-
-  /// True where `other` is better, and taken.
-  bool take(const Placement& other, const Evaluation& seen) {
-    if (!placement.empty()) {
-      const bool better = seen.feasible != evaluation.feasible
-                              ? seen.feasible
-                              : log_cost(seen) < log_cost(evaluation);
-      if (!better) return false;
-    }
-    placement = other;
-    evaluation = seen;
-    return true;
+bool take(Judged& best, const Rollout& rollout) {
+  bool any = false;
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    if (episode.best.empty()) continue;
+    any = best.take(episode.best, episode.best_evaluation) || any;
   }
-
-  bool take(const Rollout& rollout) {
-    bool any = false;
-    for (const Rollout::Episode& episode : rollout.episodes) {
-      if (episode.best.empty()) continue;
-      any = take(episode.best, episode.best_evaluation) || any;
-    }
-    return any;
-  }
-};
+  return any;
+}
 
 /// What the samples of an update teach: returns of every decision less their baseline. By step, the
 /// sample itself is left out of its baseline, so that the estimate stays unbiased; Placeto's
@@ -190,9 +162,9 @@ class Advantages {
 
 /// Where episodes start when nothing better is known: all on the best single device, where one
 /// holds everything; one run of the topological order per device; list scheduling.
-std::vector<Best> plain_starts(Evaluator& evaluator) {
+std::vector<Judged> plain_starts(Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
-  std::vector<Best> starts;
+  std::vector<Judged> starts;
   const SingleDevice single = best_single_device(evaluator);
   if (single.device != kNoDevice) starts.push_back({single.placement, single.evaluation});
   for (const GroupPlacement& start : {contiguous_placement(problem), earliest_placement(problem)}) {
@@ -205,32 +177,32 @@ std::vector<Best> plain_starts(Evaluator& evaluator) {
 /// The best placement seen, of the groups of `evaluator`.
 Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                     const RefineOptions& options) {
-  Best best;
+  Judged best;
   const Problem& problem = evaluator.problem();
   Evaluator* const evaluators[] = {&evaluator};
   RolloutOptions how;
   how.seed = context.seed;
   how.should_stop = context.should_stop;
-  const std::vector<Best> plain =
-      options.known_starts ? plain_starts(evaluator) : std::vector<Best>();
+  const std::vector<Judged> plain =
+      options.known_starts ? plain_starts(evaluator) : std::vector<Judged>();
   Rollout rollout;
   const auto report = [&](const std::string& what) {
     if (context.progress) context.progress(best.evaluation.objective_us, what);
   };
-  const auto start_at = [&](const Best& start) {
+  const auto start_at = [&](const Judged& start) {
     GroupPlacement at = group_placement(problem, start.placement);
     keep_to_kinds(problem, at);
     return at;
   };
 
   // From every start for itself until none gets better: what each leads to differs.
-  const auto greedy_passes = [&](std::vector<Best> at) {
+  const auto greedy_passes = [&](std::vector<Judged> at) {
     how.greedy = true;
     how.samples = static_cast<int>(at.size());
     bool better = true;
     for (int pass = 0; pass < options.passes && better && !context.stopped(); ++pass) {
       how.initial.assign(1, {});
-      for (const Best& each : at) how.initial[0].push_back(start_at(each));
+      for (const Judged& each : at) how.initial[0].push_back(start_at(each));
       policy.rollout(evaluators, how, rollout);
       better = false;
       for (std::size_t i = 0; i < at.size(); ++i) {
@@ -238,18 +210,18 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
         if (episode.best.empty()) continue;
         better = at[i].take(episode.best, episode.best_evaluation) || better;
       }
-      if (best.take(rollout)) report("greedy pass " + std::to_string(pass + 1));
+      if (take(best, rollout)) report("greedy pass " + std::to_string(pass + 1));
     }
   };
   for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
-  for (const Best& start : plain) best.take(start.placement, start.evaluation);
+  for (const Judged& start : plain) best.take(start.placement, start.evaluation);
   if (!plain.empty()) greedy_passes(plain);
 
   Random seeds(context.seed);
   Advantages advantages(options);
   how.greedy = false;
   how.samples = options.samples;
-  Best from;
+  Judged from;
   for (std::int64_t i = 0; i < options.updates && !context.stopped(); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
     // All from one start: what differs is then the decisions' doing. Each plain start and what its
@@ -266,10 +238,10 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     }
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
-    if (best.take(rollout)) report("update " + std::to_string(i + 1));
+    if (take(best, rollout)) report("update " + std::to_string(i + 1));
     if (rollout.tape == nullptr) break;
     from = {};
-    from.take(rollout);
+    take(from, rollout);
     UpdateOptions update;
     update.learning_rate = options.learning_rate * (0.1 + 0.9 * left);
     update.entropy_weight = options.entropy * left;
@@ -281,7 +253,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     best.take(drawn, evaluator.evaluate(drawn));
   }
   if (options.updates > 0 || plain.empty()) {
-    std::vector<Best> starts = plain;
+    std::vector<Judged> starts = plain;
     starts.push_back(best);
     greedy_passes(std::move(starts));
   }
@@ -296,19 +268,61 @@ PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCo
                           context);
 }
 
+/// One episode of the policy decides a neighbourhood.
+DecideNeighbourhood by_episodes(LearnedPolicy& policy, const PlaceContext& context) {
+  return [&policy, &context, rollout = Rollout()](Evaluator& within, GroupPlacement start,
+                                                  std::uint64_t seed) mutable {
+    Evaluator* const evaluators[] = {&within};
+    RolloutOptions how;
+    how.samples = 1;
+    how.seed = seed;
+    how.should_stop = context.should_stop;
+    how.initial = {{std::move(start)}};
+    policy.rollout(evaluators, how, rollout);
+    Decided decided;
+    take(decided.best, rollout);
+    const Rollout::Episode& episode = rollout.episodes.front();
+    if (!episode.last.empty()) decided.last = {episode.last, episode.evaluations.back()};
+    return decided;
+  };
+}
+
+/// The problem coarsened and placed; learned on, where there are updates.
+PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                       const RefineOptions& options) {
+  const Problem& problem = evaluator.problem();
+  // Many groups take long; few are a start for what follows, and too few to learn on.
+  const bool starts_small = options.neighbourhood > 0 && options.updates == 0;
+  const auto groups =
+      coarsen(problem.graph(), problem.costs(),
+              starts_small ? options.neighbourhood : options.groups, problem.constraints().get());
+  PolicyAnswer answer =
+      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options);
+  answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
+  return answer;
+}
+
 }  // namespace
 
 PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                     const RefineOptions& options) {
-  const Problem& problem = evaluator.problem();
-  if (options.groups == 0 || problem.groups().count() <= options.groups) {
-    return repaired(policy, evaluator, context, options);
+  const GroupId count = evaluator.problem().groups().count();
+  const bool whole = options.groups == 0 || count <= options.groups;
+  PolicyAnswer answer = whole ? repaired(policy, evaluator, context, options)
+                              : coarsened(policy, evaluator, context, options);
+  if (options.neighbourhood == 0 || count <= options.neighbourhood || context.stopped()) {
+    return answer;
   }
-  const auto groups =
-      coarsen(problem.graph(), problem.costs(), options.groups, problem.constraints().get());
-  PolicyAnswer answer =
-      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options);
-  answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
+  Judged best;
+  best.take(answer.placement, evaluator.evaluate(answer.placement));
+  for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
+  NeighbourhoodOptions how;
+  how.groups = options.neighbourhood;
+  answer.placement =
+      search_neighbourhoods(evaluator, context, std::move(best), how, by_episodes(policy, context))
+          .placement;
+  answer.notes.push_back(
+      cat("then ", options.neighbourhood, " other groups at a time around the best placement"));
   return answer;
 }
 

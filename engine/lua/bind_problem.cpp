@@ -1,6 +1,7 @@
 // berth.problem: what is to be solved, and what is known of any placement of it.
 #include "berth/bounds.h"
 #include "berth/files.h"
+#include "berth/neighbourhoods.h"
 #include "berth/one_device.h"
 #include "berth/plan_writers.h"
 #include "berth/problem_choices.h"
@@ -309,6 +310,16 @@ int load_a_placement(Call& call) {
   return 1;
 }
 
+int neighbourhood(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const Placement placement = placement_of(call.argument(1, "placement"), problem);
+  const auto count = static_cast<GroupId>(
+      call.argument(2, "count").integer(1, std::numeric_limits<GroupId>::max()));
+  const auto seed = static_cast<std::uint64_t>(call.argument(3, "seed").integer(0));
+  return call.made(draw_neighbourhood(problem, placement, count, seed));
+}
+
 constexpr Binding kFunctions[] = {{"berth.problem", &make}};
 constexpr Binding kMethods[] = {
     {"problem:notes", &notes},
@@ -338,6 +349,7 @@ constexpr Binding kMethods[] = {
     {"problem:save_plan", &save_plan},
     {"problem:save_placement", &save_placement},
     {"problem:load_placement", &load_a_placement},
+    {"problem:neighbourhood", &neighbourhood},
 };
 
 std::string describe(const void* object) {

@@ -66,16 +66,24 @@ class Views {
       return same_problem(view->problem, problem);
     });
     if (found != views_.end()) return *found;
-    if (views_.size() >= kMost) views_.clear();
+    if (views_.size() >= kMost || ops_ >= kMostOps) clear();
     views_.push_back(make());
+    ops_ += problem.graph().op_count();
     return views_.back();
   }
-  void clear() { views_.clear(); }
+  void clear() {
+    views_.clear();
+    ops_ = 0;
+  }
 
  private:
   /// A family of graphs in training is smaller.
   static constexpr std::size_t kMost = 256;
+  /// Of all their graphs: some tens of megabytes. A search that cuts a large graph into ever new
+  /// groups sees each problem once.
+  static constexpr std::int64_t kMostOps = std::int64_t{1} << 21;
   std::vector<std::shared_ptr<const View>> views_;
+  std::int64_t ops_ = 0;
 };
 
 struct NetworkPolicySettings {
@@ -84,6 +92,7 @@ struct NetworkPolicySettings {
   std::span<const OptionSpec> shape;  ///< options that weights depend on
   int passes = 1;                     ///< greedy passes at most
   bool coarsens = true;               ///< to the option `groups` where a problem has more
+  bool searches = false;              ///< has the option `neighbourhood`
 };
 
 /// The options of every such policy, beside those of its own: weights, init_seed, groups, episodes,

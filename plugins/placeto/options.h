@@ -64,6 +64,11 @@ inline constexpr OptionSpec kOptions[] = {
     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
     {"groups", OptionType::integer, "128", "coarsen to this many groups where the problem has more",
      OptionRange::at_least(1).up_to(1 << 15)},
+    {"neighbourhood", OptionType::integer, "16",
+     "where the problem has more groups: merge them into so many others again and again, around "
+     "the "
+     "best placement, while the budget lasts; 0 = place them once",
+     OptionRange::at_least(0).up_to(1 << 15)},
     {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
      OptionRange::at_least(1).up_to(1 << 20)},
     {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
@@ -88,8 +93,8 @@ inline constexpr OptionSpec kOptions[] = {
 /// seconds, undiscounted, from random placements. Rounds and layers are the defaults. The weight of
 /// the entropy is not published.
 inline constexpr learning::FormValue kPublished[] = {
-    {"devices", "one_hot"},    {"aggregate", "sum"}, {"lookahead", "false"}, {"samples", "8"},
-    {"learning_rate", "1e-3"}, {"entropy", "0.01"},  {"reward", "seconds"},  {"discount", "1"},
-    {"advantages", "plain"},   {"starts", "random"}};
+    {"neighbourhood", "0"}, {"devices", "one_hot"},    {"aggregate", "sum"}, {"lookahead", "false"},
+    {"samples", "8"},       {"learning_rate", "1e-3"}, {"entropy", "0.01"},  {"reward", "seconds"},
+    {"discount", "1"},      {"advantages", "plain"},   {"starts", "random"}};
 
 }  // namespace berth::placeto

@@ -791,6 +791,15 @@ function problem:save_placement(path, placement, provenance) end
 ---@return berth.Placement
 function problem:load_placement(path) end
 
+---A random division of the problem's groups into about `count`, none of which is on two devices of the
+---placement: what a learned policy with the option `neighbourhood` decides next around its best
+---placement. A problem with these groups trains it for that.
+---@param placement berth.Placement
+---@param count integer
+---@param seed integer
+---@return berth.Groups
+function problem:neighbourhood(placement, count, seed) end
+
 ---Turns placements into evaluations. Made by `berth.evaluator`, or lent to a Lua policy.
 ---@class berth.Evaluator: berth.Object
 local evaluator = {}

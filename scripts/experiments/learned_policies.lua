@@ -83,13 +83,15 @@ for _, text in ipairs(options.graphs) do
   local single = problem:single()
   if single then add(graph, "one device", { single.evaluation.objective_us }) end
   for _, name in ipairs(options.policies) do
+    -- What is learned is compared: no search follows it.
+    local alike = name == "placeto" and { neighbourhood = 0 } or {}
     local has = {}
     for _, plugin in ipairs((berth.plugins())) do
       if plugin.name == name then
         for _, option in ipairs(plugin.options) do has[option.name] = true end
       end
     end
-    local variants = { { "", {} } }
+    local variants = { { "", alike } }
     if has.imitation then table.insert(variants, 1, { ", no imitation", { imitation = 0 } }) end
     for _, variant in ipairs(variants) do
       local suffix, given = unpack(variant)

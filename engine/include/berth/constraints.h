@@ -145,6 +145,15 @@ class BERTH_EXPORT Constraints {
                                                                  const Costs& costs, GroupId count,
                                                                  const Constraints* constraints);
 
+/// `base` made coarser within zones: groups of different zones are never merged, nor are those that
+/// coarsen would keep apart. `zone_of` [groups of `base`]: any names. The result has `count` groups,
+/// or as few as zones, constraints and the order of ops allow without adding a cycle. `base` must
+/// keep the ops of each co-location class of `constraints` together. Throws Error(invalid_argument)
+/// for a count below 1 or another number of zones.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> coarsen_zones(
+    const Graph& graph, const Costs& costs, std::shared_ptr<const Groups> base, GroupId count,
+    std::span<const std::int32_t> zone_of, const Constraints* constraints);
+
 /// `groups` changed to obey `constraints`. Groups that share a co-location class become one. A
 /// group whose ops may be on different devices is cut into runs of its topological order.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> regroup(const Graph& graph,

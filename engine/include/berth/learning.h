@@ -166,7 +166,12 @@ BERTH_EXPORT void check_update(const UpdateOptions& options);
 
 /// What a learned policy does with one problem when it is asked for a placement.
 struct RefineOptions {
-  GroupId groups = 0;           ///< coarsened to so many where the problem has more; 0 = never
+  GroupId groups = 0;  ///< coarsened to so many where the problem has more; 0 = never
+  /// Where the problem has more groups than this, while the budget lasts: merges them into so many
+  /// others, fine in one part and coarse in the rest, and decides these from the best placement on.
+  /// Without a budget it ends when 32 such divisions in a row bring nothing. Where the problem has
+  /// more than `groups` and there are no updates, it is coarsened to so few at first too. 0 = none.
+  GroupId neighbourhood = 0;
   int passes = 16;              ///< greedy passes at most, each from where the last one ended
   std::int64_t updates = 0;     ///< of the weights, on this very problem
   int samples = 16;             ///< episodes per update
@@ -198,10 +203,11 @@ struct RefineOptions {
 /// those that fit in memory. Greedy passes start from the best single device (where none holds
 /// everything, from one device after another), from one run of the topological order per device and
 /// from list scheduling, and go on from the best so far; with updates they are made again at the
-/// end. should_stop is asked at least once per pass. Rewards and baselines by step follow Placeto
-/// (Addanki et al., NeurIPS 2019, section on training), whose released code can take the logarithm.
-/// Discounted and normalised advantages are not part of any published method. A policy's `place` may
-/// be this and no more.
+/// end. With `neighbourhood` large neighbourhood search (Shaw, CP 1998) follows, in which the policy
+/// is what decides a neighbourhood; it ends early at the lower bound. should_stop is asked at least
+/// once per pass. Rewards and baselines by step follow Placeto (Addanki et al., NeurIPS 2019, section
+/// on training), whose released code can take the logarithm. Discounted and normalised advantages are
+/// not part of any published method. A policy's `place` may be this and no more.
 [[nodiscard]] BERTH_EXPORT PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator,
                                                const PlaceContext& context,
                                                const RefineOptions& options);

@@ -6,6 +6,7 @@
 
 #include "berth/evaluator.h"
 #include "berth/one_device.h"
+#include "plugins/small_problem.h"
 #include "support/constrained_chain.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"
@@ -223,4 +224,55 @@ TEST_CASE("a regrouped evaluator has the constraints of the problem") {
   const GroupId pinned = other.groups().of(Chain::kA1);
   CHECK(other.can_run(pinned, Chain::kGpu1));
   CHECK_FALSE(other.can_run(pinned, Chain::kGpu0));
+}
+
+TEST_CASE("coarsening within zones merges nothing of two zones, and obeys constraints") {
+  Random random(3);
+  for (int i = 0; i < 10; ++i) {
+    CAPTURE(i);
+    const auto graph =
+        random_graph(random, {.ops = 60, .edge_chance = 0.1, .colocate_chance = 0.1});
+    const auto cluster = random_cluster(random, {.devices = 3, .kinds = 2});
+    const auto costs = random_costs(random, *graph, *cluster, 100, 0.2);
+    const auto base = colocation_groups(*graph);
+    std::vector<std::int32_t> zone_of;
+    for (GroupId group = 0; group < base->count(); ++group) {
+      zone_of.push_back(static_cast<std::int32_t>(random.below(4)) * 1000);
+    }
+    const auto groups = coarsen_zones(*graph, *costs, base, 8, zone_of, nullptr);
+    CHECK(groups->count() < base->count());
+    const Problem problem(graph, cluster, costs, groups);
+    for (OpId op = 0; op < graph->op_count(); ++op) {
+      const OpId first = groups->members(groups->of(op)).front();
+      CHECK(zone_of[at(base->of(op))] == zone_of[at(base->of(first))]);
+      for (DeviceId device = 0; device < 3; ++device) {
+        CHECK((problem.cost_us(op, device) < kCannotRun) ==
+              (problem.cost_us(first, device) < kCannotRun));
+      }
+    }
+    expect_error(ErrorCode::invalid_argument, {"1 zones for"}, [&] {
+      static_cast<void>(
+          coarsen_zones(*graph, *costs, base, 8, std::vector<std::int32_t>(1), nullptr));
+    });
+  }
+  // Where nothing else is in the way, as many as are asked for; a zone has one at least.
+  std::vector<SmallEdge> edges;
+  for (OpId op = 1; op < 40; ++op) edges.push_back({op - 1, op, 8});
+  const auto row =
+      small_problem({{"a", "gpu"}, {"b", "gpu"}}, std::vector<SmallOp>(40, SmallOp{{10}}), edges);
+  std::vector<std::int32_t> quarters;
+  for (GroupId group = 0; group < 40; ++group) quarters.push_back(group / 10);
+  for (const GroupId count : {1, 4, 6, 40}) {
+    CHECK(coarsen_zones(row->graph(), row->costs(), row->shared_groups(), count, quarters, nullptr)
+              ->count() == std::max(count, 4));
+  }
+  const Chain chain;
+  const Constraints apart(
+      *chain.graph, *chain.cluster, *chain.costs,
+      {separate({named("in/x"), named("out")}), forbid(named("a/2"), {"gpu:0"})});
+  const std::vector<std::int32_t> one_zone(at(apart.classes()->count()), 7);
+  const auto groups =
+      coarsen_zones(*chain.graph, *chain.costs, apart.classes(), 1, one_zone, &apart);
+  CHECK(groups->of(Chain::kIn) != groups->of(Chain::kOut));
+  CHECK(groups->of(Chain::kA1) != groups->of(Chain::kA2));
 }

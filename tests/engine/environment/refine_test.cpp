@@ -1,10 +1,14 @@
-// What the samples of an update teach, by a policy that notes what it is told.
+// What the samples of an update teach, by a policy that notes what it is told; the neighbourhoods
+// that a policy is asked to decide.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <vector>
 
 #include "berth/learning.h"
 #include "plugins/small_problem.h"
+#include "support/constrained_chain.h"
+#include "support/random_problem.h"
 
 using namespace berth;
 using namespace berth::test;
@@ -52,6 +56,62 @@ class Noting final : public LearnedPolicy {
   std::vector<double> seconds_;
 };
 
+/// Gives one drawn group the device where the step is shortest, and notes what it was asked.
+class OneStep final : public LearnedPolicy {
+ public:
+  struct Asked {
+    std::shared_ptr<const Groups> groups;
+    Placement start;
+  };
+
+  void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+               Rollout& out) override {
+    Evaluator& evaluator = *evaluators.front();
+    const Problem& problem = evaluator.problem();
+    Random random(options.seed);
+    out.episodes.assign(static_cast<std::size_t>(options.samples), {});
+    for (std::size_t e = 0; e < out.episodes.size(); ++e) {
+      GroupPlacement placement = options.initial.front()[e];
+      asked.push_back({problem.shared_groups(), problem.groups().expand(placement)});
+      Rollout::Episode& episode = out.episodes[e];
+      const auto group = static_cast<GroupId>(random.below(at(problem.groups().count())));
+      for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+        if (!problem.can_run(group, device)) continue;
+        placement[group] = device;
+        const Placement all = problem.groups().expand(placement);
+        const Evaluation evaluation = evaluator.evaluate(all);
+        if (!episode.best.empty() &&
+            evaluation.objective_us >= episode.best_evaluation.objective_us) {
+          continue;
+        }
+        episode.best = all;
+        episode.best_evaluation = evaluation;
+      }
+    }
+  }
+  UpdateReport update(const Rollout&, std::span<const double>, const UpdateOptions&) override {
+    return {};
+  }
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    return refine(*this, evaluator, context, options);
+  }
+  void save(const std::filesystem::path&, const std::string&) const override {}
+  std::string load(const std::filesystem::path&) override { return ""; }
+  [[nodiscard]] std::int64_t parameter_count() const override { return 0; }
+
+  RefineOptions options;
+  std::vector<Asked> asked;
+};
+
+double placed_us(OneStep& policy, const std::shared_ptr<const Problem>& problem,
+                 const PlaceContext& context = {}) {
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  policy.asked.clear();
+  const Placement placement = policy.place(*evaluator, context).placement;
+  problem->validate(placement);
+  return evaluator->evaluate(placement).objective_us;
+}
+
 std::vector<double> taught(std::vector<double> seconds, RefineOptions::Baseline baseline) {
   Noting policy(std::move(seconds));
   policy.options.updates = 1;
@@ -93,4 +153,89 @@ TEST_CASE("steps: gains, against those of the other samples") {
   REQUIRE(told.size() == 20);
   CHECK(told[3] == doctest::Approx(1));
   CHECK(told[0] == doctest::Approx(-1.0 / 19));
+}
+
+TEST_CASE("neighbourhoods: other groups around the best placement, which they keep") {
+  Random random(5);
+  for (int i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    const auto graph =
+        random_graph(random, {.ops = 80, .edge_chance = 0.05, .colocate_chance = 0.1});
+    const auto cluster = random_cluster(random, {.devices = 3, .kinds = 2, .host = true});
+    const auto costs = random_costs(random, *graph, *cluster, 100, 0.2);
+    const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
+    OneStep policy;
+    policy.options.groups = 12;
+    policy.options.passes = 1;
+    const double coarse_us = placed_us(policy, problem);
+    const std::size_t before = policy.asked.size();
+
+    policy.options.neighbourhood = policy.options.groups;
+    CHECK(placed_us(policy, problem) < coarse_us);
+    REQUIRE(policy.asked.size() >= before + 32);
+    std::set<std::vector<GroupId>> divisions;
+    double best_us = coarse_us;
+    for (std::size_t k = before; k < policy.asked.size(); ++k) {
+      const OneStep::Asked& asked = policy.asked[k];
+      divisions.emplace(asked.groups->map().begin(), asked.groups->map().end());
+      // Nothing that is on two devices is one group: the start is the best placement itself.
+      const double start_us =
+          make_simulation_evaluator(problem, 1)->evaluate(asked.start).objective_us;
+      CHECK(start_us <= best_us);
+      best_us = start_us;
+      for (GroupId of_problem = 0; of_problem < problem->groups().count(); ++of_problem) {
+        for (const OpId op : problem->groups().members(of_problem)) {
+          CHECK(asked.groups->of(op) ==
+                asked.groups->of(problem->groups().members(of_problem).front()));
+        }
+      }
+    }
+    CHECK(divisions.size() > (policy.asked.size() - before) / 2);
+
+    // The same seed, the same answer.
+    const double found_us = placed_us(policy, problem);
+    CHECK(placed_us(policy, problem) == found_us);
+  }
+}
+
+TEST_CASE("neighbourhoods obey constraints, end when told to and where nothing is left to find") {
+  Random random(9);
+  const auto graph = random_graph(random, {.ops = 40, .edge_chance = 0.1});
+  const auto cluster = random_cluster(random, {.devices = 3});
+  const auto costs = random_costs(random, *graph, *cluster, 100);
+  const auto constraints = std::make_shared<const Constraints>(
+      *graph, *cluster, *costs,
+      std::vector<ConstraintRule>{pin(named("op3"), {"d1"}), forbid(named("op20"), {"d0"}),
+                                  colocate({named("op7"), named("op30")}),
+                                  separate({named("op11"), named("op12")})});
+  const auto problem = std::make_shared<const Problem>(graph, cluster, costs, nullptr,
+                                                       ProblemOptions(), constraints);
+  OneStep policy;
+  policy.options.groups = 6;
+  policy.options.neighbourhood = policy.options.groups;
+  placed_us(policy, problem);
+  for (const OneStep::Asked& asked : policy.asked) {
+    CHECK(asked.groups->of(7) == asked.groups->of(30));
+    CHECK(asked.groups->of(11) != asked.groups->of(12));
+  }
+  const std::size_t all = policy.asked.size();
+
+  PlaceContext context;
+  context.should_stop = [&] { return policy.asked.size() >= all / 2; };
+  placed_us(policy, problem, context);
+  CHECK(policy.asked.size() < all);
+
+  // A chain that no placement makes shorter.
+  std::vector<SmallEdge> edges;
+  for (OpId op = 1; op < 40; ++op) edges.push_back({op - 1, op, 8});
+  const auto chain =
+      small_problem({{"a", "gpu"}, {"b", "gpu"}}, std::vector<SmallOp>(40, SmallOp{{10}}), edges);
+  OneStep looking;
+  looking.options = policy.options;
+  looking.options.neighbourhood = 0;
+  placed_us(looking, chain);
+  const std::size_t without = looking.asked.size();
+  looking.options.neighbourhood = 6;
+  CHECK(placed_us(looking, chain) == 400);
+  CHECK(looking.asked.size() == without);
 }

@@ -188,6 +188,22 @@ check.test("placements are written and read", function()
               { policy = "x", polcy = "y" })
 end)
 
+check.test("a neighbourhood keeps the placement that it is drawn around", function()
+  local problem = models.problem()
+  for seed = 0, 9 do
+    local groups = problem:neighbourhood(apart, 2, seed)
+    for group = 1, groups:count() do
+      local devices = {}
+      for _, op in ipairs(groups:members(group)) do devices[apart[op]] = true end
+      local first = next(devices)
+      check.equal(next(devices, first), nil)
+    end
+    check.equal(problem:neighbourhood(apart, 2, seed):count(), groups:count())
+  end
+  check.fails("count%): integer in 1", problem.neighbourhood, problem, apart, 0, 1)
+  check.fails("an array of 4 expected", problem.neighbourhood, problem, { 1 }, 2, 1)
+end)
+
 check.test("bad placements are refused everywhere", function()
   local problem = models.problem()
   local evaluator = berth.evaluator(problem)
