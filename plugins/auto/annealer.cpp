@@ -32,8 +32,12 @@ std::int64_t polled_every(const Problem& problem) {
 }  // namespace
 
 Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-                   Proposals proposals)
-    : simulator_(simulator), grains_(grains), proposals_(proposals), landscape_(simulator) {
+                   const Structure& structure, Proposals proposals)
+    : simulator_(simulator),
+      grains_(grains),
+      structure_(structure),
+      proposals_(proposals),
+      landscape_(simulator) {
   for (const Grain& grain : grains) proposers_.emplace_back(grain.units, proposals);
 }
 
@@ -104,7 +108,8 @@ void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
   for (std::size_t i = schedule.grain; i < grains_.size(); ++i) {
     coarser.push_back(contracted.shrink(grains_[i].units.groups()));
   }
-  const Units units(*contracted.problem(), contracted.problem()->finest_groups(), coarser);
+  const Units units(*contracted.problem(), contracted.problem()->finest_groups(), coarser,
+                    contracted.shrink(structure_));
   const auto simulator = std::make_shared<const Simulator>(contracted.problem());
   Landscape landscape(simulator);
   Proposer proposer(units, proposals_);

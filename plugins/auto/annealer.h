@@ -39,9 +39,9 @@ struct Grain {
 /// arguments of `run` alone]
 class Annealer {
  public:
-  /// `grains` (fine first) must outlive the annealer.
+  /// `grains` (fine first) and the `structure` of their units must outlive the annealer.
   Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-           Proposals proposals);
+           const Structure& structure, Proposals proposals);
 
   struct Schedule {
     std::size_t grain;   ///< index of what is moved
@@ -99,6 +99,7 @@ class Annealer {
 
   std::shared_ptr<const Simulator> simulator_;
   std::span<const Grain> grains_;
+  const Structure& structure_;
   Proposals proposals_;
   Landscape landscape_;
   std::vector<Proposer> proposers_;  // by grain

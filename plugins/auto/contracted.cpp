@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "auto/units.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
@@ -267,6 +268,11 @@ void Contracted::build(const Problem& problem, const Groups& units) {
   for (OpId op = problem.graph().op_count() - 1; op >= 0; --op) {
     first_of_[at(part_of_[at(op)])] = op;
   }
+  longest_of_ = first_of_;
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    OpId& longest = longest_of_[at(part_of_[at(op)])];
+    if (fastest_us(problem, op) > fastest_us(problem, longest)) longest = op;
+  }
   const Choices choices = choices_of(problem, first_of_);
   const auto graph = contract(problem.graph(), units, choices.of_part);
   const auto costs = sum_costs(problem);
@@ -340,6 +346,20 @@ std::shared_ptr<const Groups> Contracted::shrink(const Groups& groups) const {
   std::vector<GroupId> group_of;
   for (const OpId op : first_of_) group_of.push_back(groups.of(op));
   return std::make_shared<const Groups>(problem_->graph(), std::move(group_of));
+}
+
+Structure Contracted::shrink(const Structure& structure) const {
+  Structure shrunk;
+  for (const Colours& colour : structure.colours) {
+    Colours& of_parts = shrunk.colours.emplace_back();
+    for (const OpId op : longest_of_) of_parts.push_back(colour[at(op)]);
+  }
+  if (structure.layers) {
+    std::vector<GroupId> layer_of;
+    for (const OpId op : longest_of_) layer_of.push_back(structure.layers->of(op));
+    shrunk.layers = std::make_shared<const Groups>(problem_->graph(), std::move(layer_of));
+  }
+  return shrunk;
 }
 
 Placement gather(const Problem& problem, const Groups& groups,

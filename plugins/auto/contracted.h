@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/structure.h"
 #include "berth/problem.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
@@ -42,6 +43,8 @@ class Contracted {
   [[nodiscard]] Placement shrink(std::span<const DeviceId> placement) const;
   /// Groups of the original's ops, none of which cuts a part, as groups of this problem's.
   [[nodiscard]] std::shared_ptr<const Groups> shrink(const Groups& groups) const;
+  /// Every part has the colour of its longest op, and is in that one's layer.
+  [[nodiscard]] Structure shrink(const Structure& structure) const;
 
  private:
   void build(const Problem& problem, const Groups& units);
@@ -49,8 +52,9 @@ class Contracted {
                                                       std::span<const std::int32_t> types) const;
   [[nodiscard]] std::shared_ptr<const Costs> sum_costs(const Problem& problem) const;
 
-  std::vector<OpId> part_of_;   // by op
-  std::vector<OpId> first_of_;  // by part: one op of it
+  std::vector<OpId> part_of_;     // by op
+  std::vector<OpId> first_of_;    // by part: one op of it
+  std::vector<OpId> longest_of_;  // by part
   std::shared_ptr<const Problem> problem_;
 };
 

@@ -10,11 +10,16 @@ namespace berth::policies::auto_policy {
 namespace {
 
 /// By kind: what single units and small regions usually are worth.
-constexpr std::array<double, Proposer::kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4};
+constexpr std::array<double, Proposer::kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4, 3};
 
 template <typename T>
 const T& pick(std::span<const T> from, Random& random) {
   return from[random.below(from.size())];
+}
+
+/// From 1 to `largest`, every order of magnitude equally often.
+std::size_t log_uniform(double largest, Random& random) {
+  return static_cast<std::size_t>(std::exp(random.uniform() * std::log(largest)) + 0.5);
 }
 
 }  // namespace
@@ -82,10 +87,8 @@ DeviceId Proposer::draw_target(std::span<const DeviceId> placement, UnitId unit,
   return pick(units_.devices(unit), random);
 }
 
-/// Log-uniform: every order of magnitude equally often.
 std::size_t Proposer::draw_size(double reach, Random& random) const {
-  const double largest = std::max(8.0, reach * static_cast<double>(units_.count()));
-  return static_cast<std::size_t>(std::exp(random.uniform() * std::log(largest)) + 0.5);
+  return log_uniform(std::max(8.0, reach * static_cast<double>(units_.count())), random);
 }
 
 void Proposer::move(std::span<const DeviceId> placement, UnitId unit, DeviceId to) {
@@ -95,8 +98,9 @@ void Proposer::move(std::span<const DeviceId> placement, UnitId unit, DeviceId t
   }
 }
 
-void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
-                           DeviceId to, Random& random) {
+/// Into region_: the seed and up to `size` in all of its device.
+void Proposer::grow_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                           Random& random) {
   const DeviceId from = device_of(placement, seed);
   ++regions_;
   region_.assign(1, seed);
@@ -111,7 +115,37 @@ void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std
     mark_[at(next)] = regions_;
     region_.push_back(next);
   }
+}
+
+void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                           DeviceId to, Random& random) {
+  grow_region(placement, seed, size, random);
   for (const UnitId unit : region_) move(placement, unit, to);
+}
+
+/// What repeats is mostly best placed alike: one proposal changes a part of many layers or steps of
+/// a loop, where single ones would have to come together by chance.
+void Proposer::move_alike(std::span<const DeviceId> placement, UnitId seed, DeviceId to,
+                          Random& random) {
+  constexpr double kLargest = 32;
+  const auto& depths = units_.alike();
+  if (depths.empty()) return;
+  const Units::Level& alike = depths[random.below(depths.size())];
+  const DeviceId from = device_of(placement, seed);
+  const auto count = static_cast<double>(units_.count());
+  grow_region(placement, seed, log_uniform(kLargest, random), random);
+  // Near by: units are numbered in topological order.
+  const auto distance = static_cast<UnitId>(log_uniform(count, random));
+  ++regions_;
+  for (std::size_t i = 0; i < region_.size(); ++i) {
+    const auto members = alike.members(alike.of(region_[i]));
+    auto next = std::lower_bound(members.begin(), members.end(), region_[i] - distance);
+    for (; next != members.end() && *next <= region_[i] + distance; ++next) {
+      if (mark_[at(*next)] == regions_ || device_of(placement, *next) != from) continue;
+      mark_[at(*next)] = regions_;
+      move(placement, *next, to);
+    }
+  }
 }
 
 void Proposer::move_cluster(std::span<const DeviceId> placement, UnitId seed, DeviceId to,
@@ -196,6 +230,9 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
         const Fill& fill = pick(std::span<const Fill>(fills_), random);
         move(placement, fill.unit, fill.to);
       }
+      break;
+    case kAlike:
+      move_alike(placement, seed, to, random);
       break;
     case kKinds:
       break;

@@ -30,6 +30,7 @@ class Proposer {
     kInterval,  ///< units of one device that follow each other in topological order
     kDevices,   ///< two devices change places
     kFill,      ///< a unit goes to a device that has nothing to do
+    kAlike,     ///< a small region and those alike near by, on one device
     kKinds,
   };
 
@@ -60,9 +61,12 @@ class Proposer {
   void move(std::span<const DeviceId> placement, UnitId unit, DeviceId to);
   void move_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size, DeviceId to,
                    Random& random);
+  void grow_region(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
+                   Random& random);
   void move_cluster(std::span<const DeviceId> placement, UnitId seed, DeviceId to, Random& random);
   void move_interval(std::span<const DeviceId> placement, UnitId seed, std::size_t size,
                      DeviceId to);
+  void move_alike(std::span<const DeviceId> placement, UnitId seed, DeviceId to, Random& random);
   void exchange_devices(std::span<const DeviceId> placement, DeviceId a, DeviceId b);
   [[nodiscard]] UnitId draw_partner(std::span<const DeviceId> placement, UnitId unit,
                                     DeviceId device, Random& random) const;

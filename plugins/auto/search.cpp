@@ -92,7 +92,7 @@ bool can_run(const Units& units) {
 }
 
 /// The finest grain, and the coarser ones in which something can move.
-std::vector<Grain> grains_of(const Problem& problem, bool contracts,
+std::vector<Grain> grains_of(const Problem& problem, bool contracts, const Structure& structure,
                              const std::function<bool()>& enough) {
   constexpr GroupId kFewestPerDevice = 8;
   const auto groups = grains(problem, enough);
@@ -100,7 +100,7 @@ std::vector<Grain> grains_of(const Problem& problem, bool contracts,
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const bool few = groups[i]->count() < kFewestPerDevice * problem.cluster().device_count();
     if (i > 0 && contracts && few) break;
-    Units units(problem, groups[i], std::span(groups).subspan(i + 1));
+    Units units(problem, groups[i], std::span(groups).subspan(i + 1), structure);
     if (i > 0 && (units.movable().empty() || (contracts && !can_run(units)))) continue;
     all.push_back({std::move(units), 0, 0});
   }
@@ -121,7 +121,8 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
       settings_(settings),
       latency_(problem->options().objective == Objective::latency),
       contracts_(latency_ && problem->separations().empty()),
-      grains_(grains_of(*problem, contracts_,
+      structure_(structure_of(*problem)),
+      grains_(grains_of(*problem, contracts_, structure_,
                         [this, began] {
                           if (settings_.moves > 0 || !std::isfinite(context_.budget_s))
                             return false;
@@ -176,7 +177,8 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
   for (Solution& start : starts) admit(std::move(start));
   if (grains_.front().units.movable().empty()) return pool_;
   if (contracts_) gather_starts();
-  team_ = std::make_unique<Team>(simulator_, grains_, settings_.proposals, settings_.threads);
+  team_ = std::make_unique<Team>(simulator_, grains_, structure_, settings_.proposals,
+                                 settings_.threads);
   const bool known = !timed() || moves_per_s_ > 0;
   if (known && contracts_ && brief(moves_left())) {
     if (!over()) race_starts();

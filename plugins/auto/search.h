@@ -87,8 +87,9 @@ class Search {
 
   const PlaceContext& context_;
   SearchSettings settings_;
-  bool latency_;               // the objective
-  bool contracts_;             // whether contracted steps judge the moves of coarser grains
+  bool latency_;    // the objective
+  bool contracts_;  // whether contracted steps judge the moves of coarser grains
+  Structure structure_;
   std::vector<Grain> grains_;  // fine first
   std::shared_ptr<const Simulator> simulator_;
   std::unique_ptr<Team> team_;

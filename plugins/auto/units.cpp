@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include "auto/contracted.h"
 #include "berth/support/index.h"
@@ -10,12 +11,28 @@
 namespace berth::policies::auto_policy {
 
 Units::Units(const Problem& problem, std::shared_ptr<const Groups> grain,
-             std::span<const std::shared_ptr<const Groups>> coarser)
+             std::span<const std::shared_ptr<const Groups>> coarser, const Structure& structure)
     : grain_(std::move(grain)) {
   find_able(problem);
   find_separated(problem);
+  find_alike(problem, structure.colours);
   connect();
-  for (const auto& groups : coarser) levels_.emplace_back(*groups, *this);
+  for (const auto& groups : coarser) add_level(*groups);
+  if (structure.layers) add_level(*structure.layers);
+}
+
+void Units::add_level(const Groups& groups) {
+  std::vector<GroupId> of;
+  for (UnitId unit = 0; unit < count(); ++unit) of.push_back(groups.of(ops(unit).front()));
+  levels_.emplace_back(std::move(of));
+}
+
+double fastest_us(const Problem& problem, OpId op) {
+  double least = kCannotRun;
+  for (KindId kind = 0; kind < problem.costs().kind_count(); ++kind) {
+    least = std::min(least, problem.costs().op_us(op, kind));
+  }
+  return least;
 }
 
 std::vector<std::shared_ptr<const Groups>> grains(const Problem& problem,
@@ -93,16 +110,39 @@ void Units::connect() {
   }
 }
 
-Units::Level::Level(const Groups& groups, const Units& units) {
-  begin_.assign(at(groups.count()) + 1, 0);
-  for (UnitId unit = 0; unit < units.count(); ++unit) {
-    of_.push_back(groups.of(units.ops(unit).front()));
-    ++begin_[at(of_.back()) + 1];
+void Units::find_alike(const Problem& problem, std::span<const Colours> colours) {
+  if (colours.empty()) return;
+  std::vector<OpId> longest;  // by unit
+  for (UnitId unit = 0; unit < count(); ++unit) {
+    longest.push_back(ops(unit).front());
+    for (const OpId op : ops(unit)) {
+      if (fastest_us(problem, op) > fastest_us(problem, longest.back())) longest.back() = op;
+    }
   }
+  for (const Colours& colour : colours) {
+    std::unordered_map<std::uint64_t, GroupId> known;
+    std::vector<GroupId> of;
+    for (const OpId op : longest) {
+      const auto next = static_cast<GroupId>(known.size());
+      of.push_back(known.try_emplace(colour[at(op)], next).first->second);
+    }
+    // Where none are alike they are not so from further away.
+    if (static_cast<UnitId>(known.size()) == count()) break;
+    alike_.emplace_back(std::move(of));
+  }
+}
+
+Units::Level::Level(std::vector<GroupId> of) : of_(std::move(of)) {
+  GroupId count = 0;
+  for (const GroupId group : of_) count = std::max(count, group + 1);
+  begin_.assign(at(count) + 1, 0);
+  for (const GroupId group : of_) ++begin_[at(group) + 1];
   for (std::size_t g = 0; g + 1 < begin_.size(); ++g) begin_[g + 1] += begin_[g];
   members_.resize(of_.size());
   std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-  for (UnitId unit = 0; unit < units.count(); ++unit) members_[next[at(of(unit))]++] = unit;
+  for (std::size_t unit = 0; unit < of_.size(); ++unit) {
+    members_[next[at(of_[unit])]++] = static_cast<UnitId>(unit);
+  }
 }
 
 }  // namespace berth::policies::auto_policy

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "auto/structure.h"
 #include "berth/problem.h"
 
 namespace berth::policies::auto_policy {
@@ -17,9 +18,10 @@ using UnitId = GroupId;
 /// [thread-safe: immutable]
 class Units {
  public:
-  /// The groups of `grain` are the units; `coarser`, from fine to coarse, become the levels.
+  /// The groups of `grain` are the units; `coarser`, from fine to coarse, and the layers of
+  /// `structure` become the levels. Units are alike where their longest ops have the same colour.
   Units(const Problem& problem, std::shared_ptr<const Groups> grain,
-        std::span<const std::shared_ptr<const Groups>> coarser);
+        std::span<const std::shared_ptr<const Groups>> coarser, const Structure& structure = {});
 
   [[nodiscard]] const Groups& groups() const noexcept { return *grain_; }
   [[nodiscard]] UnitId count() const noexcept { return grain_->count(); }
@@ -42,14 +44,16 @@ class Units {
   /// Units with a choice of devices.
   [[nodiscard]] std::span<const UnitId> movable() const noexcept { return movable_; }
 
-  /// Ever coarser partitions of the units: clusters of units that belong together.
+  /// A partition of the units.
   class Level {
    public:
-    Level(const Groups& groups, const Units& units);
+    /// By unit, what it is in; dense from 0.
+    explicit Level(std::vector<GroupId> of);
     [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(begin_.size()) - 1; }
     [[nodiscard]] GroupId of(UnitId unit) const noexcept {
       return of_[static_cast<std::size_t>(unit)];
     }
+    /// Ascending.
     [[nodiscard]] std::span<const UnitId> members(GroupId group) const noexcept {
       const auto g = static_cast<std::size_t>(group);
       return {members_.data() + begin_[g], members_.data() + begin_[g + 1]};
@@ -60,13 +64,18 @@ class Units {
     std::vector<std::uint32_t> begin_;
     std::vector<UnitId> members_;
   };
-  /// From fine to coarse; none for a graph of a few units.
+  /// Ever coarser clusters of units that belong together, from fine to coarse, and layers; none for a
+  /// graph of a few units.
   [[nodiscard]] const std::vector<Level>& levels() const noexcept { return levels_; }
+  /// Units that are alike, as far as ever more of what is around them goes.
+  [[nodiscard]] const std::vector<Level>& alike() const noexcept { return alike_; }
 
  private:
   void find_able(const Problem& problem);
   void connect();
   void find_separated(const Problem& problem);
+  void add_level(const Groups& groups);
+  void find_alike(const Problem& problem, std::span<const Colours> colours);
 
   std::shared_ptr<const Groups> grain_;
   std::vector<std::uint32_t> begin_;
@@ -76,7 +85,11 @@ class Units {
   std::vector<UnitId> movable_;
   std::vector<bool> separated_;
   std::vector<Level> levels_;
+  std::vector<Level> alike_;
 };
+
+/// How long an op takes where it is fastest, without what its device adds.
+[[nodiscard]] double fastest_us(const Problem& problem, OpId op);
 
 /// The finest groups a placement may use and ever coarser ones, by about a third each; where the
 /// problem's own groups are none of them, they come last. No further one is made once `enough()`.

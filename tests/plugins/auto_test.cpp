@@ -341,7 +341,8 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto costs = random_costs(random, *graph, *cluster, 100, 0.5);
   const auto problem = std::make_shared<const Problem>(graph, cluster, costs);
   const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
-  const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1));
+  const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1),
+                                           policies::auto_policy::structure_of(*problem));
   for (const Proposals proposals : kAllProposals) {
     CAPTURE(static_cast<int>(proposals));
     Proposer proposer(units, proposals);
