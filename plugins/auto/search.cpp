@@ -1,6 +1,7 @@
 #include "auto/search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "auto/contracted.h"
@@ -65,7 +66,10 @@ constexpr double kQuench = 0.04;
 constexpr double kFaithful = 0.12;
 /// Of what is left of it: gathering the starts, and the race among them.
 constexpr double kGather = 0.1;
-constexpr double kRace = 0.25;
+constexpr double kRace = 0.35;
+/// The starts in it, at most, and those that go both ways.
+constexpr std::size_t kRunners = 8;
+constexpr std::size_t kBothWays = 2;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;
@@ -81,6 +85,16 @@ double mean_unit_us(const Problem& problem, const Units& units) {
     sum += least;
   }
   return count > 0 ? sum / count : 0;
+}
+
+bool alike(const Solution& a, const Solution& b) {
+  return a.excess_bytes == b.excess_bytes &&
+         std::abs(a.objective_us - b.objective_us) <= 1e-9 * b.objective_us;
+}
+
+void sort_best_first(std::vector<Solution>& solutions) {
+  std::stable_sort(solutions.begin(), solutions.end(),
+                   [](const Solution& a, const Solution& b) { return a.better_than(b); });
 }
 
 /// Whether every unit has a device.
@@ -174,7 +188,14 @@ SearchWork Search::work() const noexcept {
 
 std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us) {
   bound_us_ = bound_us * (1 + 1e-9);
-  for (Solution& start : starts) admit(std::move(start));
+  sort_best_first(starts);
+  for (const Solution& start : starts) {
+    admit(start);
+    const auto same = [&](const Solution& other) { return alike(start, other); };
+    if (origins_.size() < kRunners && std::none_of(origins_.begin(), origins_.end(), same)) {
+      origins_.push_back(start);
+    }
+  }
   if (grains_.front().units.movable().empty()) return pool_;
   if (contracts_) gather_starts();
   team_ = std::make_unique<Team>(simulator_, grains_, structure_, settings_.proposals,
@@ -236,28 +257,38 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
   return all;
 }
 
-/// Adds the starts with every unit of a coarser grain on one device, and finds out of which grains
-/// contracted steps are much like exact ones.
+/// Adds the starts with every layer, or every unit of a coarser grain, on one device, and finds out of
+/// which grains contracted steps are much like exact ones.
 void Search::gather_starts() {
-  const std::vector<Solution> starts = pool_;
+  const std::vector<Solution> starts = origins_;
   Simulator::Workspace workspace;
   Evaluation evaluation;
   const double until_s = seconds() + (timed() ? kGather * (context_.budget_s - seconds()) : 0);
+  const auto enough = [&] { return over() || (timed() && seconds() > until_s); };
   double evaluated_s = 0;
   double evaluations = 0;
+  const auto add = [&](std::size_t origin, Placement placement) {
+    const double before_s = seconds();
+    simulator_->evaluate(placement, workspace, evaluation);
+    evaluated_s += seconds() - before_s;
+    evaluations += 1;
+    Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
+    if (solution.better_than(origins_[origin])) origins_[origin] = solution;
+    admit(solution);
+    return solution;
+  };
+  for (std::size_t j = 0; structure_.layers && j < starts.size(); ++j) {
+    if (enough()) return;
+    add(j, gather_layers(starts[j].placement));
+  }
   for (std::size_t i = 1; i < grains_.size(); ++i) {
     Grain& grain = grains_[i];
     Solution best;
-    for (const Solution& start : starts) {
-      if (over() || (timed() && seconds() > until_s)) return;
-      const double before_s = seconds();
-      Placement placement = gather(simulator_->problem(), grain.units.groups(), start.placement);
-      simulator_->evaluate(placement, workspace, evaluation);
-      evaluated_s += seconds() - before_s;
-      evaluations += 1;
-      Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
-      if (best.placement.empty() || solution.better_than(best)) best = solution;
-      admit(std::move(solution));
+    for (std::size_t j = 0; j < starts.size(); ++j) {
+      if (enough()) return;
+      Solution solution =
+          add(j, gather(simulator_->problem(), grain.units.groups(), starts[j].placement));
+      if (best.placement.empty() || solution.better_than(best)) best = std::move(solution);
     }
     // A proposal takes about as long.
     moves_per_s_ = settings_.threads * evaluations / std::max(evaluated_s, 1e-6);
@@ -268,6 +299,18 @@ void Search::gather_starts() {
     grain.weight = static_cast<double>(contracted.problem()->graph().op_count()) /
                    simulator_->problem().graph().op_count();
   }
+}
+
+/// Every layer on one device, but for what that cannot run.
+Placement Search::gather_layers(std::span<const DeviceId> start) const {
+  Placement placement = gather(simulator_->problem(), *structure_.layers, start);
+  const Units& units = grains_.front().units;
+  for (UnitId unit = 0; unit < units.count(); ++unit) {
+    const auto ops = units.ops(unit);
+    if (units.can_run(unit, placement[at(ops.front())])) continue;
+    for (const OpId op : ops) placement[at(op)] = start[at(op)];
+  }
+  return placement;
 }
 
 /// Improves the best start a little, longer each time, until there is a speed to plan with.
@@ -297,30 +340,47 @@ void Search::quench_starts() {
   run_tasks(tasks, arms);
 }
 
-/// Anneals the best starts for a while at the coarsest grain: which of them leads furthest cannot be
-/// told from where they are. The first few do so by exact steps too. Contracted steps allow for many
-/// more proposals, but not every improvement shows in them: the better way is kept to.
+/// Anneals the best starts at the coarsest grain: which of them leads furthest cannot be told from
+/// where they are. Rounds take equally long; the better half of each goes on (successive halving:
+/// Karnin, Koren, Somekh, ICML 2013). In the first, some do so by exact steps too. Contracted steps
+/// allow for many more proposals, but not every improvement shows in them: the better way is kept to.
 void Search::race_starts() {
-  constexpr std::int64_t kBothWays = 2;
   const std::size_t grain = grains_.size() - 1;
+  if (grain == 0 || grains_[grain].weight == 0) return;
   const auto share = static_cast<std::int64_t>(kRace * static_cast<double>(moves_left()));
-  const std::int64_t runs =
-      std::min(static_cast<std::int64_t>(pool_.size()) + kBothWays, share / kWorthContracting);
-  if (grain == 0 || grains_[grain].weight == 0 || runs < 2 * kBothWays) return;
-  const std::vector<Solution> starts = pool_;
-  std::vector<Task> tasks;
-  for (std::int64_t i = 0; i < runs; ++i) {
-    const bool contracts = i >= kBothWays;
-    Annealer::Schedule schedule = stage(grain, contracts, share / runs, arms_[0].factor);
-    schedule.fill = true;
-    tasks.push_back({starts[at(contracts ? i - kBothWays : i)], {schedule}, random_.next()});
+  const auto moves_each = [share](std::size_t runners) {
+    const auto rounds = static_cast<std::int64_t>(std::bit_width(runners - 1));
+    return share / (rounds * static_cast<std::int64_t>(runners + kBothWays));
+  };
+  std::vector<Solution> runners = std::move(origins_);
+  sort_best_first(runners);
+  while (runners.size() > kBothWays && moves_each(runners.size()) < kWorthContracting) {
+    runners.pop_back();
   }
-  const std::vector<Solution> found = run_tasks(tasks, {});
-  double gained_us = 0;  // by contraction
-  for (std::int64_t i = 0; i < kBothWays; ++i) {
-    gained_us += found[at(i)].objective_us - found[at(i + kBothWays)].objective_us;
+  if (runners.size() < kBothWays || moves_each(runners.size()) < kWorthContracting) return;
+  const std::int64_t of_round =
+      moves_each(runners.size()) * static_cast<std::int64_t>(runners.size() + kBothWays);
+  for (bool first = true; runners.size() > 1 && !over(); first = false) {
+    std::vector<Task> tasks;
+    const std::size_t exact = first ? kBothWays : 0;
+    const auto moves = of_round / static_cast<std::int64_t>(runners.size() + exact);
+    for (std::size_t i = 0; i < runners.size() + exact; ++i) {
+      const bool contracts = contracts_ && i >= exact;
+      Annealer::Schedule schedule = stage(grain, contracts, moves, arms_[0].factor);
+      schedule.fill = true;
+      tasks.push_back({runners[i < exact ? i : i - exact], {schedule}, random_.next()});
+    }
+    std::vector<Solution> found = run_tasks(tasks, {});
+    double gained_us = 0;  // by contraction
+    for (std::size_t i = 0; i < exact; ++i) {
+      gained_us += found[i].objective_us - found[i + exact].objective_us;
+      if (found[i].better_than(found[i + exact])) std::swap(found[i], found[i + exact]);
+    }
+    contracts_ = contracts_ && gained_us >= 0;
+    runners.assign(found.begin() + static_cast<std::ptrdiff_t>(exact), found.end());
+    sort_best_first(runners);
+    runners.resize((runners.size() + 1) / 2);
   }
-  contracts_ = gained_us >= 0;
 }
 
 Search::Arm& Search::draw_arm() {
@@ -415,11 +475,8 @@ std::vector<Solution> Search::run_tasks(std::vector<Task>& tasks, std::span<Arm*
 }
 
 void Search::admit(Solution solution) {
-  const auto alike = [&](const Solution& other) {
-    return other.excess_bytes == solution.excess_bytes &&
-           std::abs(other.objective_us - solution.objective_us) <= 1e-9 * other.objective_us;
-  };
-  if (std::any_of(pool_.begin(), pool_.end(), alike)) return;
+  const auto same = [&](const Solution& other) { return alike(solution, other); };
+  if (std::any_of(pool_.begin(), pool_.end(), same)) return;
   const auto place =
       std::upper_bound(pool_.begin(), pool_.end(), solution,
                        [](const Solution& a, const Solution& b) { return a.better_than(b); });

@@ -3,9 +3,10 @@
 // A single proposal improves little; what counts is slow annealing. A chain with some hundred
 // proposals per unit finds nearly as good placements from any start. A shorter chain must stay near
 // a good start. So the search
-//   1. adds the starts with coarse units gathered on one device each, which are often better;
+//   1. adds the starts with layers or coarse units gathered on one device each, which are often
+//      better;
 //      quenches the best starts, with a small part of the budget, or has them race at the coarsest
-//      grain if the budget is short;
+//      grain if the budget is short: what is best where it starts often is not where it ends;
 //   2. anneals in rounds of chains of equal length, as long as the rule above asks for. From its
 //      successes it learns which temperatures, and which of the best solutions, to start from. A
 //      short budget has one round, whose chains begin with coarser units, which are fewer, and
@@ -59,6 +60,7 @@ class Search {
 
   void warm_up();
   void gather_starts();
+  [[nodiscard]] Placement gather_layers(std::span<const DeviceId> start) const;
   void quench_starts();
   void race_starts();
   void anneal_round();
@@ -104,6 +106,8 @@ class Search {
   double bound_us_ = 0;
   std::array<Arm, 5> arms_;     // the first is the usual one
   std::vector<Solution> pool_;  // best first
+  /// The best starts, each as it is or gathered; for the race.
+  std::vector<Solution> origins_;
 };
 
 }  // namespace berth::policies::auto_policy
