@@ -67,9 +67,10 @@ constexpr double kFaithful = 0.12;
 /// Of what is left of it: gathering the starts, and the race among them.
 constexpr double kGather = 0.1;
 constexpr double kRace = 0.35;
-/// The starts in it, at most, and those that go both ways.
+/// The starts in it, at most and at least, and the moves that each is to have in a round.
 constexpr std::size_t kRunners = 8;
-constexpr std::size_t kBothWays = 2;
+constexpr std::size_t kFewest = 3;
+constexpr std::int64_t kWorthRunning = 40;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;
@@ -342,44 +343,48 @@ void Search::quench_starts() {
 
 /// Anneals the best starts at the coarsest grain: which of them leads furthest cannot be told from
 /// where they are. Rounds take equally long; the better half of each goes on (successive halving:
-/// Karnin, Koren, Somekh, ICML 2013). In the first, some do so by exact steps too. Contracted steps
-/// allow for many more proposals, but not every improvement shows in them: the better way is kept to.
+/// Karnin, Koren, Somekh, ICML 2013). Contracted steps allow for many more proposals than exact ones,
+/// but not every improvement shows in them: the last round is run both ways, and the better one is
+/// kept to.
 void Search::race_starts() {
   const std::size_t grain = grains_.size() - 1;
   if (grain == 0 || grains_[grain].weight == 0) return;
   const auto share = static_cast<std::int64_t>(kRace * static_cast<double>(moves_left()));
-  const auto moves_each = [share](std::size_t runners) {
-    const auto rounds = static_cast<std::int64_t>(std::bit_width(runners - 1));
-    return share / (rounds * static_cast<std::int64_t>(runners + kBothWays));
+  const auto of_round = [share](std::size_t runners) {
+    return share / static_cast<std::int64_t>(std::bit_width(runners - 1));
+  };
+  const auto moves_each = [&](std::size_t runners) {
+    return of_round(runners) / static_cast<std::int64_t>(runners);
   };
   std::vector<Solution> runners = std::move(origins_);
   sort_best_first(runners);
-  while (runners.size() > kBothWays && moves_each(runners.size()) < kWorthContracting) {
-    runners.pop_back();
-  }
-  if (runners.size() < kBothWays || moves_each(runners.size()) < kWorthContracting) return;
-  const std::int64_t of_round =
-      moves_each(runners.size()) * static_cast<std::int64_t>(runners.size() + kBothWays);
-  for (bool first = true; runners.size() > 1 && !over(); first = false) {
+  while (runners.size() > kFewest && moves_each(runners.size()) < kWorthRunning) runners.pop_back();
+  if (runners.size() < kFewest || moves_each(runners.size()) < kWorthRunning) return;
+  const std::int64_t moves = of_round(runners.size());
+  while (runners.size() > 1 && !over()) {
+    const bool last = runners.size() == 2;
     std::vector<Task> tasks;
-    const std::size_t exact = first ? kBothWays : 0;
-    const auto moves = of_round / static_cast<std::int64_t>(runners.size() + exact);
-    for (std::size_t i = 0; i < runners.size() + exact; ++i) {
-      const bool contracts = contracts_ && i >= exact;
-      Annealer::Schedule schedule = stage(grain, contracts, moves, arms_[0].factor);
-      schedule.fill = true;
-      tasks.push_back({runners[i < exact ? i : i - exact], {schedule}, random_.next()});
+    for (const bool contracts : {true, false}) {
+      if (!contracts && !last) continue;
+      for (const Solution& runner : runners) {
+        const auto each = moves / static_cast<std::int64_t>(runners.size() * (last ? 2 : 1));
+        Annealer::Schedule schedule = stage(grain, contracts, each, arms_[0].factor);
+        schedule.fill = true;
+        tasks.push_back({runner, {schedule}, random_.next()});
+      }
     }
     std::vector<Solution> found = run_tasks(tasks, {});
-    double gained_us = 0;  // by contraction
-    for (std::size_t i = 0; i < exact; ++i) {
-      gained_us += found[i].objective_us - found[i + exact].objective_us;
-      if (found[i].better_than(found[i + exact])) std::swap(found[i], found[i + exact]);
+    if (last) {
+      double gained_us = 0;  // by contraction
+      for (std::size_t i = 0; i < 2; ++i) {
+        gained_us += found[i + 2].objective_us - found[i].objective_us;
+      }
+      contracts_ = gained_us >= 0;
     }
-    contracts_ = contracts_ && gained_us >= 0;
-    runners.assign(found.begin() + static_cast<std::ptrdiff_t>(exact), found.end());
+    const std::size_t left = (runners.size() + 1) / 2;
+    runners = std::move(found);
     sort_best_first(runners);
-    runners.resize((runners.size() + 1) / 2);
+    runners.resize(left);
   }
 }
 
