@@ -264,8 +264,11 @@ void Search::gather_starts() {
   const std::vector<Solution> starts = origins_;
   Simulator::Workspace workspace;
   Evaluation evaluation;
-  const double until_s = seconds() + (timed() ? kGather * (context_.budget_s - seconds()) : 0);
-  const auto enough = [&] { return over() || (timed() && seconds() > until_s); };
+  const double begin_s = seconds();
+  const double left_s = context_.budget_s - begin_s;
+  const auto past = [&](double share) {
+    return over() || (timed() && seconds() > begin_s + share * left_s);
+  };
   double evaluated_s = 0;
   double evaluations = 0;
   const auto add = [&](std::size_t origin, Placement placement) {
@@ -278,15 +281,16 @@ void Search::gather_starts() {
     admit(solution);
     return solution;
   };
-  for (std::size_t j = 0; structure_.layers && j < starts.size(); ++j) {
-    if (enough()) return;
+  for (std::size_t j = 0; structure_.layers && j < starts.size() && !past(kGather); ++j) {
     add(j, gather_layers(starts[j].placement));
   }
   for (std::size_t i = 1; i < grains_.size(); ++i) {
     Grain& grain = grains_[i];
     Solution best;
+    if (past(2 * kGather)) return;
     for (std::size_t j = 0; j < starts.size(); ++j) {
-      if (enough()) return;
+      // One is needed to know how good contracted steps are.
+      if (j > 0 && past(kGather)) break;
       Solution solution =
           add(j, gather(simulator_->problem(), grain.units.groups(), starts[j].placement));
       if (best.placement.empty() || solution.better_than(best)) best = std::move(solution);
