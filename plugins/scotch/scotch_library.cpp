@@ -104,6 +104,25 @@ bool equally_far(const MappingTarget& target) {
   return true;
 }
 
+/// A generator and one thread of its own: without a context every call starts as many threads as the
+/// machine has cores, and waits for their end by asking again and again.
+class Context {
+ public:
+  explicit Context(std::uint64_t seed) {
+    check(SCOTCH_contextRandomClone(context_.get()), "making a generator");
+    SCOTCH_contextRandomSeed(context_.get(), static_cast<SCOTCH_Num>(seed));
+    SCOTCH_contextRandomReset(context_.get());
+    check(SCOTCH_contextThreadSpawn(context_.get(), 1, nullptr), "starting one thread");
+  }
+  /// What is done with `bound` is done with this; `graph` must outlive it.
+  void bind(SCOTCH_Graph* graph, SCOTCH_Graph* bound) {
+    check(SCOTCH_contextBindGraph(context_.get(), graph, bound), "binding the graph");
+  }
+
+ private:
+  OwnedContext context_{"making a context"};
+};
+
 void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* arch) {
   const std::size_t n = target.speeds.size();
   const double fastest = *std::max_element(target.speeds.begin(), target.speeds.end());
@@ -134,9 +153,10 @@ void build_target(const MappingTarget& target, std::uint64_t seed, SCOTCH_Arch* 
   OwnedGraph graph("making a graph");
   build_graph(arrays, graph.get());
   OwnedStrategy strategy("making a strategy");
-  SCOTCH_randomSeed(static_cast<SCOTCH_Num>(seed));
-  SCOTCH_randomReset();
-  check(SCOTCH_archBuild(arch, graph.get(), static_cast<SCOTCH_Num>(n), nullptr, strategy.get()),
+  Context context(seed);
+  OwnedGraph bound("making a graph");
+  context.bind(graph.get(), bound.get());
+  check(SCOTCH_archBuild(arch, bound.get(), static_cast<SCOTCH_Num>(n), nullptr, strategy.get()),
         "building the architecture");
 }
 
@@ -195,13 +215,9 @@ std::vector<std::int32_t> map_statically(const WeightedGraph& graph, const Mappi
 
   OwnedGraph source("making a graph");
   build_graph(arrays, source.get());
-  OwnedContext context("making a context");
-  check(SCOTCH_contextRandomClone(context.get()), "making a generator");
-  SCOTCH_contextRandomSeed(context.get(), static_cast<SCOTCH_Num>(seed));
-  SCOTCH_contextRandomReset(context.get());
-  check(SCOTCH_contextThreadSpawn(context.get(), 1, nullptr), "starting one thread");
+  Context context(seed);
   OwnedGraph bound("making a graph");
-  check(SCOTCH_contextBindGraph(context.get(), source.get(), bound.get()), "binding the graph");
+  context.bind(source.get(), bound.get());
 
   std::vector<SCOTCH_Num> part(graph.fixed.begin(), graph.fixed.end());
   const bool any_fixed =
