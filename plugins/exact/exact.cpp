@@ -7,6 +7,7 @@
 // local_search.h  a good placement to start from
 // search.h        the search itself
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -82,18 +83,15 @@ class ExactPolicy final : public Policy {
                       Incumbent& best) const {
     const ExactModel model(problem);
     const bool unbudgeted = std::isinf(context.budget_s);
-    const std::int64_t moves = std::int64_t{model.groups()} * model.devices();
-    const std::int64_t evaluations =
-        (unbudgeted ? 1 : 10) *
-        std::min(kLocalOps / problem.graph().op_count() + 1, kLocalRounds * moves);
-    best = local_search(model, evaluator, evaluations, context);
-    if (best.placement.empty() && !context.stopped()) best = repaired(problem, evaluator, context);
     std::unique_ptr<Bound> bound;
     if (problem.options().objective == Objective::throughput) {
       bound = std::make_unique<LoadBound>(model);
     } else {
       bound = std::make_unique<StepBound>(model);
     }
+    best = local_search(model, evaluator,
+                        {local_evaluations(model, unbudgeted), enough_us(model, *bound)}, context);
+    if (best.placement.empty() && !context.stopped()) best = repaired(problem, evaluator, context);
     std::int64_t nodes = nodes_;
     if (nodes == 0) nodes = unbudgeted ? kDefaultNodes : std::numeric_limits<std::int64_t>::max();
     const auto report = [&](const Incumbent& incumbent, const std::string& text) {
@@ -122,6 +120,28 @@ class ExactPolicy final : public Policy {
                                                : "the best for these groups after " + looked);
     report(best, answer.notes.back());
     return answer;
+  }
+
+  /// No more than there are placements, each of which can be looked at once in the same time, and
+  /// no more than the search itself may look at.
+  [[nodiscard]] std::int64_t local_evaluations(const ExactModel& model, bool unbudgeted) const {
+    const std::int64_t moves = std::int64_t{model.groups()} * model.devices();
+    std::int64_t most =
+        (unbudgeted ? 1 : 10) *
+        std::min(kLocalOps / model.problem().graph().op_count() + 1, kLocalRounds * moves);
+    if (nodes_ > 0) most = std::min(most, nodes_);
+    std::int64_t placements = 1;
+    for (const DeviceSet set : model.all()) {
+      placements *= std::max(1, std::popcount(set));
+      if (placements >= most) return most;
+    }
+    return placements;
+  }
+
+  /// What the bound leaves nothing below.
+  static double enough_us(const ExactModel& model, Bound& bound) {
+    Domains all = model.all();
+    return bound.tighten(all, std::numeric_limits<double>::infinity()) * (1 + Search::kRounding);
   }
 
   /// What the repair of one device's placement gives, where that fits.
@@ -154,8 +174,9 @@ class ExactPolicy final : public Policy {
 };
 
 constexpr OptionSpec kOptions[] = {{"nodes", OptionType::integer, "0",
-                                    "placements, partial or whole, to look at; 0: all that the "
-                                    "time budget allows, 5,000 without one",
+                                    "placements, partial or whole, to look at, after as many in a "
+                                    "local search at most; 0: all that the time budget allows, "
+                                    "5,000 without one",
                                     OptionRange::at_least(0)}};
 
 }  // namespace

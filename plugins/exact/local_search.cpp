@@ -11,11 +11,12 @@ namespace {
 
 class LocalSearch {
  public:
-  LocalSearch(const ExactModel& model, Evaluator& evaluator, std::int64_t evaluations,
+  LocalSearch(const ExactModel& model, Evaluator& evaluator, const LocalLimits& limits,
               const PlaceContext& context)
       : model_(model),
         evaluator_(evaluator),
-        left_(evaluations),
+        left_(limits.evaluations),
+        enough_us_(limits.enough_us),
         random_(context.seed),
         context_(context) {}
 
@@ -40,7 +41,9 @@ class LocalSearch {
     }
   };
 
-  [[nodiscard]] bool over() const { return left_ <= 0 || context_.stopped(); }
+  [[nodiscard]] bool over() const {
+    return left_ <= 0 || best_.us <= enough_us_ || context_.stopped();
+  }
 
   [[nodiscard]] GroupPlacement by_group(const Placement& initial) const {
     GroupPlacement placement;
@@ -136,6 +139,7 @@ class LocalSearch {
   const ExactModel& model_;
   Evaluator& evaluator_;
   std::int64_t left_;
+  double enough_us_;
   Random random_;
   const PlaceContext& context_;
   Incumbent best_;
@@ -143,9 +147,9 @@ class LocalSearch {
 
 }  // namespace
 
-Incumbent local_search(const ExactModel& model, Evaluator& evaluator, std::int64_t evaluations,
+Incumbent local_search(const ExactModel& model, Evaluator& evaluator, const LocalLimits& limits,
                        const PlaceContext& context) {
-  return LocalSearch(model, evaluator, evaluations, context).run();
+  return LocalSearch(model, evaluator, limits, context).run();
 }
 
 }  // namespace berth::policies::exact

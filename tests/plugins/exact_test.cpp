@@ -187,6 +187,21 @@ TEST_CASE("exact: exchanges of devices that are alike count, as there are factor
   CHECK(result.evaluations <= kNodes + 41 * kOps * kOps);
 }
 
+TEST_CASE("exact: looks at no more placements than asked for, and none twice over for nothing") {
+  // The answer and the single devices that it is compared with are evaluated once more.
+  constexpr std::int64_t kOthers = 5;
+  const auto problem = chains(4, 6, 3, Semantics::dataflow);
+  for (const std::int64_t nodes : {10, 100}) {
+    CHECK(exact(problem, {{"nodes", nodes}}).evaluations <= 2 * nodes + kOthers);
+  }
+  // Two independent ops on two devices have four placements.
+  const auto tiny = small_problem({{"a", "x"}, {"b", "y"}}, {{{1, 2}, 0}, {{2, 3}, 0}}, {});
+  CHECK(exact(tiny, kToTheEnd).evaluations <= 2 * 4 + kOthers);
+  // Nothing is below 100 us, which everything on the only device takes.
+  std::vector<SmallOp> ops(20, {{5}, 0});
+  CHECK(exact(small_problem({{"a", "x"}}, ops, {}), kToTheEnd).evaluations <= 1 + kOthers);
+}
+
 TEST_CASE("exact: a bound holds when the search is stopped, and a placement is there") {
   const auto problem = chains(3, 5, 3, Semantics::placeto);
   const double best = exact(problem, kToTheEnd).evaluation.objective_us;
