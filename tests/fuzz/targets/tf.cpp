@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   tf_frontend::TensorFlowFrontend frontend{Options{}};
   static_cast<void>(frontend.claims(path));
-  test::refused([&] { static_cast<void>(frontend.load(path, {})); });
+  // All that `load` does, and more.
   test::refused([&] { static_cast<void>(frontend.load_program(path, {})); });
   if (frontend.claims_costs(path)) {
     test::refused([&] { static_cast<void>(frontend.load_costs(path, *graph, *cluster)); });
