@@ -420,8 +420,12 @@ class Inference {
     std::vector<Value> inputs = inputs_of(node);
     if (is_functional_loop(node.op)) {
       const std::vector<Value> initial = inputs;
-      for (Value& input : inputs) input.forget_content();  // it changes
-      const BodyResult body = run_body(node, node.attributes.function("body"), inputs);
+      const Attributes::Function name = node.attributes.function("body");
+      Program rounds_of = body_of(node, name);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!is_handed_on(rounds_of, i)) inputs[i].forget_content();
+      }
+      const BodyResult body = run_body(name, std::move(rounds_of), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
       Work work = add_work(body.work, condition.work);
       std::int64_t rounds = count_trips(condition.program, body.program, initial);
@@ -489,8 +493,7 @@ class Inference {
 
   static double weight(const Work& work) { return std::max(work.flops, work.bytes); }
 
-  BodyResult run_body(const Node& node, const Attributes::Function& name,
-                      const std::vector<Value>& inputs) {
+  Program body_of(const Node& node, const Attributes::Function& name) {
     const FunctionDef* function = context_.library.graph.function(name.name);
     if (function == nullptr) {
       throw Error(ErrorCode::invalid_graph,
@@ -498,14 +501,23 @@ class Inference {
                       "' runs function '", readable(name.name),
                       "', which is not in the library; export the graph with its functions"));
     }
+    const Call& call = program_.calls[static_cast<std::size_t>(node.call)];
+    return make_body(context_.library, *function, name.attrs, call.attributes.get());
+  }
+
+  BodyResult run_body(const Node& node, const Attributes::Function& name,
+                      const std::vector<Value>& inputs) {
+    return run_body(name, body_of(node, name), inputs);
+  }
+
+  BodyResult run_body(const Attributes::Function& name, Program body,
+                      const std::vector<Value>& inputs) {
     if (++context_.depth > kDeepestBodies) {
       throw Error(
           ErrorCode::invalid_graph,
           cat(context_.library.source.file, ": bodies nest deeper than ", kDeepestBodies,
               " at function '", readable(name.name), "'; a function that runs itself has no size"));
     }
-    const Call& call = program_.calls[static_cast<std::size_t>(node.call)];
-    Program body = make_body(context_.library, *function, name.attrs, call.attributes.get());
     const Inferred inferred = infer(context_, body, inputs);
     BodyResult result;
     for (const Source& source : body.results) {

@@ -199,6 +199,15 @@ NodeId behind_copies(const Program& program, NodeId id) {
   return id;
 }
 
+}  // namespace
+
+bool is_handed_on(const Program& body, std::size_t index) {
+  return index < body.arguments.size() && index < body.results.size() &&
+         behind_copies(body, body.results[index].node) == body.arguments[index];
+}
+
+namespace {
+
 std::optional<std::int64_t> number(const Value& value) {
   if (value.data == nullptr || value.data->size() != 1) return {};
   return value.element(0);
@@ -282,10 +291,7 @@ std::optional<std::int64_t> kept_number(const Program& body, const std::vector<V
   const auto found =
       std::find(body.arguments.begin(), body.arguments.end(), behind_copies(body, source.node));
   const auto index = static_cast<std::size_t>(found - body.arguments.begin());
-  if (index >= body.arguments.size() || index >= body.results.size() || index >= initial.size() ||
-      behind_copies(body, body.results[index].node) != *found) {
-    return {};
-  }
+  if (index >= initial.size() || !is_handed_on(body, index)) return {};
   return number(initial[index]);
 }
 
@@ -367,8 +373,7 @@ class FunctionalVariables final : public Variables {
     if (const auto constant = number(condition_, source)) return constant;
     const auto index = argument(source);
     if (!index) return {};
-    const bool kept = behind_copies(body_, body_.results[*index].node) == body_.arguments[*index];
-    return kept ? number(initial_[*index]) : std::nullopt;
+    return is_handed_on(body_, *index) ? number(initial_[*index]) : std::nullopt;
   }
 
  private:
@@ -414,9 +419,7 @@ DataPtr content_after(const Program& body, const std::vector<Value>& initial, st
   if (index >= initial.size() || index >= body.results.size() || index >= body.arguments.size()) {
     return nullptr;
   }
-  if (behind_copies(body, body.results[index].node) == body.arguments[index]) {
-    return initial[index].data;
-  }
+  if (is_handed_on(body, index)) return initial[index].data;
   const auto start = number(initial[index]);
   const auto step = step_at(body, initial, index);
   if (!start || !step) return nullptr;

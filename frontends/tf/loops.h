@@ -65,6 +65,9 @@ struct Loops {
 [[nodiscard]] std::int64_t count_trips(const Program& condition, const Program& body,
                                        const std::vector<Value>& initial);
 
+/// Whether every round of a functional loop hands variable `index` on as it is.
+[[nodiscard]] bool is_handed_on(const Program& body, std::size_t index);
+
 /// The content of a loop variable after `trips` rounds, for a counter; kUnknown where `merge` is
 /// none.
 [[nodiscard]] std::int64_t counter_after(const Program& program, NodeId merge, std::int64_t trips);

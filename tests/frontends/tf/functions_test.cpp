@@ -300,6 +300,55 @@ TEST_CASE("rounds are counted by a step that is an argument, as AutoGraph writes
   CHECK(flops("add:z:0") == doctest::Approx(kRound).epsilon(0.02));  // a step that changes
 }
 
+TEST_CASE("what a loop's rounds hand on as it is keeps its content in them") {
+  // i, size, x of the loop:  while (i < 4) { i += 1; x += sum(fill(size, 1)) }, as a tile's size is
+  // captured.
+  const auto scalar = [](const std::string& kind, const std::string& name) {
+    return kind + " { name: '" + name + "' type: DT_INT32 } ";
+  };
+  const auto argument = [&](const std::string& name) { return scalar("input_arg", name); };
+  const auto body_node_of = [](std::string text) { return "node_def" + text.substr(4); };
+  const std::string ints = attr("T", "type: DT_INT32");
+  const std::string arguments =
+      argument("i") + argument("size") + "input_arg { name: 'x' type: DT_FLOAT } ";
+  const auto body_of = [&](const std::string& size) {
+    return "function { signature { name: 'body' " + arguments + scalar("output_arg", "ri") +
+           scalar("output_arg", "rs") + "output_arg { name: 'rx' type: DT_FLOAT } } " +
+           body_node_of(integers("one", {1}, true)) +
+           body_node_of(node("add", "AddV2", "i one:output:0", ints)) +
+           body_node_of(node("more", "AddV2", "size one:output:0", ints)) +
+           body_node_of(node("dims", "Pack", "size", ints + attr("N", "i: 1"))) +
+           body_node_of(node(
+               "value", "Const", "",
+               attr("dtype", "type: DT_FLOAT") + attr("value",
+                                                      "tensor { dtype: DT_FLOAT tensor_shape { } "
+                                                      "float_val: 1 }"))) +
+           body_node_of(node("fill", "Fill", "dims:output:0 value:output:0", kFloats)) +
+           body_node_of(node("exp", "Exp", "fill:output:0", kFloats)) +
+           body_node_of(integers("axis", {0})) +
+           body_node_of(node("sum", "Sum", "exp:y:0 axis:output:0", kFloats)) +
+           body_node_of(node("rx", "AddV2", "x sum:output:0", kFloats)) +
+           "ret { key: 'ri' value: 'add:z:0' } ret { key: 'rs' value: '" + size +
+           "' } ret { key: 'rx' value: 'rx:z:0' } } ";
+  };
+  const std::string condition = "function { signature { name: 'cond' " + arguments +
+                                "output_arg { name: 'r' type: DT_BOOL } } " +
+                                body_node_of(integers("four", {4}, true)) +
+                                body_node_of(node("less", "Less", "i four:output:0", ints)) +
+                                "ret { key: 'r' value: 'less:z:0' } } ";
+  const auto flops = [&](const std::string& size) {
+    const LoadedModel model = load_bytes(
+        integers("start", {0}, true) + integers("wide", {1000}, true) + placeholder("x", {}) +
+        node("loop", "StatelessWhile", "start wide x",
+             attr("body", "func { name: 'body' }") + attr("cond", "func { name: 'cond' }") +
+                 attr("T", "list { type: DT_INT32 type: DT_INT32 type: DT_FLOAT }")) +
+        "library { " + body_of(size) + condition + " }");
+    return model.graph->stated_work(op_named(*model.graph, "loop"))->flops;
+  };
+  CHECK(flops("size") > 4 * 1000);
+  CHECK(flops("more:z:0") < 1000);  // it changes, so that nobody knows it
+}
+
 TEST_CASE("functions of an input pipeline are said not to be counted") {
   const LoadedModel model =
       load_bytes(placeholder("x", {2, 3}) + node("data", "TensorSliceDataset", "x") +
