@@ -52,10 +52,11 @@ OutputSpec parse_output(std::string_view text) {
 Table make_tf_table() {
   Table table;
   for (const auto& rows :
-       {tf::control_flow_ops(), tf::data_ops(), tf::elementwise_ops(), tf::indexing_ops(),
-        tf::layout_ops(), tf::list_ops(), tf::normalization_ops(), tf::product_ops(),
-        tf::quantized_ops(), tf::random_ops(), tf::recurrent_ops(), tf::reduction_ops(),
-        tf::shape_ops(), tf::sparse_ops(), tf::variable_ops(), tf::window_ops()}) {
+       {tf::collective_ops(), tf::control_flow_ops(), tf::data_ops(), tf::elementwise_ops(),
+        tf::indexing_ops(), tf::layout_ops(), tf::list_ops(), tf::normalization_ops(),
+        tf::product_ops(), tf::quantized_ops(), tf::random_ops(), tf::recurrent_ops(),
+        tf::reduction_ops(), tf::shape_ops(), tf::sparse_ops(), tf::variable_ops(),
+        tf::window_ops()}) {
     for (const tf::Row& row : rows) {
       Entry entry;
       entry.info.shape = row.shape;
@@ -108,8 +109,9 @@ Table make_onnx_table() {
         Family{onnx::quantized_ops(), true}, Family{onnx::recurrent_ops(), true},
         Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false},
         Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), false},
-        Family{onnx::random_ops(), false}, Family{onnx::reduction_ops(), false},
-        Family{onnx::shape_ops(), false}, Family{onnx::training_ops(), false}}) {
+        Family{onnx::random_ops(), false},
+        Family{onnx::reduction_ops(), false}, Family{onnx::shape_ops(), false},
+        Family{onnx::training_ops(), false}}) {
     for (const onnx::Row& row : rows) {
       Entry entry;
       entry.info.shape = row.shape;

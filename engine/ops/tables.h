@@ -27,6 +27,7 @@ struct Row {
   Rule fold = nullptr;
 };
 
+[[nodiscard]] std::span<const Row> collective_ops();
 [[nodiscard]] std::span<const Row> control_flow_ops();
 [[nodiscard]] std::span<const Row> data_ops();
 [[nodiscard]] std::span<const Row> elementwise_ops();

@@ -63,6 +63,13 @@ void string_split(OpContext& op) {
   op.set(2, {2});
 }
 
+/// As many rows as there are texts; how many words the longest has is not known.
+void fold_string_split(OpContext& op) {
+  if (op.in(0).rank() == 1 && op.in(0).dim(0) != kUnknownDim) {
+    op.set_data(2, {op.in(0).dim(0), Data::kUnknown});
+  }
+}
+
 void decode_raw(OpContext& op) {
   if (!op.in(0).ranked) return;
   Dims dims = op.in(0).dims;
@@ -82,6 +89,16 @@ void string_join(OpContext& op) {
 void restored(OpContext& op) {
   const std::vector<Value> shapes = op.attributes.shapes("shapes");
   for (std::size_t i = 0; i < shapes.size(); ++i) op.copy_shape(i, shapes[i]);
+}
+
+/// Runs of words: as many rows as there were.
+void string_n_grams(OpContext& op) {
+  op.set(0, {kUnknownDim});
+  op.copy_shape(1, op.in(1));
+}
+/// Eight bytes for each row.
+void fingerprint(OpContext& op) {
+  op.set(0, {op.in(0).dim(0), 8});
 }
 
 // Texts and encoded images: what is read and written is counted, parsing is not.
@@ -122,10 +139,12 @@ constexpr Row kOps[] = {
     {"DecodeWav", "audio:=float sample_rate:=int32", decode_wav, kDecoding},
     {"DrawBoundingBoxes", "output:T", rule::like_first, kDecoding},
     {"EagerPyFunc", "output:@Tout", nullptr},
+    {"EditDistance", "output:=float", nullptr, kText},
     {"EncodeBase64", "output:=string", rule::like_first, kText},
     {"EncodeJpeg", "contents:=string", rule::scalars, kDecoding},
     {"EncodePng", "contents:=string", rule::scalars, kDecoding},
     {"EncodeWav", "contents:=string", rule::scalars, kDecoding},
+    {"Fingerprint", "fingerprint:=uint8", fingerprint, kText},
     {"FlushSummaryWriter", "", rule::none, kHost},
     {"HSVToRGB", "output:T", rule::like_first, elementwise(20)},
     {"HistogramSummary", "summary:=string", rule::scalars, kHost},
@@ -196,11 +215,14 @@ constexpr Row kOps[] = {
     {"ShardedFilespec", "filename:=string", rule::scalars, kText},
     {"StaticRegexFullMatch", "output:=bool", rule::like_first, kText},
     {"StaticRegexReplace", "output:=string", rule::like_first, kText},
+    {"StringFormat", "output:=string", rule::scalars, kText},
     {"StringJoin", "output:=string", string_join, kText},
     {"StringLength", "output:=int32", rule::like_first, elementwise(1)},
     {"StringLower", "output:=string", rule::like_first, kText},
+    {"StringNGrams", "ngrams:=string ngrams_splits:Tsplits", string_n_grams, kText},
     {"StringSplit", "indices:=int64 values:=string shape:=int64", string_split, kText},
-    {"StringSplitV2", "indices:=int64 values:=string shape:=int64", string_split, kText},
+    {"StringSplitV2", "indices:=int64 values:=string shape:=int64", string_split, kText,
+     fold_string_split},
     {"StringStrip", "output:=string", rule::like_first, kText},
     {"StringToHashBucket", "output:=int64", rule::like_first, kText},
     {"StringToHashBucketFast", "output:=int64", rule::like_first, kText},
@@ -214,6 +236,8 @@ constexpr Row kOps[] = {
     {"UnicodeDecode", "row_splits:Tsplits char_values:=int32", nullptr},
     {"UnicodeDecodeWithOffsets", "row_splits:Tsplits char_values:=int32 char_to_byte_starts:=int64",
      nullptr},
+    {"UnicodeScript", "output:=int32", rule::like_first, kText},
+    {"UnicodeTranscode", "output:=string", rule::like_first, kText},
     {"WriteFile", "", rule::none, kFiles},
     {"WriteHistogramSummary", "", rule::none, kHost},
     {"WriteImageSummary", "", rule::none, kHost},

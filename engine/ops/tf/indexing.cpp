@@ -390,6 +390,14 @@ Estimate search_work(const OpView& op, const WorkRule& rule) {
 }
 constexpr WorkRule kBinarySearch{search_work, OpClass::reduction};
 
+/// indices, dimensions [rank]: a column for each index, or one for a scalar.
+void unravel_index(OpContext& op) {
+  Dims dims = {op.in(1).dim(0)};
+  if (!op.in(0).ranked) return;
+  if (!op.in(0).dims.empty()) dims.push_back(op.in(0).dims[0]);
+  op.set(0, std::move(dims));
+}
+
 constexpr Row kOps[] = {
     {"BatchToSpaceND", "output:T", batch_to_space, copies()},
     {"DepthToSpace", "output:T", depth_to_space, copies()},
@@ -401,15 +409,19 @@ constexpr Row kOps[] = {
     {"GatherNd", "output:Tparams", gather_nd, gathers(), fold_gather_nd},
     {"GatherV2", "output:Tparams", gather_axis, gathers(), fold_gather_axis},
     {"InplaceAdd", "y:T", rule::like_first, elementwise(1)},
+    {"InplaceSub", "y:T", rule::like_first, elementwise(1)},
     {"InplaceUpdate", "y:T", rule::like_first, copies()},
     {"ListDiff", "out:T idx:out_idx", list_difference, copies()},
     {"LowerBound", "output:out_type", rule::like_second, kBinarySearch},
     {"MatrixBandPart", "band:T", rule::like_first, copies()},
     {"MatrixDiag", "output:T", matrix_diagonal, copies()},
     {"MatrixDiagPart", "diagonal:T", matrix_diagonal_part, copies()},
+    {"MatrixDiagPartV2", "diagonal:T", nullptr, copies()},
     {"MatrixDiagPartV3", "diagonal:T", nullptr, copies()},
+    {"MatrixDiagV2", "output:T", nullptr, copies()},
     {"MatrixDiagV3", "output:T", nullptr, copies()},
     {"MatrixSetDiag", "output:T", rule::like_first, copies()},
+    {"MatrixSetDiagV2", "output:T", rule::like_first, copies()},
     {"MatrixSetDiagV3", "output:T", rule::like_first, copies()},
     {"ParallelDynamicStitch", "merged:T", dynamic_stitch, copies()},
     {"RandomShuffle", "output:T", rule::like_first, copies()},
@@ -434,6 +446,7 @@ constexpr Row kOps[] = {
     {"UniqueV2", "y:T idx:out_idx", unique, copies()},
     {"UniqueWithCounts", "y:T idx:out_idx count:out_idx", unique, copies()},
     {"UniqueWithCountsV2", "y:T idx:out_idx count:out_idx", unique, copies()},
+    {"UnravelIndex", "output:Tidx", unravel_index, elementwise(4)},
     {"UpperBound", "output:out_type", rule::like_second, kBinarySearch},
     {"Where", "index:=int64", where, copies(), fold_where},
 };

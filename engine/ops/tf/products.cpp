@@ -60,6 +60,67 @@ void qr(OpContext& op) {
   op.set(1, std::move(r));
 }
 
+/// input [.., m, n]: s [.., p], u [.., m, p] and v [.., n, p], p the smaller.
+void singular_values(OpContext& op) {
+  const Value& input = op.in(0);
+  if (!input.ranked || input.dims.size() < 2) return;
+  const Number m = input.dims[input.dims.size() - 2];
+  const Number n = input.dims.back();
+  const Number p = m < 0 || n < 0 ? kUnknownDim : std::min(m, n);
+  const bool full = op.attributes.boolean("full_matrices", false);
+  Dims s(input.dims.begin(), input.dims.end() - 1);
+  Dims u = input.dims, v = input.dims;
+  s.back() = p;
+  u.back() = full ? m : p;
+  v[v.size() - 2] = n;
+  v.back() = full ? n : p;
+  op.set(0, std::move(s));
+  const bool vectors = op.attributes.boolean("compute_uv", true);
+  op.set(1, vectors ? std::move(u) : Dims{0});
+  op.set(2, vectors ? std::move(v) : Dims{0});
+}
+/// [.., n, n]: values [.., n] and vectors [.., n, n].
+void eigenvalues(OpContext& op) {
+  const Value& input = op.in(0);
+  if (!input.ranked || input.dims.size() < 2) return;
+  op.set(0, Dims(input.dims.begin(), input.dims.end() - 1));
+  op.set(1, op.attributes.boolean("compute_v", true) ? input.dims : Dims{0});
+}
+void lu(OpContext& op) {
+  const Value& input = op.in(0);
+  if (!input.ranked || input.dims.size() < 2) return;
+  op.set(0, input.dims);
+  op.set(1, Dims(input.dims.begin(), input.dims.end() - 1));
+}
+/// matrix [.., m, n], right sides [.., m, k]: [.., n, k].
+void least_squares(OpContext& op) {
+  if (!op.in(0).ranked || op.in(0).dims.empty() || op.in(1).rank() != op.in(0).rank()) return;
+  Dims dims = op.in(1).dims;
+  if (dims.size() < 2) return;
+  dims[dims.size() - 2] = op.in(0).dims.back();
+  op.set(0, std::move(dims));
+}
+void like_last(OpContext& op) {
+  op.copy_shape(0, op.in(op.input_count() - 1));
+}
+
+/// input, lengths: the last dimensions become those lengths.
+void inverse_real_fourier(OpContext& op) {
+  const Value lengths = shape_of_content(op.in(1));
+  if (!op.in(0).ranked || !lengths.ranked || lengths.dims.size() > op.in(0).dims.size()) return;
+  Dims dims = op.in(0).dims;
+  std::copy(lengths.dims.begin(), lengths.dims.end(),
+            dims.end() - static_cast<std::ptrdiff_t>(lengths.dims.size()));
+  op.set(0, std::move(dims));
+}
+/// The same; of the last one half is kept.
+void real_fourier(OpContext& op) {
+  inverse_real_fourier(op);
+  if (op.out(0).rank() < 1) return;
+  std::int64_t& last = op.out(0).dims.back();
+  last = add_dims(divide_dims(last, 2), 1);
+}
+
 // --- Work ---------------------------------------------------------------------------------------
 
 Estimate matmul_work(const OpView& op, const WorkRule& rule) {
@@ -110,13 +171,26 @@ Estimate fourier_work(const OpView& op, const WorkRule& rule) {
 constexpr WorkRule fourier(double dimensions) {
   return {fourier_work, OpClass::reduction, dimensions};
 }
+/// Half the work: of input and output, the real one has the points.
+Estimate real_fourier_work(const OpView& op, const WorkRule& rule) {
+  const bool inverse = op.input(0).dtype() == DType::c64 || op.input(0).dtype() == DType::c128;
+  const TensorView real = inverse ? op.output(0) : op.input(0);
+  const double points = real.elements(-static_cast<int>(rule.flops), TensorView::kEnd);
+  return work::make_estimate(op, rule, fourier_flops(real.elements(), points) / 2,
+                             work::all_bytes(op));
+}
+constexpr WorkRule real_fourier_of(double dimensions) {
+  return {real_fourier_work, OpClass::reduction, dimensions};
+}
 
 constexpr Row kOps[] = {
+    {"BandedTriangularSolve", "output:T", rule::like_second, kTriangular},
     {"BatchMatMul", "output:T", batch_matmul, kMatMul},
     {"BatchMatMulV2", "output:T", batch_matmul, kMatMul},
     {"BatchMatMulV3", "output:Tout", batch_matmul, kMatMul},
     {"Cholesky", "output:T", rule::like_first, kFactorisation},
     {"CholeskyGrad", "output:T", rule::like_first, cubic(2)},
+    {"Eig", "e:Tout v:Tout", eigenvalues, cubic(25)},
     {"Einsum", "output:T", einsum, kEinsum},
     {"FFT", "output:Tcomplex", rule::like_first, fourier(1)},
     {"FFT2D", "output:Tcomplex", rule::like_first, fourier(2)},
@@ -124,17 +198,30 @@ constexpr Row kOps[] = {
     {"IFFT", "output:Tcomplex", rule::like_first, fourier(1)},
     {"IFFT2D", "output:Tcomplex", rule::like_first, fourier(2)},
     {"IFFT3D", "output:Tcomplex", rule::like_first, fourier(3)},
+    {"IRFFT", "output:Treal", inverse_real_fourier, real_fourier_of(1)},
+    {"IRFFT2D", "output:Treal", inverse_real_fourier, real_fourier_of(2)},
+    {"IRFFT3D", "output:Treal", inverse_real_fourier, real_fourier_of(3)},
     {"LogMatrixDeterminant", "sign:T log_abs_determinant:T", matrix_determinant, kFactorisation},
+    {"Lu", "lu:T p:output_idx_type", lu, kFactorisation},
     {"MatMul", "product:T", matmul, kMatMul},
     {"MatrixDeterminant", "output:T", matrix_determinant, kFactorisation},
     {"MatrixExponential", "output:T", rule::like_first, kMatrixExponential},
     {"MatrixInverse", "output:T", rule::like_first, kFactorisation},
     {"MatrixLogarithm", "output:T", rule::like_first, kMatrixLogarithm},
     {"MatrixSolve", "output:T", rule::like_second, kFactorisation},
+    {"MatrixSolveLs", "output:T", least_squares, cubic(2)},
+    {"MatrixSquareRoot", "output:T", rule::like_first, kMatrixLogarithm},
     {"MatrixTriangularSolve", "output:T", rule::like_second, kTriangular},
     {"Qr", "q:T r:T", qr, cubic(2)},
+    {"RFFT", "output:Tcomplex", real_fourier, real_fourier_of(1)},
+    {"RFFT2D", "output:Tcomplex", real_fourier, real_fourier_of(2)},
+    {"RFFT3D", "output:Tcomplex", real_fourier, real_fourier_of(3)},
+    {"SelfAdjointEigV2", "e:T v:T", eigenvalues, cubic(9)},
     {"SparseMatMul", "product:=float", matmul, kMatMul},
     {"SparseTensorDenseMatMul", "product:T", sparse_matmul, kSparseMatMul},
+    {"Svd", "s:T u:T v:T", singular_values, cubic(20)},
+    {"TridiagonalMatMul", "output:T", like_last, elementwise(6)},
+    {"TridiagonalSolve", "output:T", rule::like_second, elementwise(8)},
 };
 
 }  // namespace

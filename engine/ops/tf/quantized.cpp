@@ -32,11 +32,18 @@ constexpr Row kOps[] = {
     {"QuantizeAndDequantize", "output:T", rule::like_first, kRounding},
     {"QuantizeAndDequantizeV2", "output:T", rule::like_first, kRounding},
     {"QuantizeAndDequantizeV3", "output:T", rule::like_first, kRounding},
+    {"QuantizeAndDequantizeV4", "output:T", rule::like_first, kRounding},
+    {"QuantizeAndDequantizeV4Grad", "input_backprop:T input_min_backprop:T input_max_backprop:T",
+     fake_quant_gradient, kRounding},
     {"QuantizeV2", "output:T output_min:=float output_max:=float", quantized_like, kRounding},
     {"QuantizedRelu", "activations:out_type min_activations:=float max_activations:=float",
      quantized_like, elementwise(1)},
     {"Requantize", "output:out_type output_min:=float output_max:=float", quantized_like,
      kRounding},
+    {"UniformDequantize", "output:Tout", rule::like_first, kRounding},
+    {"UniformQuantize", "output:Tout", rule::like_first, kRounding},
+    {"UniformQuantizedClipByValue", "output:T", rule::like_first, elementwise(2)},
+    {"UniformRequantize", "output:Tout", rule::like_first, kRounding},
 };
 
 }  // namespace

@@ -33,6 +33,19 @@ void random_gamma(OpContext& op) {
   op.set(0, std::move(dims));
 }
 
+/// A generator, an algorithm, then a shape.
+void shape_from_third(OpContext& op) {
+  op.copy_shape(0, shape_of_content(op.in(2)));
+}
+/// A counter of 128 bits and a key.
+void generator_state(OpContext& op) {
+  op.set(0, {3});
+}
+/// dimensions, results: a row for each result.
+void sobol_sample(OpContext& op) {
+  op.set(0, {size_or_unknown(op.in(1)), size_or_unknown(op.in(0))});
+}
+
 /// A few tries of a normal and a uniform number each, until one is taken (Marsaglia and Tsang, ACM
 /// TOMS 2000).
 constexpr WorkRule kGamma = generates(6 * kTranscendentalFlops);
@@ -52,25 +65,43 @@ constexpr Row kOps[] = {
      "sampled_candidates:=int64 true_expected_count:=float sampled_expected_count:=float",
      candidate_sampler, kSampling},
     {"Multinomial", "output:output_dtype", multinomial, kRandom},
+    {"NonDeterministicInts", "output:dtype", rule::shape_from_first, kRandom},
     {"ParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
     {"RandomGamma", "output:T", random_gamma, kGamma},
+    {"RandomGammaGrad", "output:T", rule::broadcast_all, elementwise(6 * kTranscendentalFlops)},
+    {"RandomIndexShuffle", "output:dtype", rule::like_first, elementwise(kTranscendentalFlops)},
     {"RandomPoisson", "output:dtype", random_gamma, kGamma},
     {"RandomPoissonV2", "output:dtype", random_gamma, kGamma},
     {"RandomStandardNormal", "output:dtype", rule::shape_from_first, kRandom},
     {"RandomUniform", "output:dtype", rule::shape_from_first, kRandom},
     {"RandomUniformInt", "output:Tout", rule::shape_from_first, kRandom},
+    {"RngReadAndSkip", "value:=int64", generator_state, kHandle},
+    {"RngSkip", "", rule::none, kHandle},
+    {"SobolSample", "samples:dtype", sobol_sample, kRandom},
     {"StatefulStandardNormal", "output:dtype", rule::shape_from_second, kRandom},
-    {"StatefulUniform", "output:dtype", rule::shape_from_second, kRandom},
+    {"StatefulStandardNormalV2", "output:dtype", shape_from_third, kRandom},
+    {"StatefulTruncatedNormal", "output:dtype", shape_from_third, kRandom},
+    {"StatefulUniform", "output:dtype", shape_from_third, kRandom},
+    {"StatefulUniformFullInt", "output:dtype", shape_from_third, kRandom},
+    {"StatefulUniformInt", "output:dtype", shape_from_third, kRandom},
     {"StatelessMultinomial", "output:output_dtype", multinomial, kRandom},
+    {"StatelessParameterizedTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomBinomial", "output:dtype", rule::shape_from_first, kGamma},
+    {"StatelessRandomGammaV2", "output:dtype", rule::shape_from_first, kGamma},
+    {"StatelessRandomGammaV3", "output:dtype", rule::shape_from_first, kGamma},
     {"StatelessRandomGetAlg", "alg:=int32", nullptr, kHandle},
     {"StatelessRandomGetKeyCounter", "key:=uint64 counter:=uint64", nullptr, kHandle},
+    {"StatelessRandomGetKeyCounterAlg", "key:=uint64 counter:=uint64 alg:=int32", nullptr, kHandle},
     {"StatelessRandomNormal", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomNormalV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomPoisson", "output:dtype", rule::shape_from_first, kGamma},
     {"StatelessRandomUniform", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomUniformFullInt", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessRandomUniformFullIntV2", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomUniformInt", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomUniformIntV2", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessRandomUniformV2", "output:dtype", rule::shape_from_first, kRandom},
+    {"StatelessShuffle", "output:T", rule::like_first, copies()},
     {"StatelessTruncatedNormal", "output:dtype", rule::shape_from_first, kRandom},
     {"StatelessTruncatedNormalV2", "output:dtype", rule::shape_from_first, kRandom},
     {"ThreadUnsafeUnigramCandidateSampler",

@@ -88,6 +88,11 @@ void segment_counted(OpContext& op) {
   segments(op, 3);
 }
 
+/// data, ids, number of segments.
+void segment_numbered(OpContext& op) {
+  segments(op, 2);
+}
+
 // --- The largest --------------------------------------------------------------------------------
 
 void top_k(OpContext& op) {
@@ -129,6 +134,51 @@ void histogram(OpContext& op) {
   op.set(0, {size_or_unknown(op.in(2))});
 }
 
+/// values, size: [size], or a row of bins for each row of values.
+void bincount(OpContext& op) {
+  op.set(0, {size_or_unknown(op.in(1))});
+}
+void dense_bincount(OpContext& op) {
+  if (!op.in(0).ranked) return;
+  Dims dims(op.in(0).dims.begin(), op.in(0).dims.end() - (op.in(0).dims.empty() ? 0 : 1));
+  dims.push_back(size_or_unknown(op.in(1)));
+  op.set(0, std::move(dims));
+}
+/// splits, values, size.
+void ragged_bincount(OpContext& op) {
+  const Number splits = op.in(0).dim(0);
+  op.set(0, {splits > 0 ? splits - 1 : kUnknownDim, size_or_unknown(op.in(2))});
+}
+/// indices, values, shape, size.
+void sparse_bincount(OpContext& op) {
+  const Value shape = shape_of_content(op.in(2));
+  const Number size = size_or_unknown(op.in(3));
+  op.set(0, shape.rank() == 1 ? Dims{size} : Dims{shape.dim(0), size});
+}
+
+/// boxes [batch, n, classes, 4], scores [batch, n, classes], how many of each class, how many.
+void combined_non_max_suppression(OpContext& op) {
+  const Number batch = op.in(0).dim(0);
+  Number count = size_or_unknown(op.in(3));
+  if (op.attributes.boolean("pad_per_class", false)) {
+    const Number each = multiply_dims(size_or_unknown(op.in(2)), op.in(1).dim(2));
+    count = count == kUnknownDim || each == kUnknownDim ? kUnknownDim : std::min(count, each);
+  }
+  op.set(0, {batch, count, 4});
+  op.set(1, {batch, count});
+  op.set(2, {batch, count});
+  op.set(3, {batch});
+}
+void approximate_top_k(OpContext& op) {
+  if (!op.in(0).ranked) return;
+  const int axis = axis_of(op.attributes.integer("reduction_dimension", -1), op.in(0).rank());
+  if (axis < 0) return;
+  Dims dims = op.in(0).dims;
+  dims[static_cast<std::size_t>(axis)] = valid_dim(op.attributes.integer("k", kUnknownDim));
+  op.set(0, dims);
+  op.set(1, std::move(dims));
+}
+
 Estimate selection_work(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(
       op, rule, selection_flops(op.input(0).elements(), op.output(0).dim(-1)), work::all_bytes(op));
@@ -142,14 +192,26 @@ Estimate suppression_work(const OpView& op, const WorkRule& rule) {
 }
 constexpr WorkRule kSuppression{suppression_work, OpClass::reduction, 16};
 
+/// An addition for each value, which is input 1.
+Estimate bins_by_values(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, op.input(1).elements(), work::all_bytes(op));
+}
+constexpr WorkRule kBinsByValues{bins_by_values, OpClass::reduction};
+
 constexpr Row kOps[] = {
     {"All", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::smallest>},
     {"Any", "output:=bool", reduce, reduction(1), fold_reduce<fold::Reduction::largest>},
+    {"ApproxTopK", "values:T indices:=int32", approximate_top_k, kSelection},
     {"ArgMax", "output:output_type", arg_reduce, reduction(1)},
     {"ArgMin", "output:output_type", arg_reduce, reduction(1)},
+    {"Bincount", "bins:T", bincount, reduction(1)},
+    {"CombinedNonMaxSuppression",
+     "nmsed_boxes:=float nmsed_scores:=float nmsed_classes:=float valid_detections:=int32",
+     combined_non_max_suppression, kSuppression},
     {"Cumprod", "out:T", rule::like_first, reduction(1)},
     {"Cumsum", "out:T", rule::like_first, reduction(1), fold_cumulative_sum},
     {"CumulativeLogsumexp", "out:T", rule::like_first, reduction(kExp + 2)},
+    {"DenseBincount", "output:T", dense_bincount, reduction(1)},
     {"EuclideanNorm", "output:T", reduce, reduction(2)},
     {"HistogramFixedWidth", "out:dtype", histogram, reduction(2)},
     {"InTopK", "precision:=bool", in_top_k, reduction(1)},
@@ -165,13 +227,20 @@ constexpr Row kOps[] = {
      non_max_suppression_counted, kSuppression},
     {"NonMaxSuppressionV5", "selected_indices:=int32 selected_scores:T valid_outputs:=int32",
      non_max_suppression_counted, kSuppression},
+    {"NonMaxSuppressionWithOverlaps", "selected_indices:=int32", non_max_suppression, kSuppression},
     {"NthElement", "values:T", nth_element, kSelection},
     {"Prod", "output:T", reduce, reduction(1), fold_reduce<fold::Reduction::product>},
+    {"RaggedBincount", "output:T", ragged_bincount, kBinsByValues},
     {"SegmentMax", "output:T", segment, reduction(1)},
+    {"SegmentMaxV2", "output:T", segment_numbered, reduction(1)},
     {"SegmentMean", "output:T", segment, reduction(1)},
     {"SegmentMin", "output:T", segment, reduction(1)},
+    {"SegmentMinV2", "output:T", segment_numbered, reduction(1)},
     {"SegmentProd", "output:T", segment, reduction(1)},
+    {"SegmentProdV2", "output:T", segment_numbered, reduction(1)},
     {"SegmentSum", "output:T", segment, reduction(1)},
+    {"SegmentSumV2", "output:T", segment_numbered, reduction(1)},
+    {"SparseBincount", "output:T", sparse_bincount, kBinsByValues},
     {"SparseSegmentMean", "output:T", segment, reduction(1)},
     {"SparseSegmentMeanGrad", "output:T", segment_counted, reduction(1)},
     {"SparseSegmentMeanWithNumSegments", "output:T", segment_counted, reduction(1)},

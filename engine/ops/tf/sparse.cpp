@@ -1,4 +1,6 @@
 // Sparse tensors: indices [n, rank], values [n], shape [rank].
+#include <algorithm>
+
 #include "ops/formulas.h"
 #include "ops/tf/rules.h"
 
@@ -55,6 +57,74 @@ void sparse_reduce(OpContext& op) {
     if (marked) op.set(0, reduced(dims.dims, *marked, op.attributes.boolean("keep_dims", false)));
   }
 }
+/// The indices and values of both.
+void sparse_union(OpContext& op) {
+  op.set(0, {kUnknownDim, op.in(0).dim(1)});
+  op.set(1, {kUnknownDim});
+}
+/// gradient, indices of both operands.
+void sparse_add_gradient(OpContext& op) {
+  op.set(0, {op.in(1).dim(0)});
+  op.set(1, {op.in(2).dim(0)});
+}
+/// gradient, indices.
+void sparse_slice_gradient(OpContext& op) {
+  op.set(0, {op.in(1).dim(0)});
+}
+void like_last(OpContext& op) {
+  op.copy_shape(0, op.in(op.input_count() - 1));
+}
+
+// --- Ragged tensors: splits of rows, level by level, then values --------------------------------
+
+/// splits.., values, indices: the first level of splits is known.
+void ragged_gather(OpContext& op) {
+  if (op.input_count() < 2 || op.output_count() < 1) return;
+  const Value& values = op.in(op.input_count() - 2);
+  for (std::size_t i = 0; i + 1 < op.output_count(); ++i) op.set(i, {kUnknownDim});
+  const Number picked = product(op.in(op.input_count() - 1).dims);
+  if (op.in(op.input_count() - 1).ranked) op.set(0, {add_dims(picked, 1)});
+  if (!values.ranked || values.dims.empty()) return;
+  Dims dims = values.dims;
+  dims[0] = kUnknownDim;
+  op.set(op.output_count() - 1, std::move(dims));
+}
+/// starts, limits, deltas: scalars or a vector each.
+void ragged_range(OpContext& op) {
+  Number rows = 1;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.in(i).rank() == 1) rows = op.in(i).dim(0);
+  }
+  op.set(0, {add_dims(rows, 1)});
+  op.set(1, {kUnknownDim});
+}
+/// splits.., values.
+void ragged_to_sparse(OpContext& op) {
+  const Value& values = op.in(op.input_count() - 1);
+  const Number rank =
+      values.ranked ? values.rank() + static_cast<Number>(op.input_count()) - 1 : kUnknownDim;
+  const Number count = values.ranked ? product(values.dims) : kUnknownDim;
+  give_sparse(op, 0, count, rank);
+}
+/// shape, values, default, partitions..: where the shape says nothing, the longest row decides.
+void ragged_to_tensor(OpContext& op) {
+  const Value shape = shape_of_content(op.in(0));
+  if (!shape.ranked) return;
+  Dims dims = shape.dims;
+  // The first partition is the number of rows, or their splits.
+  if (!dims.empty() && dims[0] == kUnknownDim) {
+    const Value& rows = op.in(3);
+    if (rows.rank() == 0) dims[0] = size_or_unknown(rows);
+    if (rows.rank() == 1 && rows.dim(0) > 0) dims[0] = rows.dim(0) - 1;
+  }
+  const Dims* const values = op.shape(1);
+  for (std::size_t i = 1; values != nullptr && i < std::min(values->size(), dims.size()); ++i) {
+    Number& dim = dims[dims.size() - i];
+    if (dim == kUnknownDim) dim = (*values)[values->size() - i];
+  }
+  op.set(0, std::move(dims));
+}
+
 /// As many operations as there are values, which is input 1.
 Estimate per_value(const OpView& op, const WorkRule& rule) {
   return work::make_estimate(op, rule, rule.flops * op.input(1).elements(), work::all_bytes(op));
@@ -70,29 +140,46 @@ constexpr Row kOps[] = {
      nullptr},
     {"DenseToSparseSetOperation", "result_indices:=int64 result_values:T result_shape:=int64",
      nullptr},
+    {"RaggedFillEmptyRows",
+     "output_value_rowids:=int64 output_values:T empty_row_indicator:=bool "
+     "reverse_index_map:=int64",
+     rule::vectors, copies()},
     {"RaggedGather", "output_nested_splits:Tsplits*OUTPUT_RAGGED_RANK output_dense_values:Tvalues",
-     nullptr},
-    {"RaggedRange", "rt_nested_splits:Tsplits rt_dense_values:T", nullptr},
+     ragged_gather, copies()},
+    {"RaggedRange", "rt_nested_splits:Tsplits rt_dense_values:T", ragged_range, writes()},
+    {"RaggedTensorFromVariant",
+     "output_nested_splits:Tsplits*output_ragged_rank output_dense_values:Tvalues", nullptr,
+     copies()},
     {"RaggedTensorToSparse", "sparse_indices:=int64 sparse_values:T sparse_dense_shape:=int64",
-     nullptr},
-    {"RaggedTensorToTensor", "result:T", nullptr},
+     ragged_to_sparse, copies()},
+    {"RaggedTensorToTensor", "result:T", ragged_to_tensor, copies()},
+    {"RaggedTensorToVariant", "encoded_ragged:=variant", nullptr, copies()},
     {"SparseAdd", "sum_indices:=int64 sum_values:T sum_shape:=int64", sparse_pair, copies()},
+    {"SparseAddGrad", "a_val_grad:T b_val_grad:T", sparse_add_gradient, copies()},
     {"SparseConcat", "output_indices:=int64 output_values:T output_shape:=int64", sparse_concat,
      copies()},
     {"SparseCross", "output_indices:=int64 output_values:out_type output_shape:=int64", nullptr},
+    {"SparseDenseCwiseAdd", "output:T", rule::like_second, elementwise(1)},
+    {"SparseDenseCwiseDiv", "output:T", rule::like_second, elementwise(1)},
+    {"SparseDenseCwiseMul", "output:T", rule::like_second, elementwise(1)},
     {"SparseFillEmptyRows",
      "output_indices:=int64 output_values:T empty_row_indicator:=bool reverse_index_map:=int64",
      sparse_fill_empty_rows, copies()},
     {"SparseFillEmptyRowsGrad", "d_values:T d_default_value:T", sparse_fill_empty_rows_gradient,
      copies()},
+    {"SparseReduceMax", "output:T", sparse_reduce, per_value_of(OpClass::reduction, 1)},
     {"SparseReduceSum", "output:T", sparse_reduce, per_value_of(OpClass::reduction, 1)},
     {"SparseReorder", "output_indices:=int64 output_values:T", sparse_reorder, copies()},
     {"SparseReshape", "output_indices:=int64 output_shape:=int64", sparse_reshape, copies()},
     {"SparseSlice", "output_indices:=int64 output_values:T output_shape:=int64", nullptr},
+    {"SparseSliceGrad", "val_grad:T", sparse_slice_gradient, copies()},
     {"SparseSoftmax", "output:T", rule::like_first, kSparseSoftmax},
+    {"SparseSparseMaximum", "output_indices:=int64 output_values:T", sparse_union, copies(1)},
+    {"SparseSparseMinimum", "output_indices:=int64 output_values:T", sparse_union, copies(1)},
     {"SparseSplit",
      "output_indices:=int64*num_split output_values:T*num_split output_shape:=int64*num_split",
      sparse_split, copies()},
+    {"SparseTensorDenseAdd", "output:T", like_last, copies(1)},
     {"SparseTensorToCSRSparseMatrix", "sparse_matrix:=variant", nullptr, copies()},
     {"SparseToDense", "dense:T", rule::shape_from_second, copies()},
 };

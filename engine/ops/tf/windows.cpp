@@ -254,6 +254,20 @@ void extract_patches(OpContext& op) {
              multiply_dims(input.dim(3), multiply_dims(sizes[1], sizes[2]))});
 }
 
+/// images, transforms, size [2].
+void projected(OpContext& op) {
+  const Value size = shape_of_content(op.in(2));
+  op.set(0, {op.in(0).dim(0), size.dim(0), size.dim(1), op.in(0).dim(3)});
+}
+/// gradients, image, boxes.
+void boxes_like_third(OpContext& op) {
+  op.copy_shape(0, op.in(2));
+}
+/// gradients, boxes, box indices, shape of the image.
+void image_gradient(OpContext& op) {
+  op.copy_shape(0, shape_of_content(op.in(3)));
+}
+
 constexpr Row kOps[] = {
     {"AvgPool", "output:T", pool_2d, kPooling},
     {"AvgPool3D", "output:T", pool_3d, kPooling},
@@ -272,6 +286,8 @@ constexpr Row kOps[] = {
     {"Conv3DBackpropInput", "output:T", rule::like_first, convolution(input_gradient_work)},
     {"Conv3DBackpropInputV2", "output:T", conv_3d_input_gradient, convolution(input_gradient_work)},
     {"CropAndResize", "crops:=float", crop_and_resize, copies(8)},
+    {"CropAndResizeGradBoxes", "output:=float", boxes_like_third, kPoolingByInput},
+    {"CropAndResizeGradImage", "output:T", image_gradient, copies(8)},
     {"DepthwiseConv2dNative", "output:T", depthwise_conv, depthwise(depthwise_work)},
     {"DepthwiseConv2dNativeBackpropFilter", "output:T", rule::shape_from_second,
      depthwise(depthwise_filter_gradient_work)},
@@ -283,9 +299,13 @@ constexpr Row kOps[] = {
     {"Dilation2DBackpropInput", "in_backprop:T", rule::like_first,
      depthwise(depthwise_input_gradient_work)},
     {"ExtractImagePatches", "patches:T", extract_patches, copies()},
+    {"FractionalAvgPool", "output:T row_pooling_sequence:=int64 col_pooling_sequence:=int64",
+     fractional_pool, kPoolingByInput},
     {"FractionalMaxPool", "output:T row_pooling_sequence:=int64 col_pooling_sequence:=int64",
      fractional_pool, kPoolingByInput},
     {"FractionalMaxPoolGrad", "output:T", rule::like_first, kPoolingGradient},
+    {"ImageProjectiveTransformV2", "transformed_images:dtype", projected, copies(16)},
+    {"ImageProjectiveTransformV3", "transformed_images:dtype", projected, copies(16)},
     {"MaxPool", "output:T", pool_2d, kPooling},
     {"MaxPool3D", "output:T", pool_3d, kPooling},
     {"MaxPool3DGrad", "output:T", rule::like_first, kPoolingGradient},
@@ -306,6 +326,8 @@ constexpr Row kOps[] = {
     {"ResizeBilinearGrad", "output:T", rule::like_second, copies(8)},
     {"ResizeNearestNeighbor", "resized_images:T", resize, copies(1)},
     {"ResizeNearestNeighborGrad", "output:T", resize, copies(1)},
+    {"ScaleAndTranslate", "resized_images:=float", resize, copies(16)},
+    {"ScaleAndTranslateGrad", "output:T", rule::like_second, copies(16)},
     {"_FusedConv2D", "output:T", conv_2d, convolution(convolution_work)},
 };
 

@@ -80,6 +80,65 @@ TEST_CASE("shapes follow from inputs and attributes") {
   }
 }
 
+TEST_CASE("shapes of what replicas exchange, of bins, samples, transforms and ragged tensors") {
+  const std::string kBins = attr("T", "type: DT_FLOAT") + attr("Tidx", "type: DT_INT32");
+  const std::string kDrawn = attr("dtype", "type: DT_FLOAT");
+  const std::string a = placeholder("a", {4, 6});
+  const std::string scalar = integers("s", {3}, true);
+  const std::string words = placeholder("v", {9, 5}) + placeholder("i", {2, 3});
+  const Case cases[] = {
+      {a + scalar + node("y", "CollectiveReduceV2", "a s s s", kFloats), {4, 6}},
+      {a + scalar + node("y", "CollectiveGatherV2", "a s s s", kFloats), {12, 6}},
+      {a + integers("s", {2}, true) + node("y", "CollectiveReduceScatterV2", "a s s s", kFloats),
+       {2, 6}},
+      {a + scalar + placeholder("w", {0}) + node("y", "DenseBincount", "a s w", kBins), {4, 3}},
+      {a + scalar + placeholder("w", {0}) + node("y", "Bincount", "a s w", kFloats), {3}},
+      {a + scalar + integers("d", {8, 2}) +
+           node("y", "StatelessRandomUniformFullIntV2", "d s s s",
+                attr("dtype", "type: DT_UINT64")),
+       {8, 2}},
+      // A generator of random numbers, an algorithm, a shape.
+      {placeholder("g", {}) + scalar + integers("d", {8, 2}) +
+           node("y", "StatefulUniform", "g s d", kDrawn),
+       {8, 2}},
+      {placeholder("x", {4, 16}) + integers("n", {16}) +
+           node("y", "RFFT", "x n", attr("Tcomplex", "type: DT_COMPLEX64")),
+       {4, 9}},
+      {placeholder("x", {4, 9}) + integers("n", {16}) +
+           node("y", "IRFFT", "x n", attr("Treal", "type: DT_FLOAT")),
+       {4, 16}},
+      {a + node("d", "Svd", "a", kFloats) + node("y", "Relu", "d:2", kFloats), {6, 4}},
+      {placeholder("x", {2, 8, 9, 3}) + placeholder("t", {2, 8}) + integers("n", {5, 6}) +
+           node("y", "ImageProjectiveTransformV3", "x t n s", attr("dtype", "type: DT_FLOAT")) +
+           scalar,
+       {2, 5, 6, 3}},
+      {placeholder("b", {2, 50, 1, 4}) + placeholder("c", {2, 50, 7}) + scalar +
+           integers("n", {10}, true) + placeholder("f", {}) +
+           node("y", "CombinedNonMaxSuppression", "b c s n f f"),
+       {2, 10, 4}},
+      {words + placeholder("p", {10}) +
+           node("g", "RaggedGather", "p v i",
+                attr("OUTPUT_RAGGED_RANK", "i: 1") + attr("Tvalues", "type: DT_FLOAT") +
+                    attr("Tsplits", "type: DT_INT64") + attr("PARAMS_RAGGED_RANK", "i: 1")) +
+           node("y", "Identity", "g", attr("T", "type: DT_INT64")),
+       {7}},
+      {words + integers("n", {4, 8, -1}) + placeholder("p", {5}) + placeholder("d", {}) +
+           node("y", "RaggedTensorToTensor", "n v d p", kFloats),
+       {4, 8, 5}},
+      // As many rows as the splits say.
+      {words + integers("n", {-1, 8, -1}) + placeholder("p", {5}) + placeholder("d", {}) +
+           node("y", "RaggedTensorToTensor", "n v d p", kFloats),
+       {4, 8, 5}},
+      {a + node("y", "QuantizeAndDequantizeV4", "a s s", kFloats) + scalar, {4, 6}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.text);
+    LoadOptions options;
+    options.fetches = {"y"};
+    CHECK(shape_of(*load_bytes(c.text, options).graph, "y") == c.shape);
+  }
+}
+
 TEST_CASE("shapes that are computed are folded") {
   // The size of one dimension, through Shape, StridedSlice, arithmetic and Pack, to Reshape.
   const std::string slice = attr("T", "type: DT_INT32") + attr("shrink_axis_mask", "i: 1");
