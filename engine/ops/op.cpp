@@ -19,6 +19,9 @@ bool Attributes::shape(std::string_view /*key*/, Value& /*value*/) const {
 std::vector<Value> Attributes::shapes(std::string_view /*key*/) const {
   return {};
 }
+std::size_t Attributes::text_count(std::string_view /*key*/) const {
+  return 0;
+}
 
 const Value& OpContext::in(std::size_t i) const noexcept {
   static const Value nothing;

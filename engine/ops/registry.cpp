@@ -109,7 +109,7 @@ Table make_onnx_table() {
         Family{onnx::quantized_ops(), true}, Family{onnx::recurrent_ops(), true},
         Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false},
         Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), false},
-        Family{onnx::random_ops(), false},
+        Family{onnx::machine_learning_ops(), false}, Family{onnx::random_ops(), false},
         Family{onnx::reduction_ops(), false}, Family{onnx::shape_ops(), false},
         Family{onnx::training_ops(), false}}) {
     for (const onnx::Row& row : rows) {

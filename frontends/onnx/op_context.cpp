@@ -18,6 +18,11 @@ std::string_view NodeAttributes::text(std::string_view key, std::string_view fal
   return a != nullptr ? std::string_view(a->s()) : fallback;
 }
 
+std::size_t NodeAttributes::text_count(std::string_view key) const {
+  const auto* const a = node_->attribute(key);
+  return a != nullptr ? static_cast<std::size_t>(a->strings_size()) : 0;
+}
+
 std::vector<std::int64_t> NodeAttributes::integers(std::string_view key) const {
   const auto* const a = node_->attribute(key);
   if (a == nullptr) return {};

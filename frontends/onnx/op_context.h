@@ -20,6 +20,7 @@ class NodeAttributes final : public ops::Attributes {
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t fallback) const override;
   [[nodiscard]] std::string_view text(std::string_view key,
                                       std::string_view fallback) const override;
+  [[nodiscard]] std::size_t text_count(std::string_view key) const override;
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key) const override;
   [[nodiscard]] std::vector<double> reals(std::string_view key) const override;
   [[nodiscard]] Type tensor(std::string_view key) const override;

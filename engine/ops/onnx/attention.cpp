@@ -179,6 +179,34 @@ void gated_relative_position_bias(OpContext& op) {
           length});
 }
 
+/// query, key, value [batch, length, heads x size], state [batch, kv heads, k size, v size].
+void linear_attention(OpContext& op) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  if (op.has(3)) op.give(1, tensor_type(op.type_of(3)));
+  const Dims* const q = op.shape(0);
+  const Dims* const v = op.shape(2);
+  const std::int64_t q_heads = op.attributes.integer("q_num_heads", 0);
+  const std::int64_t kv_heads = op.attributes.integer("kv_num_heads", 0);
+  if (q == nullptr || v == nullptr || q->size() != 3 || v->size() != 3) return;
+  const std::int64_t v_size = divide_dims(v->back(), kv_heads);
+  op.set(0, {(*q)[0], (*q)[1], multiply_dims(valid_dim(q_heads), v_size)});
+  op.set(1, {(*q)[0], valid_dim(kv_heads), divide_dims(q->back(), q_heads), v_size});
+}
+/// query [tokens, heads, k size], key, value [tokens, heads, v size]; a state for each sequence.
+void gated_delta_net(OpContext& op) {
+  for (std::size_t i = 0; i < op.output_count(); ++i) op.give(i, tensor_type(op.type_of(0)));
+  const Dims* const q = op.shape(0);
+  const Dims* const v = op.shape(2);
+  if (q == nullptr || v == nullptr || q->size() != 3 || v->size() != 3) return;
+  op.set(0, {(*q)[0], (*v)[1], (*v)[2]});
+  if (op.has(6)) op.set_like(1, 6);
+}
+/// a, bias, scale, b: the decay, and with b how much is written.
+void linear_attention_gate(OpContext& op) {
+  op.set_like(0, 0);
+  op.set_like(1, 3);
+}
+
 // --- Work ---------------------------------------------------------------------------------------
 // Workspace: the score matrices, as kernels hold them that do not fuse the whole of attention, and
 // the projections where the op makes them. Fused kernels need less: this errs on the safe side.
@@ -316,20 +344,38 @@ Estimate decoder_attention_work(const OpView& op, const WorkRule& rule) {
                          matmul_flops(2 * key.elements(), key.dim(2), /*bias=*/true);
   return estimate;
 }
+/// For each token and head of the values the state [k, v] decays, takes an outer product, and is
+/// read: four operations each on k x v numbers.
+Estimate linear_attention_work(const OpView& op, const WorkRule& rule) {
+  const TensorView query = op.input(0), value = op.input(2);
+  const double k_size = query.dim(-1) / heads_of(op, "q_num_heads");
+  return work::make_estimate(op, rule, 8 * value.elements() * k_size, work::all_bytes(op));
+}
+Estimate gated_delta_net_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, 8 * op.input(2).elements() * op.input(0).dim(-1),
+                             work::all_bytes(op));
+}
 constexpr WorkRule kPaged{nullptr, OpClass::other, 0, "how much is cached is not in the file"};
 
 constexpr Row kOps[] = {
     {"Attention", standard_attention, attending(standard_attention_work)},
+    {"LinearAttention", linear_attention, attending(linear_attention_work)},
+    {"ai.onnx.preview.FlexAttention", flex_attention, attending(standard_attention_work)},
     {"com.microsoft.Attention", attention, attending(projected_attention_work)},
     {"com.microsoft.DecoderAttention", rule::like_first, attending(decoder_attention_work)},
     {"com.microsoft.DecoderMaskedMultiHeadAttention", masked_multi_head,
      attending(multi_head_attention_work)},
     {"com.microsoft.DecoderMaskedSelfAttention", nullptr, attending(projected_attention_work)},
     {"com.microsoft.FlexAttention", flex_attention, attending(standard_attention_work)},
+    {"com.microsoft.GatedDeltaNet", gated_delta_net, attending(gated_delta_net_work)},
     {"com.microsoft.GatedRelativePositionBias", gated_relative_position_bias,
      elementwise(kTranscendentalFlops)},
     {"com.microsoft.GroupQueryAttention", group_query_attention, attending(grouped_attention_work)},
+    {"com.microsoft.LinearAttention", linear_attention, attending(linear_attention_work)},
+    {"com.microsoft.LinearAttentionGate", linear_attention_gate,
+     elementwise(2 * kTranscendentalFlops)},
     {"com.microsoft.LongformerAttention", rule::like_first, attending(longformer_work)},
+    {"com.microsoft.MRotaryEmbedding", rule::like_first, elementwise(6)},
     {"com.microsoft.MultiHeadAttention", multi_head, attending(multi_head_attention_work)},
     {"com.microsoft.PackedAttention", packed_attention, attending(packed_attention_work)},
     {"com.microsoft.PackedMultiHeadAttention", packed_multi_head,

@@ -33,8 +33,6 @@ constexpr Row kOps[] = {
     {"SequenceErase", nullptr, kHandle},
     {"SequenceInsert", nullptr, kHandle},
     {"SequenceMap", nullptr, kBodies},
-    {"StringNormalizer", nullptr, copies()},
-    {"TfIdfVectorizer", nullptr, copies(1)},
     {"SequenceLength", nullptr, kHandle},
     {"SplitToSequence", nullptr, kHandle},
     {"com.microsoft.BeamSearch", beam_search, kBodies},

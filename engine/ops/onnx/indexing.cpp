@@ -175,7 +175,6 @@ constexpr Row kOps[] = {
     {"ScatterND", rule::like_first, copies(), fold_scatter_nd},
     {"Slice", slice, gathers(), fold_slice},
     {"TensorScatter", rule::like_first, copies()},
-    {"ai.onnx.ml.ArrayFeatureExtractor", nullptr, gathers()},
     {"com.microsoft.GatherElementsGrad", slice_gradient, copies()},
     {"com.microsoft.GatherGrad", gather_gradient, copies()},
     {"com.microsoft.GatherND", gather_nd, gathers()},

@@ -275,7 +275,6 @@ constexpr Row kOps[] = {
     {"Transpose", transpose, copies(), fold_transpose},
     {"Trilu", rule::like_first, copies()},
     {"Unsqueeze", unsqueeze, kView, fold::same_elements},
-    {"ai.onnx.ml.FeatureVectorizer", nullptr, copies()},
     {"com.microsoft.ConcatTraining", concat_training, copies()},
     {"com.microsoft.ExpandDims", expand_dims, kView, fold::same_elements},
     {"com.microsoft.Pad", pad, copies()},

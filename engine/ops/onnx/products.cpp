@@ -64,6 +64,32 @@ void matmul_n_bits(OpContext& op) {
   }
 }
 
+/// A, then weights as [n, k].
+void rows_of_weights(OpContext& op) {
+  op.set_like(0, 0);
+  if (op.out(0).rank() > 0) op.out(0).dims.back() = dim_of(op.shape(1), 0, 2);
+}
+/// A, skip, scale of the normalisation, weights..: the sum with the skip is the last output.
+void packed_outputs(OpContext& op, const std::vector<std::string_view>& columns) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    op.set_like(i, 0);
+    if (op.out(i).rank() > 0) {
+      op.out(i).dims.back() = valid_dim(op.attributes.integer(columns[i], -1));
+    }
+  }
+  op.set_like(columns.size(), 0);
+}
+void gate_and_up(OpContext& op) {
+  packed_outputs(op, {"N"});
+}
+void query_key_value(OpContext& op) {
+  packed_outputs(op, {"Nq", "Nkv", "Nkv"});
+}
+/// [m, k] and [n, k].
+void distances(OpContext& op) {
+  op.set(0, op.type_of(0), {dim_of(op.shape(0), 0, 2), dim_of(op.shape(1), 0, 2)});
+}
+
 void einsum(OpContext& op) {
   std::vector<const Dims*> operands;
   for (std::size_t i = 0; i < op.input_count(); ++i) operands.push_back(op.shape(i));
@@ -114,6 +140,32 @@ Estimate packed_matmul_work(const OpView& op, const WorkRule& rule) {
       product.elements(0, -1), product.dim(-1), 1);
 }
 
+/// Two products of the same rows, and the gate.
+Estimate gate_and_up_work(const OpView& op, const WorkRule& rule) {
+  const TensorView product = op.output(0);
+  const double flops = 2 * matmul_flops(product.elements(), op.input(0).dim(-1), /*bias=*/true) +
+                       (kTranscendentalFlops + 2) * product.elements();
+  return work::with_products(work::make_estimate(op, rule, flops, work::all_bytes(op)),
+                             product.elements(0, -1), product.dim(-1), 2);
+}
+Estimate query_key_value_work(const OpView& op, const WorkRule& rule) {
+  double columns = 0;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    columns += op.output(i).dim(-1);
+  }
+  const double rows = op.input(0).elements(0, -1);
+  return work::with_products(
+      work::make_estimate(op, rule,
+                          matmul_flops(rows * columns, op.input(0).dim(-1), /*bias=*/true),
+                          work::all_bytes(op)),
+      rows, columns, 1);
+}
+/// A difference, a square and a sum for each of k.
+Estimate distance_work(const OpView& op, const WorkRule& rule) {
+  return work::make_estimate(op, rule, 3 * op.output(0).elements() * op.input(0).dim(-1),
+                             work::all_bytes(op));
+}
+
 Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {
   // Input [.., H], router, then weights [experts, ...] at 2, 4 and 6 (fc1, fc2, fc3): each token
   // passes through `k` experts.
@@ -140,6 +192,7 @@ constexpr Row kOps[] = {
     {"MatMulInteger", matmul_integer, product(matmul_work)},
     {"Matmul", matmul, product(matmul_work)},
     {"QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},
+    {"com.microsoft.CDist", distances, product(distance_work)},
     {"com.microsoft.DynamicQuantizeMatMul", matmul, product(matmul_work)},
     {"com.microsoft.FusedGemm", gemm, product(gemm_work)},
     {"com.microsoft.FusedMatMul", fused_matmul, product(matmul_work)},
@@ -147,11 +200,15 @@ constexpr Row kOps[] = {
     {"com.microsoft.GemmFastGelu", matmul, product(gemm_work)},
     {"com.microsoft.GemmFloat8", nullptr, product(matmul_work)},
     {"com.microsoft.Inverse", rule::like_first, product(work::determinant)},
+    {"com.microsoft.MatMulBlockQuantizedFp4Weight", rows_of_weights, product(packed_matmul_work)},
+    {"com.microsoft.MatMulBlockQuantizedFp8Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBnb4", matmul_n_bits, product(packed_matmul_work)},
     {"com.microsoft.MatMulFpQ4", nullptr, product(packed_matmul_work)},
     {"com.microsoft.MatMulInteger16", matmul_integer, product(matmul_work)},
     {"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float, product(matmul_work)},
     {"com.microsoft.MatMulNBits", matmul_n_bits, product(packed_matmul_work)},
+    {"com.microsoft.MatMulNBitsMlp", gate_and_up, product(gate_and_up_work)},
+    {"com.microsoft.MatMulNBitsQkv", query_key_value, product(query_key_value_work)},
     {"com.microsoft.MoE", rule::like_first, product(mixture_of_experts_work)},
     {"com.microsoft.QGemm", quantized_gemm, product(quantized_matmul_work)},
     {"com.microsoft.QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},

@@ -44,6 +44,21 @@ void quantized_concat(OpContext& op) {
   }
 }
 
+/// data, indices, scales: rows that are dequantised as they are picked. Eight bits may hold two
+/// numbers of four.
+void gather_blocks(OpContext& op) {
+  const Dims* const data = op.shape(0);
+  const Dims* const indices = op.shape(1);
+  op.give(0, tensor_type(op.type_of(2)));
+  if (data == nullptr || indices == nullptr || data->empty()) return;
+  Dims from = *data;
+  const std::int64_t bits = op.attributes.integer("bits", 4);
+  if (op.type_of(0) == kUint8 && bits > 0 && bits < 8) {
+    from.back() = multiply_dims(from.back(), 8 / bits);
+  }
+  give(op, op.type_of(2), gathered(from, *indices, op.attributes.integer("gather_axis", 0), 0));
+}
+
 // Scale, round, shift, clamp.
 constexpr WorkRule kQuantize = elementwise(4);
 constexpr WorkRule kDequantize = elementwise(2);
@@ -53,7 +68,7 @@ constexpr Row kOps[] = {
     {"DynamicQuantizeLinear", dynamic_quantize, reduction(6)},
     {"QuantizeLinear", quantize, kQuantize},
     {"com.microsoft.DequantizeLinear", dequantize, kDequantize},
-    {"com.microsoft.GatherBlockQuantized", nullptr, gathers()},
+    {"com.microsoft.GatherBlockQuantized", gather_blocks, gathers(2)},
     {"com.microsoft.MulInteger", nullptr, elementwise(2)},
     {"com.microsoft.QLinearAdd", quantized_binary, elementwise(6)},
     {"com.microsoft.QLinearConcat", quantized_concat, copies()},

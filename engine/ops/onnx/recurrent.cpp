@@ -1,4 +1,4 @@
-// Recurrent layers.
+// Recurrent layers, and convolutions that keep a state.
 #include <algorithm>
 #include <cmath>
 
@@ -40,6 +40,16 @@ void dynamic_quantize_lstm(OpContext& op) {
   for (const std::size_t i : {1U, 2U}) op.set(i, op.type_of(0), {directions, batch, hidden});
 }
 
+/// input [batch, channels, length], filter [channels, 1, k], bias, state: what the next step needs of
+/// the past, k - 1 points.
+void causal_convolution(OpContext& op) {
+  op.set_like(0, 0);
+  const Dims* const x = op.shape(0);
+  if (op.has(3)) return op.set_like(1, 3);
+  if (x == nullptr || x->size() != 3) return;
+  op.set(1, op.type_of(0), {(*x)[0], (*x)[1], padded(dim_of(op.shape(1), 2, 3), -1, 0)});
+}
+
 Estimate recurrent_work(const OpView& op, const WorkRule& rule) {
   // X [steps, batch, in] or, with layout 1, [batch, steps, in]; W at 1; R [directions, .., hidden].
   const TensorView x = op.input(0), r = op.input(2);
@@ -63,15 +73,26 @@ Estimate recurrent_work(const OpView& op, const WorkRule& rule) {
   return estimate;
 }
 
+Estimate causal_convolution_work(const OpView& op, const WorkRule& rule) {
+  const double taps = op.input(1).elements(2, TensorView::kEnd);
+  return work::make_estimate(
+      op, rule, convolution_flops(op.output(0).elements(), taps, op.input(2).present()),
+      work::all_bytes(op));
+}
+
 /// So many matrix products with input and state.
 constexpr WorkRule layer(double gates) {
   return {recurrent_work, OpClass::recurrent, gates};
 }
 
+constexpr WorkRule kCausalConvolution{causal_convolution_work, OpClass::depthwise_convolution};
+
 constexpr Row kOps[] = {
+    {"CausalConvWithState", causal_convolution, kCausalConvolution},
     {"GRU", recurrent, layer(3)},
     {"LSTM", recurrent, layer(4)},
     {"RNN", recurrent, layer(1)},
+    {"com.microsoft.CausalConvWithState", causal_convolution, kCausalConvolution},
     {"com.microsoft.DynamicQuantizeLSTM", dynamic_quantize_lstm, layer(4)},
 };
 

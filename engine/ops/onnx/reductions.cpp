@@ -26,6 +26,41 @@ void inverse_real_fourier(OpContext& op) {
   if (dims.back() != kUnknownDim) dims.back() = std::max<std::int64_t>(0, 2 * dims.back() - 2);
 }
 
+/// The transformed axis is an attribute, or since opset 20 input 2, then the last but one; input 1 is
+/// its length. The last dimension holds one real number or the two of a complex one.
+void discrete_fourier(OpContext& op) {
+  op.set_like(0, 0);
+  if (op.out(0).rank() < 2) return;
+  Dims& dims = op.out(0).dims;
+  const std::int64_t by_default = op.attributes.has("axis") || op.input_count() < 3 ? 1 : -2;
+  const auto axis =
+      op.has(2) ? op.in(2).element(0) : std::optional(op.attributes.integer("axis", by_default));
+  const auto at = axis ? normal_axis(*axis, dims.size() - 1) : std::nullopt;
+  const bool one_sided = op.attributes.integer("onesided", 0) != 0;
+  const bool inverse = op.attributes.integer("inverse", 0) != 0;
+  dims.back() = one_sided && inverse ? 1 : 2;
+  if (!at) {
+    std::fill(dims.begin(), dims.end() - 1, kUnknownDim);
+    return;
+  }
+  if (op.has(1)) dims[*at] = number(op, 1);
+  if (one_sided && !inverse) dims[*at] = add_dims(divide_dims(dims[*at], 2), 1);
+}
+/// signal [batch, samples, ..], step, window, length of a frame.
+void short_time_fourier(OpContext& op) {
+  const Dims* const signal = op.shape(0);
+  op.give(0, tensor_type(op.type_of(0)));
+  if (signal == nullptr || signal->size() < 2) return;
+  const std::int64_t length = op.has(3) ? number(op, 3) : op.in(2).dim(0);
+  const std::int64_t step = number(op, 1), samples = (*signal)[1];
+  const bool known = samples != kUnknownDim && length != kUnknownDim && step > 0;
+  const std::int64_t frames = !known             ? kUnknownDim
+                              : samples < length ? 0
+                                                 : (samples - length) / step + 1;
+  const bool one_sided = op.attributes.integer("onesided", 1) != 0;
+  op.set(0, {(*signal)[0], frames, one_sided ? add_dims(divide_dims(length, 2), 1) : length, 2});
+}
+
 template <fold::Reduction kind>
 void fold_reduce(OpContext& op) {
   if (const auto marked = reduced_axes(op)) fold::reduce(op, kind, *marked);
@@ -125,7 +160,7 @@ constexpr Row kOps[] = {
     {"ArgMin", nullptr, reduction(1)},
     {"CumProd", rule::like_first, reduction(1)},
     {"CumSum", rule::like_first, reduction(1), fold_cumulative_sum},
-    {"DFT", nullptr, kFourier},
+    {"DFT", discrete_fourier, kFourier},
     {"Hardmax", rule::like_first, reduction(2)},
     {"NonMaxSuppression", non_max_suppression, kSuppression},
     {"ReduceL1", rule::reduce, reduction(2)},
@@ -138,7 +173,7 @@ constexpr Row kOps[] = {
     {"ReduceProd", rule::reduce, reduction(1), fold_reduce<fold::Reduction::product>},
     {"ReduceSum", rule::reduce, reduction(1), fold_reduce<fold::Reduction::sum>},
     {"ReduceSumSquare", rule::reduce, reduction(2)},
-    {"STFT", nullptr, kFourier},
+    {"STFT", short_time_fourier, kFourier},
     {"TopK", top_k, kSelection},
     {"Unique", unique, kSelection},
     {"com.microsoft.Irfft", inverse_real_fourier, kFourier},

@@ -22,6 +22,7 @@ using Ints = std::optional<std::vector<std::int64_t>>;
 [[nodiscard]] std::span<const Row> generation_ops();
 [[nodiscard]] std::span<const Row> indexing_ops();
 [[nodiscard]] std::span<const Row> layout_ops();
+[[nodiscard]] std::span<const Row> machine_learning_ops();
 [[nodiscard]] std::span<const Row> normalization_ops();
 [[nodiscard]] std::span<const Row> product_ops();
 [[nodiscard]] std::span<const Row> quantized_ops();

@@ -440,7 +440,7 @@ constexpr Row kOps[] = {
     {"ConvInteger", conv_integer, convolution(convolution_work)},
     {"ConvTranspose", transposed_convolution_shape, convolution(transposed_convolution_work)},
     {"Crop", crop, gathers()},
-    {"DeformConv", nullptr, convolution(deformable_convolution_work)},
+    {"DeformConv", conv, convolution(deformable_convolution_work)},
     {"GlobalAveragePool", global_pool, global_pooling(1)},
     {"GlobalLpPool", global_pool, global_pooling(2)},
     {"GlobalMaxPool", global_pool, global_pooling(1)},

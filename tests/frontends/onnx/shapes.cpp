@@ -118,8 +118,72 @@ TEST_CASE("operators that compute") {
   for (const Case& c : kCases) check(c, 17);
 }
 
+TEST_CASE("classical models") {
+  static constexpr Case kCases[] = {
+      {"(float[9,4] x) => (l, y) { l, y = ai.onnx.ml.TreeEnsembleClassifier<classlabels_int64s = "
+       "[0, 1, 2]>(x) }",
+       "f32[9,3]"},
+      {"(float[9,4] x) => (y, s) { y, s = ai.onnx.ml.LinearClassifier<classlabels_strings = "
+       "[\"a\", \"b\"]>(x) }",
+       "string[9]"},
+      {"(float[9,4] x) => (y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets = 2>(x) }",
+       "f32[9,2]"},
+      {"(double[9,4] x) => (y) { y = ai.onnx.ml.TreeEnsemble<n_targets = 2>(x) }", "f64[9,2]"},
+      {"(float[9,4] x) => (y) { y = ai.onnx.ml.SVMRegressor(x) }", "f32[9,1]"},
+      {"(double[9,4] x) => (y) { y = ai.onnx.ml.Scaler(x) }", "f32[9,4]"},
+      {"(int64[9,1] x) => (y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s = [4, 5, 6]>(x) }",
+       "f32[9,1,3]"},
+      {"(string[9] x) => (y) { y = ai.onnx.ml.LabelEncoder<keys_strings = [\"a\"], values_int64s = "
+       "[1]>(x) }",
+       "i64[9]"},
+      {"(float[9,4] x, int64[2] i) => (y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }",
+       "f32[9,2]"},
+      {"(float[9,4] x, float[9,3] z) => (y) { y = ai.onnx.ml.FeatureVectorizer(x, z) }",
+       "f32[9,7]"},
+      {"(string[9] x) => (y) { y = RegexFullMatch<pattern = \"a.*\">(x) }", "bool[9]"},
+      {"(string[9] x) => (y, n) { y, n = StringSplit(x) }", "string[9,?]"},
+      {"(int64[5] x) => (y) { y = TfIdfVectorizer<ngram_indexes = [0, 2, 1]>(x) }", "f32[3]"},
+  };
+  for (const Case& c : kCases) check(c, 20);
+}
+
+TEST_CASE("Fourier transforms") {
+  static constexpr Case kCases[] = {
+      {"(float[2,16,1] x) => (y) { y = DFT(x) }", "f32[2,16,2]"},
+      {"(float[2,16,1] x) => (y) <int64 n = {8}, int64 a = {1}> { y = DFT<onesided = 1>(x, n, a) }",
+       "f32[2,5,2]"},
+      {"(float[2,9,2] x) => (y) <int64 n = {16}, int64 a = {1}> { y = DFT<onesided = 1, inverse = "
+       "1>(x, n, a) }",
+       "f32[2,16,1]"},
+      {"(float[2,100,1] x, float[20] w) => (y) <int64 s = {10}> { y = STFT(x, s, w) }",
+       "f32[2,9,11,2]"},
+  };
+  for (const Case& c : kCases) check(c, 20);
+}
+
+TEST_CASE("linear attention and convolutions that keep a state") {
+  static constexpr Case kCases[] = {
+      {"(float[2,8,5] x, float[8,1,4] w) => (z, y) { z, y = CausalConvWithState(x, w) }",
+       "f32[2,8,3]"},
+      {"(float[2,5,16] q, float[2,5,8] k, float[2,5,6] v) => (y) { y = LinearAttention<q_num_heads "
+       "= 4, kv_num_heads = 2>(q, k, v) }",
+       "f32[2,5,12]"},
+      {"(float[2,5,16] q, float[2,5,8] k, float[2,5,6] v) => (z, y) { z, y = "
+       "LinearAttention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }",
+       "f32[2,2,4,3]"},
+      {"(float[2,3] a, float[2,3] b) => (y) { y = SwiGLU(a, b) }", "f32[2,3]"},
+  };
+  for (const Case& c : kCases) check(c, 24);
+}
+
 TEST_CASE("operators of com.microsoft") {
   static constexpr Case kCases[] = {
+      {"(uint8[100,32] d, int64[2,7] i, float16[100,4] s) => (y) { y = "
+       "com.microsoft.GatherBlockQuantized<bits = 4>(d, i, s) }",
+       "f16[2,7,64]"},
+      {"(float[2,5,8] x, uint8[6,1,16] g, float[6] s, uint8[6,1,16] u, float[6] t) => (y) { y = "
+       "com.microsoft.MatMulNBitsMlp<N = 6, K = 8>(x, , , g, s, , u, t) }",
+       "f32[2,5,6]"},
       {"(uint8[2,5] x, float s, uint8 z, uint8[4,5] w, float t, uint8 v, int32[4] c, float u, "
        "uint8 "
        "o) => (y) { y = com.microsoft.QGemm<transB = 1>(x, s, z, w, t, v, c, u, o) }",

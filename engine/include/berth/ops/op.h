@@ -45,6 +45,8 @@ class BERTH_EXPORT Attributes {
   /// False if there is none.
   virtual bool shape(std::string_view key, Value& value) const;
   [[nodiscard]] virtual std::vector<Value> shapes(std::string_view key) const;
+  /// How many texts an attribute lists.
+  [[nodiscard]] virtual std::size_t text_count(std::string_view key) const;
 
  protected:
   Attributes() = default;
