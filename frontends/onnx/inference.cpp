@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "onnx/op_context.h"
+#include "onnx/sequences.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -15,6 +16,8 @@ using onnx::TensorProto;
 // Loops inside loops run their bodies' inference more than once per level; past this many node
 // visits per node the first result stands.
 constexpr std::int64_t kVisitsPerNode = 8;
+// Loops whose state grows are followed trip by trip, up to so many node visits in all.
+constexpr std::int64_t kVisitsOfTrips = 1 << 16;
 
 class Inference {
  public:
@@ -38,36 +41,21 @@ class Inference {
     const bool known = i < body.outputs.size() && body.outputs[i] != kNoValue;
     return known ? without_content(program_.value(body.outputs[i]).type) : Type{};
   }
-  void iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
+  // True if the types of the state stay as they are.
+  bool iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                std::size_t states, std::size_t first_result, bool report);
+  std::int64_t follow_trips(const Body& body, std::vector<Type> inputs, std::int64_t trips);
+  void infer_sequence_map(NodeContext& op, bool report);
 
   Program& program_;
   const bool largest_step_;
   InferenceReport report_;
   std::int64_t visits_left_;
+  std::int64_t trip_visits_left_ = kVisitsOfTrips;
 };
 
 bool bigger(const Type& a, const Type& b) {
   return product(a.dims) > product(b.dims);
-}
-
-// What two types of a value have in common; sets `changed` where they differ.
-Type common(const Type& a, const Type& b, bool& changed) {
-  if (a.other || b.other) return a.other ? a : b;
-  Type out = a;
-  if (a.type != b.type) out.type = 0;
-  if (a.ranked && b.ranked && a.dims.size() == b.dims.size()) {
-    for (std::size_t i = 0; i < out.dims.size(); ++i) {
-      if (a.dims[i] == b.dims[i]) continue;
-      out.dims[i] = kUnknownDim;
-      changed = true;
-    }
-  } else if (a.ranked != b.ranked || a.dims.size() != b.dims.size()) {
-    out.ranked = false;
-    out.dims.clear();
-    changed = true;
-  }
-  return out;
 }
 
 bool is_control_flow(const Node& node) {
@@ -107,17 +95,48 @@ void Inference::infer_if(NodeContext& op, bool report) {
 
 // Runs a loop's body until the types of its state stay as they are: a dimension that grows from one
 // iteration to the next ends as unknown.
-void Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
+bool Inference::iterate(const Body& body, std::vector<Type> inputs, std::size_t first_state,
                         std::size_t states, std::size_t first_result, bool report) {
+  bool stays = true;
   for (int round = 0; round < 3; ++round) {
     enter(body, inputs, report && round == 0);
     bool changed = false;
     for (std::size_t i = 0; i < states && first_state + i < inputs.size(); ++i) {
       Type& before = inputs[first_state + i];
-      before = common(before, result(body, first_result + i), changed);
+      before = common_type(before, result(body, first_result + i), changed);
     }
-    if (!changed || visits_left_ <= 0) return;
+    stays = stays && !changed;
+    if (!changed || visits_left_ <= 0) return stays;
   }
+  return stays;
+}
+
+// Runs a loop's body as often as the loop does, each trip with the state that the one before left, so
+// that what grows has its last size in the end; the work is that of the last trip, the largest.
+// Returns how many trips there are: the condition may end the loop before its count does.
+std::int64_t Inference::follow_trips(const Body& body, std::vector<Type> inputs,
+                                     std::int64_t trips) {
+  inputs[1].data = std::make_shared<const std::vector<std::int64_t>>(1, 1);
+  for (std::int64_t trip = 0; trip < trips; ++trip) {
+    inputs[0].data = std::make_shared<const std::vector<std::int64_t>>(1, trip);
+    enter(body, inputs, false);
+    const bool ends = !body.outputs.empty() && body.outputs[0] != kNoValue &&
+                      program_.value(body.outputs[0]).type.element(0) == 0;
+    if (ends) return trip + 1;
+    for (std::size_t i = 2; i < inputs.size() && i - 1 < body.outputs.size(); ++i) {
+      const ValueId id = body.outputs[i - 1];
+      inputs[i] = id != kNoValue ? program_.value(id).type : Type{};
+    }
+  }
+  return trips;
+}
+
+std::int64_t nodes_in(const Body& body) {
+  auto count = static_cast<std::int64_t>(body.nodes.size());
+  for (const Node& node : body.nodes) {
+    for (const auto& inner : node.bodies) count += nodes_in(*inner);
+  }
+  return count;
 }
 
 void Inference::infer_loop(NodeContext& op, bool report) {
@@ -129,13 +148,22 @@ void Inference::infer_loop(NodeContext& op, bool report) {
     const Type* const type = op.input(i + 2);
     inputs.push_back(type != nullptr ? without_content(*type) : Type{});
   }
-  iterate(body, inputs, 2, states, 1, report);
+  const bool stays = iterate(body, inputs, 2, states, 1, report);
   std::int64_t trips = kUnknownDim;
   if (const auto stated = op.integers(0); stated && stated->size() == 1) {
     // A huge count stands for "until the condition fails".
     if (stated->front() >= 0 && stated->front() < std::int64_t{1} << 31) trips = stated->front();
   }
   if (trips == kUnknownDim && report) report_.loops_of_unknown_length.push_back(op.node.name);
+  // A trip visits each node a few times where there are loops inside.
+  const std::int64_t visits = nodes_in(body) + 1;
+  if (!stays && trips > 0 && trips <= trip_visits_left_ / visits) {
+    trip_visits_left_ -= trips * visits;
+    for (std::size_t i = 0; i < states; ++i) {
+      if (op.has(i + 2)) inputs[i + 2] = op.in(i + 2);
+    }
+    trips = follow_trips(body, inputs, trips);
+  }
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     Type type = result(body, i + 1);
     if (i >= states && !type.other) {  // collected over the iterations
@@ -190,6 +218,37 @@ void Inference::infer_scan(NodeContext& op, bool report) {
   }
 }
 
+// The body once for each element, where they are known; else for what they have in common.
+void Inference::infer_sequence_map(NodeContext& op, bool report) {
+  const Body& body = *op.node.bodies.front();
+  std::size_t count = 1;
+  bool known = true;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (other_of(op.in(i)) == nullptr) continue;
+    const std::vector<Type>* const held = elements_of(op.in(i));
+    known = known && held != nullptr && (i == 0 || held->size() == count);
+    if (known && i == 0) count = held->size();
+  }
+  const std::int64_t visits = nodes_in(body) + 1;
+  known = known && static_cast<std::int64_t>(count) <= trip_visits_left_ / visits;
+  if (known) trip_visits_left_ -= static_cast<std::int64_t>(count) * visits;
+  std::vector<std::vector<Type>> made(op.output_count());
+  for (std::size_t at = 0; at < (known ? count : 1); ++at) {
+    std::vector<Type> inputs;
+    for (std::size_t i = 0; i < op.input_count(); ++i) {
+      const bool is_sequence = other_of(op.in(i)) != nullptr;
+      inputs.push_back(!is_sequence ? without_content(op.in(i))
+                       : known      ? (*elements_of(op.in(i)))[at]
+                                    : any_element(op.in(i)));
+    }
+    enter(body, inputs, report && at == 0);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i].push_back(result(body, i));
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    op.give(i, known ? sequence_of(std::move(made[i]), {}) : sequence_like(made[i].front()));
+  }
+}
+
 // --- one node ------------------------------------------------------------------------------------
 
 bool all_complete(const std::vector<Type>& types) {
@@ -210,7 +269,9 @@ void Inference::infer_op(NodeContext& op, bool report) {
     if (node.type() == "Loop") return infer_loop(op, report);
     if (node.type() == "Scan") return infer_scan(op, report);
   }
+  if (node.type() == "SequenceMap" && is_control_flow(node)) return infer_sequence_map(op, report);
   for (const auto& body : node.bodies) enter(*body, {}, report);
+  if (infer_sequence(op)) return;
   const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {
     rule(op);
@@ -310,6 +371,10 @@ double trip_count(const Program& program, const Node& op) {
     const Type& count = program.value(op.inputs[0]).type;
     const auto trips = count.content_size() == 1 ? count.element(0) : std::nullopt;
     if (trips && *trips >= 0 && *trips < std::int64_t{1} << 31) return static_cast<double>(*trips);
+  }
+  if (op.type() == "SequenceMap" && !op.inputs.empty() && op.inputs[0] != kNoValue) {
+    const auto* const held = elements_of(program.value(op.inputs[0]).type);
+    if (held != nullptr) return static_cast<double>(held->size());
   }
   if (op.type() == "Scan" && !op.inputs.empty() && op.inputs.back() != kNoValue) {
     // The last input is one of those that are cut into one piece per iteration.

@@ -9,6 +9,9 @@ namespace {
 
 using onnx::TensorProto;
 
+/// A string as ONNX Runtime holds it, without a text too long to lie inside.
+constexpr std::int64_t kStringBytes = 32;
+
 std::int64_t checked_dim(std::int64_t dim) {
   return dim >= 0 && dim <= kMaxDim ? dim : kUnknownDim;
 }
@@ -115,6 +118,34 @@ bool read_reals(const TensorProto& t, std::size_t count, std::vector<double>& ou
   }
 }
 
+/// All of them, if each has a known size.
+std::int64_t bytes_of_elements(const Other& other) {
+  if (!other.elements) return kUnknownBytes;
+  std::int64_t bytes = 0;
+  for (const Type& element : *other.elements) {
+    const std::int64_t more = bytes_of(tensor_info(element));
+    if (more == kUnknownBytes || __builtin_add_overflow(bytes, more, &bytes)) return kUnknownBytes;
+  }
+  return bytes;
+}
+
+bool elements_known(const Type& type) {
+  return other_of(type)->elements.has_value();
+}
+
+bool is_empty(const Other& other) {
+  return other.elements && other.elements->empty();
+}
+
+bool same_elements(const Other& a, const Other& b) {
+  if (!a.elements || !b.elements || a.elements->size() != b.elements->size()) return false;
+  bool differ = false;
+  for (std::size_t i = 0; i < a.elements->size(); ++i) {
+    (void)common_type((*a.elements)[i], (*b.elements)[i], differ);
+  }
+  return !differ;
+}
+
 }  // namespace
 
 bool complete(const Type& type) noexcept {
@@ -132,14 +163,14 @@ Type type_from_proto(const onnx::TypeProto& proto) {
     type.type = proto.tensor_type().elem_type();
     if (proto.tensor_type().has_shape()) read_shape(proto.tensor_type().shape(), type);
   } else if (proto.value_case() != onnx::TypeProto::VALUE_NOT_SET) {
-    type.other = std::make_shared<onnx::TypeProto>(proto);
+    type.other = std::make_shared<Other>(Other{proto, std::nullopt});
   }
   return type;
 }
 
 void type_to_proto(const Type& type, onnx::TypeProto& proto) {
   if (type.other) {
-    proto = *other_of(type);
+    proto = other_of(type)->proto;
     return;
   }
   auto* const tensor = proto.mutable_tensor_type();
@@ -176,10 +207,49 @@ bool merge_type(Type& type, const Type& other) {
   return agree;
 }
 
+Type common_type(const Type& a, const Type& b, bool& changed) {
+  if (a.other || b.other) {
+    Type out = a.other ? a : b;
+    if (!a.other || !b.other || same_elements(*other_of(a), *other_of(b))) return out;
+    if (elements_known(a) || elements_known(b)) changed = true;
+    // Which elements there are is no longer known, nor what they have in common.
+    onnx::TypeProto proto = other_of(a)->proto;
+    if (proto.has_sequence_type()) {
+      // An empty sequence says nothing of elements.
+      Type element = type_from_proto(proto.sequence_type().elem_type());
+      const Type others = type_from_proto(other_of(b)->proto.sequence_type().elem_type());
+      if (is_empty(*other_of(a))) {
+        element = others;
+      } else if (!is_empty(*other_of(b))) {
+        element = common_type(element, others, changed);
+      }
+      proto.mutable_sequence_type()->clear_elem_type();
+      type_to_proto(element, *proto.mutable_sequence_type()->mutable_elem_type());
+    }
+    out.other = std::make_shared<Other>(Other{std::move(proto), std::nullopt});
+    return out;
+  }
+  Type out = a;
+  if (a.type != b.type) out.type = 0;
+  if (a.ranked && b.ranked && a.dims.size() == b.dims.size()) {
+    for (std::size_t i = 0; i < out.dims.size(); ++i) {
+      if (a.dims[i] == b.dims[i]) continue;
+      out.dims[i] = kUnknownDim;
+      changed = true;
+    }
+  } else if (a.ranked != b.ranked || a.dims.size() != b.dims.size()) {
+    out.ranked = false;
+    out.dims.clear();
+    changed = true;
+  }
+  return out;
+}
+
 TensorInfo tensor_info(const Type& type) {
   TensorInfo info;
   if (type.other) {
     info.dtype = DType::opaque;
+    info.bytes = bytes_of_elements(*other_of(type));
     return info;
   }
   info.dtype = ops::onnx::dtype_of(type.type);
@@ -187,6 +257,7 @@ TensorInfo tensor_info(const Type& type) {
   info.shape = type.dims;
   const std::int64_t count = type.ranked ? element_count(info.shape) : kUnknownDim;
   if (count == kUnknownDim) return info;
+  if (type.type == ops::onnx::kString && count <= kMaxDim) info.bytes = count * kStringBytes;
   if (type.type == ops::onnx::kFloat4) info.bytes = count / 2 + count % 2;
   if (type.type == ops::onnx::kUint2 || type.type == ops::onnx::kInt2)
     info.bytes = count / 4 + (count % 4 != 0);

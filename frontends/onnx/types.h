@@ -4,6 +4,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "berth/graph.h"
 #include "berth/ops/element_types.h"
@@ -22,10 +24,15 @@ using ops::product;
 using ops::tensor_type;
 using ops::onnx::is_integer_type;
 
-/// What a value is that is no dense tensor: a sequence, map, optional or sparse tensor. Null for
-/// tensors.
-[[nodiscard]] inline const onnx::TypeProto* other_of(const Type& type) noexcept {
-  return static_cast<const onnx::TypeProto*>(type.other.get());
+/// What a value is that is no dense tensor: a sequence, map, optional or sparse tensor.
+struct Other {
+  onnx::TypeProto proto;
+  /// Of a sequence or an optional: what each element is, where it is known which there are.
+  std::optional<std::vector<Type>> elements = std::nullopt;
+};
+/// Null for tensors.
+[[nodiscard]] inline const Other* other_of(const Type& type) noexcept {
+  return static_cast<const Other*>(type.other.get());
 }
 
 /// Element type and all dimensions known (a non-tensor counts as known as soon as it is one).
@@ -40,6 +47,8 @@ void type_to_proto(const Type& type, onnx::TypeProto& proto);
 /// Fills what `type` does not know from `other`; what both know stays as it is in `type`.
 /// False where they contradict each other.
 bool merge_type(Type& type, const Type& other);
+/// What two types of a value have in common; sets `changed` where they differ.
+[[nodiscard]] Type common_type(const Type& a, const Type& b, bool& changed);
 
 /// For the graph; sizes of types that DType has no name for are stated in bytes.
 [[nodiscard]] TensorInfo tensor_info(const Type& type);

@@ -207,13 +207,57 @@ TEST_CASE("a Loop has the work of its body times its trips") {
   }
 }
 
-TEST_CASE("a dimension that grows in a loop is not known after it") {
-  ModelFolder models;
-  const LoadedModel model = models.load(parse_graph(
+TEST_CASE("a dimension that grows in a loop has its last size after it") {
+  static constexpr const char* kGraph =
       "g (float[2,3] x) => (y) <int64 m = {5}> { y = Loop(m, , x) <body = b (int64 i, bool c, "
       "float[K,3] "
-      "s) => (bool d, float[L,3] t) { d = Identity(c) t = Concat<axis = 0>(s, x) }> }"));
-  CHECK(type_text(*model.graph, "y") == "f32[?,3]");
+      "s) => (bool d, float[L,3] t) { d = Identity(c) t = Concat<axis = 0>(s, x) }> }";
+  ModelFolder models;
+  SUBCASE("as many trips as are stated") {
+    CHECK(type_text(*models.load(parse_graph(kGraph)).graph, "y") == "f32[12,3]");
+  }
+  SUBCASE("or until the condition fails") {
+    const LoadedModel model = models.load(parse_graph(
+        "g (float[2,3] x) => (y, all) <int64 m = {5}, int64 n = {2}> { y, all = Loop(m, , x) <body "
+        "= b (int64 i, bool c, float[K,3] s) => (bool d, float[L,3] t, float[2,3] u) { d = Less(i, "
+        "n) t = Concat<axis = 0>(s, x) u = Relu(x) }> }"));
+    CHECK(type_text(*model.graph, "y") == "f32[8,3]");
+    CHECK(type_text(*model.graph, "all") == "f32[3,2,3]");
+  }
+  SUBCASE("which is not known where their number is not") {
+    onnx::ModelProto proto = parse_graph(kGraph);
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "");
+    CHECK(type_text(*models.load(proto).graph, "y") == "f32[?,3]");
+  }
+  SUBCASE("nor where there are too many of them") {
+    onnx::ModelProto proto = parse_graph(kGraph);
+    proto.mutable_graph()->mutable_initializer(0)->set_int64_data(0, 1 << 30);
+    CHECK(type_text(*models.load(proto).graph, "y") == "f32[?,3]");
+  }
+}
+
+TEST_CASE("a list that a loop fills holds pieces of known sizes") {
+  // torch.tensor_split at [1, 3], as PyTorch's exporter writes it.
+  onnx::ModelProto proto = parse_graph(
+      "g (float[2,7] x) => (a, b, c, n, j) <int64 m = {2}, int64[3] at = {0, 1, 3}, int64[1] one = "
+      "{1}, int64[1] axis = {1}, int64[1] last = {3}, int64[1] end = {7}, int64 p0 = {0}, int64 p1 "
+      "= {1}, int64 p2 = {-1}> { e = SequenceEmpty() s = Loop(m, , e) <body = b (int64 i, bool c, "
+      "float q) => (bool d, float r) { d = Identity(c) iv = Reshape(i, one) "
+      "from = Gather(at, iv) iw = Add(iv, one) to = Gather(at, iw) piece = Slice(x, from, to, "
+      "axis) r = SequenceInsert(q, piece) }> rest = Slice(x, last, "
+      "end, axis) t = SequenceInsert(s, rest) a = SequenceAt(t, p0) b = SequenceAt(t, p1) c = "
+      "SequenceAt(t, p2) n = SequenceLength(t) j = ConcatFromSequence<axis = 1>(t) }");
+  // The parser has no types of sequences.
+  auto* const body = proto.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+  body->mutable_input(2)->clear_type();
+  body->mutable_output(1)->clear_type();
+  ModelFolder models;
+  const LoadedModel model = models.load(proto);
+  CHECK(type_text(*model.graph, "a") == "f32[2,1]");
+  CHECK(type_text(*model.graph, "b") == "f32[2,2]");
+  CHECK(type_text(*model.graph, "c") == "f32[2,4]");
+  CHECK(type_text(*model.graph, "j") == "f32[2,7]");
+  CHECK(model.graph->bytes(*find_tensor(*model.graph, "t")) == 2 * 7 * 4);
 }
 
 TEST_CASE("a Scan cuts its sequences and puts its results together") {
@@ -235,12 +279,61 @@ TEST_CASE("an operator set newer than libonnx loads with a note") {
   CHECK(type_text(*model.graph, "y") == "f32[2]");
 }
 
-TEST_CASE("sequences and optionals are opaque") {
+TEST_CASE("sequences and optionals are opaque, and as large as what they hold") {
   ModelFolder models;
   const LoadedModel model = models.load(
       parse_graph("g (float[2] x) => (y) { s = SequenceConstruct(x, x) y = SequenceLength(s) }"));
   CHECK(type_text(*model.graph, "s") == "opaque");
+  CHECK(model.graph->bytes(*find_tensor(*model.graph, "s")) == 16);
   CHECK(type_text(*model.graph, "y") == "i64[]");
+}
+
+TEST_CASE("operators on sequences know their elements") {
+  struct SequenceCase {
+    const char* body;    ///< of a graph with x, float[2,7], that gives y
+    const char* result;  ///< type of y
+  };
+  static constexpr SequenceCase kCases[] = {
+      {"<int64 n = {3}, int64 p = {2}> { s = SplitToSequence<axis = 1>(x, n) y = SequenceAt(s, p) "
+       "}",
+       "f32[2,1]"},
+      {"<int64[2] n = {5, 2}, int64 p = {-1}> { s = SplitToSequence<axis = 1>(x, n) y = "
+       "SequenceAt(s, p) }",
+       "f32[2,2]"},
+      {"<int64 p = {0}> { s = SplitToSequence<axis = 1, keepdims = 0>(x) y = SequenceAt(s, p) }",
+       "f32[2]"},
+      {"{ s = SplitToSequence<axis = 1, keepdims = 0>(x) y = ConcatFromSequence<axis = 0, new_axis "
+       "= 1>(s) }",
+       "f32[7,2]"},
+      {"<int64 p = {0}> { z = Transpose(x) s = SequenceConstruct(x, z) t = SequenceErase(s, p) y = "
+       "SequenceAt(t, p) }",
+       "f32[7,2]"},
+      // Which element it is depends on the step: what all of them have in common.
+      {"<int64[2] n = {5, 2}> { s = SplitToSequence<axis = 1>(x, n) c = Cast<to = 7>(x) m = "
+       "ReduceMax<keepdims = 0>(c) y = SequenceAt(s, m) }",
+       "f32[2,?]"},
+      {"{ o = Optional(x) y = OptionalGetElement(o) }", "f32[2,7]"},
+      {"<int64[2] n = {5, 2}, int64 p = {1}> { s = SplitToSequence<axis = 1>(x, n) t = "
+       "SequenceMap<body = b (float[2,K] e) => (float[A,B] f) { f = Transpose(e) }>(s) y = "
+       "SequenceAt(t, p) }",
+       "f32[2,2]"},
+  };
+  for (const SequenceCase& c : kCases) {
+    CAPTURE(c.body);
+    ModelFolder models;
+    const LoadedModel model =
+        models.load(parse_graph("g (float[2,7] x) => (y) " + std::string(c.body)));
+    CHECK(type_text(*model.graph, "y") == c.result);
+  }
+}
+
+TEST_CASE("texts have a size") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(parse_graph("g (string[3] x) => (y) { y = StringNormalizer<case_change_action = "
+                              "\"LOWER\">(x) }"));
+  CHECK(model.graph->bytes_known(*find_tensor(*model.graph, "x")));
+  CHECK(type_text(*model.graph, "y") == "string[3]");
 }
 
 TEST_CASE("element types without a name in Berth have their size") {
