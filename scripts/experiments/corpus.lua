@@ -2,10 +2,12 @@
 --
 --   berth run scripts/experiments/corpus.lua FOLDER [--only PATTERN] [--clusters a,b]
 --       [--policies a,b] [--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N]
---       [--figures FOLDER] [--format text|markdown] [--summary]
+--       [--every N] [--figures FOLDER] [--format text|markdown] [--summary]
 --
 -- FOLDER     the corpus that tests/corpus/make.py makes
 -- --only     graphs whose name matches the Lua pattern
+-- --policies names, each with options where it needs any: placeto:weights=none;groups=64
+-- --every    every N-th graph of the index alone
 -- --results  one line per finished cell, default FOLDER/results.csv. A second run continues; a cell
 --            that was begun and never ended counts as a crash
 -- --part     the K-th of N shares of the graphs, so that N processes share the work; each needs a
@@ -33,12 +35,13 @@ local options = {
   seed = 0,
   results = nil,
   part = { 1, 1 },
+  every = 1,
   format = "text",
 }
 
 local usage = "corpus.lua FOLDER [--only PATTERN] [--clusters a,b] [--policies a,b] "
   .. "[--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N] [--figures FOLDER] [--format text|markdown] "
-  .. "[--summary]"
+  .. "[--every N] [--summary]"
 local line = arguments.parser(usage)
 local given = {}
 for _, word in ipairs { ... } do
@@ -56,6 +59,7 @@ line.read(given, options.folders, {
     if not k then line.usage("--part: K/N expected, got '" .. text .. "'") end
     options.part = { tonumber(k), tonumber(n) }
   end,
+  ["--every"] = line.number_into(options, "every"),
   ["--figures"] = line.text_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
@@ -131,6 +135,14 @@ local function facts_of(graph)
   return facts
 end
 
+-- "placeto:weights=none;groups=64": the policy of that name with these options.
+local function policy_of(text)
+  local name, rest = text:match "^([^:]+):?(.*)$"
+  local chosen = {}
+  for key, value in rest:gmatch "([%w_]+)=([^;]*)" do chosen[key] = tonumber(value) or value end
+  return berth.policy(name, chosen)
+end
+
 local function first_line(problem) return tostring(problem):match "^[^\n]*" end
 
 -- Runs what is not done yet; `cell` is begun before it may crash and ended after.
@@ -164,8 +176,8 @@ local function run(entry, policies, done)
           problem = berth.problem { graph = load(), cluster = cluster }
           single = problem:single()
         end
-        local _, outcome = berth.policy(policy):place(problem, { seed = options.seed,
-                                                                 budget_s = options.budget_s })
+        local _, outcome = policy_of(policy):place(problem, { seed = options.seed,
+                                                                budget_s = options.budget_s })
         record.objective_us = outcome.objective_us
         record.feasible = outcome.feasible
         record.bound_us = outcome.bound_us
@@ -196,7 +208,7 @@ if not options.summary then
   local policies = options.policies or require("berth.compare").all_policies()
   for number, entry in ipairs(index) do
     if berth.should_stop() then break end
-    if entry.name:find(options.only) and number % options.part[2] == options.part[1] % options.part[2] then
+    if entry.name:find(options.only) and number % options.every == 0 and number % options.part[2] == options.part[1] % options.part[2] then
       io.stderr:write(("%d of %d: %s\n"):format(number, #index, entry.name))
       run(entry, policies, done)
     end
