@@ -104,8 +104,8 @@ bool is_float_type(int type) noexcept {
 namespace onnx {
 namespace {
 
-// By TensorProto.DataType. Types below a byte that DType has no name for are opaque: their sizes
-// are the frontend's to state.
+// By TensorProto.DataType. Types below a byte that DType has no name for are numbers like others, which
+// any device holds: their sizes are the frontend's to state.
 constexpr std::array<TypeRow, 27> kTypes = {{
     {"UNDEFINED", DType::unknown}, {"FLOAT", DType::f32},     {"UINT8", DType::u8},
     {"INT8", DType::i8},           {"UINT16", DType::u16},    {"INT16", DType::i16},
@@ -114,8 +114,8 @@ constexpr std::array<TypeRow, 27> kTypes = {{
     {"UINT32", DType::u32},        {"UINT64", DType::u64},    {"COMPLEX64", DType::c64},
     {"COMPLEX128", DType::c128},   {"BFLOAT16", DType::bf16}, {"FLOAT8E4M3FN", DType::f8},
     {"FLOAT8E4M3FNUZ", DType::f8}, {"FLOAT8E5M2", DType::f8}, {"FLOAT8E5M2FNUZ", DType::f8},
-    {"UINT4", DType::u4},          {"INT4", DType::i4},       {"FLOAT4E2M1", DType::opaque},
-    {"FLOAT8E8M0", DType::f8},     {"UINT2", DType::opaque},  {"INT2", DType::opaque},
+    {"UINT4", DType::u4},          {"INT4", DType::i4},       {"FLOAT4E2M1", DType::unknown},
+    {"FLOAT8E8M0", DType::f8},     {"UINT2", DType::unknown}, {"INT2", DType::unknown},
 }};
 
 }  // namespace

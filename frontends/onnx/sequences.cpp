@@ -54,9 +54,8 @@ void insert(NodeContext& op) {
   }
   const Type before = any_element(op.in(0));
   bool differ = false;
-  op.give(0, sequence_like(before.type == ops::kUnknownType
-                                     ? added
-                                     : common_type(before, added, differ)));
+  op.give(0, sequence_like(before.type == ops::kUnknownType ? added
+                                                            : common_type(before, added, differ)));
 }
 
 void erase(NodeContext& op) {
@@ -70,8 +69,8 @@ void erase(NodeContext& op) {
 
 void at(NodeContext& op) {
   const std::vector<Type>* const held = elements_of(op.in(0));
-  const auto place = held != nullptr && op.has(1) ? position(op, 1, held->size(), /*behind=*/false)
-                                                  : std::nullopt;
+  const auto place =
+      held != nullptr && op.has(1) ? position(op, 1, held->size(), /*behind=*/false) : std::nullopt;
   op.give(0, place ? (*held)[*place] : any_element(op.in(0)));
 }
 
@@ -176,8 +175,9 @@ Type any_element(const Type& sequence) {
   if (held != nullptr && !held->empty()) return common_of(*held);
   const Other* const other = other_of(sequence);
   if (other == nullptr) return {};
-  return type_from_proto(other->proto.has_sequence_type() ? other->proto.sequence_type().elem_type()
-                                                          : other->proto.optional_type().elem_type());
+  return type_from_proto(other->proto.has_sequence_type()
+                             ? other->proto.sequence_type().elem_type()
+                             : other->proto.optional_type().elem_type());
 }
 
 Type sequence_like(const Type& element) {

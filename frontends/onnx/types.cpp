@@ -118,6 +118,16 @@ bool read_reals(const TensorProto& t, std::size_t count, std::vector<double>& ou
   }
 }
 
+/// A list of tensors is numbers, or texts, as they are, and lives where they may; a map does not.
+DType dtype_of_elements(const Other& other) {
+  const onnx::TypeProto& proto = other.proto;
+  const onnx::TypeProto* element = nullptr;
+  if (proto.has_sequence_type()) element = &proto.sequence_type().elem_type();
+  if (proto.has_optional_type()) element = &proto.optional_type().elem_type();
+  if (element == nullptr || !element->has_tensor_type()) return DType::opaque;
+  return ops::onnx::dtype_of(element->tensor_type().elem_type());
+}
+
 /// All of them, if each has a known size.
 std::int64_t bytes_of_elements(const Other& other) {
   if (!other.elements) return kUnknownBytes;
@@ -248,7 +258,7 @@ Type common_type(const Type& a, const Type& b, bool& changed) {
 TensorInfo tensor_info(const Type& type) {
   TensorInfo info;
   if (type.other) {
-    info.dtype = DType::opaque;
+    info.dtype = dtype_of_elements(*other_of(type));
     info.bytes = bytes_of_elements(*other_of(type));
     return info;
   }

@@ -167,9 +167,9 @@ Estimate tree_work(const OpView& op, const WorkRule& rule) {
 /// A product of each row with as many coefficients as there are features, for each score.
 Estimate linear_work(const OpView& op, const WorkRule& rule) {
   const TensorView scores = op.output(op.output(1).present() ? 1 : 0);
-  return work::make_estimate(
-      op, rule, matmul_flops(scores.elements(), op.input(0).dim(-1), /*bias=*/true),
-      work::all_bytes(op));
+  return work::make_estimate(op, rule,
+                             matmul_flops(scores.elements(), op.input(0).dim(-1), /*bias=*/true),
+                             work::all_bytes(op));
 }
 
 /// The distance of each row from each support vector, a kernel, and their weighted sum.

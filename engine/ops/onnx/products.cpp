@@ -27,9 +27,9 @@ void gemm_of(OpContext& op, std::size_t left, std::size_t right, int type) {
   const Dims* const a = op.shape(left);
   const Dims* const b = op.shape(right);
   if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) return;
-  const bool ta = op.attributes.integer("transA", 0) != 0;
-  const bool tb = op.attributes.integer("transB", 0) != 0;
-  op.set(0, type, {(*a)[ta ? 1 : 0], (*b)[tb ? 0 : 1]});
+  give(op, type,
+       matrix_product(*a, *b, op.attributes.integer("transA", 0) != 0,
+                      op.attributes.integer("transB", 0) != 0));
 }
 void gemm(OpContext& op) {
   gemm_of(op, 0, 1, op.type_of(0));
