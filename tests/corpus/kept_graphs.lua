@@ -1,4 +1,4 @@
--- A dozen graphs as today's exporters write them: loaded whole, and placed by every policy.
+-- Some twenty graphs as today's exporters write them: loaded whole, and placed by every policy.
 --
 --   FOLDER  the graphs and their index, unpacked
 

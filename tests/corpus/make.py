@@ -29,11 +29,12 @@ INDEX = ("file", "family", "mode", "exporter", "dims", "parameters")
 def recipes():
     """Name -> function that writes the graph into a folder and returns its row of the index."""
     import keras_graphs
+    import other_graphs
     import torch_graphs
     import transformer_graphs
 
     made = {}
-    for module in (keras_graphs, torch_graphs, transformer_graphs):
+    for module in (keras_graphs, torch_graphs, transformer_graphs, other_graphs):
         for name, make in module.recipes():
             assert name not in made, name
             made[name] = make
