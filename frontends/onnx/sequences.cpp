@@ -11,6 +11,11 @@ using onnx::TensorProto;
 /// A longer sequence is one of elements that are not told apart.
 constexpr std::size_t kMostElements = 1024;
 
+/// Sequences hold tensors. A loop that makes lists of lists could nest them without end.
+Type tensor_or_unknown(Type element) {
+  return element.other != nullptr ? Type{} : without_content(std::move(element));
+}
+
 Type common_of(const std::vector<Type>& elements) {
   Type all = elements.front();
   bool differ = false;
@@ -140,7 +145,9 @@ void concatenate(NodeContext& op) {
 void optional(NodeContext& op) {
   auto other = std::make_shared<Other>();
   auto* const proto = other->proto.mutable_optional_type()->mutable_elem_type();
-  if (op.has(0)) {
+  // Of a tensor or a sequence of them.
+  const Other* const given = other_of(op.in(0));
+  if (op.has(0) && (given == nullptr || given->proto.has_sequence_type())) {
     type_to_proto(op.in(0), *proto);
     other->elements.emplace(1, without_content(op.in(0)));
   } else if (const auto* const stated = op.node.attribute("type")) {
@@ -182,13 +189,15 @@ Type any_element(const Type& sequence) {
 
 Type sequence_like(const Type& element) {
   auto other = std::make_shared<Other>();
-  type_to_proto(element, *other->proto.mutable_sequence_type()->mutable_elem_type());
+  type_to_proto(tensor_or_unknown(element),
+                *other->proto.mutable_sequence_type()->mutable_elem_type());
   Type type;
   type.other = std::move(other);
   return type;
 }
 
 Type sequence_of(std::vector<Type> elements, const Type& otherwise) {
+  for (Type& element : elements) element = tensor_or_unknown(std::move(element));
   Type type = sequence_like(elements.empty() ? otherwise : common_of(elements));
   if (elements.size() > kMostElements) return type;
   auto other = std::make_shared<Other>(*other_of(type));

@@ -247,6 +247,24 @@ TEST_CASE("types nested without end are refused") {
   expect_error(ErrorCode::invalid_file, {"nested too deep"}, [&] { (void)models.load(model); });
 }
 
+TEST_CASE("lists that a loop nests in lists, or that never end, do no harm") {
+  for (const char* const grows :
+       {"SequenceConstruct(q)", "SequenceConstruct(q, q)", "Optional(q)", "SequenceInsert(q, q)",
+        "SequenceInsert(q, x)", "SplitToSequence(q)"}) {
+    CAPTURE(grows);
+    onnx::ModelProto proto = parse_graph(
+        "g (float[2,3] x) => (y) <int64 m = {30000}> { e = SequenceEmpty() y = Loop(m, , e) <body "
+        "= "
+        "b (int64 i, bool c, float q) => (bool d, float r) { d = Identity(c) r = " +
+        std::string(grows) + " }> }");
+    auto* const body = proto.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+    body->mutable_input(2)->clear_type();
+    body->mutable_output(1)->clear_type();
+    ModelFolder models;
+    CHECK(models.load(proto).graph->op_count() == 3);
+  }
+}
+
 TEST_CASE("attributes out of range do no harm") {
   static constexpr const char* kGraphs[] = {
       "g (float[1,3,8,8] x, float[4,3,3,3] w) => (y) { y = Conv<strides = [0,0]>(x, w) }",
