@@ -28,10 +28,12 @@ struct InferenceReport {
 
 /// Goes over the bodies in topological order and skips what cannot be inferred. The types of graph
 /// inputs must be set. Control flow is entered: If takes the larger of two branch results, Loop and
-/// Scan take what stays the same from one iteration to the next.
+/// Scan take what stays the same from one iteration to the next. A Loop whose state changes, and whose
+/// trip count is known and moderate, is followed trip by trip: what grows has its last size.
 [[nodiscard]] InferenceReport infer(Program& program);
 
-/// How often `op`'s body runs: the trip count of a Loop or Scan if it is known, else 1.
+/// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
+/// SequenceMap, if it is known, else 1.
 [[nodiscard]] double trip_count(const Program& program, const Node& op);
 
 }  // namespace berth::onnx_frontend
