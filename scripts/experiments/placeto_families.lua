@@ -15,8 +15,6 @@
 --   scotch     Scotch's mapping
 --   classic    the best of several policies that do not learn, on the same groups, `budget` seconds each (2)
 --   auto       which also splits groups, for `budget` seconds
---   search     placeto on the ops themselves, in ever new groups, with the weights that come with Berth, for `budget`
---              seconds; and with fresh ones
 -- Runtimes are divided by the best that any of them found for the graph.
 --
 -- --record: what is done (berth.record); the same command goes on where it was stopped. "table" makes nothing.
@@ -57,8 +55,9 @@ if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part 
 
 -- 2. Problems and policies.
 
+-- What is learned is compared: no search follows it.
 local function fresh(seed)
-  return berth.policy("placeto", { weights = "none", init_seed = seed, groups = options.groups })
+  return berth.policy("placeto", { weights = "none", init_seed = seed, neighbourhood = 0 })
 end
 
 local function trained_on(problems, updates, seed, rate, what)
@@ -70,7 +69,7 @@ end
 
 -- What a policy places, in microseconds; inf where nothing fits.
 local function placed_us(problem, policy, budget_s, seed)
-  local ok, placement = pcall(policy.place, policy, problem, { seed = seed or 1, budget_s = budget_s, threads = 1 })
+  local ok, placement = pcall(policy.place, policy, problem, { seed = seed or 1, budget_s = budget_s })
   local evaluation = ok and problem:evaluate(placement)
   return evaluation and evaluation.feasible and evaluation.objective_us or math.huge
 end
@@ -95,8 +94,7 @@ end
 
 -- 3. The measurements: microseconds by family, column, seed and graph.
 
-local COLUMNS = { "random", "scotch", "classic", "auto", "search", "search, untrained", "shipped", "untrained",
-  "zero-shot", "own, untrained", "own" }
+local COLUMNS = { "random", "scotch", "classic", "auto", "shipped", "untrained", "zero-shot", "own, untrained", "own" }
 -- What does not depend on a seed of weights and training.
 local ONCE = {
   random = random_us,
@@ -106,12 +104,10 @@ local ONCE = {
   end,
   classic = classic_us,
   auto = function(problem) return placed_us(problem, berth.policy "auto", options.budget) end,
-  shipped = function(problem) return placed_us(problem, berth.policy("placeto", { groups = options.groups })) end,
+  shipped = function(problem)
+    return placed_us(problem, berth.policy("placeto", { groups = options.groups, neighbourhood = 0 }))
+  end,
 }
-
-local function search_us(problem, seed, weights)
-  return placed_us(problem, berth.policy("placeto", { weights = weights, init_seed = seed }), options.budget, seed)
-end
 
 local runs = record.open(options.record)
 local function key_of(family, column, seed, graph)
@@ -123,11 +119,10 @@ local function set_of(family)
   if not sets[family] then
     local learn, held = families.split(families[family] { seed = 1 })
     local as = { cluster = options.cluster, groups = options.groups }
-    local function problems(graphs, count, groups)
-      return families.problems(graphs, { count = count, cluster = as.cluster, groups = groups })
+    local function problems(graphs, count)
+      return families.problems(graphs, { count = count, cluster = as.cluster, groups = as.groups })
     end
-    sets[family] = { train = problems(learn, options.train, as.groups),
-                     test = problems(held, options.test, as.groups), ops = problems(held, options.test) }
+    sets[family] = { train = problems(learn, options.train), test = problems(held, options.test) }
   end
   return sets[family]
 end
@@ -141,15 +136,13 @@ local function measure(family, seed)
       zero_shot = zero_shot or trained_on(set.train, options.updates, seed, false, family)
       return placed_us(problem, zero_shot, nil, seed)
     end,
-    search = function(_, graph) return search_us(set.ops[graph], seed) end,
-    ["search, untrained"] = function(_, graph) return search_us(set.ops[graph], seed, "none") end,
     own = function(problem) return (select(2, trained_on({ problem }, options.own, seed, false, "own"))) end,
     ["own, untrained"] = function(problem) return (select(2, trained_on({ problem }, options.own, seed, 0, "own"))) end,
   }
   for _, column in ipairs(COLUMNS) do
     for graph, problem in ipairs(set.test) do
       runs.once(key_of(family, column, seed, graph), function()
-        return (ONCE[column] or by_column[column])(problem, graph)
+        return (ONCE[column] or by_column[column])(problem)
       end)
     end
   end

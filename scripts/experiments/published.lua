@@ -8,9 +8,6 @@
 --   published  the constants of the paper (option form=published)
 --   own        the defaults, with fresh weights
 --   untrained  own with a learning rate of 0 and as many updates: what sampling alone finds
--- and of placeto, whose seconds go to ever new groups of the ops instead of to training on the graph:
---   search     with the weights that come with Berth
---   search-untrained  with fresh ones
 -- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. How many updates the seconds allow is
 -- found from a few of them; then every seed makes as many. All on one thread.
 --
@@ -27,8 +24,7 @@ local tables = require "berth.tables"
 
 local GRAPHS = { "inception_v3_b64", "nmt_b256", "nasnet_b64", "rnnlm_b64", "nmt_b64", "inception_v3_b32" }
 local FORMS = { "1 GPU", "expert", "auto", "placeto published", "placeto own", "placeto untrained",
-  "placeto search", "placeto search-untrained", "seq2seq published", "seq2seq own", "seq2seq untrained",
-  "hdp published", "hdp own", "hdp untrained" }
+  "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" }
 -- What the papers say of these forms.
 local SAID = { ["1 GPU"] = "gpu", expert = "expert", ["placeto published"] = "placeto",
   ["seq2seq published"] = "rl" }
@@ -100,6 +96,7 @@ local function settings_of(problem, policy, kind, seed, updates)
   local settings = { init_seed = seed, weights = "none", episodes = updates }
   if kind == "published" then settings.form = "published" end
   if kind == "untrained" then settings.learning_rate = 0 end
+  if policy == "placeto" then settings.neighbourhood = 0 end  -- what is learned is compared: no search follows it
   if policy == "seq2seq" then settings.groups = math.max(2, problem:groups():count()) end
   return settings
 end
@@ -132,11 +129,6 @@ local function make(name, gpus, form, seed, key)
   local policy, kind = form:match "^(%S+) (%S+)$"
   local problem = problem_of(name, gpus, policy)
   if form == "auto" then return place(problem, "auto", {}, { seed = seed, budget_s = options.seconds }) end
-  if kind == "search" or kind == "search-untrained" then
-    local weights = kind == "search-untrained" and "none" or nil
-    return place(problem_of(name, gpus), policy, { weights = weights, init_seed = seed },
-      { seed = seed, budget_s = options.seconds })
-  end
   if form == "1 GPU" or form == "expert" then
     local cells = columns.of(problem, { recipe = published_row(name, gpus).recipe })
     local cell = form == "expert" and cells.expert or cells.gpu

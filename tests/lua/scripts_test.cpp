@@ -274,12 +274,15 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
 }
 
 TEST_CASE_FIXTURE(test::HostFixture,
-                  "ways to choose proposals, one row each, beside longer searches") {
+                  "policies at equal time, one row each, beside longer searches") {
   keep_output(*this);
-  const auto script = test::source_path("scripts/experiments/proposals.lua");
+  const auto script = test::source_path("scripts/experiments/equal_time.lua");
   const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":" +
                        test::source_path("examples/lua/two_gpus.cluster.json").string();
   const std::vector<std::string> arguments = {problem,
+                                              "--policies",
+                                              "auto,auto;proposals=bandit,lookahead",
+                                              "--same-start",
                                               "--seconds",
                                               "0.02",
                                               "--longer",
@@ -295,18 +298,18 @@ TEST_CASE_FIXTURE(test::HostFixture,
   host.run_script(script, arguments);
   run(R"(
     first = output()
-    for _, row in ipairs { "adaptive", "adaptive, 2 times as long", "uniform", "bandit" } do
+    for _, row in ipairs { "auto", "auto, 2 times as long", "auto;proposals=bandit", "lookahead" } do
       assert(first:find("| " .. row .. " +| +2 |"), first)
     end
     assert(first:find("| branches.graph.json, two_gpus.cluster.json |", 1, true), first))");
-  CHECK(std::filesystem::exists(folder / "proposals.svg"));
+  CHECK(std::filesystem::exists(folder / "equal_time.svg"));
   // What is done is not done again.
   host.run_script(script, arguments);
   run("local text = output(); assert(text == first, text)");
   test::expect_error(ErrorCode::invalid_argument, {"is not of the form GRAPH:CLUSTER", "usage:"},
                      [&] { host.run_script(script, {"branches"}); });
   test::expect_error(ErrorCode::invalid_argument, {"proposals", "adaptive, bandit, uniform"}, [&] {
-    host.run_script(script, {problem, "--proposals", "guess"});
+    host.run_script(script, {problem, "--policies", "auto;proposals=guess"});
   });
 }
 

@@ -1,18 +1,18 @@
--- What can a better choice of proposals win in the search of `auto`?
+-- What do policies make of the same graphs in the same time, pair by pair?
 --
---   berth run scripts/experiments/proposals.lua GRAPH:CLUSTER.. [--proposals adaptive,uniform,bandit]
---       [--seconds N] [--longer 2,4] [--seeds N] [--record FILE] [--figures FOLDER] [--format text|markdown]
+--   berth run scripts/experiments/equal_time.lua GRAPH:CLUSTER.. [--policies auto,placeto;weights=none]
+--       [--seconds N] [--longer 2,4] [--seeds N] [--same-start] [--record FILE] [--figures FOLDER]
+--       [--format text|markdown]
 --
--- GRAPH        a model file; with dynamic dimensions FILE@batch=4,sequence=64
--- CLUSTER      a preset, or a berth.cluster/1 file
--- --proposals  values of the option `proposals`; the first is what the others are compared with
--- --seconds    for one search, on one thread (1). Seconds count alike on an idle machine only
--- --longer     rows of the first with so many times the seconds (2,4): what a choice that is as many
---              times as good would give
--- --record     runs that are in the file are not made again
+-- GRAPH         a model file; with dynamic dimensions FILE@batch=4,sequence=64
+-- CLUSTER       a preset, or a berth.cluster/1 file
+-- --policies    names, each with its options behind semicolons; the first is what the others are compared with
+-- --seconds     for one placement, on one thread (1). Seconds count alike on an idle machine only
+-- --longer      rows of the first with so many times the seconds: what being as many times as productive would give
+-- --same-start  all runs of a graph begin with one placement, the best of those that `auto` starts from
+-- --record      runs that are in the file are not made again
 --
--- All searches of a graph begin with the same placement, the best of those that `auto` starts from. Pairs
--- are runs of one graph and seed; a runtime counts by the logarithm of its ratio to the first row's.
+-- Pairs are runs of one graph and seed; a runtime counts by the logarithm of its ratio to the first row's.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -23,12 +23,16 @@ local tables = require "berth.tables"
 
 -- 1. The command line.
 
-local options = { graphs = {}, proposals = { "adaptive", "uniform", "bandit" }, seconds = 1, longer = { 2, 4 },
-                  seeds = 3, format = "text" }
-local line = arguments.parser("proposals.lua GRAPH:CLUSTER.. [--proposals LIST] [--seconds N] [--longer LIST] "
-  .. "[--seeds N] [--record FILE] [--figures FOLDER] [--format text|markdown]")
-line.read({ ... }, options.graphs, {
-  ["--proposals"] = function(text) options.proposals = arguments.list(text) end,
+local options = { graphs = {}, policies = { "auto", "placeto", "placeto;weights=none", "lookahead" }, seconds = 1,
+                  longer = {}, seeds = 3, same_start = false, format = "text" }
+local line = arguments.parser("equal_time.lua GRAPH:CLUSTER.. [--policies LIST] [--seconds N] [--longer LIST] "
+  .. "[--seeds N] [--same-start] [--record FILE] [--figures FOLDER] [--format text|markdown]")
+local given = {}
+for _, word in ipairs { ... } do
+  if word == "--same-start" then options.same_start = true else given[#given + 1] = word end
+end
+line.read(given, options.graphs, {
+  ["--policies"] = function(text) options.policies = arguments.list(text) end,
   ["--seconds"] = line.number_into(options, "seconds"),
   ["--longer"] = line.numbers_into(options, "longer"),
   ["--seeds"] = line.number_into(options, "seeds"),
@@ -37,15 +41,18 @@ line.read({ ... }, options.graphs, {
   ["--format"] = line.format_into(options),
 })
 if #options.graphs == 0 then line.usage "name at least one GRAPH:CLUSTER" end
-if #options.proposals == 0 then line.usage "--proposals: name at least one" end
+if #options.policies == 0 then line.usage "--policies: name at least one" end
 
 -- 2. The rows, the first one first, and the runs.
 
 local rows = {}
-for i, name in ipairs(options.proposals) do
-  rows[#rows + 1] = { title = name, proposals = name, seconds = options.seconds }
+for i, text in ipairs(options.policies) do
+  local name, rest = text:match "^([^;]+);?(.*)$"
+  local chosen = {}
+  for key, value in rest:gmatch "([%w_]+)=([^;]*)" do chosen[key] = tonumber(value) or value end
+  rows[#rows + 1] = { title = text, name = name, options = chosen, seconds = options.seconds }
   for _, times in ipairs(i == 1 and options.longer or {}) do
-    rows[#rows + 1] = { title = ("%s, %g times as long"):format(name, times), proposals = name,
+    rows[#rows + 1] = { title = ("%s, %g times as long"):format(text, times), name = name, options = chosen,
                         seconds = times * options.seconds }
   end
 end
@@ -65,14 +72,13 @@ local function parsed(text)
   }
 end
 
--- The runtime that a search ends with. `start` is asked for where the run is not in the record.
+-- The runtime of what a policy answers. `start` is asked for where the run is not in the record.
 local runs = record.open(options.record)
 local function runtime_us(text, problem, start, row, seed)
-  local key = ("%s %s %gs seed %d"):format(text, row.proposals, row.seconds, seed)
+  local key = ("%s %s %gs seed %d"):format(text, row.title, row.seconds, seed)
   return (runs.once(key, function()
-    local policy = berth.policy("auto", { threads = 1, from = "single", proposals = row.proposals })
-    local _, outcome = policy:place(problem(), { seed = seed, threads = 1, budget_s = row.seconds,
-                                                 initial = { start() } })
+    local _, outcome = berth.policy(row.name, row.options):place(problem(), {
+      seed = seed, threads = 1, budget_s = row.seconds, initial = options.same_start and { start() } or nil })
     return outcome.objective_us
   end))
 end
@@ -119,19 +125,19 @@ for k = 1, #found[1] do zeros[k] = 0 end
 for i, row in ipairs(rows) do
   local low, high = statistics.bootstrap(found[i])
   local test = statistics.sign_test(found[i], zeros)
-  summary[i] = { proposals = row.title, pairs = #found[i], median = statistics.median(found[i]),
+  summary[i] = { policy = row.title, pairs = #found[i], median = statistics.median(found[i]),
                  interval = ("%s to %s"):format(percent(low), percent(high)), mean = statistics.mean(found[i]),
                  better = test.n - test.positive, worse = test.positive, p = test.p }
   boxes[i] = { name = row.title, values = {} }
   for k, value in ipairs(found[i]) do boxes[i].values[k] = 100 * (math.exp(value) - 1) end
 end
 local columns = {
-  { key = "proposals" }, { key = "pairs" }, { key = "median", format = percent },
+  { key = "policy" }, { key = "pairs" }, { key = "median", format = percent },
   { key = "interval", title = "95 % of the median" }, { key = "mean", format = percent },
   { key = "better" }, { key = "worse" }, { key = "p", format = "%.3f" },
 }
 local by_graph = { { key = "graph" } }
 for i = 2, #rows do by_graph[i] = { key = i, title = rows[i].title, format = percent } end
 io.write(tables[options.format](summary, columns), "\n", tables[options.format](medians, by_graph))
-plots.keep(options.figures, "proposals", plots.boxes {
+plots.keep(options.figures, "equal_time", plots.boxes {
   title = "Runtime against " .. rows[1].title, y = "percent", series = boxes })
