@@ -49,10 +49,12 @@ def compare_cluster(data, cluster, constrained):
             if a is not b:
                 link = min(reversed(links), key=lambda each: (each["src"] == "*") + (each["dst"] == "*"))
                 pair = kinds[a["kind"]], kinds[b["kind"]]
-                old = best.get(pair, (INFINITY, 0))
-                latency = 0 if data["semantics"] == "placeto" else link["latency_us"]
-                best[pair] = min(old[0], latency), max(old[1], link["bandwidth_bytes_per_s"])
-    require(best == {(s, d): (lat, width) for s, d, lat, width in data["transfers"]}, "other links")
+                placeto = data["semantics"] == "placeto"
+                old = best.get(pair, (INFINITY, 0, not placeto))
+                latency = 0 if placeto else link["latency_us"]
+                best[pair] = (min(old[0], latency), max(old[1], link["bandwidth_bytes_per_s"]),
+                              old[2] and not link.get("parallel", False))
+    require(best == {(src, dst): (*link,) for src, dst, *link in data["transfers"]}, "other links")
     return overhead
 
 
@@ -74,12 +76,14 @@ def compare(data, graph, cluster, costs):
         require(op["param_bytes"] == ops[op["name"]].get("param_bytes", 0), "other parameters")
         classes.setdefault(op["class"], set()).add(ops[op["name"]].get("colocate", op["name"]))
     require(constrained or all(len(names) == 1 for names in classes.values()), "other classes")
-    edges = {(graph["ops"][edge["src"]]["name"], graph["ops"][edge["dst"]]["name"],
-              None if edge.get("output") is None else
-              graph["ops"][edge["src"]]["output_bytes"][edge["output"]]) for edge in graph["edges"]}
-    for src, dst, size in data["edges"]:
-        edge = data["ops"][src]["name"], data["ops"][dst]["name"], size
-        require(edge in edges, f"the graph has no edge {edge[0]} -> {edge[1]} of {size} bytes")
+    edges = set()
+    for edge in graph["edges"]:
+        src, dst, output = graph["ops"][edge["src"]], graph["ops"][edge["dst"]], edge.get("output")
+        tensor = () if output is None else (src["output_bytes"][output], output)
+        edges.add((src["name"], dst["name"], *tensor))
+    for src, dst, *tensor in data["edges"]:
+        edge = data["ops"][src]["name"], data["ops"][dst]["name"], *tensor
+        require(edge in edges, f"the graph has no edge {edge}")
 
 
 def read(path):

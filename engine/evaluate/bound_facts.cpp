@@ -10,17 +10,18 @@ Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.fines
   device_count_.assign(at(kind_count()), 0);
   for (DeviceId d = 0; d < cluster.device_count(); ++d) device_count_[at(cluster.kind_of(d))] += 1;
 
-  links_.assign(at(kind_count()) * at(kind_count()), {kCannotRun, 0});
+  const bool dataflow = problem.options().semantics == Semantics::dataflow;
+  links_.assign(at(kind_count()) * at(kind_count()), {kCannotRun, 0, dataflow});
   for (DeviceId src = 0; src < cluster.device_count(); ++src) {
     for (DeviceId dst = 0; dst < cluster.device_count(); ++dst) {
       if (src == dst) continue;
       const Route& route = cluster.route(src, dst);
       Link& link = links_[at(cluster.kind_of(src)) * at(kind_count()) + at(cluster.kind_of(dst))];
       // The placeto simulator knows none.
-      const bool delays = problem.options().semantics == Semantics::dataflow;
-      link.latency_us = std::min(link.latency_us, delays ? route.latency_us : 0);
+      link.latency_us = std::min(link.latency_us, dataflow ? route.latency_us : 0);
       link.bandwidth_bytes_per_s =
           std::max(link.bandwidth_bytes_per_s, route.bandwidth_bytes_per_s);
+      link.queues = link.queues && !route.parallel;
     }
   }
 

@@ -42,6 +42,7 @@ class Facts {
   struct Link {
     double latency_us;
     double bandwidth_bytes_per_s;  ///< 0: there is no such pair of devices
+    bool queues;                   ///< every transfer holds the receiver's incoming engine
   };
   /// The best figures of all links from one kind to another; no latency in placeto semantics.
   [[nodiscard]] Link link(KindId src, KindId dst) const noexcept {
@@ -69,7 +70,5 @@ void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
 
 /// The bounds of add_work_bounds, with their steps.
 [[nodiscard]] std::vector<Proof> work_proofs(const Facts& facts);
-/// "Heads, work and tails with joins", with its steps. Latency only.
-[[nodiscard]] Proof ends_proof(const Facts& facts);
 
 }  // namespace berth::bounds

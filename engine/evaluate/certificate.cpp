@@ -19,10 +19,12 @@ std::string counted(std::size_t count, const char* one, const char* many) {
 /// In words, how the proof ends.
 struct Ending {
   std::string operator()(std::monostate) const { return "no op at all"; }
-  std::string operator()(const Nowhere&) const {
-    return "ops that must share a device and have no kind left";
-  }
   std::string operator()(const Overfull& window) const {
+    if (window.nowhere) return "ops that must share a device and have no kind left";
+    if (window.parts > 0) {
+      return cat("clusters that need more than a ", window.parts + 1, "th of the time between ",
+                 window.from_us, " and ", window.to_us, " us, and too few devices");
+    }
     return cat("more work than devices between ", window.from_us, " and ", window.to_us, " us");
   }
   std::string operator()(const WorkShares& shares) const {
@@ -34,11 +36,6 @@ struct Ending {
   std::string operator()(const Crowd& crowd) const {
     if (crowd.each == 0) return "the longest co-location class or op";
     return cat("the largest classes, ", crowd.each + 1, " on one device");
-  }
-  std::string operator()(const EndsAndWork& ends) const {
-    return cat("the work of the ops that ", ends.by_start ? "start" : "end", " at least ",
-               ends.from_us, " us ", ends.by_start ? "after the beginning" : "before the end",
-               ", with what comes before and after it");
   }
 };
 
@@ -58,7 +55,6 @@ Proof largest_proof(const Facts& facts, const std::vector<LowerBound>& known) {
   const bool steps = facts.problem().options().objective == Objective::latency &&
                      facts.kind_count() <= Heads::kMaxKinds;
   std::vector<Proof> proofs = work_proofs(facts);
-  if (steps) proofs.push_back(ends_proof(facts));
   Proof best = *std::max_element(proofs.begin(), proofs.end(),
                                  [](const Proof& a, const Proof& b) { return a.us < b.us; });
   std::vector<LowerBound> descending = known;
@@ -77,10 +73,12 @@ std::vector<std::string> Proof::rests_on() const {
   std::size_t joins = 0;
   std::size_t kinds = 0;
   std::size_t edges = 0;
+  std::size_t hubs = 0;
   for (const ProofRound& round : rounds) {
     joins = std::max(joins, round.heads.size() + round.tails.size());
     kinds += round.op_not_on.size() + round.cluster_not_on.size();
     edges += round.together.size();
+    hubs += round.crowded_hubs.size();
   }
   std::vector<std::string> words;
   if (!rounds.empty()) words.emplace_back("paths with their transfers");
@@ -93,6 +91,10 @@ std::vector<std::string> Proof::rests_on() const {
   }
   if (edges > 0) {
     words.push_back(cat(counted(edges, "edge", "edges"), " for whose transfer there is no time"));
+  }
+  if (hubs > 0) {
+    words.push_back(cat(counted(hubs, "cluster", "clusters"),
+                        " for whose inputs links, or the device itself, have no time"));
   }
   words.push_back(std::visit(Ending(), end));
   return words;

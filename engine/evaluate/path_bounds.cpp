@@ -54,7 +54,6 @@ class Paths {
     return ends;
   }
 
-  [[nodiscard]] ProofRound round() const { return {heads_.raised(), tails_.raised(), {}, {}, {}}; }
   [[nodiscard]] double cut_us(const Edge& edge) const {
     return bounds::cut_us(facts_, heads_, tails_, edge);
   }
@@ -150,23 +149,18 @@ class Bottleneck {
     double other_us;  ///< of the two ends, the one that is not the key
     double work_us;
   };
-  struct Best {
-    double us;
-    double from_us;  ///< the smallest key of J
-  };
   /// `ops` is sorted by key, the largest first.
-  Best best(const std::vector<Op>& ops) {
+  double best_us(const std::vector<Op>& ops) {
     std::fill(smallest_.begin(), smallest_.end(), kCannotRun);
-    Best best{0, 0};
+    double best_us = 0;
     double work_us = 0;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       work_us += ops[i].work_us;
       insert(ops[i].other_us);
       if (i + 1 < ops.size() && ops[i + 1].key_us == ops[i].key_us) continue;
-      const double us = least_us(ops, i + 1, work_us);
-      if (us > best.us) best = {us, ops[i].key_us};
+      best_us = std::max(best_us, least_us(ops, i + 1, work_us));
     }
-    return best;
+    return best_us;
   }
 
  private:
@@ -191,11 +185,10 @@ class Bottleneck {
   std::vector<double> smallest_;  ///< other_us of J
 };
 
-Proof bottleneck(const Facts& facts, const Paths& paths, std::string source) {
+double bottleneck_us(const Facts& facts, const Paths& paths) {
   constexpr DeviceId kMostDevices = 64;
   const DeviceId devices = facts.problem().cluster().device_count();
-  Proof proof{0, std::move(source), {}, {}};
-  if (devices > kMostDevices) return proof;
+  if (devices > kMostDevices) return 0;
   std::vector<Bottleneck::Op> by_start, by_rest;
   for (OpId op = 0; op < facts.graph().op_count(); ++op) {
     const Paths::Ends ends = paths.ends_us(op);
@@ -203,41 +196,26 @@ Proof bottleneck(const Facts& facts, const Paths& paths, std::string source) {
     by_rest.push_back({ends.rest, ends.start, ends.work});
   }
   Bottleneck bottleneck(devices);
+  double us = 0;
   for (std::vector<Bottleneck::Op>* ops : {&by_start, &by_rest}) {
     std::sort(ops->begin(), ops->end(),
               [](const auto& a, const auto& b) { return a.key_us > b.key_us; });
-    const Bottleneck::Best best = bottleneck.best(*ops);
-    if (best.us <= proof.us) continue;
-    proof.us = best.us;
-    proof.end = EndsAndWork{ops == &by_start, best.from_us};
+    us = std::max(us, bottleneck.best_us(*ops));
   }
-  proof.us = paths.rounded_down(proof.us);
-  proof.rounds.push_back(paths.round());
-  return proof;
+  return paths.rounded_down(us);
 }
-
-constexpr const char* kJoinedEnds = "heads, work and tails with joins";
 
 }  // namespace
-
-Proof ends_proof(const Facts& facts) {
-  const Known known(facts);
-  return bottleneck(facts, Paths(facts, known, Heads::Reasons::paths_and_joins), kJoinedEnds);
-}
 
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
   const Known known(facts);
   const Paths paths(facts, known, Heads::Reasons::paths);
   bounds.push_back({paths.longest_head_us(), "critical path"});
-  const auto add_bottleneck = [&](const Paths& from, std::string source) {
-    Proof proof = bottleneck(facts, from, std::move(source));
-    bounds.push_back({proof.us, std::move(proof.source)});
-  };
-  add_bottleneck(paths, "heads, work and tails");
+  bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
   const Paths joined(facts, known, Heads::Reasons::paths_and_joins);
   bounds.push_back({joined.longest_us(), "critical path with joins"});
-  add_bottleneck(joined, kJoinedEnds);
+  bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
   if (facts.counts_parameters()) {
     if (const double us = forced_cut_us(facts, joined); us > 0) {
       bounds.push_back({us, "memory-forced transfer"});

@@ -19,22 +19,32 @@ struct RaisedHead {
   double us;
 };
 
+/// A cluster, by any member, that cannot be on a kind: neither can all that it reads come over links
+/// in time, nor can enough of its producers share its device.
+struct CrowdedHub {
+  OpId op;
+  KindId kind;
+  double from_us, to_us;       ///< the window of the device
+  double opens_us, closes_us;  ///< the window of its incoming engine
+  double price;                ///< of the engine's time, in the device's
+};
+
 /// What one round of a refutation deduces, from all that the rounds before it have deduced.
 struct ProofRound {
   std::vector<RaisedHead> heads, tails;
   std::vector<std::pair<OpId, KindId>> op_not_on;       ///< too long a path through the op
   std::vector<std::pair<OpId, OpId>> together;          ///< ends of edges
   std::vector<std::pair<OpId, KindId>> cluster_not_on;  ///< too much for one device; any member
+  std::vector<CrowdedHub> crowded_hubs;
 };
 
-/// A cluster that can be on no kind, after the last round; any member.
-struct Nowhere {
-  OpId op;
-};
-/// A window of time that cannot hold its work, with the heads and tails of the last round.
+/// A window of time that cannot hold its work, with the heads and tails of the last round; or, with
+/// the whole step as the window, a cluster that can be on no kind.
 struct Overfull {
   double from_us, to_us;
   std::vector<double> weights;  ///< by kind
+  int parts;  ///< 0: the work is too much; n: too many clusters that need more than a part of n + 1
+  bool nowhere;  ///< a cluster has no kind left
 };
 /// The work of all classes, divided over the kinds, and the price of their memory. Of no round.
 struct WorkShares {
@@ -45,18 +55,12 @@ struct WorkShares {
 struct Crowd {
   std::int64_t each;
 };
-/// The ops whose starts (or rests) are at least `from_us`, on all numbers of devices. Of one round.
-struct EndsAndWork {
-  bool by_start;
-  double from_us;
-};
-
 /// No feasible placement has an objective below `us`.
 struct Proof {
   double us = 0;
   std::string source;  ///< as LowerBound has it
   std::vector<ProofRound> rounds;
-  std::variant<std::monostate, Nowhere, Overfull, WorkShares, Crowd, EndsAndWork> end;
+  std::variant<std::monostate, Overfull, WorkShares, Crowd> end;
   /// What it rests on, in words.
   [[nodiscard]] std::vector<std::string> rests_on() const;
 };

@@ -10,20 +10,15 @@ namespace {
 
 /// Rounds for one T. Few lengths need more than four.
 constexpr int kMostRounds = 8;
-/// Windows begin and end at multiples of T over this.
-constexpr int kGrid = 24;
 /// Of Refutation::work: a few seconds.
 constexpr std::int64_t kMostWork = 300'000'000;
 /// It ends where this share of T is left between what is refuted and what is not.
 constexpr double kClose = 0.002;
-/// Weights of the slower kinds that are tried, in units of their speed.
-constexpr double kShares[] = {0, 0.5, 1, 1.5, 2};
 
 }  // namespace
 
-Refutation::Refutation(const Facts& facts) : facts_(facts), all_(facts), known_(all_) {
-  choose_weights();
-}
+Refutation::Refutation(const Facts& facts)
+    : facts_(facts), all_(facts), known_(all_), windows_(facts), hubs_(facts) {}
 
 bool Refutation::refuted(const char* reason) {
   proof_.source = cat("refutation of shorter steps (", reason, ")");
@@ -34,21 +29,31 @@ bool Refutation::refute(double t_us) {
   // Beyond T by more than all that may have been rounded; see Paths::rounded_down.
   const double limit_us =
       t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
+  const double margin_us = (limit_us - t_us) * static_cast<double>(known_.op_us.size() + 1);
   forget();
   proof_.us = t_us;
-  for (int round = 0; round < kMostRounds && changed_ && work_ <= kMostWork; ++round) {
+  for (int round = 0; round < kMostRounds && changed_ && work() <= kMostWork; ++round) {
     changed_ = false;
     const Heads heads(facts_, known_, Heads::Direction::forward, Heads::Reasons::paths_and_joins);
     const Heads tails(facts_, known_, Heads::Direction::backward, Heads::Reasons::paths_and_joins);
     work_ += heads.work() + tails.work();
-    proof_.rounds.push_back({heads.raised(), tails.raised(), {}, {}, {}});
+    proof_.rounds.push_back({heads.raised(), tails.raised(), {}, {}, {}, {}});
     narrow_kinds(heads, tails, limit_us);
     if (nowhere_) return refuted("op too long for every kind");
     merge_ends(heads, tails, limit_us);
     gather_clusters();
     narrow_clusters(heads, tails, limit_us);
     if (nowhere_) return refuted("cluster too long for one device");
-    if (overfull(heads, tails, t_us, limit_us)) return refuted("overfull window of time");
+    for (const CrowdedHub& hub : hubs_.crowded(known_, clusters_, heads, tails, t_us, margin_us)) {
+      proof_.rounds.back().crowded_hubs.push_back(hub);
+      remove(clusters_[at(known_.class_of[at(hub.op)])], hub.kind);
+    }
+    if (nowhere_) return refuted("links into a cluster too slow");
+    const auto window = windows_.overfull(known_, clusters_, heads, tails, t_us, margin_us);
+    if (window.has_value()) {
+      proof_.end = *window;
+      return refuted("overfull window of time");
+    }
   }
   return false;
 }
@@ -80,7 +85,7 @@ void Refutation::remove(const std::vector<OpId>& members, KindId kind) {
   }
   if (somewhere || nowhere_) return;
   nowhere_ = true;
-  proof_.end = Nowhere{members.front()};
+  proof_.end = Overfull{0, proof_.us, std::vector<double>(at(facts_.kind_count()), 1), 0, true};
 }
 
 bool Refutation::can_be_on(const std::vector<OpId>& members, KindId kind) const {
@@ -140,101 +145,6 @@ void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double 
       round().cluster_not_on.emplace_back(members.front(), kind);
       remove(members, kind);
     }
-  }
-}
-
-bool Refutation::overfull(const Heads& heads, const Heads& tails, double t_us, double limit_us) {
-  spans_.clear();
-  rows_.clear();
-  for (const std::vector<OpId>& members : clusters_) {
-    const std::size_t rows_before = rows_.size();
-    for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
-      if (!can_be_on(members, kind)) continue;
-      const std::size_t begin = spans_.size();
-      for (const OpId op : members) {
-        const double us = op_us(op, kind) + facts_.pause_us(op, kind);
-        if (us == 0) continue;
-        spans_.push_back(
-            {us, heads.head_us(op, kind) + us, t_us - tails.head_us(op, kind) - op_us(op, kind)});
-      }
-      rows_.push_back({begin, spans_.size(), kind, false});
-    }
-    if (rows_.size() > rows_before) rows_.back().last = true;
-  }
-  // Each span is rounded like T.
-  work_ += static_cast<std::int64_t>(spans_.size()) * kGrid * (kGrid + 1) / 2;
-  const double rounding_us = (limit_us - t_us) * static_cast<double>(spans_.size() + 1);
-  for (int i = 0; i < kGrid; ++i) {
-    for (int j = i + 1; j <= kGrid; ++j) {
-      if (overfull_window(t_us * i / kGrid, t_us * j / kGrid, rounding_us)) return true;
-    }
-  }
-  return false;
-}
-
-bool Refutation::overfull_window(double from_us, double to_us, double rounding_us) {
-  std::vector<double> sums(weights_.size(), 0);
-  std::vector<double> least(weights_.size(), kCannotRun);
-  for (const Row& row : rows_) {
-    double within_us = 0;
-    for (std::size_t i = row.begin; i < row.end; ++i) {
-      const Span& span = spans_[i];
-      const double us =
-          std::min(std::min(span.us, to_us - from_us),
-                   std::min(span.earliest_end_us - from_us, to_us - span.latest_start_us));
-      within_us += std::max(0.0, us);
-    }
-    for (std::size_t y = 0; y < weights_.size(); ++y) {
-      least[y] = std::min(least[y], weights_[y][at(row.kind)] * within_us);
-      if (!row.last) continue;
-      sums[y] += least[y];
-      least[y] = kCannotRun;
-    }
-  }
-  const double most_us = to_us - from_us + rounding_us;
-  const auto too_much =
-      std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum > most_us; });
-  if (too_much == sums.end()) return false;
-  proof_.end =
-      Overfull{from_us, to_us, weights_[static_cast<std::size_t>(too_much - sums.begin())]};
-  return true;
-}
-
-void Refutation::choose_weights() {
-  const KindId kinds = facts_.kind_count();
-  std::vector<double> fastest(at(kinds), 0), own(at(kinds), 0);
-  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-    double least_us = kCannotRun;
-    for (KindId kind = 0; kind < kinds; ++kind) least_us = std::min(least_us, op_us(op, kind));
-    for (KindId kind = 0; kind < kinds; ++kind) {
-      if (op_us(op, kind) == kCannotRun) continue;
-      fastest[at(kind)] += least_us;
-      own[at(kind)] += op_us(op, kind);
-    }
-  }
-  std::vector<double> speed(at(kinds), 0);
-  for (KindId kind = 0; kind < kinds; ++kind) {
-    if (own[at(kind)] > 0) speed[at(kind)] = fastest[at(kind)] / own[at(kind)];
-  }
-  const double highest = *std::max_element(speed.begin(), speed.end());
-  const auto add = [&](auto weight) {
-    std::vector<double> y(at(kinds));
-    double total = 0;
-    for (KindId kind = 0; kind < kinds; ++kind) {
-      y[at(kind)] = weight(kind);
-      total += y[at(kind)] * facts_.devices_of(kind);
-    }
-    if (total <= 0) return;
-    for (double& each : y) each /= total;
-    if (std::find(weights_.begin(), weights_.end(), y) == weights_.end()) weights_.push_back(y);
-  };
-  for (const double share : kShares) {
-    add([&](KindId kind) {
-      return speed[at(kind)] == highest ? highest : share * speed[at(kind)];
-    });
-  }
-  for (KindId only = 0; only < kinds; ++only) {
-    add([&](KindId kind) { return kind == only ? 1.0 : 0.0; });
   }
 }
 

@@ -11,18 +11,12 @@
 // one machine      A cluster's ops run one after the other on its one device (one_machine_us, with
 //                  heads and tails). Where that takes longer than T on a kind, the cluster is not
 //                  on it.
-// energy           (Fernandez and Bussell, "Bounds on the number of processors and time for
-//                  multiprocessor optimal schedules", 1973.) In a window from a to b, an op that
-//                  starts no earlier than its head, ends no later than T less its tail and takes p
-//                  keeps its device busy for at least
-//                    min(p, head + p - a, b - (T - tail - p), b - a), where that is positive.
-//                  A device does no more than b - a. With weights y >= 0 by kind that add up to 1
-//                  over all devices, the sum over clusters of the least y(k) times that, over the
-//                  kinds k left to the cluster, is at most b - a. A pause counts as a part of its
-//                  op.
+// hubs             A cluster is not on a kind if links cannot bring what it reads in time, nor can
+//                  its producers share its device (hubs.h).
+// windows          See windows.h.
 //
 // T is refuted where a cluster has no kind left or a window is overfull. Nothing here depends on
-// the semantics beyond what heads.h says: in both, a device runs one op at a time.
+// the semantics beyond what heads.h and hubs.h say: in both, a device runs one op at a time.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +25,9 @@
 #include "berth/support/disjoint_sets.h"
 #include "evaluate/bound_facts.h"
 #include "evaluate/heads.h"
+#include "evaluate/hubs.h"
 #include "evaluate/proof.h"
+#include "evaluate/windows.h"
 
 namespace berth::bounds {
 
@@ -47,15 +43,11 @@ class Refutation {
 
   /// Edges looked at for joins and ops in windows, of all calls. Beyond a limit nothing more is
   /// refuted.
-  [[nodiscard]] std::int64_t work() const noexcept { return work_; }
+  [[nodiscard]] std::int64_t work() const noexcept {
+    return work_ + windows_.work() + hubs_.work();
+  }
 
  private:
-  /// An op on a kind, for windows.
-  struct Span {
-    double us;
-    double earliest_end_us;
-    double latest_start_us;
-  };
   void forget();
   /// Gives the proof its source.
   bool refuted(const char* reason);
@@ -67,10 +59,7 @@ class Refutation {
   void remove(const std::vector<OpId>& members, KindId kind);
   [[nodiscard]] ProofRound& round() noexcept { return proof_.rounds.back(); }
 
-  [[nodiscard]] bool overfull(const Heads& heads, const Heads& tails, double t_us, double limit_us);
-  [[nodiscard]] bool overfull_window(double from_us, double to_us, double rounding_us);
   [[nodiscard]] bool can_be_on(const std::vector<OpId>& members, KindId kind) const;
-  void choose_weights();
 
   [[nodiscard]] double& op_us(OpId op, KindId kind) noexcept {
     return known_.op_us[at(op) * at(facts_.kind_count()) + at(kind)];
@@ -84,15 +73,8 @@ class Refutation {
   Known known_;
   DisjointSets sets_;  // of classes
   std::vector<std::vector<OpId>> clusters_;
-  std::vector<std::vector<double>> weights_;  // candidates; by kind
-  // Row-major: a row for each cluster and kind that it may be on.
-  std::vector<Span> spans_;
-  struct Row {
-    std::size_t begin, end;
-    KindId kind;
-    bool last;  // of its cluster
-  };
-  std::vector<Row> rows_;
+  Windows windows_;
+  Hubs hubs_;
   Proof proof_;
   bool changed_ = false;
   bool nowhere_ = false;

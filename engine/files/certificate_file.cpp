@@ -1,6 +1,8 @@
 // Writes a bound's proof. Ops are numbered in topological order, so that a reader sees at once that
 // there is no cycle.
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "berth/files.h"
 #include "berth/version.h"
@@ -70,29 +72,32 @@ class Writer {
     for (const auto& [src, dst] : round.together) {
       together.push_back({number_[at(src)], number_[at(dst)]});
     }
+    Json hubs = Json::array();
+    for (const bounds::CrowdedHub& hub : round.crowded_hubs) {
+      hubs.push_back({number_[at(hub.op)], hub.kind, hub.from_us, hub.to_us, hub.opens_us,
+                      hub.closes_us, hub.price});
+    }
     return {{"heads", heads(round.heads)},
             {"tails", heads(round.tails)},
             {"op_not_on", kinds(round.op_not_on)},
             {"together", std::move(together)},
-            {"cluster_not_on", kinds(round.cluster_not_on)}};
+            {"cluster_not_on", kinds(round.cluster_not_on)},
+            {"hub_not_on", std::move(hubs)}};
   }
 
   // How a proof ends.
   Json operator()(std::monostate) const { return {{"by", "nothing"}}; }
-  Json operator()(const bounds::Nowhere& end) const {
-    return {{"by", "nowhere"}, {"op", number_[at(end.op)]}};
-  }
   Json operator()(const bounds::Overfull& end) const {
-    return {
-        {"by", "window"}, {"from_us", end.from_us}, {"to_us", end.to_us}, {"weights", end.weights}};
+    return {{"by", "window"},
+            {"from_us", end.from_us},
+            {"to_us", end.to_us},
+            {"weights", end.weights},
+            {"parts", end.parts}};
   }
   Json operator()(const bounds::WorkShares& end) const {
     return {{"by", "work"}, {"weights", end.weights}, {"prices", end.prices}};
   }
   Json operator()(const bounds::Crowd& end) const { return {{"by", "crowd"}, {"each", end.each}}; }
-  Json operator()(const bounds::EndsAndWork& end) const {
-    return {{"by", "ends"}, {"of", end.by_start ? "starts" : "rests"}, {"from_us", end.from_us}};
-  }
 
  private:
   [[nodiscard]] Json kinds() const {
@@ -120,7 +125,7 @@ class Writer {
       for (KindId dst = 0; dst < facts_.kind_count(); ++dst) {
         const Facts::Link link = facts_.link(src, dst);
         if (link.bandwidth_bytes_per_s == 0) continue;
-        json.push_back({src, dst, link.latency_us, link.bandwidth_bytes_per_s});
+        json.push_back({src, dst, link.latency_us, link.bandwidth_bytes_per_s, link.queues});
       }
     }
     return json;
@@ -145,9 +150,13 @@ class Writer {
     Json json = Json::array();
     for (const OpId op : graph_.topological_order()) {
       for (const Edge& edge : graph_.in_edges(op)) {
-        json.push_back(
-            {number_[at(edge.src)], number_[at(edge.dst)],
-             edge.tensor == kNoTensor ? Json(nullptr) : Json(graph_.bytes(edge.tensor))});
+        Json entry = {number_[at(edge.src)], number_[at(edge.dst)]};
+        if (edge.tensor != kNoTensor) {
+          entry.push_back(graph_.bytes(edge.tensor));
+          const std::span<const TensorId> outputs = graph_.outputs(edge.src);
+          entry.push_back(std::find(outputs.begin(), outputs.end(), edge.tensor) - outputs.begin());
+        }
+        json.push_back(std::move(entry));
       }
     }
     return json;

@@ -48,6 +48,35 @@ inline std::shared_ptr<const Cluster> random_cluster(Random& random,
   return std::make_shared<const Cluster>("random", std::move(devices), links);
 }
 
+/// Four to seven ops, some of which read nearly all before them, with tensors of one size mostly.
+inline std::shared_ptr<const Graph> random_collectors(Random& random) {
+  GraphBuilder builder("collectors");
+  const auto ops = static_cast<OpId>(4 + random.below(4));
+  const double heavy_bytes = 200000 * random.uniform();
+  const bool colocated = random.below(3) == 0;
+  std::vector<TensorId> outputs;
+  for (OpId op = 0; op < ops; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    const double chance = op % 3 == 2 ? 0.9 : 0.3 * random.uniform();
+    for (OpId producer = 0; producer < op; ++producer) {
+      if (random.uniform() >= chance) continue;
+      if (random.below(12) == 0) {
+        builder.add_control_edge(producer, op);
+      } else {
+        builder.add_input(op, outputs[static_cast<std::size_t>(producer)]);
+      }
+    }
+    TensorInfo info;
+    const double share = random.below(3) == 0 ? random.uniform() : 1;
+    info.bytes = static_cast<std::int64_t>(heavy_bytes * share);
+    outputs.push_back(builder.add_output(op, info));
+    if (colocated && random.below(3) == 0) {
+      builder.set_colocation(op, "c" + std::to_string(random.below(2)));
+    }
+  }
+  return builder.build();
+}
+
 /// Costs of 0 to `max_us`, some exactly 0; with `cannot_run_chance` a kind cannot run an op, and at
 /// least one always can. Ops of one co-location class have the same kinds.
 inline std::shared_ptr<const Costs> random_costs(Random& random, const Graph& graph,

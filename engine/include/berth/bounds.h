@@ -28,9 +28,9 @@ struct Certificate {
   std::vector<std::string> rests_on;  ///< what the proof uses, each in a few words
   std::shared_ptr<const bounds::Proof> proof;
 };
-/// Proves the largest of `bounds` that has a proof in steps: of those that strong_lower_bounds
-/// gives, all but "memory-forced transfer". Rounding may cost it 1e-9 of the bound. Takes less time
-/// than the bounds did.
+/// Proves the largest of `bounds` that has a proof in steps: "memory-forced transfer" has none, and
+/// "heads, work and tails" only where shorter steps are refuted in another way. Rounding may cost
+/// it 1e-9 of the bound. Takes less time than the bounds did.
 [[nodiscard]] BERTH_EXPORT Certificate certify(const Problem& problem,
                                                const std::vector<LowerBound>& bounds);
 

@@ -194,6 +194,31 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
   CHECK(refuted > 200);
 }
 
+TEST_CASE("lower_bounds: never above the optimum where much flows into few ops") {
+  int links = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = random_collectors(random);
+    const int count = 2 + static_cast<int>(random.below(graph->op_count() > 6 ? 1 : 2));
+    const auto cluster = random_cluster(random, {.devices = count,
+                                                 .kinds = 1 + static_cast<int>(random.below(2)),
+                                                 .parallel_chance = seed % 4 == 0 ? 0.3 : 0.0});
+    const auto costs = random_costs(random, *graph, *cluster, 100, seed % 5 == 0 ? 0.3 : 0.0);
+    for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
+      CAPTURE(semantics_name(semantics));
+      const auto problem = make_problem(graph, cluster, costs, Objective::latency, semantics);
+      const double best = optimum(problem);
+      for (const LowerBound& bound : strong_lower_bounds(*problem)) {
+        CAPTURE(bound.source);
+        CHECK(bound.us <= best);
+        if (bound.source.find("links into a cluster") != std::string::npos) ++links;
+      }
+    }
+  }
+  CHECK(links > 30);
+}
+
 TEST_CASE("lower_bounds: critical path") {
   SUBCASE("is met exactly by a chain on the fastest kind") {
     const auto problem =
@@ -313,6 +338,52 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     CHECK(refuted_us(*problem, "cluster too long for one device") ==
           doctest::Approx(70).epsilon(0.005));
   }
+  SUBCASE("ops that are longer than half a window are one on each device") {
+    // After 0, which takes 10, five ops of 12, then 6, which takes 10, on two devices: 10 + 36 + 10.
+    GraphBuilder builder("halves");
+    for (OpId op = 0; op < 7; ++op) {
+      builder.add_op("op" + std::to_string(op), "Op");
+      builder.add_output(op, info);
+    }
+    for (OpId op = 1; op < 6; ++op) {
+      builder.add_input(op, 0);
+      builder.add_input(6, op);
+    }
+    const auto problem =
+        make_problem(builder.build(), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
+                     costs_of({{10, 12, 12, 12, 12, 12, 10}}));
+    CHECK(optimum(problem) == doctest::Approx(56));
+    CHECK(lower_bound(*problem).us < 52);
+    CHECK(refuted_us(*problem, "overfull window of time") == doctest::Approx(56).epsilon(0.005));
+  }
+  SUBCASE("a link cannot bring all that one op reads") {
+    // Op 6 reads six tensors that take 25 each to transfer; their producers take 10. Five of these
+    // are best on its device. If parts of them could be sent, it would start after 45.7.
+    const auto collect = [&](bool parallel) {
+      GraphBuilder builder("collect");
+      TensorInfo large;
+      large.bytes = 25;
+      for (OpId op = 0; op < 7; ++op) {
+        builder.add_op("op" + std::to_string(op), "Op");
+        builder.add_output(op, large);
+        if (op < 6) continue;
+        for (OpId producer = 0; producer < 6; ++producer) builder.add_input(op, producer);
+      }
+      std::vector<Device> devices;
+      for (const char* name : {"a", "b", "c"}) devices.push_back(device(name, "x"));
+      const auto cluster = std::make_shared<const Cluster>(
+          "test", std::move(devices), std::vector<LinkSpec>{{"*", "*", 1e6, 0, {}, parallel}});
+      return make_problem(builder.build(), cluster, costs_of({{10, 10, 10, 10, 10, 10, 1}}));
+    };
+    const auto queued = collect(false);
+    CHECK(optimum(queued) == doctest::Approx(51));
+    CHECK(refuted_us(*queued, "links into a cluster too slow") ==
+          doctest::Approx(46.7).epsilon(0.02));
+    // Side by side, two come in the time of one.
+    const auto parallel = collect(true);
+    CHECK(optimum(parallel) == doctest::Approx(41));
+    CHECK(strong_lower_bound(*parallel).us <= optimum(parallel));
+  }
   SUBCASE("the search ends where there is nothing to run") {
     const auto problem = make_problem(independent(2), twins, costs_of({{0, 0}}));
     CHECK(strong_lower_bound(*problem).us == 0);
@@ -324,11 +395,13 @@ TEST_CASE("lower_bounds: DOPPLER's graphs") {
   const auto bound_of = [](const std::string& name) {
     const auto graph = load_graph(shared_path("doppler/" + name + ".graph.json"));
     const auto cluster = load_cluster(shared_path("doppler/" + name + ".cluster.json").string());
-    return lower_bound(*make_problem(graph, cluster, Costs::stated(*graph, *cluster))).us;
+    return strong_lower_bound(*make_problem(graph, cluster, Costs::stated(*graph, *cluster))).us;
   };
   // A binary search on the step's length with co-location forced by long transfers gives 141.0e6.
   CHECK(bound_of("transformer_block_215nodes") > 141.0e6);
   CHECK(bound_of("chain_mm_112nodes") > 1199.9e6);
+  // Its feed-forward part takes two matrix products on four devices and two more on two of them.
+  CHECK(bound_of("full_transformer_layer_261nodes") > 115.0e6);
 }
 
 TEST_CASE("lower_bounds: total work") {

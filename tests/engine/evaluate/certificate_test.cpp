@@ -65,6 +65,16 @@ Case random_case(std::uint64_t seed, OpId most_ops, bool constrained = false) {
       std::make_shared<const Problem>(graph, cluster, costs, nullptr, options, std::move(rules)));
 }
 
+/// Much flows into few ops.
+Case collecting_case(std::uint64_t seed) {
+  Random random(seed);
+  const auto graph = random_collectors(random);
+  const auto cluster = random_cluster(random, {.devices = 2 + static_cast<int>(random.below(2)),
+                                               .kinds = 1 + static_cast<int>(random.below(2))});
+  return certified(
+      std::make_shared<const Problem>(graph, cluster, random_costs(random, *graph, *cluster)));
+}
+
 /// The best objective of all feasible placements; infinity where there is none.
 double optimum(const std::shared_ptr<const Problem>& problem) {
   const auto evaluator = make_simulation_evaluator(problem, 1);
@@ -190,6 +200,38 @@ TEST_CASE(
     }
   }
   REQUIRE(tampered.size() > 300);
+  for (const std::string& line : check(tampered)) {
+    CAPTURE(line);
+    CHECK(!accepted(line));
+  }
+}
+
+TEST_CASE("certificates: links that are too slow for what flows into a cluster") {
+  std::vector<Json> certificates, tampered;
+  for (std::uint64_t seed = 0; seed < 2000 && certificates.size() < 30; ++seed) {
+    CAPTURE(seed);
+    const Case tried = collecting_case(seed);
+    if (tried.certificate.bound.source.find("links into a cluster") == std::string::npos) continue;
+    const double best_us = optimum(tried.problem);
+    CHECK(tried.certificate.bound.us <= best_us);
+    certificates.push_back(tried.json);
+    Json json = tried.json;
+    json["bound_us"] = best_us * (1 + 1e-6);
+    Json& hub = json["rounds"].back()["hub_not_on"].back();
+    Random random(seed);
+    for (int i = 0; i < 10; ++i) {
+      hub[2 + random.below(5)] = best_us * random.uniform();
+      tampered.push_back(json);
+    }
+    json = tried.json;
+    for (Json& link : json["problem"]["transfers"]) link[4] = false;
+    tampered.push_back(std::move(json));
+  }
+  REQUIRE(certificates.size() == 30);
+  for (const std::string& line : check(certificates)) {
+    CAPTURE(line);
+    CHECK(accepted(line));
+  }
   for (const std::string& line : check(tampered)) {
     CAPTURE(line);
     CHECK(!accepted(line));
