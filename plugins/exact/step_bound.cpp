@@ -248,6 +248,7 @@ double StepBound::work_us(const Domains& domains) {
   double work = 0;
   double weights = 0;
   for (DeviceId device = 0; device < model_.devices(); ++device) weights += model_.speed(device);
+  if (weights <= 0) return 0;  // where every op takes no time on some kind
   for (OpId op = 0; op < model_.problem().graph().op_count(); ++op) {
     double least_work = kNothing;
     double first_us = kNothing;

@@ -91,8 +91,7 @@ class Adversary {
 
   Found found(Evaluator& evaluator, const char* name, const OptionTexts& options) {
     try {
-      const PlaceResult result =
-          place(*engine_.make_policy(name, options), evaluator, {}, kNone);
+      const PlaceResult result = place(*engine_.make_policy(name, options), evaluator, {}, kNone);
       return {result.evaluation.objective_us, result.end == SearchEnd::proven};
     } catch (const Error&) {
       return {};

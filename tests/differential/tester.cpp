@@ -264,10 +264,9 @@ class Tester {
                                         ? OptionTexts()
                                         : options_of(name, threads, optimum_us_.has_value()));
       // The engine's bound is that of the problem: once is enough.
-      PlaceResult result = threads == 1
-                               ? place(*policy, *evaluator_, context, settings_.budget_s)
-                               : place(*policy, *several_, context, settings_.budget_s,
-                                       BoundEffort::none);
+      PlaceResult result =
+          threads == 1 ? place(*policy, *evaluator_, context, settings_.budget_s)
+                       : place(*policy, *several_, context, settings_.budget_s, BoundEffort::none);
       answer = {std::move(result.placement), true, std::move(result.evaluation),
                 std::move(result.bound)};
     } catch (const Error& error) {
@@ -348,7 +347,8 @@ class Tester {
       std::printf("%-22s %8.3f ms a case\n", what.c_str(), milliseconds(seconds, settings_.cases));
     }
     std::printf("%-12s %9s %8s %8s %8s %10s %10s %8s %11s %10s %s\n", "policy", "runs", "ms each",
-                "gave up", "wrongly", "optimum", "worst", "in case", "ahead", "by up to", "in case");
+                "gave up", "wrongly", "optimum", "worst", "in case", "ahead", "by up to",
+                "in case");
     for (const auto& [name, tally] : tallies_) {
       const double share = tally.known > 0 ? 100 * static_cast<double>(tally.optimal) /
                                                  static_cast<double>(tally.known)
@@ -389,6 +389,8 @@ class Tester {
 
 }  // namespace
 
-bool test_cases(const Settings& settings) { return Tester(settings).run(); }
+bool test_cases(const Settings& settings) {
+  return Tester(settings).run();
+}
 
 }  // namespace berth::differential

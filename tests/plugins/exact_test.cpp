@@ -187,6 +187,16 @@ TEST_CASE("exact: exchanges of devices that are alike count, as there are factor
   CHECK(result.evaluations <= kNodes + 41 * kOps * kOps);
 }
 
+TEST_CASE("exact: every op takes no time somewhere, each on a kind of its own") {
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "y"}, {"c", "z"}}, {{{3, 3, 0}, 0}, {{2, 0, 3}, 0}}, {});
+  for (const OptionTexts& options : {kToTheEnd, OptionTexts{{"nodes", std::int64_t{1}}}}) {
+    const PlaceResult result = exact(problem, options);
+    CHECK(result.bound.us == 0);
+  }
+  CHECK(exact(problem, kToTheEnd).evaluation.objective_us == 0);
+}
+
 TEST_CASE("exact: looks at no more placements than asked for, and none twice over for nothing") {
   // The answer and the single devices that it is compared with are evaluated once more.
   constexpr std::int64_t kOthers = 5;
