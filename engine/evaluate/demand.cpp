@@ -23,9 +23,8 @@ Demand::Demand(const Facts& facts, const Known& known, const Heads& heads, const
     total_us_ += us;
   }
   if (spans_.size() < 2) return;
-  std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
-    return a.earliest_us < b.earliest_us;
-  });
+  std::stable_sort(spans_.begin(), spans_.end(),
+                   [](const Span& a, const Span& b) { return a.earliest_us < b.earliest_us; });
   by_latest_.resize(spans_.size());
   std::iota(by_latest_.begin(), by_latest_.end(), 0);
   std::stable_sort(by_latest_.begin(), by_latest_.end(), [this](std::size_t a, std::size_t b) {

@@ -40,9 +40,9 @@ class Demand {
   [[nodiscard]] const std::vector<Span>& spans() const noexcept { return spans_; }
   /// The least of it that lies between the two times.
   [[nodiscard]] static double within_us(const Span& span, double from_us, double to_us) {
-    const double us = std::min(std::min(span.us, to_us - from_us),
-                               std::min(span.earliest_us + span.us - from_us,
-                                        to_us - span.latest_us + span.us));
+    const double us =
+        std::min(std::min(span.us, to_us - from_us),
+                 std::min(span.earliest_us + span.us - from_us, to_us - span.latest_us + span.us));
     return std::max(0.0, us);
   }
 

@@ -7,7 +7,7 @@ namespace berth::bounds {
 namespace {
 
 /// Ops looked at in all windows of one T.
-constexpr double kMostLooks = 10e6;
+constexpr double kMostLooks = 1e6;
 /// Windows begin (and end) at so many times at least, and no more than kMostPoints.
 constexpr double kLeastPoints = 24;
 constexpr double kMostPoints = 400;
@@ -57,7 +57,8 @@ void Windows::gather(const Known& known, const std::vector<std::vector<OpId>>& c
     const std::size_t rows_before = rows_.size();
     for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
       if (!Demand::possible(facts_, known, members, kind)) continue;
-      rows_.push_back({Demand(facts_, known, heads, tails, members, kind, t_us), kind, false, {}, {}});
+      rows_.push_back(
+          {Demand(facts_, known, heads, tails, members, kind, t_us), kind, false, {}, {}});
       span_count_ += rows_.back().demand.spans().size();
     }
     if (rows_.size() > rows_before) rows_.back().last = true;
@@ -65,8 +66,8 @@ void Windows::gather(const Known& known, const std::vector<std::vector<OpId>>& c
 }
 
 void Windows::choose_points(double t_us) {
-  const double most = std::floor(
-      std::clamp(std::sqrt(2 * kMostLooks / static_cast<double>(span_count_ + 1)), kLeastPoints, kMostPoints));
+  const double most = std::floor(std::clamp(
+      std::sqrt(2 * kMostLooks / static_cast<double>(span_count_ + 1)), kLeastPoints, kMostPoints));
   std::vector<double> from{0}, to{t_us};
   for (const Row& row : rows_) {
     for (const Demand::Span& span : row.demand.spans()) {
@@ -93,9 +94,12 @@ std::optional<Overfull> Windows::test(std::size_t from, std::size_t to) {
   needed_us_.clear();
   for (const Row& row : rows_) needed_us_.push_back(needed_us(row, from, to));
   work_ += static_cast<std::int64_t>(span_count_);
+  if (std::optional<Overfull> window = sum_up(from, to, 0)) return window;
+  // Whole parts come to less than n + 1 times the work over the window.
+  const double full = *std::max_element(sums_.begin(), sums_.end()) / (ends_[to] - starts_[from]);
   const int most_parts = rows_.size() <= kMostRows ? kMostParts : 0;
-  for (int parts = 0; parts <= most_parts; ++parts) {
-    work_ += parts > 0 ? static_cast<std::int64_t>(rows_.size()) : 0;
+  for (int parts = 1; parts <= most_parts && (parts + 1) * full > parts; ++parts) {
+    work_ += static_cast<std::int64_t>(rows_.size());
     if (std::optional<Overfull> window = sum_up(from, to, parts)) return window;
   }
   return std::nullopt;
@@ -103,25 +107,26 @@ std::optional<Overfull> Windows::test(std::size_t from, std::size_t to) {
 
 std::optional<Overfull> Windows::sum_up(std::size_t from, std::size_t to, int parts) {
   const double long_us = ends_[to] - starts_[from];
-  std::vector<double> sums(weights_.size(), 0);
-  std::vector<double> least(weights_.size(), kCannotRun);
+  sums_.assign(weights_.size(), 0);
+  least_.assign(weights_.size(), kCannotRun);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     double amount = needed_us_[i];
     if (parts > 0) {
       amount = std::max(0.0, std::ceil((parts + 1) * (amount - margin_us_) / long_us) - 1);
     }
     for (std::size_t y = 0; y < weights_.size(); ++y) {
-      least[y] = std::min(least[y], weights_[y][at(rows_[i].kind)] * amount);
+      least_[y] = std::min(least_[y], weights_[y][at(rows_[i].kind)] * amount);
       if (!rows_[i].last) continue;
-      sums[y] += least[y];
-      least[y] = kCannotRun;
+      sums_[y] += least_[y];
+      least_[y] = kCannotRun;
     }
   }
   const double most = parts > 0 ? parts * (1 + 1e-9) : long_us + margin_us_;
   const auto too_much =
-      std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum > most; });
-  if (too_much == sums.end()) return std::nullopt;
-  return Overfull{starts_[from], ends_[to], weights_[static_cast<std::size_t>(too_much - sums.begin())], parts, false};
+      std::find_if(sums_.begin(), sums_.end(), [&](double sum) { return sum > most; });
+  if (too_much == sums_.end()) return std::nullopt;
+  const auto y = static_cast<std::size_t>(too_much - sums_.begin());
+  return Overfull{starts_[from], ends_[to], weights_[y], parts, false};
 }
 
 void Windows::choose_weights() {

@@ -2,7 +2,8 @@
 //
 // Energy. A device does no more than b - a in the window. With weights y >= 0 by kind that add up
 // to 1 over all devices, the sum over clusters of the least y(k) q(k), where q(k) is what the
-// cluster needs within the window on kind k (demand.h), over the kinds k left to it, is at most b - a.
+// cluster needs within the window on kind k (demand.h), over the kinds k left to it, is at most
+// b - a.
 //
 // Whole clusters. Let n be a number, and n(k) the largest whole number below (n + 1) q(k) / (b - a)
 // for a cluster. On one device the sum of q is at most b - a, so the sum of these whole numbers is
@@ -43,7 +44,7 @@ class Windows {
   struct Row {
     Demand demand;
     KindId kind;
-    bool last;  ///< of its cluster
+    bool last;                                ///< of its cluster
     std::vector<double> before_us, after_us;  ///< by start and by end of the window; of some ops
   };
 
@@ -62,6 +63,7 @@ class Windows {
   std::size_t span_count_ = 0;
   std::vector<double> starts_, ends_;  // of windows
   std::vector<double> needed_us_;      // by row, of one window
+  std::vector<double> sums_, least_;   // by weights, of one window
   std::int64_t work_ = 0;
 };
 
