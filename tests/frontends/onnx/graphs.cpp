@@ -271,6 +271,21 @@ TEST_CASE("a Scan cuts its sequences and puts its results together") {
   CHECK(model.graph->stated_work(op(*model.graph, "y"))->launches >= 7);
 }
 
+TEST_CASE("a product whose sides do not fit is the one that is refused") {
+  // As an exporter writes it that forgot to transpose; the file says what it meant.
+  ModelFolder models;
+  onnx::ModelProto proto = parse_graph(
+      "g (float[32,10] a, float[32,6] b, float[10,6] c) => (float[10,6] y) { p = Gemm(a, b) y = "
+      "Sub(c, p) }");
+  auto* const meant = proto.mutable_graph()->add_value_info();
+  meant->CopyFrom(proto.graph().output(0));
+  meant->set_name("p");
+  const LoadedModel model = models.load(proto);
+  CHECK(has_note(model, "refuses 1 node"));
+  CHECK(has_note(model, "(Gemm): the shapes of its inputs do not fit together"));
+  CHECK(type_text(*model.graph, "p") == "f32[10,6]");
+}
+
 TEST_CASE("an operator set newer than libonnx loads with a note") {
   ModelFolder models;
   const LoadedModel model =
