@@ -149,8 +149,8 @@ Judged search_neighbourhoods(Evaluator& evaluator, const PlaceContext& context, 
     if (!limited && fruitless == kFruitless) break;
     const auto within =
         make_regrouped_evaluator(evaluator, neighbourhoods.draw(current.placement, random));
-    Decided decided = decide(*within, group_placement(within->problem(), current.placement),
-                             random.next());
+    Decided decided =
+        decide(*within, group_placement(within->problem(), current.placement), random.next());
     if (!decided.last.placement.empty() &&
         decided.last.evaluation.feasible >= current.evaluation.feasible &&
         log_cost(decided.last.evaluation) <= log_cost(current.evaluation)) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -287,19 +288,37 @@ DecideNeighbourhood by_episodes(LearnedPolicy& policy, const PlaceContext& conte
   };
 }
 
-/// The problem coarsened and placed; learned on, where there are updates.
+/// The problem coarsened to `count` groups and placed; learned on, where there are updates.
 PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                       const RefineOptions& options) {
+                       const RefineOptions& options, GroupId count) {
   const Problem& problem = evaluator.problem();
-  // Many groups take long; few are a start for what follows, and too few to learn on.
-  const bool starts_small = options.neighbourhood > 0 && options.updates == 0;
-  const auto groups =
-      coarsen(problem.graph(), problem.costs(),
-              starts_small ? options.neighbourhood : options.groups, problem.constraints().get());
+  const auto groups = coarsen(problem.graph(), problem.costs(), count, problem.constraints().get());
   PolicyAnswer answer =
       repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options);
   answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
   return answer;
+}
+
+/// Few groups, which take a moment, then many, with half of the time that is left: which of them is
+/// the better start for neighbourhoods differs from graph to graph.
+PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
+                             const PlaceContext& context, const RefineOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const Clock::time_point began = Clock::now();
+  PolicyAnswer few = coarsened(policy, evaluator, context, options, options.neighbourhood);
+  if (options.groups <= options.neighbourhood || context.stopped()) return few;
+  PlaceContext inner = context;
+  inner.budget_s = (context.budget_s - seconds_since(began)) / 2;
+  inner.initial = {few.placement};
+  inner.should_stop = [&, begin = Clock::now()] {
+    return context.stopped() || seconds_since(begin) >= inner.budget_s;
+  };
+  PolicyAnswer many = coarsened(policy, evaluator, inner, options, options.groups);
+  Judged best{few.placement, evaluator.evaluate(few.placement)};
+  return best.take(many.placement, evaluator.evaluate(many.placement)) ? many : few;
 }
 
 }  // namespace
@@ -307,9 +326,17 @@ PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceC
 PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                     const RefineOptions& options) {
   const GroupId count = evaluator.problem().groups().count();
-  const bool whole = options.groups == 0 || count <= options.groups;
-  PolicyAnswer answer = whole ? repaired(policy, evaluator, context, options)
-                              : coarsened(policy, evaluator, context, options);
+  const auto start = [&] {
+    if (options.groups == 0 || count <= options.groups) {
+      return repaired(policy, evaluator, context, options);
+    }
+    // Few groups are too few to learn on.
+    if (options.neighbourhood == 0 || options.updates > 0) {
+      return coarsened(policy, evaluator, context, options, options.groups);
+    }
+    return coarsened_twice(policy, evaluator, context, options);
+  };
+  PolicyAnswer answer = start();
   if (options.neighbourhood == 0 || count <= options.neighbourhood || context.stopped()) {
     return answer;
   }

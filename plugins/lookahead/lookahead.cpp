@@ -159,11 +159,11 @@ class LookAheadPolicy final : public Policy {
     const Evaluation evaluation = evaluator.evaluate(placement);
     NeighbourhoodOptions options;
     options.groups = neighbourhood_;
-    best = search_neighbourhoods(
-        evaluator, context, {std::move(placement), evaluation}, options,
-        [&](Evaluator& within, GroupPlacement from, std::uint64_t seed) {
-          return decisions.decide(within, std::move(from), /*greedy=*/false, seed);
-        });
+    best = search_neighbourhoods(evaluator, context, {std::move(placement), evaluation}, options,
+                                 [&](Evaluator& within, GroupPlacement from, std::uint64_t seed) {
+                                   return decisions.decide(within, std::move(from),
+                                                           /*greedy=*/false, seed);
+                                 });
     return std::move(best.placement);
   }
 
@@ -180,8 +180,8 @@ class LookAheadPolicy final : public Policy {
       const auto within = make_regrouped_evaluator(
           evaluator, coarsen(problem.graph(), problem.costs(), count, problem.constraints().get()));
       if (count == kCoarse[0] && takes_long(*within, plain, context)) break;
-      for (const GroupPlacement& start : {contiguous_placement(within->problem()),
-                                          earliest_placement(within->problem())}) {
+      for (const GroupPlacement& start :
+           {contiguous_placement(within->problem()), earliest_placement(within->problem())}) {
         if (context.stopped()) return best;
         const Judged found = decisions.pass(*within, start);
         if (!found.placement.empty()) best.take(found.placement, found.evaluation);

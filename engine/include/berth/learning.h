@@ -170,7 +170,8 @@ struct RefineOptions {
   /// Where the problem has more groups than this, while the budget lasts: merges them into so many
   /// others, fine in one part and coarse in the rest, and decides these from the best placement on.
   /// Without a budget it ends when 32 such divisions in a row bring nothing. Where the problem has
-  /// more than `groups` and there are no updates, it is coarsened to so few at first too. 0 = none.
+  /// more than `groups` and there are no updates, it is coarsened to so few first, then to `groups` with
+  /// half of the time that is left; the better of the two is where it begins. 0 = none.
   GroupId neighbourhood = 0;
   int passes = 16;              ///< greedy passes at most, each from where the last one ended
   std::int64_t updates = 0;     ///< of the weights, on this very problem
