@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "berth/evaluator.h"
-#include "berth/groups.h"
 #include "berth/problem.h"
 #include "berth/random.h"
 

@@ -9,7 +9,6 @@
 
 #include "berth/evaluator.h"
 #include "berth/export.h"
-#include "berth/groups.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
 

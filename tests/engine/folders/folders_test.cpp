@@ -100,6 +100,7 @@ const std::map<std::string, std::string> kHomes = {
     {"settings", "host"},           {"types", "support"},       {"version", "support"},
     {"measured_costs", "costs"},    {"profile_trace", "files"}, {"bound_effort", "evaluate"},
     {"observation", "environment"}, {"footprint", "problem"},   {"repair", "evaluate"},
+    {"neighbourhoods", "environment"},
 };
 
 /// "engine/graph/graph.cpp" -> "engine/graph".

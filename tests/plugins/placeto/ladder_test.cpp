@@ -31,8 +31,10 @@ double proven_best(const std::shared_ptr<const Problem>& problem) {
   return optimum.evaluation.objective_us;
 }
 
+/// Of the episodes alone: no search follows them.
 double learned(const std::shared_ptr<const Problem>& problem, OptionTexts options,
                std::int64_t updates) {
+  options["neighbourhood"] = std::int64_t{0};
   options["weights"] = std::string("none");
   options["episodes"] = updates;
   return placed(problem, "placeto", options).evaluation.objective_us;
