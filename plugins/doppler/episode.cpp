@@ -34,11 +34,6 @@ float bounded(double value) {
   return static_cast<float>(std::clamp(value, -4.0, 4.0));
 }
 
-std::vector<float> floats(const torch::Tensor& tensor) {
-  const torch::Tensor flat = tensor.detach().contiguous();
-  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
-}
-
 /// Makes logits log-probabilities.
 void normalise(float* logits, std::size_t count) {
   const float most = *std::max_element(logits, logits + count);

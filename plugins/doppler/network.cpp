@@ -12,17 +12,17 @@ torch::Tensor bent(const torch::Tensor& x) {
   return torch::leaky_relu(x, kSlope);
 }
 
-std::vector<float> floats(const torch::Tensor& tensor) {
-  const torch::Tensor flat = tensor.detach().contiguous();
-  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
-}
-
 /// Of logarithms of probabilities along the last axis.
 torch::Tensor entropy_of(const torch::Tensor& log_pi) {
   return -(log_pi.exp() * log_pi).sum(-1);
 }
 
 }  // namespace
+
+std::vector<float> floats(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.detach().contiguous();
+  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
 
 Network::Network(const NetworkShape& shape, std::uint64_t seed) : shape_(shape) {
   Random random(seed);

@@ -18,6 +18,9 @@
 
 namespace berth::doppler {
 
+/// The values of a tensor of single precision, row by row.
+[[nodiscard]] std::vector<float> floats(const torch::Tensor& tensor);
+
 struct NetworkShape {
   std::int64_t hidden = 64;  ///< width of a group's embedding
   std::int64_t head = 32;    ///< width of the heads' hidden layers
