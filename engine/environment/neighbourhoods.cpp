@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -22,7 +21,7 @@ constexpr GroupId kPerWindow = 2;
 /// Of the neighbourhoods, those without a window, and the stretches that they have at most.
 constexpr double kWithoutWindow = 0.2;
 constexpr std::size_t kMostStretches = 8;
-/// Without a limit: neighbourhoods in a row that bring nothing, after which no more are tried.
+/// Without a budget: neighbourhoods in a row that bring nothing, after which no more are tried.
 constexpr int kFruitless = 32;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
@@ -131,22 +130,18 @@ double log_cost(const Evaluation& evaluation) {
 }
 
 Judged search_neighbourhoods(Evaluator& evaluator, const PlaceContext& context, Judged start,
-                             const NeighbourhoodOptions& options,
-                             const DecideNeighbourhood& decide) {
+                             GroupId groups, const DecideNeighbourhood& decide) {
   constexpr double kRounding = 1e-9;
   const double bound_us =
       evaluator.measures() ? 0 : lower_bound(evaluator.problem()).us * (1 + kRounding);
-  const std::int64_t most = options.evaluations > 0 ? evaluator.evaluations() + options.evaluations
-                                                    : std::numeric_limits<std::int64_t>::max();
-  const bool limited = options.evaluations > 0 || std::isfinite(context.budget_s);
-  Neighbourhoods neighbourhoods(evaluator.problem(), options.groups);
+  Neighbourhoods neighbourhoods(evaluator.problem(), groups);
   Random random(context.seed);
   Judged best = std::move(start);
   Judged current = best;
   int fruitless = 0;
-  for (int round = 1; !context.stopped() && evaluator.evaluations() < most; ++round) {
+  for (int round = 1; !context.stopped(); ++round) {
     if (best.evaluation.feasible && best.evaluation.objective_us <= bound_us) break;
-    if (!limited && fruitless == kFruitless) break;
+    if (std::isinf(context.budget_s) && fruitless == kFruitless) break;
     const auto within =
         make_regrouped_evaluator(evaluator, neighbourhoods.draw(current.placement, random));
     Decided decided =

@@ -343,11 +343,9 @@ PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   Judged best;
   best.take(answer.placement, evaluator.evaluate(answer.placement));
   for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
-  NeighbourhoodOptions how;
-  how.groups = options.neighbourhood;
-  answer.placement =
-      search_neighbourhoods(evaluator, context, std::move(best), how, by_episodes(policy, context))
-          .placement;
+  answer.placement = search_neighbourhoods(evaluator, context, std::move(best),
+                                           options.neighbourhood, by_episodes(policy, context))
+                         .placement;
   answer.notes.push_back(
       cat("then ", options.neighbourhood, " other groups at a time around the best placement"));
   return answer;

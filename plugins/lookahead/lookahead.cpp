@@ -157,9 +157,8 @@ class LookAheadPolicy final : public Policy {
         problem, evaluator, group_placement(problem, best.placement), repair_, context);
     if (neighbourhood_ == 0 || problem.groups().count() <= neighbourhood_) return placement;
     const Evaluation evaluation = evaluator.evaluate(placement);
-    NeighbourhoodOptions options;
-    options.groups = neighbourhood_;
-    best = search_neighbourhoods(evaluator, context, {std::move(placement), evaluation}, options,
+    best = search_neighbourhoods(evaluator, context, {std::move(placement), evaluation},
+                                 neighbourhood_,
                                  [&](Evaluator& within, GroupPlacement from, std::uint64_t seed) {
                                    return decisions.decide(within, std::move(from),
                                                            /*greedy=*/false, seed);

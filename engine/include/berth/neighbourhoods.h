@@ -36,20 +36,14 @@ struct Decided {
 using DecideNeighbourhood =
     std::function<Decided(Evaluator& within, GroupPlacement start, std::uint64_t seed)>;
 
-struct NeighbourhoodOptions {
-  GroupId groups = 16;  ///< about so many in a neighbourhood, at least 1
-  /// Ends when the evaluator has counted so many more evaluations; 0 = no such limit.
-  std::int64_t evaluations = 0;
-};
-
-/// Makes `start` better in one neighbourhood after another, until the context says stop, the quick
-/// lower bound is met, or the evaluations are used up; without either limit until 32 neighbourhoods
-/// in a row bring nothing. A state that a neighbourhood ends with is where the next is drawn, if it
-/// is no worse. `start` fits the problem's constraints. The same seed gives the same result, as far
-/// as `decide` does and no time ends it. [thread-compatible]
+/// Makes `start` better in one neighbourhood of about `groups` groups (at least 1) after another,
+/// until the context says stop or the quick lower bound is met; without a budget until 32
+/// neighbourhoods in a row bring nothing. A state that a neighbourhood ends with is where the next is
+/// drawn, if it is no worse. `start` fits the problem's constraints. The same seed gives the same
+/// result, as far as `decide` does and no time ends it. [thread-compatible]
 [[nodiscard]] BERTH_EXPORT Judged search_neighbourhoods(Evaluator& evaluator,
                                                         const PlaceContext& context, Judged start,
-                                                        const NeighbourhoodOptions& options,
+                                                        GroupId groups,
                                                         const DecideNeighbourhood& decide);
 
 /// One such division, of about `count` groups, none of which is on two devices of `placement`.
