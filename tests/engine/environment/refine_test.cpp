@@ -15,8 +15,24 @@ using namespace berth::test;
 
 namespace {
 
+/// Refines, and has no weights.
+class Weightless : public LearnedPolicy {
+ public:
+  UpdateReport update(const Rollout&, std::span<const double>, const UpdateOptions&) override {
+    return {};
+  }
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    return refine(*this, evaluator, context, options);
+  }
+  void save(const std::filesystem::path&, const std::string&) const override {}
+  std::string load(const std::filesystem::path&) override { return ""; }
+  [[nodiscard]] std::int64_t parameter_count() const override { return 0; }
+
+  RefineOptions options;
+};
+
 /// Samples whose one decision led to `seconds`, in turn.
-class Noting final : public LearnedPolicy {
+class Noting final : public Weightless {
  public:
   explicit Noting(std::vector<double> seconds) : seconds_(std::move(seconds)) {}
 
@@ -42,14 +58,7 @@ class Noting final : public LearnedPolicy {
     told.assign(advantages.begin(), advantages.end());
     return {};
   }
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    return refine(*this, evaluator, context, options);
-  }
-  void save(const std::filesystem::path&, const std::string&) const override {}
-  std::string load(const std::filesystem::path&) override { return ""; }
-  [[nodiscard]] std::int64_t parameter_count() const override { return 0; }
 
-  RefineOptions options;
   std::vector<double> told;
 
  private:
@@ -57,7 +66,7 @@ class Noting final : public LearnedPolicy {
 };
 
 /// Gives one drawn group the device where the step is shortest, and notes what it was asked.
-class OneStep final : public LearnedPolicy {
+class OneStep final : public Weightless {
  public:
   struct Asked {
     std::shared_ptr<const Groups> groups;
@@ -89,17 +98,7 @@ class OneStep final : public LearnedPolicy {
       }
     }
   }
-  UpdateReport update(const Rollout&, std::span<const double>, const UpdateOptions&) override {
-    return {};
-  }
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    return refine(*this, evaluator, context, options);
-  }
-  void save(const std::filesystem::path&, const std::string&) const override {}
-  std::string load(const std::filesystem::path&) override { return ""; }
-  [[nodiscard]] std::int64_t parameter_count() const override { return 0; }
 
-  RefineOptions options;
   std::vector<Asked> asked;
 };
 
