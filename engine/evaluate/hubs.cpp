@@ -112,6 +112,15 @@ std::optional<CrowdedHub> Hubs::test(const Demand& hub, double from_us, double t
     crowded.closes_us = std::max(crowded.closes_us, std::min(to_us, transfer.latest_us));
   }
   if (crowded.closes_us <= crowded.opens_us) return std::nullopt;
+  // Where the engine has time for all of them no price is worth its time.
+  double transfer_us = 0;
+  for (const Transfer& transfer : transfers_) {
+    transfer_us += transfer.needed_us(crowded.opens_us, crowded.closes_us);
+  }
+  if (transfer_us <= crowded.closes_us - crowded.opens_us &&
+      hub.needed_us(from_us, to_us) <= to_us - from_us) {
+    return std::nullopt;
+  }
   choices_.clear();
   double fixed_us = 0;  // of the engine, by what cannot be on the device
   for (const Satellite& satellite : satellites_) {

@@ -41,12 +41,20 @@ std::optional<Overfull> Windows::overfull(const Known& known,
   gather(known, clusters, heads, tails, t_us);
   choose_points(t_us);
   for (std::size_t from = 0; from < starts_.size(); ++from) {
-    for (std::size_t to = 0; to < ends_.size(); ++to) {
-      if (ends_[to] <= starts_[from]) continue;
+    // A window within another needs no more than it, so that no window of this length or longer is
+    // overfull.
+    double enough_us = kCannotRun;
+    for (std::size_t to = ends_.size(); to-- > 0 && ends_[to] > starts_[from];) {
+      if (ends_[to] - starts_[from] >= enough_us) continue;
       if (std::optional<Overfull> window = test(from, to)) return window;
+      enough_us = (most_parts() > 0 ? 2 : 1) * most_needed_us_;
     }
   }
   return std::nullopt;
+}
+
+int Windows::most_parts() const {
+  return rows_.size() <= kMostRows ? kMostParts : 0;
 }
 
 void Windows::gather(const Known& known, const std::vector<std::vector<OpId>>& clusters,
@@ -91,15 +99,24 @@ double Windows::needed_us(const Row& row, std::size_t from, std::size_t to) cons
 }
 
 std::optional<Overfull> Windows::test(std::size_t from, std::size_t to) {
-  needed_us_.clear();
-  for (const Row& row : rows_) needed_us_.push_back(needed_us(row, from, to));
+  needs_.clear();
+  std::size_t begin = 0;  // of the cluster's
+  bool nothing = false;
+  for (const Row& row : rows_) {
+    if (!nothing) needs_.push_back({needed_us(row, from, to), row.kind, row.last});
+    nothing = nothing || needs_.back().us <= 0;
+    if (!row.last) continue;
+    if (nothing) needs_.resize(begin);
+    begin = needs_.size();
+    nothing = false;
+  }
   work_ += static_cast<std::int64_t>(span_count_);
   if (std::optional<Overfull> window = sum_up(from, to, 0)) return window;
+  most_needed_us_ = *std::max_element(sums_.begin(), sums_.end());
   // Whole parts come to less than n + 1 times the work over the window.
-  const double full = *std::max_element(sums_.begin(), sums_.end()) / (ends_[to] - starts_[from]);
-  const int most_parts = rows_.size() <= kMostRows ? kMostParts : 0;
-  for (int parts = 1; parts <= most_parts && (parts + 1) * full > parts; ++parts) {
-    work_ += static_cast<std::int64_t>(rows_.size());
+  const double full = most_needed_us_ / (ends_[to] - starts_[from]);
+  for (int parts = 1; parts <= most_parts() && (parts + 1) * full > parts; ++parts) {
+    work_ += static_cast<std::int64_t>(needs_.size());
     if (std::optional<Overfull> window = sum_up(from, to, parts)) return window;
   }
   return std::nullopt;
@@ -109,14 +126,17 @@ std::optional<Overfull> Windows::sum_up(std::size_t from, std::size_t to, int pa
   const double long_us = ends_[to] - starts_[from];
   sums_.assign(weights_.size(), 0);
   least_.assign(weights_.size(), kCannotRun);
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    double amount = needed_us_[i];
+  for (const Need& need : needs_) {
+    double amount = need.us;
     if (parts > 0) {
       amount = std::max(0.0, std::ceil((parts + 1) * (amount - margin_us_) / long_us) - 1);
     }
+    const double* const weights = weights_of_kinds_.data() + at(need.kind) * weights_.size();
     for (std::size_t y = 0; y < weights_.size(); ++y) {
-      least_[y] = std::min(least_[y], weights_[y][at(rows_[i].kind)] * amount);
-      if (!rows_[i].last) continue;
+      least_[y] = std::min(least_[y], weights[y] * amount);
+    }
+    if (!need.last) continue;
+    for (std::size_t y = 0; y < weights_.size(); ++y) {
       sums_[y] += least_[y];
       least_[y] = kCannotRun;
     }
@@ -166,6 +186,9 @@ void Windows::choose_weights() {
   }
   for (KindId only = 0; only < kinds; ++only) {
     add([&](KindId kind) { return kind == only ? 1.0 : 0.0; });
+  }
+  for (KindId kind = 0; kind < kinds; ++kind) {
+    for (const std::vector<double>& y : weights_) weights_of_kinds_.push_back(y[at(kind)]);
   }
 }
 

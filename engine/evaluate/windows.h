@@ -48,22 +48,33 @@ class Windows {
     std::vector<double> before_us, after_us;  ///< by start and by end of the window; of some ops
   };
 
+  /// What a cluster needs in a window if it is on a kind.
+  struct Need {
+    double us;
+    KindId kind;
+    bool last;  ///< of its cluster
+  };
+
   void gather(const Known& known, const std::vector<std::vector<OpId>>& clusters,
               const Heads& heads, const Heads& tails, double t_us);
   void choose_points(double t_us);
   [[nodiscard]] double needed_us(const Row& row, std::size_t from, std::size_t to) const;
   [[nodiscard]] std::optional<Overfull> test(std::size_t from, std::size_t to);
   [[nodiscard]] std::optional<Overfull> sum_up(std::size_t from, std::size_t to, int parts);
+  /// Into how many parts a window is divided at most; 0 where clusters are too many.
+  [[nodiscard]] int most_parts() const;
   void choose_weights();
 
   const Facts& facts_;
   std::vector<std::vector<double>> weights_;  // candidates; by kind
+  std::vector<double> weights_of_kinds_;      // the same by kind, then by candidate
   double margin_us_ = 0;
   std::vector<Row> rows_;  // by cluster
   std::size_t span_count_ = 0;
   std::vector<double> starts_, ends_;  // of windows
-  std::vector<double> needed_us_;      // by row, of one window
+  std::vector<Need> needs_;            // of clusters that need something in one window
   std::vector<double> sums_, least_;   // by weights, of one window
+  double most_needed_us_ = 0;          // by any weights, in the last window tested
   std::int64_t work_ = 0;
 };
 
