@@ -9,6 +9,9 @@
 namespace berth::differential {
 namespace {
 
+/// The neighbourhoods of `lookahead` take as long as all other policies together: one case of so many.
+constexpr std::uint64_t kCasesPerNeighbourhoods = 8;
+
 /// For the handler of a crash.
 char now_text[256];
 
@@ -20,7 +23,8 @@ extern "C" void on_crash(int signal) {
 
 }  // namespace
 
-OptionTexts options_of(const std::string& policy, int threads, bool optimum_known) {
+OptionTexts options_of(const std::string& policy, int threads, bool optimum_known,
+                       std::uint64_t number) {
   using Int = std::int64_t;
   if (policy == "auto") {
     return {{"moves", Int{300}},
@@ -36,6 +40,8 @@ OptionTexts options_of(const std::string& policy, int threads, bool optimum_know
   }
   if (policy == "random") return {{"samples", Int{4}}};
   if (policy == "placeto") return {{"passes", Int{1}}, {"groups", Int{32}}};
+  if (policy == "doppler") return {{"imitation", Int{3}}};
+  if (policy == "lookahead" && number % kCasesPerNeighbourhoods != 0) return {{"neighbourhood", Int{0}}};
   return {};
 }
 

@@ -22,7 +22,8 @@ struct Settings {
 
 /// Short searches: a case takes some milliseconds. Those that prove or enumerate may go to their
 /// ends where the optimum is known.
-[[nodiscard]] OptionTexts options_of(const std::string& policy, int threads, bool optimum_known);
+[[nodiscard]] OptionTexts options_of(const std::string& policy, int threads, bool optimum_known,
+                                     std::uint64_t number);
 
 /// These take tens of milliseconds for an answer.
 [[nodiscard]] bool learns(const std::string& policy);
