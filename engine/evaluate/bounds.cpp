@@ -14,6 +14,11 @@ void sort(std::vector<LowerBound>& all) {
                    [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
 }
 
+bool is_worth_refuting(const bounds::Facts& facts, double low_us) {
+  return facts.problem().options().objective == Objective::latency && low_us > 0 &&
+         facts.kind_count() <= bounds::Heads::kMaxKinds;
+}
+
 }  // namespace
 
 std::vector<LowerBound> lower_bounds(const Problem& problem) {
@@ -33,10 +38,7 @@ std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
   std::vector<LowerBound> all = lower_bounds(problem);
   const double low_us = all.front().us;
   const bounds::Facts facts(problem);
-  if (problem.options().objective != Objective::latency || low_us <= 0 ||
-      facts.kind_count() > bounds::Heads::kMaxKinds) {
-    return all;
-  }
+  if (!is_worth_refuting(facts, low_us)) return all;
   if (LowerBound refuted = bounds::longest_refuted(facts, low_us); refuted.us > low_us) {
     all.push_back(std::move(refuted));
     sort(all);
@@ -46,6 +48,14 @@ std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
 
 LowerBound strong_lower_bound(const Problem& problem) {
   return strong_lower_bounds(problem).front();
+}
+
+LowerBound thorough_lower_bound(const Problem& problem) {
+  LowerBound strong = strong_lower_bound(problem);
+  const bounds::Facts facts(problem);
+  if (!is_worth_refuting(facts, strong.us)) return strong;
+  LowerBound shaved = bounds::longest_shaved(facts, strong.us);
+  return shaved.us > strong.us ? shaved : strong;
 }
 
 }  // namespace berth

@@ -165,13 +165,24 @@ BoundEffort bound_effort_from_name(std::string_view name) {
   if (name == "none") return BoundEffort::none;
   if (name == "quick") return BoundEffort::quick;
   if (name == "strong") return BoundEffort::strong;
-  throw Error(ErrorCode::invalid_argument, cat("no effort for a bound '", name, "'",
-                                               known_names(name, {"none", "quick", "strong"})));
+  if (name == "thorough") return BoundEffort::thorough;
+  throw Error(ErrorCode::invalid_argument,
+              cat("no effort for a bound '", name, "'",
+                  known_names(name, {"none", "quick", "strong", "thorough"})));
 }
 
 LowerBound lower_bound(const Problem& problem, BoundEffort effort) {
-  if (effort == BoundEffort::none) return {};
-  return effort == BoundEffort::quick ? lower_bound(problem) : strong_lower_bound(problem);
+  switch (effort) {
+    case BoundEffort::none:
+      return {};
+    case BoundEffort::quick:
+      return lower_bound(problem);
+    case BoundEffort::strong:
+      return strong_lower_bound(problem);
+    case BoundEffort::thorough:
+      break;
+  }
+  return thorough_lower_bound(problem);
 }
 
 PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s) {

@@ -81,7 +81,8 @@ class Adversary {
       }
       if (other.proven) break;
     }
-    for (std::int64_t moves = 10 * kFewMoves; moves <= kMoves && ours > best * kClose; moves *= 10) {
+    for (std::int64_t moves = 10 * kFewMoves; moves <= kMoves && ours > best * kClose;
+         moves *= 10) {
       ours = std::min(ours, search(moves).us);
     }
     text_ += ", " + std::to_string(instance.problem->graph().op_count()) + " ops, " +

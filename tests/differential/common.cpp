@@ -41,7 +41,8 @@ OptionTexts options_of(const std::string& policy, int threads, bool optimum_know
   if (policy == "random") return {{"samples", Int{4}}};
   if (policy == "placeto") return {{"passes", Int{1}}, {"groups", Int{32}}};
   if (policy == "doppler") return {{"imitation", Int{3}}};
-  if (policy == "lookahead" && number % kCasesPerNeighbourhoods != 0) return {{"neighbourhood", Int{0}}};
+  if (policy == "lookahead" && number % kCasesPerNeighbourhoods != 0)
+    return {{"neighbourhood", Int{0}}};
   return {};
 }
 

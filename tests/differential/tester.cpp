@@ -259,10 +259,10 @@ class Tester {
     if (stop_at_once) context.should_stop = [] { return true; };
     const auto begin = std::chrono::steady_clock::now();
     try {
-      const auto policy =
-          engine_.make_policy(name, std::isfinite(settings_.budget_s)
-                                        ? OptionTexts()
-                                        : options_of(name, threads, optimum_us_.has_value(), case_));
+      const auto policy = engine_.make_policy(
+          name, std::isfinite(settings_.budget_s)
+                    ? OptionTexts()
+                    : options_of(name, threads, optimum_us_.has_value(), case_));
       // The engine's bound is that of the problem: once is enough.
       PlaceResult result =
           threads == 1 ? place(*policy, *evaluator_, context, settings_.budget_s)
