@@ -6,7 +6,7 @@
 --
 -- FOLDER     the corpus that tests/corpus/make.py makes
 -- --only     graphs whose name matches the Lua pattern
--- --policies names, each with options where it needs any: placeto:weights=none;groups=64
+-- --policies names, each with options where it needs any: placeto:weights=none:groups=64
 -- --every    every N-th graph of the index alone
 -- --results  one line per finished cell, default FOLDER/results.csv. A second run continues; a cell
 --            that was begun and never ended counts as a crash
@@ -135,13 +135,7 @@ local function facts_of(graph)
   return facts
 end
 
--- "placeto:weights=none;groups=64": the policy of that name with these options.
-local function policy_of(text)
-  local name, rest = text:match "^([^:]+):?(.*)$"
-  local chosen = {}
-  for key, value in rest:gmatch "([%w_]+)=([^;]*)" do chosen[key] = tonumber(value) or value end
-  return berth.policy(name, chosen)
-end
+local function policy_of(text) return berth.policy(arguments.policy(text)) end
 
 local function first_line(problem) return tostring(problem):match "^[^\n]*" end
 

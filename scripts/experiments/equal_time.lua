@@ -1,12 +1,12 @@
 -- What do policies make of the same graphs in the same time, pair by pair?
 --
---   berth run scripts/experiments/equal_time.lua GRAPH:CLUSTER.. [--policies auto,placeto;weights=none]
+--   berth run scripts/experiments/equal_time.lua GRAPH:CLUSTER.. [--policies auto,placeto:weights=none]
 --       [--seconds N] [--longer 2,4] [--seeds N] [--same-start] [--record FILE] [--figures FOLDER]
 --       [--format text|markdown]
 --
 -- GRAPH         a model file; with dynamic dimensions FILE@batch=4,sequence=64
 -- CLUSTER       a preset, or a berth.cluster/1 file
--- --policies    names, each with its options behind semicolons; the first is what the others are compared with
+-- --policies    names, each with its options behind colons; the first is what the others are compared with
 -- --seconds     for one placement, on one thread (1). Seconds count alike on an idle machine only
 -- --longer      rows of the first with so many times the seconds: what being as many times as productive would give
 -- --same-start  all runs of a graph begin with one placement, the best of those that `auto` starts from
@@ -23,7 +23,7 @@ local tables = require "berth.tables"
 
 -- 1. The command line.
 
-local options = { graphs = {}, policies = { "auto", "placeto", "placeto;weights=none", "lookahead" }, seconds = 1,
+local options = { graphs = {}, policies = { "auto", "placeto", "placeto:weights=none", "lookahead" }, seconds = 1,
                   longer = {}, seeds = 3, same_start = false, format = "text" }
 local line = arguments.parser("equal_time.lua GRAPH:CLUSTER.. [--policies LIST] [--seconds N] [--longer LIST] "
   .. "[--seeds N] [--same-start] [--record FILE] [--figures FOLDER] [--format text|markdown]")
@@ -47,9 +47,7 @@ if #options.policies == 0 then line.usage "--policies: name at least one" end
 
 local rows = {}
 for i, text in ipairs(options.policies) do
-  local name, rest = text:match "^([^;]+);?(.*)$"
-  local chosen = {}
-  for key, value in rest:gmatch "([%w_]+)=([^;]*)" do chosen[key] = tonumber(value) or value end
+  local name, chosen = arguments.policy(text)
   rows[#rows + 1] = { title = text, name = name, options = chosen, seconds = options.seconds }
   for _, times in ipairs(i == 1 and options.longer or {}) do
     rows[#rows + 1] = { title = ("%s, %g times as long"):format(text, times), name = name, options = chosen,
