@@ -281,7 +281,7 @@ TEST_CASE_FIXTURE(test::HostFixture,
                        test::source_path("examples/lua/two_gpus.cluster.json").string();
   const std::vector<std::string> arguments = {problem,
                                               "--policies",
-                                              "auto,auto;proposals=bandit,lookahead",
+                                              "auto,auto:proposals=bandit,lookahead",
                                               "--same-start",
                                               "--seconds",
                                               "0.02",
@@ -298,7 +298,7 @@ TEST_CASE_FIXTURE(test::HostFixture,
   host.run_script(script, arguments);
   run(R"(
     first = output()
-    for _, row in ipairs { "auto", "auto, 2 times as long", "auto;proposals=bandit", "lookahead" } do
+    for _, row in ipairs { "auto", "auto, 2 times as long", "auto:proposals=bandit", "lookahead" } do
       assert(first:find("| " .. row .. " +| +2 |"), first)
     end
     assert(first:find("| branches.graph.json, two_gpus.cluster.json |", 1, true), first))");
@@ -309,7 +309,7 @@ TEST_CASE_FIXTURE(test::HostFixture,
   test::expect_error(ErrorCode::invalid_argument, {"is not of the form GRAPH:CLUSTER", "usage:"},
                      [&] { host.run_script(script, {"branches"}); });
   test::expect_error(ErrorCode::invalid_argument, {"proposals", "adaptive, bandit, uniform"}, [&] {
-    host.run_script(script, {problem, "--policies", "auto;proposals=guess"});
+    host.run_script(script, {problem, "--policies", "auto:proposals=guess"});
   });
 }
 
