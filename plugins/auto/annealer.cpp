@@ -21,6 +21,15 @@ constexpr int kLegs = 16;
 constexpr double kOpsPerProposal = 10;
 constexpr double kAlmostAll = 0.999999;
 
+/// What a leg has for proposals at least, of its time: to contract a large problem may take all.
+constexpr double kLeastShare = 0.25;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
 /// Proposals that take about a millisecond: a microsecond for a move of a load, 50 ns per op for a
 /// step.
 std::int64_t polled_every(const Problem& problem) {
@@ -102,6 +111,7 @@ Annealer::Result Annealer::run_contracted(const Solution& start, const Schedule&
 /// confirmed by an exact step, now and then and at the end.
 void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
                        const std::function<bool()>& stop, Result& result) {
+  const Clock::time_point began = Clock::now();
   const Contracted contracted(*simulator_, grains_[schedule.grain].units.groups(),
                               result.best.placement);
   std::vector<std::shared_ptr<const Groups>> coarser;
@@ -128,7 +138,12 @@ void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
     Solution exact{std::move(placement), evaluation_.objective_us, evaluation_.excess_bytes};
     if (exact.better_than(result.best)) result.best = std::move(exact);
   };
-  result.moves += anneal(field, schedule, seed, stop, best, confirm);
+  Schedule rest = schedule;
+  if (schedule.seconds > 0) {
+    rest.seconds =
+        std::max(schedule.seconds - seconds_since(began), kLeastShare * schedule.seconds);
+  }
+  result.moves += anneal(field, rest, seed, stop, best, confirm);
   confirm();
   beside_.simulated_ops += landscape.work().simulated_ops;
 }
@@ -140,7 +155,7 @@ std::int64_t Annealer::anneal(Field& field, const Schedule& schedule, std::uint6
   Landscape& landscape = field.landscape;
   landscape.sharpen(Landscape::kBlunt);
   const std::int64_t moves_per_poll = polled_every(field.simulator.problem());
-  const auto began = std::chrono::steady_clock::now();
+  const Clock::time_point began = Clock::now();
   const double cooling =
       schedule.hottest_us > 0 ? std::log(schedule.coldest_us / schedule.hottest_us) : 0;
   constexpr int kSteps = Landscape::kSharp - Landscape::kBlunt + 1;
@@ -151,8 +166,7 @@ std::int64_t Annealer::anneal(Field& field, const Schedule& schedule, std::uint6
     if (i % moves_per_poll == 0) {
       if (stop()) break;
       if (schedule.seconds > 0) {
-        progress = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() /
-                   schedule.seconds;
+        progress = seconds_since(began) / schedule.seconds;
       }
     }
     if (schedule.seconds == 0) {

@@ -47,7 +47,7 @@ class Annealer {
     std::size_t grain;   ///< index of what is moved
     bool contracts;      ///< whether steps of a contracted problem judge proposals
     std::int64_t moves;  ///< proposals; an estimate if `seconds` are stated
-    double seconds;      ///< that the chain may take; 0 = as long as `moves` do
+    double seconds;      ///< that the chain may take, all in all; 0 = as long as `moves` do
     double hottest_us;   ///< first temperature
     double coldest_us;   ///< last one
     double reach;        ///< see Proposer::draw

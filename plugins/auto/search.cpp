@@ -1,11 +1,11 @@
 #include "auto/search.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "auto/contracted.h"
 #include "auto/idleness.h"
+#include "auto/race.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
@@ -66,11 +66,11 @@ constexpr double kQuench = 0.04;
 constexpr double kFaithful = 0.12;
 /// Of what is left of it: gathering the starts, and the race among them.
 constexpr double kGather = 0.1;
-constexpr double kRace = 0.35;
+constexpr double kRace = 0.2;
 /// The starts in it, at most and at least, and the moves that each is to have in a round.
 constexpr std::size_t kRunners = 8;
 constexpr std::size_t kFewest = 3;
-constexpr std::int64_t kWorthRunning = 40;
+constexpr double kWorthRunning = 40;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;
@@ -181,6 +181,12 @@ std::int64_t Search::moves_left() const {
   if (!timed()) return total_moves_ - moves_made_;
   const double left_s = context_.budget_s - seconds();
   return static_cast<std::int64_t>(std::max(1.0, left_s * moves_per_s_));
+}
+
+std::size_t Search::slots(std::size_t tasks) const {
+  if (!timed()) return tasks;
+  const auto threads = static_cast<std::size_t>(settings_.threads);
+  return (tasks + threads - 1) / threads * threads;
 }
 
 SearchWork Search::work() const noexcept {
@@ -346,49 +352,45 @@ void Search::quench_starts() {
 }
 
 /// Anneals the best starts at the coarsest grain: which of them leads furthest cannot be told from
-/// where they are. Rounds take equally long; the better half of each goes on (successive halving:
-/// Karnin, Koren, Somekh, ICML 2013). Contracted steps allow for many more proposals than exact ones,
-/// but not every improvement shows in them: the last round is run both ways, and the better one is
-/// kept to.
+/// where they are. Contracted steps allow for many more proposals than exact ones, but not every
+/// improvement shows in them: the last round is run both ways, and the better one is kept to.
 void Search::race_starts() {
   const std::size_t grain = grains_.size() - 1;
   if (grain == 0 || grains_[grain].weight == 0) return;
-  const auto share = static_cast<std::int64_t>(kRace * static_cast<double>(moves_left()));
-  const auto of_round = [share](std::size_t runners) {
-    return share / static_cast<std::int64_t>(std::bit_width(runners - 1));
-  };
-  const auto moves_each = [&](std::size_t runners) {
-    return of_round(runners) / static_cast<std::int64_t>(runners);
-  };
   std::vector<Solution> runners = std::move(origins_);
   sort_best_first(runners);
-  while (runners.size() > kFewest && moves_each(runners.size()) < kWorthRunning) runners.pop_back();
-  if (runners.size() < kFewest || moves_each(runners.size()) < kWorthRunning) return;
-  const std::int64_t moves = of_round(runners.size());
-  while (runners.size() > 1 && !over()) {
-    const bool last = runners.size() == 2;
+  const auto moves_each = [this](const Round& round, std::size_t tasks) {
+    return round.share * static_cast<double>(moves_left()) / static_cast<double>(slots(tasks));
+  };
+  std::vector<Round> rounds = rounds_of_race(runners.size(), kRace);
+  while (runners.size() >= kFewest && moves_each(rounds.front(), runners.size()) < kWorthRunning) {
+    runners.pop_back();
+    rounds = rounds_of_race(runners.size(), kRace);
+  }
+  if (runners.size() < kFewest) return;
+  for (const Round& round : rounds) {
+    if (over()) return;
+    const std::size_t ways = round.last() ? 2 : 1;
+    const auto moves = static_cast<std::int64_t>(moves_each(round, ways * runners.size()));
     std::vector<Task> tasks;
-    for (const bool contracts : {true, false}) {
-      if (!contracts && !last) continue;
+    for (std::size_t way = 0; way < ways; ++way) {
       for (const Solution& runner : runners) {
-        const auto each = moves / static_cast<std::int64_t>(runners.size() * (last ? 2 : 1));
-        Annealer::Schedule schedule = stage(grain, contracts, each, arms_[0].factor);
+        Annealer::Schedule schedule = stage(grain, /*contracts=*/way == 0, moves, arms_[0].factor);
         schedule.fill = true;
         tasks.push_back({runner, {schedule}, random_.next()});
       }
     }
     std::vector<Solution> found = run_tasks(tasks, {});
-    if (last) {
+    if (round.last()) {
       double gained_us = 0;  // by contraction
-      for (std::size_t i = 0; i < 2; ++i) {
-        gained_us += found[i + 2].objective_us - found[i].objective_us;
+      for (std::size_t i = 0; i < runners.size(); ++i) {
+        gained_us += found[runners.size() + i].objective_us - found[i].objective_us;
       }
       contracts_ = gained_us >= 0;
     }
-    const std::size_t left = (runners.size() + 1) / 2;
+    sort_best_first(found);
+    found.resize(round.survivors());
     runners = std::move(found);
-    sort_best_first(runners);
-    runners.resize(left);
   }
 }
 

@@ -77,6 +77,9 @@ class Search {
   /// usual for its length.
   [[nodiscard]] Annealer::Schedule stage(std::size_t grain, bool contracts, std::int64_t moves,
                                          double factor) const;
+  /// Of so many tasks, how many share the moves of a round: where time decides, a thread without a
+  /// task waits for the others.
+  [[nodiscard]] std::size_t slots(std::size_t tasks) const;
   /// Of a proposal, in moves.
   [[nodiscard]] double weight(std::size_t grain, bool contracts) const;
   /// Whether a chain has so few proposals that it has to use greedy moves and coarse units.

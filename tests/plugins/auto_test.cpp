@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "auto/moves.h"
+#include "auto/race.h"
 #include "berth/files.h"
 #include "plugins/chains.h"
 #include "plugins/small_problem.h"
@@ -23,6 +24,8 @@ namespace {
 using policies::auto_policy::KindShares;
 using policies::auto_policy::Proposals;
 using policies::auto_policy::Proposer;
+using policies::auto_policy::Round;
+using policies::auto_policy::rounds_of_race;
 using policies::auto_policy::UnitId;
 
 constexpr Proposals kAllProposals[] = {Proposals::uniform, Proposals::adaptive, Proposals::bandit};
@@ -272,6 +275,29 @@ TEST_CASE("auto: more devices do not make it slower") {
   };
   const double two = on(2);
   for (const int count : {3, 4, 8}) CHECK(on(count) <= two);
+}
+
+TEST_CASE("auto: a race leaves one, and what it takes does not depend on a round that takes long") {
+  for (const std::size_t runners : {2, 3, 5, 8}) {
+    CAPTURE(runners);
+    const std::vector<Round> rounds = rounds_of_race(runners, 0.3);
+    REQUIRE(!rounds.empty());
+    CHECK(rounds.front().runners == runners);
+    CHECK(rounds.back().last());
+    double left = 1;
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      if (i > 0) CHECK(rounds[i].runners == rounds[i - 1].survivors());
+      CHECK(rounds[i].share * left == doctest::Approx(0.3 / static_cast<double>(rounds.size())));
+      left *= 1 - rounds[i].share;
+    }
+    CHECK(left == doctest::Approx(0.7));
+    // With twice its share gone in the first round, the others take less than they were to.
+    left = 1 - 2 * rounds.front().share;
+    for (std::size_t i = 1; i < rounds.size(); ++i) left *= 1 - rounds[i].share;
+    CHECK(left >= 0.7 * (1 - 2 * rounds.front().share) / (1 - rounds.front().share) - 1e-12);
+  }
+  CHECK(rounds_of_race(1, 0.3).empty());
+  CHECK(rounds_of_race(0, 0.3).empty());
 }
 
 TEST_CASE("auto: stopped at once it has what the first policy found, or a given placement") {
