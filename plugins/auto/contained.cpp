@@ -36,13 +36,20 @@ constexpr double kFavouriteChildren_s = 0.05;
 constexpr std::string_view kExact = "exact";
 constexpr GroupId kMostExactGroups = 48;
 constexpr double kShareOfExact = 0.2;
-/// After so much of it no further quick policy is run, and nothing else, once anything fits. Where
-/// time is short a quick policy's answer is worth more than the search that it delays.
+/// After so much of it no further quick policy is run, none on a part of the machine, and nothing
+/// else, once anything fits. Where time is short a quick policy's answer is worth more than the search
+/// that it delays.
 constexpr double kShareOfQuick = 0.6;
+constexpr double kShareOfParts = 0.35;
 constexpr double kShareOfAll = 0.25;
 
-/// Those worth running on a part of the machine too, where they are quick.
-constexpr std::string_view kForParts[] = {"metis", "heft", "expert", "m-etf"};
+/// Those that take little more than a few evaluations; the parts of the machine come after them, and
+/// all others later.
+constexpr std::string_view kQuickest[] = {"single", "metis", "topo", "m-topo", "expert", "heft"};
+/// Those worth running on a part of the machine too, as the user names them.
+constexpr std::string_view kForParts[] = {"metis", "heft", "expert"};
+/// Goes on from the best placement so far and tries every device: on the part that it is of.
+constexpr std::string_view kLookAhead = "lookahead";
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -52,6 +59,19 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
 struct Part {
   std::shared_ptr<const Problem> problem;
   std::vector<DeviceId> devices;  ///< by device of the part
+
+  [[nodiscard]] Placement to_whole(Placement placement) const {
+    for (DeviceId& device : placement) device = devices[at(device)];
+    return placement;
+  }
+  /// Of a placement that uses no other devices.
+  [[nodiscard]] Placement from_whole(Placement placement) const {
+    for (DeviceId& device : placement) {
+      device = static_cast<DeviceId>(std::lower_bound(devices.begin(), devices.end(), device) -
+                                     devices.begin());
+    }
+    return placement;
+  }
 };
 
 /// The problem on the hosts and on one of `divisor` of the devices of every other kind, rounded up,
@@ -97,6 +117,7 @@ class Collector {
     if (evaluation.feasible && solution.objective_us < best_us_) {
       best_us_ = solution.objective_us;
       best_ = starts_.found.size();
+      best_part_ = nullptr;
       if (context_.progress) context_.progress(best_us_, "from " + from);
     }
     starts_.found.push_back({std::move(from), std::move(solution)});
@@ -115,32 +136,36 @@ class Collector {
     }
   }
 
-  /// Runs the quick ones of `policies` on half of the machine, on a quarter, and so on: what they spread
-  /// over all of it can be slower. Not under constraints, which name devices of all of it.
+  /// Runs some of `policies` on half of the machine, on a quarter, and so on, each as long as that
+  /// helps: what they spread over all of it can be slower. Not under constraints, which name devices
+  /// of all of it.
   void run_on_parts(const PolicyMaker& make, const std::vector<Contained>& policies) {
     if (problem_.constraints() != nullptr) return;
-    DeviceId before = problem_.cluster().device_count();
-    for (DeviceId divisor = 2; !enough(kShareOfAll); divisor *= 2) {
-      const Part part = part_of_machine(problem_, divisor);
-      const auto count = static_cast<DeviceId>(part.devices.size());
-      if (count == before || count < 2) return;
-      before = count;
-      const auto evaluator = make_simulation_evaluator(part.problem, 1);
-      for (const Contained& each : policies) {
-        if (!is_one_of(kForParts, each.name)) continue;
-        if (enough(kShareOfAll)) return;
-        PlaceContext context = context_of(each.name);
-        context.initial.clear();  // those name devices of all of the machine
+    for (const Contained& each : policies) {
+      if (!is_one_of(kForParts, each.text)) continue;
+      double least_us = found_us(each.text);
+      for (std::size_t i = 0; !enough(kShareOfParts); ++i) {
+        const auto part = this->part(i);
+        if (part == nullptr) break;
         try {
-          add_from_part(each.text + " on " + std::to_string(count) + " devices",
-                        make(each.name, each.options)->place(*evaluator, context).placement, part);
+          run_on_part(each, *make(each.name, each.options), part);
         } catch (const Error&) {
-          continue;  // not installed, or too large for the part
+          break;  // not installed, or too large for the part
         }
+        const Solution& found = starts_.found.back().solution;
+        if (found.excess_bytes > 0 || found.objective_us >= least_us) break;
+        least_us = found.objective_us;
       }
-      if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
-        counted->count({0, evaluator->simulated_ops()});
-      }
+    }
+  }
+
+  /// On the part of the machine that the best start is of, if it is of one.
+  void run_within_best(const Contained& contained, Policy& policy) {
+    if (best_part_ == nullptr) return run(contained, policy);
+    try {
+      run_on_part(contained, policy, best_part_);
+    } catch (const Error& error) {
+      fail(contained.text, error);
     }
   }
 
@@ -214,10 +239,45 @@ class Collector {
     return inner;
   }
 
-  void add_from_part(std::string from, Placement placement, const Part& part) {
-    for (DeviceId& device : placement) device = part.devices[at(device)];
+  /// Half of the machine, a quarter, and so on, as long as some kind has several devices; then null.
+  std::shared_ptr<const Part> part(std::size_t number) {
+    for (; parts_.size() <= number; divisor_ *= 2) {
+      auto part = std::make_shared<const Part>(part_of_machine(problem_, divisor_));
+      const Cluster& cluster = part->problem->cluster();
+      const DeviceId larger = parts_.empty() ? problem_.cluster().device_count()
+                                             : parts_.back()->problem->cluster().device_count();
+      if (cluster.device_count() == larger) return nullptr;
+      if (cluster.device_count() == cluster.kind_count()) return nullptr;
+      parts_.push_back(std::move(part));
+    }
+    return parts_[number];
+  }
+
+  /// The objective of a policy's start; infinity if there is none that fits.
+  [[nodiscard]] double found_us(std::string_view from) const {
+    const auto start = std::find_if(starts_.found.begin(), starts_.found.end(),
+                                    [&](const Start& each) { return each.from == from; });
+    if (start == starts_.found.end() || start->solution.excess_bytes > 0) return kCannotRun;
+    return start->solution.objective_us;
+  }
+
+  void run_on_part(const Contained& contained, Policy& policy,
+                   const std::shared_ptr<const Part>& part) {
+    const auto evaluator = make_simulation_evaluator(part->problem, 1);
+    PlaceContext context = context_of(contained.name);
+    if (part == best_part_) {
+      for (Placement& placement : context.initial) placement = part->from_whole(placement);
+    } else {
+      context.initial.clear();
+    }
+    Placement placement = part->to_whole(policy.place(*evaluator, context).placement);
+    if (SuccessiveEvaluator* const counted = evaluator_.successive()) {
+      counted->count({0, evaluator->simulated_ops()});
+    }
     problem_.validate(placement);
-    add(std::move(from), std::move(placement));
+    const std::size_t best = best_;
+    add(cat(contained.text, " on ", part->devices.size(), " devices"), std::move(placement));
+    if (best_ != best) best_part_ = part;
   }
 
   const Problem& problem_;
@@ -226,6 +286,9 @@ class Collector {
   Clock::time_point begin_ = Clock::now();
   double best_us_ = kCannotRun;
   std::size_t best_ = std::numeric_limits<std::size_t>::max();  // of the starts that fit
+  std::shared_ptr<const Part> best_part_;  // that it is of; null: of the whole machine
+  std::vector<std::shared_ptr<const Part>> parts_;
+  DeviceId divisor_ = 2;  // of the next part
   Starts starts_;
 };
 
@@ -261,13 +324,14 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
     collector.add("a given placement", placement);
   }
   bool parts_done = false;
+  const auto run_on_parts = [&] {
+    if (!parts_done) collector.run_on_parts(make, policies);
+    parts_done = true;
+  };
   for (const Contained& each : policies) {
     if (skip_missing && !collector.is_useful(each.name)) continue;
+    if (!is_one_of(kQuickest, each.text)) run_on_parts();
     const bool quick = !is_one_of(kInsatiable, each.name) || each.name == kFavouriteChildren;
-    if (!parts_done && !quick) {
-      collector.run_on_parts(make, policies);
-      parts_done = true;
-    }
     if (collector.enough(quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
     try {
@@ -276,9 +340,13 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
       if (!skip_missing || error.code() != ErrorCode::not_found) throw;
       continue;
     }
-    collector.run(each, *policy);
+    if (each.name == kLookAhead) {
+      collector.run_within_best(each, *policy);
+    } else {
+      collector.run(each, *policy);
+    }
   }
-  if (!parts_done) collector.run_on_parts(make, policies);
+  run_on_parts();
   if (!collector.anything_fits()) collector.add_careless();
   return collector.take();
 }

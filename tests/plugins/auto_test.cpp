@@ -277,6 +277,36 @@ TEST_CASE("auto: more devices do not make it slower") {
   for (const int count : {3, 4, 8}) CHECK(on(count) <= two);
 }
 
+TEST_CASE("auto: never worse than a quick policy on half of the machine") {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    CAPTURE(seed);
+    const auto on = [seed](int count) {
+      Random random(seed);
+      std::vector<SmallDevice> devices;
+      for (int d = 0; d < count; ++d) devices.push_back({"g" + std::to_string(d), "x"});
+      std::vector<SmallOp> ops;
+      std::vector<SmallEdge> edges;
+      for (OpId op = 0; op < 60; ++op) {
+        ops.push_back({{1 + 20 * random.uniform()}});
+        for (OpId before = std::max(0, op - 8); before < op; ++before) {
+          const auto bytes = static_cast<std::int64_t>(random.below(200));
+          if (random.below(4) == 0) edges.push_back({before, op, bytes});
+        }
+      }
+      return small_problem(devices, ops, edges);
+    };
+    for (const std::string& name : contained()) {
+      if (name != "metis" && name != "heft" && name != "expert") continue;
+      CAPTURE(name);
+      const auto whole = on(6);
+      const auto half = on(3);
+      CHECK(objective_us(whole, placed("auto", whole,
+                                       {{"moves", std::int64_t{1}}, {"from", "single," + name}})) <=
+            objective_us(half, placed(name, half)));
+    }
+  }
+}
+
 TEST_CASE("auto: a race leaves one, and what it takes does not depend on a round that takes long") {
   for (const std::size_t runners : {2, 3, 5, 8}) {
     CAPTURE(runners);
