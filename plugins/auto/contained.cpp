@@ -45,11 +45,14 @@ constexpr double kShareOfAll = 0.25;
 
 /// Those that take little more than a few evaluations; the parts of the machine come after them, and
 /// all others later.
-constexpr std::string_view kQuickest[] = {"single", "metis", "topo", "m-topo", "expert", "heft"};
+constexpr std::string_view kQuickest[] = {"single", "metis", "topo",          "m-topo",
+                                          "expert", "heft",  "metis:phases=2"};
 /// Those worth running on a part of the machine too, as the user names them.
 constexpr std::string_view kForParts[] = {"metis", "heft", "expert"};
 /// Goes on from the best placement so far and tries every device: on the part that it is of.
 constexpr std::string_view kLookAhead = "lookahead";
+/// Of the time that it is given: what takes less and finds nothing has given up.
+constexpr double kAtOnce = 0.5;
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -143,29 +146,47 @@ class Collector {
     if (problem_.constraints() != nullptr) return;
     for (const Contained& each : policies) {
       if (!is_one_of(kForParts, each.text)) continue;
-      double least_us = found_us(each.text);
-      for (std::size_t i = 0; !enough(kShareOfParts); ++i) {
-        const auto part = this->part(i);
-        if (part == nullptr) break;
-        try {
-          run_on_part(each, *make(each.name, each.options), part);
-        } catch (const Error&) {
-          break;  // not installed, or too large for the part
-        }
-        const Solution& found = starts_.found.back().solution;
-        if (found.excess_bytes > 0 || found.objective_us >= least_us) break;
-        least_us = found.objective_us;
+      try {
+        run_on_parts(each, *make(each.name, each.options));
+      } catch (const Error&) {
+        continue;  // not installed
       }
     }
   }
 
-  /// On the part of the machine that the best start is of, if it is of one.
+  /// On parts of the machine too, if its answer for all of it is the best so far.
+  void run_best_on_parts(const Contained& contained, Policy& policy) {
+    if (problem_.constraints() != nullptr) return;
+    if (best_ < starts_.found.size() && starts_.found[best_].from == contained.text) {
+      run_on_parts(contained, policy);
+    }
+  }
+
+  /// On the part of the machine that the best start is of, or on all of it. Where it gives up at once,
+  /// since so many devices take too long, on ever smaller parts, if the best start uses no others.
   void run_within_best(const Contained& contained, Policy& policy) {
-    if (best_part_ == nullptr) return run(contained, policy);
-    try {
-      run_on_part(contained, policy, best_part_);
-    } catch (const Error& error) {
-      fail(contained.text, error);
+    std::size_t next = 0;  // part
+    if (best_part_ != nullptr) {
+      next = at(std::find(parts_.begin(), parts_.end(), best_part_) - parts_.begin()) + 1;
+    }
+    const double given_s = context_.budget_s * share_of(contained.name);
+    for (std::shared_ptr<const Part> within = best_part_;; within = part(next++)) {
+      const Clock::time_point begin = Clock::now();
+      const double least_us = best_us_;
+      try {
+        if (within != nullptr) {
+          run_on_part(contained, policy, within);
+        } else {
+          run(contained, policy);
+        }
+      } catch (const Error& error) {
+        return fail(contained.text, error);
+      }
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      const bool gave_up = std::isfinite(given_s) && seconds < kAtOnce * given_s;
+      if (best_us_ < least_us || !gave_up || enough(kShareOfQuick)) return;
+      if (problem_.constraints() != nullptr || part(next) == nullptr) return;
+      if (!holds_best(*part(next))) return;
     }
   }
 
@@ -239,6 +260,14 @@ class Collector {
     return inner;
   }
 
+  [[nodiscard]] bool holds_best(const Part& part) const {
+    if (best_ >= starts_.found.size()) return false;
+    const Placement& best = starts_.found[best_].solution.placement;
+    return std::all_of(best.begin(), best.end(), [&](DeviceId device) {
+      return std::binary_search(part.devices.begin(), part.devices.end(), device);
+    });
+  }
+
   /// Half of the machine, a quarter, and so on, as long as some kind has several devices; then null.
   std::shared_ptr<const Part> part(std::size_t number) {
     for (; parts_.size() <= number; divisor_ *= 2) {
@@ -253,6 +282,22 @@ class Collector {
     return parts_[number];
   }
 
+  void run_on_parts(const Contained& contained, Policy& policy) {
+    double least_us = found_us(contained.text);
+    for (std::size_t i = 0; !enough(kShareOfParts); ++i) {
+      const auto part = this->part(i);
+      if (part == nullptr) return;
+      try {
+        run_on_part(contained, policy, part);
+      } catch (const Error&) {
+        return;  // too large for the part
+      }
+      const Solution& found = starts_.found.back().solution;
+      if (found.excess_bytes > 0 || found.objective_us >= least_us) return;
+      least_us = found.objective_us;
+    }
+  }
+
   /// The objective of a policy's start; infinity if there is none that fits.
   [[nodiscard]] double found_us(std::string_view from) const {
     const auto start = std::find_if(starts_.found.begin(), starts_.found.end(),
@@ -265,7 +310,7 @@ class Collector {
                    const std::shared_ptr<const Part>& part) {
     const auto evaluator = make_simulation_evaluator(part->problem, 1);
     PlaceContext context = context_of(contained.name);
-    if (part == best_part_) {
+    if (holds_best(*part)) {
       for (Placement& placement : context.initial) placement = part->from_whole(placement);
     } else {
       context.initial.clear();
@@ -344,6 +389,7 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
       collector.run_within_best(each, *policy);
     } else {
       collector.run(each, *policy);
+      if (parts_done && quick) collector.run_best_on_parts(each, *policy);
     }
   }
   run_on_parts();
