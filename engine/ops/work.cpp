@@ -38,7 +38,11 @@ Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape) {
   }
   estimate = with_products(std::move(estimate), shape.rows, shape.columns, shape.groups);
   constexpr double kFewer = 2.25;
-  if (shape.minimal && estimate.work.dtype == DType::f32) estimate.work.products.inner /= kFewer;
+  if (estimate.work.dtype != DType::f32) return estimate;
+  if (shape.minimal) estimate.work.products.inner /= kFewer;
+  // Read once; what they are transformed to is written and read.
+  constexpr double kMoved = 1 + 2 * 4;
+  estimate.transformed_bytes = kMoved * shape.transformed * element_bytes(DType::f32);
   return estimate;
 }
 

@@ -16,6 +16,9 @@ struct Estimate {
   Work work;
   /// Memory held while the op runs, besides its inputs and outputs.
   double workspace_bytes = 0;
+  /// Of the gradient of a 3 x 3 filter: bytes that minimal filtering reads and writes for its
+  /// transforms, which are kernels of their own. 0 = the op is no such gradient.
+  double transformed_bytes = 0;
 };
 
 struct WorkRule {
@@ -45,10 +48,14 @@ struct ConvolutionShape {
   double groups;
   double rows;     ///< of the products: points of the result, or taps for the gradient of a filter
   double columns;  ///< of the products, in a group
-  /// Whether the window is 3 x 3 and moves by single points, and the result is no filter. In f32
+  /// Whether the window is 3 x 3 and moves by single points, and the result is an image. In f32
   /// libraries then take minimal filtering F(2 x 2, 3 x 3), with 2.25 times fewer multiplications
   /// (Lavin and Gray, CVPR 2016).
   bool minimal;
+  /// Of the gradient of such a filter: elements of the image and of the result's gradient. Minimal
+  /// filtering F(3 x 3, 2 x 2) takes as many fewer multiplications there, and transforms both to
+  /// four times their size in kernels of their own. 0: it is none.
+  double transformed = 0;
 };
 [[nodiscard]] Estimate with_convolution(Estimate estimate, const ConvolutionShape& shape);
 

@@ -160,13 +160,15 @@ Estimate input_gradient_work(const OpView& op, const WorkRule& rule) {
 Estimate filter_gradient_work(const OpView& op, const WorkRule& rule) {
   const TensorView filter = op.output(0);
   const double groups = channels_of(op, op.input(0)) / filter.dim(-2);
-  return work::with_convolution(products(op, rule, op.input(2).elements(), taps_of(filter)),
-                                {.window = filter.elements(0, -2),
-                                 .channels = filter.dim(-2),
-                                 .groups = groups,
-                                 .rows = taps_of(filter),
-                                 .columns = filter.dim(-1) / groups,
-                                 .minimal = false});
+  return work::with_convolution(
+      products(op, rule, op.input(2).elements(), taps_of(filter)),
+      {.window = filter.elements(0, -2),
+       .channels = filter.dim(-2),
+       .groups = groups,
+       .rows = taps_of(filter),
+       .columns = filter.dim(-1) / groups,
+       .minimal = false,
+       .transformed = minimal(op, filter) ? op.input(0).elements() + op.input(2).elements() : 0});
 }
 Estimate depthwise_work(const OpView& op, const WorkRule& rule) {
   return products(op, rule, op.output(0).elements(), depthwise_taps_of(op.input(1)));

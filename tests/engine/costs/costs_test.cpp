@@ -198,6 +198,38 @@ TEST_CASE("kernels on a device of several multiprocessors") {
   }
 }
 
+TEST_CASE("gradients of 3 x 3 filters: minimal filtering where it pays and libraries have it") {
+  Device plain = device("g", "gpu", false);
+  plain.multiprocessors = 80;
+  plain.flops_16 = 0;
+  Device packed = plain;
+  packed.flops_16 = 2 * plain.flops;
+  Device tensor_cores = plain;
+  tensor_cores.flops_16 = 8 * plain.flops;
+  /// Against the products themselves, which is what it costs without.
+  const auto share = [](const Device& on, std::int64_t window, std::int64_t channels,
+                        std::int64_t stride, DType dtype) {
+    const test::Shape image = {32, 28, 28, channels}, filter = {window, window, channels, channels};
+    OneOp op{"Conv2DBackpropFilterV2",
+             {tensor(image, dtype), tensor(filter, dtype),
+              tensor({32, 28 / stride, 28 / stride, channels}, dtype)},
+             {tensor(filter, dtype)}};
+    op.dialect = "tf";
+    op.attributes = {{"strides", std::vector<std::int64_t>{1, stride, stride, 1}}};
+    const auto graph = op.graph();
+    const auto costs = Costs::roofline(*graph, {"m", {on}, {}});
+    return costs->op_us(graph->op_count() - 1, 0) / roofline_us(op.work(), on);
+  };
+  CHECK(share(tensor_cores, 3, 512, 1, DType::f32) < 0.7);
+  // With few channels the transforms weigh more than the products.
+  CHECK(share(tensor_cores, 3, 16, 1, DType::f32) == 1);
+  CHECK(share(tensor_cores, 3, 512, 2, DType::f32) == 1);
+  CHECK(share(tensor_cores, 5, 512, 1, DType::f32) == 1);
+  CHECK(share(tensor_cores, 3, 512, 1, DType::f16) == 1);
+  CHECK(share(packed, 3, 512, 1, DType::f32) == 1);
+  CHECK(share(plain, 3, 512, 1, DType::f32) == 1);
+}
+
 TEST_CASE("roofline_us: larger matrix products never cost less") {
   for (const char* preset : {"k80x2", "v100x8", "h100x8"}) {
     const auto cluster = Cluster::preset(preset);
