@@ -2,14 +2,15 @@
 -- another graph against fresh ones, as in section 3 and table 1 of Addanki et al., 2018 (workshop).
 --
 --   berth run scripts/experiments/placeto_curves.lua [MODEL] [--cluster k80x2] [--groups 64]
---       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--figures FOLDER] [--csv FILE]
---       [--format text|markdown]
+--       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--trainings 'a;b'] [--figures FOLDER]
+--       [--csv FILE] [--format text|markdown]
 --
 -- Like the published policy, these trainings do not look ahead; one that does is shown beside them. "as published"
--- has the paper's network too (one-hot devices, sums), and rates that decay. A
--- curve is the mean runtime of an update's episodes over the number of episodes. "reached" is the number
--- of episodes after which the best placement was within 2 % of the best of all curves. With --from, the
--- policy is first trained on that graph, with the same number of updates.
+-- has the paper's network too (one-hot devices, sums), and rates that decay. --trainings names those to run; by
+-- default all but "as published, untrained", the same with a rate of 0. A curve is the mean runtime of an update's
+-- episodes over the number of episodes. "reached" is the number of episodes after which the best placement was
+-- within 2 % of the best of all curves. With --from, the policy is first trained on that graph, with the same number
+-- of updates.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
@@ -24,10 +25,14 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { cluster = "k80x2", groups = 64, updates = 100, samples = 16, from = "", seed = 1,
-                  csv = "", format = "text" }
+                  csv = "", format = "text",
+                  trainings = { "intermediate", "undiscounted", "terminal", "as published", "looking ahead" } }
+local known = { ["as published, untrained"] = true }
+for _, name in ipairs(options.trainings) do known[name] = true end
 local models = {}
 local line = arguments.parser("placeto_curves.lua [MODEL] [--cluster C] [--groups N] [--updates N] "
-  .. "[--samples N] [--from MODEL] [--seed N] [--figures FOLDER] [--csv FILE] [--format text|markdown]")
+  .. "[--samples N] [--from MODEL] [--seed N] [--trainings 'a;b'] [--figures FOLDER] [--csv FILE] "
+  .. "[--format text|markdown]")
 line.read({ ... }, models, {
   ["--cluster"] = line.text_into(options, "cluster"),
   ["--groups"] = line.number_into(options, "groups"),
@@ -35,6 +40,13 @@ line.read({ ... }, models, {
   ["--samples"] = line.number_into(options, "samples"),
   ["--from"] = line.text_into(options, "from"),
   ["--seed"] = line.number_into(options, "seed"),
+  ["--trainings"] = function(text)
+    options.trainings = {}
+    for name in text:gmatch "[^;]+" do
+      line.one_of(name, "--trainings", known, "names of trainings with ';' between them")
+      table.insert(options.trainings, name)
+    end
+  end,
   ["--figures"] = line.text_into(options, "figures"),
   ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
@@ -75,17 +87,25 @@ local function run(name, problem, policy, changes)
 end
 
 local problem = problem_of(model)
-local curves = {
-  run("intermediate", problem, fresh(), {}),
-  run("undiscounted", problem, fresh(), { discount = 1 }),
-  run("terminal", problem, fresh(), { reward = rewards.terminal { log = true }, discount = 1 }),
-  run("as published", problem, berth.policy("placeto", { weights = "none", init_seed = options.seed,
-    form = "published" }), {
-    reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
-    learning_rate = schedules.linear(1e-3, 1e-4, options.updates),
-    entropy_weight = schedules.linear(0.01, 0, options.updates) }),
-  run("looking ahead", problem, fresh(true), {}),
+
+local function as_published(rate)
+  local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed, form = "published" })
+  return policy, { reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
+    learning_rate = schedules.linear(rate, rate / 10, options.updates),
+    entropy_weight = schedules.linear(0.01, 0, options.updates) }
+end
+
+-- A policy, and what its training has for train.episodes' own.
+local TRAININGS = {
+  intermediate = function() return fresh(), {} end,
+  undiscounted = function() return fresh(), { discount = 1 } end,
+  terminal = function() return fresh(), { reward = rewards.terminal { log = true }, discount = 1 } end,
+  ["as published"] = function() return as_published(1e-3) end,
+  ["as published, untrained"] = function() return as_published(0) end,
+  ["looking ahead"] = function() return fresh(true), {} end,
 }
+local curves = {}
+for _, name in ipairs(options.trainings) do curves[#curves + 1] = run(name, problem, TRAININGS[name]()) end
 if options.from ~= "" then
   local policy = fresh()
   run("on " .. options.from:match "[^/]+$", problem_of(options.from), policy, {})
