@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <string>
 #include <utility>
 
 #include "berth/constraints.h"
@@ -175,9 +176,22 @@ std::vector<Judged> plain_starts(Evaluator& evaluator) {
   return starts;
 }
 
-/// The best placement seen, of the groups of `evaluator`.
+/// Whether the policy is certain of every decision, so that no gradient tells it of another.
+bool certain(const Rollout& rollout) {
+  bool decided = false;
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    for (const double entropy : episode.entropy) {
+      if (entropy != 0) return false;
+      decided = true;
+    }
+  }
+  return decided;
+}
+
+/// The best placement seen, of the groups of `evaluator`. Where updates taught nothing, a note says
+/// why.
 Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                    const RefineOptions& options) {
+                    const RefineOptions& options, std::vector<std::string>& notes) {
   Judged best;
   const Problem& problem = evaluator.problem();
   Evaluator* const evaluators[] = {&evaluator};
@@ -223,6 +237,8 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   how.greedy = false;
   how.samples = options.samples;
   Judged from;
+  bool always_certain = true;
+  std::int64_t updates = 0;
   for (std::int64_t i = 0; i < options.updates && !context.stopped(); ++i) {
     const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
     // All from one start: what differs is then the decisions' doing. Each plain start and what its
@@ -241,6 +257,8 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     policy.rollout(evaluators, how, rollout);
     if (take(best, rollout)) report("update " + std::to_string(i + 1));
     if (rollout.tape == nullptr) break;
+    always_certain = always_certain && certain(rollout);
+    ++updates;
     from = {};
     take(from, rollout);
     UpdateOptions update;
@@ -248,6 +266,10 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     update.entropy_weight = options.entropy * left;
     update.max_norm = options.max_norm;
     policy.update(rollout, advantages.of(rollout), update);
+  }
+  if (updates > 0 && always_certain) {
+    notes.push_back(cat("nothing was learned: in all of ", updates,
+                        " updates the policy was certain of every decision"));
   }
   if (best.placement.empty()) {  // no start is known, and nothing was learned
     const Placement drawn = problem.groups().expand(random_placement(problem, seeds));
@@ -264,9 +286,12 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
 PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                       const RefineOptions& options) {
   const Problem& problem = evaluator.problem();
-  const Placement best = best_seen(policy, evaluator, context, options);
-  return repair_placement(problem, evaluator, group_placement(problem, best), options.repair,
-                          context);
+  std::vector<std::string> notes;
+  const Placement best = best_seen(policy, evaluator, context, options, notes);
+  PolicyAnswer answer =
+      repair_placement(problem, evaluator, group_placement(problem, best), options.repair, context);
+  answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+  return answer;
 }
 
 /// One episode of the policy decides a neighbourhood.

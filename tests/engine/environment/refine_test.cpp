@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "berth/learning.h"
@@ -48,6 +49,7 @@ class Noting final : public Weightless {
       Rollout::Episode& episode = out.episodes[e];
       episode.steps = episode.measured = 1;
       episode.evaluations = {before, after};
+      episode.entropy = {entropy};
       episode.best = episode.last = placement;
       episode.best_evaluation = after;
     }
@@ -60,6 +62,7 @@ class Noting final : public Weightless {
   }
 
   std::vector<double> told;
+  double entropy = 0.5;
 
  private:
   std::vector<double> seconds_;
@@ -152,6 +155,21 @@ TEST_CASE("steps: gains, against those of the other samples") {
   REQUIRE(told.size() == 20);
   CHECK(told[3] == doctest::Approx(1));
   CHECK(told[0] == doctest::Approx(-1.0 / 19));
+}
+
+TEST_CASE("a policy that is certain of every decision learns nothing, and a note says so") {
+  const auto evaluator =
+      make_simulation_evaluator(small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}}, {}), 1);
+  const auto notes = [&](double entropy, std::int64_t updates) {
+    Noting policy({1, 2});
+    policy.entropy = entropy;
+    policy.options.updates = updates;
+    return policy.place(*evaluator, {}).notes;
+  };
+  REQUIRE(notes(0, 3).size() == 1);
+  CHECK(notes(0, 3).front().find("all of 3 updates") != std::string::npos);
+  CHECK(notes(1e-30, 3).empty());
+  CHECK(notes(0, 0).empty());
 }
 
 TEST_CASE("neighbourhoods: other groups around the best placement, which they keep") {
