@@ -2,15 +2,16 @@
 -- another graph against fresh ones, as in section 3 and table 1 of Addanki et al., 2018 (workshop).
 --
 --   berth run scripts/experiments/placeto_curves.lua [MODEL] [--cluster k80x2] [--groups 64]
---       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--trainings 'a;b'] [--rounds 8]
---       [--figures FOLDER] [--csv FILE] [--format text|markdown]
+--       [--updates 100] [--samples 16] [--from MODEL] [--seed N] [--trainings 'a;b'] [--figures FOLDER]
+--       [--csv FILE] [--format text|markdown]
 --
 -- Like the published policy, these trainings do not look ahead; one that does is shown beside them. "as published"
--- has the paper's network too (one-hot devices, sums), and rates that decay; --rounds says how often it passes
--- messages. --trainings names those to run; by default all but "as published, untrained", the same with a rate of 0.
--- A curve is the mean runtime of an update's episodes over the number of episodes. "reached" is the number of
--- episodes after which the best placement was within 2 % of the best of all curves. With --from, the policy is first
--- trained on that graph, with the same number of updates.
+-- has the paper's network too (one-hot devices, sums), and rates that decay. A curve is the mean runtime of an
+-- update's episodes over the number of episodes. "reached" is the number of episodes after which the best placement
+-- was within 2 % of the best of all curves. With --from, the policy is first trained on that graph, with the same
+-- number of updates.
+-- --trainings names those to run, and may name more: "as published with one round" of messages, "as published with
+-- means" for sums, and each of the three with " untrained" behind it, which is a rate of 0.
 
 local arguments = require "berth.arguments"
 local baselines = require "berth.baselines"
@@ -25,13 +26,17 @@ local train = require "berth.train"
 -- 1. The command line.
 
 local options = { cluster = "k80x2", groups = 64, updates = 100, samples = 16, from = "", seed = 1,
-                  rounds = 8, csv = "", format = "text",
+                  csv = "", format = "text",
                   trainings = { "intermediate", "undiscounted", "terminal", "as published", "looking ahead" } }
-local known = { ["as published, untrained"] = true }
+local known = {}
 for _, name in ipairs(options.trainings) do known[name] = true end
+-- What is changed in the published form.
+local PUBLISHED = { ["as published"] = {}, ["as published with one round"] = { rounds = 1 },
+                    ["as published with means"] = { aggregate = "mean" } }
+for name in pairs(PUBLISHED) do known[name], known[name .. " untrained"] = true, true end
 local models = {}
 local line = arguments.parser("placeto_curves.lua [MODEL] [--cluster C] [--groups N] [--updates N] "
-  .. "[--samples N] [--from MODEL] [--seed N] [--trainings 'a;b'] [--rounds N] [--figures FOLDER] "
+  .. "[--samples N] [--from MODEL] [--seed N] [--trainings 'a;b'] [--figures FOLDER] "
   .. "[--csv FILE] [--format text|markdown]")
 line.read({ ... }, models, {
   ["--cluster"] = line.text_into(options, "cluster"),
@@ -47,7 +52,6 @@ line.read({ ... }, models, {
       table.insert(options.trainings, name)
     end
   end,
-  ["--rounds"] = line.number_into(options, "rounds"),
   ["--figures"] = line.text_into(options, "figures"),
   ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
@@ -89,10 +93,11 @@ end
 
 local problem = problem_of(model)
 
-local function as_published(rate)
-  local policy = berth.policy("placeto", { weights = "none", init_seed = options.seed, form = "published",
-    rounds = options.rounds })
-  return policy, { reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
+local function as_published(changes, rate)
+  local settings = { weights = "none", init_seed = options.seed, form = "published" }
+  for key, value in pairs(changes) do settings[key] = value end
+  return berth.policy("placeto", settings), {
+    reward = rewards.improvement {}, discount = 1, baseline = baselines.per_step, initial = "random",
     learning_rate = schedules.linear(rate, rate / 10, options.updates),
     entropy_weight = schedules.linear(0.01, 0, options.updates) }
 end
@@ -102,10 +107,12 @@ local TRAININGS = {
   intermediate = function() return fresh(), {} end,
   undiscounted = function() return fresh(), { discount = 1 } end,
   terminal = function() return fresh(), { reward = rewards.terminal { log = true }, discount = 1 } end,
-  ["as published"] = function() return as_published(1e-3) end,
-  ["as published, untrained"] = function() return as_published(0) end,
   ["looking ahead"] = function() return fresh(true), {} end,
 }
+for name, changes in pairs(PUBLISHED) do
+  TRAININGS[name] = function() return as_published(changes, 1e-3) end
+  TRAININGS[name .. " untrained"] = function() return as_published(changes, 0) end
+end
 local curves = {}
 for _, name in ipairs(options.trainings) do curves[#curves + 1] = run(name, problem, TRAININGS[name]()) end
 if options.from ~= "" then
