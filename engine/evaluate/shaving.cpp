@@ -99,7 +99,8 @@ bool Refutation::contradicts_apart() {
     for (std::size_t i = 0; i < edges.size(); ++i) {
       const std::pair<GroupId, GroupId> ends =
           std::minmax({known_.class_of[at(edges[i].src)], known_.class_of[at(op)]});
-      known_.apart[facts_.number_of_in(op, i)] = std::binary_search(pairs.begin(), pairs.end(), ends);
+      known_.apart[facts_.number_of_in(op, i)] =
+          std::binary_search(pairs.begin(), pairs.end(), ends);
     }
   }
   return false;
