@@ -25,38 +25,12 @@ Facts::Facts(const Problem& problem) : problem_(problem), classes_(problem.fines
     }
   }
 
-  number_edges();
   mark_forbidden();
   class_us_.assign(at(kind_count()) * at(classes_->count()), 0);
   for (KindId kind = 0; kind < kind_count(); ++kind) {
     for (OpId op = 0; op < graph().op_count(); ++op) {
       class_us_[at(kind) * at(classes_->count()) + at(classes_->of(op))] +=
           op_us(op, kind) + pause_us(op, kind);
-    }
-  }
-}
-
-void Facts::number_edges() {
-  std::size_t in = 0;
-  std::size_t out = 0;
-  for (OpId op = 0; op < graph().op_count(); ++op) {
-    first_in_.push_back(in);
-    first_out_.push_back(out);
-    in += graph().in_edges(op).size();
-    out += graph().out_edges(op).size();
-  }
-  number_of_out_.resize(out);
-  std::vector<std::size_t> next = first_out_;
-  // Both lists have the edges between two ops in one order.
-  for (OpId op = 0; op < graph().op_count(); ++op) {
-    for (const Edge& edge : graph().out_edges(op)) {
-      const auto edges = graph().in_edges(edge.dst);
-      for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (edges[i].src == op && edges[i].tensor == edge.tensor) {
-          number_of_out_[next[at(op)]++] = first_in_[at(edge.dst)] + i;
-          break;
-        }
-      }
     }
   }
 }

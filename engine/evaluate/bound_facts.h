@@ -49,31 +49,19 @@ class Facts {
     return links_[at(src) * at(kind_count()) + at(dst)];
   }
 
-  /// Edges are numbered in the order of in_edges, ops in theirs.
-  [[nodiscard]] std::size_t edge_count() const noexcept { return number_of_out_.size(); }
-  [[nodiscard]] std::size_t number_of_in(OpId op, std::size_t edge) const noexcept {
-    return first_in_[at(op)] + edge;
-  }
-  [[nodiscard]] std::size_t number_of_out(OpId op, std::size_t edge) const noexcept {
-    return number_of_out_[first_out_[at(op)] + edge];
-  }
-
   /// Whether a feasible placement must have room for the parameters. The placeto simulator has
   /// none: its latency evaluation counts outputs only.
   [[nodiscard]] bool counts_parameters() const noexcept;
 
  private:
   void mark_forbidden();
-  void number_edges();
 
   const Problem& problem_;
   std::vector<bool> forbidden_;  // kind-major, by class; empty without constraints
   std::shared_ptr<const Groups> classes_;
-  std::vector<double> class_us_;                   // kind-major
-  std::vector<double> device_count_;               // by kind
-  std::vector<std::size_t> first_in_, first_out_;  // by op
-  std::vector<std::size_t> number_of_out_;
-  std::vector<Link> links_;  // best figures by (source kind, destination kind)
+  std::vector<double> class_us_;      // kind-major
+  std::vector<double> device_count_;  // by kind
+  std::vector<Link> links_;           // best figures by (source kind, destination kind)
 };
 
 /// Each of these appends the bounds it can prove; see the definitions for the proofs.

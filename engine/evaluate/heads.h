@@ -49,7 +49,10 @@ struct Known {
 
   std::vector<double> op_us;      ///< op-major, by kind; kCannotRun where the op cannot be
   std::vector<GroupId> class_of;  ///< ops of one class share a device
-  std::vector<bool> apart;        ///< by edge (Facts): its ends are on two devices; empty: of none
+  /// Classes that are on two devices, each pair ascending, in order.
+  std::vector<std::pair<GroupId, GroupId>> apart;
+
+  [[nodiscard]] bool are_apart(OpId a, OpId b) const noexcept;
 };
 
 class Heads {
@@ -90,10 +93,6 @@ class Heads {
   }
   [[nodiscard]] OpId before(const Edge& edge) const noexcept {
     return forward_ ? edge.src : edge.dst;
-  }
-  [[nodiscard]] bool apart(const Known& known, OpId op, std::size_t edge) const noexcept {
-    if (known.apart.empty()) return false;
-    return known.apart[forward_ ? facts_.number_of_in(op, edge) : facts_.number_of_out(op, edge)];
   }
   [[nodiscard]] double& arrival(OpId op, std::size_t edge, KindId kind) noexcept {
     return arrival_[(at(first_edge_[at(op)]) + edge) * at(kinds_) + at(kind)];

@@ -70,7 +70,6 @@ bool Refutation::deduce(double t_us) {
 
 void Refutation::forget() {
   known_ = all_;
-  apart_.clear();
   sets_ = DisjointSets(at(facts_.classes().count()));
   gather_clusters();
   proof_ = {};

@@ -61,7 +61,6 @@ class Refutation {
   struct State {
     Known known;
     DisjointSets sets;
-    std::vector<std::pair<GroupId, GroupId>> apart;
   };
 
   void forget();
@@ -77,7 +76,7 @@ class Refutation {
   template <typename Fact>
   [[nodiscard]] bool learn(double t_us, const Fact& fact);
   void restore(const State& state);
-  /// Whether a pair is together that is known to be apart; else tells the edges.
+  /// Whether a pair of clusters is one by now that is known to be apart.
   [[nodiscard]] bool contradicts_apart();
   void keep_only(const std::vector<OpId>& members, KindId kind, bool only);
   /// Gives the proof its source.
@@ -102,8 +101,7 @@ class Refutation {
   const Facts& facts_;
   const Known all_;
   Known known_;
-  DisjointSets sets_;                               // of classes
-  std::vector<std::pair<GroupId, GroupId>> apart_;  // classes
+  DisjointSets sets_;  // of classes
   std::vector<std::vector<OpId>> clusters_;
   Windows windows_;
   Hubs hubs_;

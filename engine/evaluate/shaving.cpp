@@ -18,12 +18,12 @@ bool Refutation::shave_edges(double t_us, std::int64_t most_work) {
   for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
     const auto edges = facts_.graph().in_edges(op);
     for (std::size_t i = 0; i < edges.size() && work() <= most_work; ++i) {
-      const GroupId a = facts_.classes().of(edges[i].src);
+      const OpId before = edges[i].src;
+      const GroupId a = facts_.classes().of(before);
       const GroupId b = facts_.classes().of(op);
-      if (sets_.find(a) == sets_.find(b)) continue;
-      if (!known_.apart.empty() && known_.apart[facts_.number_of_in(op, i)]) continue;
+      if (sets_.find(a) == sets_.find(b) || known_.are_apart(before, op)) continue;
       const auto together = [&] { sets_.merge(a, b); };
-      const auto apart = [&] { apart_.emplace_back(a, b); };
+      const auto apart = [&] { known_.apart.emplace_back(a, b); };
       if (impossible(t_us, apart)) {
         if (learn(t_us, together)) return true;
       } else if (impossible(t_us, together) && learn(t_us, apart)) {
@@ -52,7 +52,7 @@ bool Refutation::shave_kinds(double t_us, std::int64_t most_work) {
 
 template <typename Assume>
 bool Refutation::impossible(double t_us, const Assume& assume) {
-  const State before{known_, sets_, apart_};
+  const State before{known_, sets_};
   assume();
   changed_ = true;
   const bool is_refuted = deduce(t_us);
@@ -71,7 +71,6 @@ bool Refutation::learn(double t_us, const Fact& fact) {
 void Refutation::restore(const State& state) {
   known_ = state.known;
   sets_ = state.sets;
-  apart_ = state.apart;
   nowhere_ = false;
   gather_clusters();
 }
@@ -85,24 +84,11 @@ void Refutation::keep_only(const std::vector<OpId>& members, KindId kind, bool o
 }
 
 bool Refutation::contradicts_apart() {
-  if (apart_.empty()) return false;
-  std::vector<std::pair<GroupId, GroupId>> pairs;
-  for (const auto& [a, b] : apart_) {
-    const auto ends = std::minmax({sets_.find(a), sets_.find(b)});
-    if (ends.first == ends.second) return true;
-    pairs.emplace_back(ends);
+  for (auto& pair : known_.apart) {
+    pair = std::minmax({sets_.find(pair.first), sets_.find(pair.second)});
+    if (pair.first == pair.second) return true;
   }
-  std::sort(pairs.begin(), pairs.end());
-  known_.apart.assign(facts_.edge_count(), false);
-  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-    const auto edges = facts_.graph().in_edges(op);
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      const std::pair<GroupId, GroupId> ends =
-          std::minmax({known_.class_of[at(edges[i].src)], known_.class_of[at(op)]});
-      known_.apart[facts_.number_of_in(op, i)] =
-          std::binary_search(pairs.begin(), pairs.end(), ends);
-    }
-  }
+  std::sort(known_.apart.begin(), known_.apart.end());
   return false;
 }
 
