@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "berth/support/clock.h"
 #include "console.h"
 
 namespace berth::command {
@@ -35,7 +36,7 @@ EventLog::EventLog(const std::filesystem::path& path)
 }
 
 double EventLog::now_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  return seconds_since(began_);
 }
 
 void EventLog::write(Json event) {

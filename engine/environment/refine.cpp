@@ -9,6 +9,7 @@
 #include "berth/learning.h"
 #include "berth/neighbourhoods.h"
 #include "berth/repair.h"
+#include "berth/support/clock.h"
 #include "berth/support/text.h"
 #include "environment/neighbourhoods.h"
 
@@ -329,9 +330,6 @@ PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceC
 PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
                              const PlaceContext& context, const RefineOptions& options) {
   using Clock = std::chrono::steady_clock;
-  const auto seconds_since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
   const Clock::time_point began = Clock::now();
   PolicyAnswer few = coarsened(policy, evaluator, context, options, options.neighbourhood);
   if (options.groups <= options.neighbourhood || context.stopped()) return few;

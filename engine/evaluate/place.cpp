@@ -13,6 +13,7 @@
 #include "berth/bounds.h"
 #include "berth/error.h"
 #include "berth/policy.h"
+#include "berth/support/clock.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -36,10 +37,6 @@ std::string_view search_end_name(SearchEnd end) noexcept {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string name_of(const Policy& policy) {
   return cat("policy '", policy.name(), "'");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "auto/idleness.h"
+#include "berth/support/clock.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
@@ -25,10 +26,6 @@ constexpr double kAlmostAll = 0.999999;
 constexpr double kLeastShare = 0.25;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 /// Proposals that take about a millisecond: a microsecond for a move of a load, 50 ns per op for a
 /// step.

@@ -11,6 +11,7 @@
 
 #include "berth/error.h"
 #include "berth/repair.h"
+#include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 
@@ -114,7 +115,7 @@ class Collector {
   void add(std::string from, Placement placement) {
     const Clock::time_point before = Clock::now();
     const Evaluation evaluation = evaluator_.evaluate(placement);
-    const double step_s = std::chrono::duration<double>(Clock::now() - before).count();
+    const double step_s = seconds_since(before);
     if (starts_.found.empty() || step_s < starts_.step_s) starts_.step_s = step_s;
     Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
     if (evaluation.feasible && solution.objective_us < best_us_) {
@@ -182,7 +183,7 @@ class Collector {
       } catch (const Error& error) {
         return fail(contained.text, error);
       }
-      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      const double seconds = seconds_since(begin);
       const bool gave_up = std::isfinite(given_s) && seconds < kAtOnce * given_s;
       if (best_us_ < least_us || !gave_up || enough(kShareOfQuick)) return;
       if (problem_.constraints() != nullptr || part(next) == nullptr) return;
@@ -223,7 +224,7 @@ class Collector {
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
   /// Whether the starts have had so much of the budget, or there is nothing left to find.
   [[nodiscard]] bool enough(double share) const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    const double seconds = seconds_since(begin_);
     return anything_fits() &&
            (is_optimal() || context_.stopped() || seconds >= share * context_.budget_s);
   }
@@ -254,8 +255,7 @@ class Collector {
     }
     inner.should_stop = [this, begin = Clock::now(), limit_s = inner.budget_s] {
       if (context_.stopped()) return true;
-      return std::isfinite(limit_s) &&
-             std::chrono::duration<double>(Clock::now() - begin).count() >= limit_s;
+      return std::isfinite(limit_s) && seconds_since(begin) >= limit_s;
     };
     return inner;
   }

@@ -6,6 +6,7 @@
 #include "auto/contracted.h"
 #include "auto/idleness.h"
 #include "auto/race.h"
+#include "berth/support/clock.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {
@@ -165,7 +166,7 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
 }
 
 double Search::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  return seconds_since(began_);
 }
 
 bool Search::over() const {

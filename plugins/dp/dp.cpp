@@ -20,6 +20,7 @@
 #include "berth/error.h"
 #include "berth/plugin.h"
 #include "berth/repair.h"
+#include "berth/support/clock.h"
 #include "dp/contraction.h"
 #include "dp/ideals.h"
 #include "dp/split.h"
@@ -50,8 +51,7 @@ class DpPolicy final : public Policy {
     PlaceContext first = context;
     if (std::isfinite(context.budget_s)) {
       first.should_stop = [&context, begin = Clock::now()] {
-        return context.stopped() ||
-               std::chrono::duration<double>(Clock::now() - begin).count() >= context.budget_s / 2;
+        return context.stopped() || seconds_since(begin) >= context.budget_s / 2;
       };
     }
     return better_of([&] { return split(all, evaluator, first); },
