@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "berth/error.h"
 #include "onnx/constants.h"
 #include "onnx/contents.h"
+#include "onnx/function_attributes.h"
+#include "onnx/order.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -57,7 +58,6 @@ class Builder {
   // Adds `nodes` to `body`; all names of `scope` but their outputs are declared.
   void add_nodes(const Nodes& nodes, Body& body, Scope& scope, const Frame& frame);
   const onnx::NodeProto& resolved(const onnx::NodeProto& node, const Frame& frame);
-  void resolve_attributes(onnx::NodeProto& node, const Frame& frame);
   bool declare_outputs(const onnx::NodeProto& node, std::int32_t top_level, const Body& body,
                        Scope& scope);
   bool is_repeated_constant(const onnx::NodeProto& node, const Value& first);
@@ -71,8 +71,6 @@ class Builder {
   std::string name_of(const onnx::NodeProto& node, const Frame& frame) const;
   void replace_aliases(Body& body);
   ValueId resolve_alias(ValueId id);
-  void sort(Body& body) const;
-  [[noreturn]] void refuse_cycle(const Body& body, const std::vector<std::int32_t>& waiting) const;
 
   Model& model_;
   Program& program_;
@@ -218,44 +216,11 @@ std::string Builder::name_of(const onnx::NodeProto& node, const Frame& frame) co
   return frame.prefix + readable(node.op_type());
 }
 
-// --- attributes of function bodies ---------------------------------------------------------------
-
-void Builder::resolve_attributes(onnx::NodeProto& node, const Frame& frame) {
-  auto& attributes = *node.mutable_attribute();
-  for (int i = attributes.size() - 1; i >= 0; --i) {
-    onnx::AttributeProto& attribute = attributes[i];
-    if (!attribute.ref_attr_name().empty()) {
-      const std::string referred = attribute.ref_attr_name();
-      const std::string own_name = attribute.name();
-      const auto by_name = [&](const auto& a) { return a.name() == referred; };
-      const auto& given = frame.call->attribute();
-      const auto found = std::find_if(given.begin(), given.end(), by_name);
-      if (found != given.end()) {
-        attribute = *found;
-      } else {
-        const auto defaults = default_attributes(*frame.function);
-        const auto standard = std::find_if(defaults.begin(), defaults.end(), by_name);
-        if (standard == defaults.end()) {  // an optional attribute the call does not give
-          attributes.DeleteSubrange(i, 1);
-          continue;
-        }
-        attribute = *standard;
-      }
-      attribute.set_name(own_name);
-    }
-    const auto resolve_graph = [&](onnx::GraphProto& graph) {
-      for (auto& inner : *graph.mutable_node()) resolve_attributes(inner, frame);
-    };
-    if (attributes[i].has_g()) resolve_graph(*attributes[i].mutable_g());
-    for (auto& graph : *attributes[i].mutable_graphs()) resolve_graph(graph);
-  }
-}
-
 const onnx::NodeProto& Builder::resolved(const onnx::NodeProto& node, const Frame& frame) {
   if (frame.function == nullptr) return node;
   auto* const copy = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(&model_.arena);
   *copy = node;
-  resolve_attributes(*copy, frame);
+  resolve_attributes(*copy, *frame.function, *frame.call);
   return *copy;
 }
 
@@ -483,68 +448,6 @@ void Builder::replace_aliases(Body& body) {
   }
 }
 
-void Builder::refuse_cycle(const Body& body, const std::vector<std::int32_t>& waiting) const {
-  // Every node with inputs missing waits for another such node: following them finds a cycle.
-  const auto predecessor = [&](std::int32_t index) {
-    const Node& node = body.nodes[static_cast<std::size_t>(index)];
-    for (const auto* ids : {&node.inputs, &node.captured}) {
-      for (const ValueId id : *ids) {
-        if (id == kNoValue) continue;
-        const Value& value = program_.value(id);
-        if (value.body == body.id && value.producer >= 0 &&
-            waiting[static_cast<std::size_t>(value.producer)] > 0) {
-          return value.producer;
-        }
-      }
-    }
-    return index;
-  };
-  auto at = static_cast<std::int32_t>(
-      std::find_if(waiting.begin(), waiting.end(), [](auto n) { return n > 0; }) - waiting.begin());
-  for (std::size_t i = 0; i < body.nodes.size(); ++i) at = predecessor(at);
-  std::vector<std::string> names;
-  for (std::int32_t i = at; names.empty() || i != at; i = predecessor(i)) {
-    names.push_back(body.nodes[static_cast<std::size_t>(i)].name);
-  }
-  std::reverse(names.begin(), names.end());
-  refuse(cat("the nodes ", frontend::list_names(names),
-             " read each other's outputs in a circle; remove one of these connections"));
-}
-
-void Builder::sort(Body& body) const {
-  const auto count = body.nodes.size();
-  std::vector<std::int32_t> waiting(count, 0);
-  std::vector<std::vector<std::int32_t>> readers(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const auto* ids : {&body.nodes[i].inputs, &body.nodes[i].captured}) {
-      for (const ValueId id : *ids) {
-        if (id == kNoValue) continue;
-        const Value& value = program_.value(id);
-        if (value.body != body.id || value.producer < 0) continue;
-        readers[static_cast<std::size_t>(value.producer)].push_back(static_cast<std::int32_t>(i));
-        ++waiting[i];
-      }
-    }
-  }
-  std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (waiting[i] == 0) ready.push(static_cast<std::int32_t>(i));
-  }
-  body.order.reserve(count);
-  while (!ready.empty()) {
-    const std::int32_t next = ready.top();
-    ready.pop();
-    body.order.push_back(next);
-    for (const std::int32_t reader : readers[static_cast<std::size_t>(next)]) {
-      if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
-    }
-  }
-  if (body.order.size() != count) refuse_cycle(body, waiting);
-  for (Node& node : body.nodes) {
-    for (auto& inner : node.bodies) sort(*inner);
-  }
-}
-
 void Builder::build() {
   const onnx::GraphProto& graph = model_.proto->graph();
   Scope scope;
@@ -562,7 +465,7 @@ void Builder::build() {
       returned.push_back(id);
     }
   }
-  sort(program_.main);
+  order_nodes(program_, program_.main, model_.file);
   program_.top_level_nodes = graph.node_size();
   if (repeated_constants_ > 0) {
     program_.notes.push_back(cat(repeated_constants_,

@@ -2,11 +2,7 @@
 
 #include <sys/resource.h>
 
-#include <utility>
-// Asio 1.74 forgets <utility>.
 #include <algorithm>
-#include <array>
-#include <boost/asio.hpp>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -16,9 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "connection.h"
 #include "journal.h"
-#include "protocol.h"
-#include "state.h"
 
 namespace berth::store {
 namespace {
@@ -27,24 +22,12 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::uint32_t kGreetingMs = 5000;
-constexpr std::uint32_t kMostWaitMs = 60000;
 constexpr std::uint32_t kSweepMs = 100;
 /// Values above this are written to the journal once a second at most: weights change with every
 /// update, and whoever set them last sets them again.
 constexpr std::size_t kLargeValue = 65536;
 constexpr std::int64_t kLargeEveryMs = 1000;
 constexpr std::size_t kLeastRewritten = std::size_t{64} << 20;
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-Bytes bytes_of(std::string text) {
-  return std::make_shared<const std::string>(std::move(text));
-}
 
 struct Value {
   Bytes value;
@@ -61,35 +44,22 @@ void allow_many_connections() {
 
 }  // namespace
 
-class Server::Impl {
+class Server::Impl final : public Service {
  public:
   explicit Impl(const ServerSettings& settings);
   [[nodiscard]] std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   void serve(std::uint32_t ms);
 
  private:
-  struct Connection;
-  using Peer = std::shared_ptr<Connection>;
-
-  /// A request of a connection that waits. The connection may ask for something else later.
-  class Waiter {
-   public:
-    explicit Waiter(const Peer& peer);
-    /// Null where the request has been answered, or its client is gone.
-    [[nodiscard]] Peer lock() const;
-
-   private:
-    std::weak_ptr<Connection> peer_;
-    std::uint64_t request_;
-  };
-
   void listen();
   void accept();
   void sweep();
   void keep_journal();
-  void closed(const Peer& peer);
 
-  void handle(const Peer& peer, const Head& head, std::string key, std::string value);
+  [[nodiscard]] const std::string& secret() const override { return settings_.secret; }
+  [[nodiscard]] std::size_t most_bytes() const override { return settings_.most_bytes; }
+  void handle(const Peer& peer, const Head& head, std::string key, std::string value) override;
+  void closed(const Peer& peer) override;
   void hello(const Peer& peer, const std::string& name, const std::string& identity);
   void set(const Peer& peer, const std::string& key, std::string value, std::int64_t number);
   void get(const Peer& peer, const Head& head, const std::string& key);
@@ -130,178 +100,6 @@ class Server::Impl {
   std::int64_t flushed_ms_ = 0;
   std::string broken_;  ///< why nothing can be kept any more
 };
-
-/// One client. It keeps itself alive as long as something is to come.
-struct Server::Impl::Connection : std::enable_shared_from_this<Connection> {
-  Connection(Impl& store_, tcp::socket socket_)
-      : store(store_), socket(std::move(socket_)), timer(store_.context_) {}
-
-  void start();
-  void read_greeting();
-  void read_frame();
-  void read_body(std::uint32_t length);
-  void reply(Status status, std::int64_t number = 0, std::string key = {}, Bytes value = nullptr);
-  void refuse(std::string why) { reply(Status::failed, 0, {}, bytes_of(std::move(why))); }
-  /// The reply comes later, or after `ms` is Status::late.
-  void wait(std::uint32_t ms);
-  void close();
-
-  Impl& store;
-  tcp::socket socket;
-  asio::steady_timer timer;
-  Nonce nonce{};
-  std::array<char, kFrameBytes> frame{};
-  std::string body;
-  std::shared_ptr<Member> member = std::make_shared<Member>();
-  std::uint64_t request = 0;  ///< number of the latest one
-  bool replying = false;      ///< a request is in hand
-  bool waiting = false;
-  bool open = true;
-  bool last = false;        ///< the reply is the last one
-  std::int64_t wanted = 0;  ///< the number that a key must reach, the lease of a task
-};
-
-Server::Impl::Waiter::Waiter(const Peer& peer) : peer_(peer), request_(peer->request) {}
-
-Server::Impl::Peer Server::Impl::Waiter::lock() const {
-  const Peer peer = peer_.lock();
-  return peer != nullptr && peer->waiting && peer->request == request_ ? peer : nullptr;
-}
-
-void Server::Impl::Connection::start() {
-  error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-#ifdef TCP_KEEPIDLE
-  // A machine that is gone says nothing: found out after some ten seconds.
-  using Idle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
-  using Interval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
-  using Count = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPCNT>;
-  socket.set_option(Idle(5), ignored);
-  socket.set_option(Interval(2), ignored);
-  socket.set_option(Count(3), ignored);
-#endif
-  nonce = make_nonce();
-  auto greeting = bytes_of(std::string(kMagic) + std::string(nonce.data(), nonce.size()));
-  timer.expires_after(std::chrono::milliseconds(kGreetingMs));
-  timer.async_wait([self = shared_from_this()](error_code error) {
-    if (!error) self->close();
-  });
-  asio::async_write(socket, asio::buffer(*greeting),
-                    [self = shared_from_this(), greeting](error_code error, std::size_t) {
-                      if (error) return self->close();
-                      self->read_greeting();
-                    });
-}
-
-void Server::Impl::Connection::read_greeting() {
-  body.resize(kGreetingBytes + kProofBytes);
-  asio::async_read(socket, asio::buffer(body),
-                   [self = shared_from_this()](error_code error, std::size_t) {
-                     if (error) return self->close();
-                     self->timer.cancel();
-                     Nonce theirs;
-                     Proof proof;
-                     std::copy_n(self->body.data() + kMagic.size(), kNonceBytes, theirs.data());
-                     std::copy_n(self->body.data() + kGreetingBytes, kProofBytes, proof.data());
-                     const std::string& secret = self->store.settings_.secret;
-                     const bool fine = self->body.starts_with(kMagic) &&
-                                       same(proof, prove(secret, "client", self->nonce, theirs));
-                     std::string accepted(1, fine ? '\1' : '\0');
-                     if (fine) {
-                       const Proof own = prove(secret, "store", self->nonce, theirs);
-                       accepted.append(own.data(), own.size());
-                     }
-                     auto bytes = bytes_of(std::move(accepted));
-                     asio::async_write(self->socket, asio::buffer(*bytes),
-                                       [self, bytes, fine](error_code failed, std::size_t) {
-                                         if (failed || !fine) return self->close();
-                                         self->read_frame();
-                                       });
-                   });
-}
-
-/// Reads ahead of the reply, so that a client that goes while it waits is noticed.
-void Server::Impl::Connection::read_frame() {
-  asio::async_read(socket, asio::buffer(frame),
-                   [self = shared_from_this()](error_code error, std::size_t) {
-                     // One request at a time.
-                     if (error || self->replying) return self->close();
-                     std::uint32_t length = 0;
-                     std::memcpy(&length, self->frame.data(), 4);
-                     self->replying = true;
-                     ++self->request;
-                     self->member->heard_ms = now_ms();
-                     const Head head = head_of(self->frame.data() + 4);
-                     if (length < kHeadBytes + head.key_bytes || head.key_bytes > kMostKeyBytes ||
-                         length > self->store.settings_.most_bytes) {
-                       self->last = true;  // what follows is no request
-                       self->refuse("a request of " + std::to_string(length) +
-                                    " bytes is refused; the most is " +
-                                    std::to_string(self->store.settings_.most_bytes));
-                       return;
-                     }
-                     self->read_body(length);
-                   });
-}
-
-void Server::Impl::Connection::read_body(std::uint32_t length) {
-  body.resize(length - kHeadBytes);
-  asio::async_read(socket, asio::buffer(body),
-                   [self = shared_from_this()](error_code error, std::size_t) {
-                     if (error) return self->close();
-                     const Head head = head_of(self->frame.data() + 4);
-                     std::string key = self->body.substr(0, head.key_bytes);
-                     std::string value = self->body.substr(head.key_bytes);
-                     std::string().swap(self->body);
-                     self->read_frame();
-                     self->store.handle(self, head, std::move(key), std::move(value));
-                   });
-}
-
-void Server::Impl::Connection::reply(Status status, std::int64_t number, std::string key,
-                                     Bytes value) {
-  if (!open) return;
-  waiting = false;
-  timer.cancel();
-  struct Message {
-    std::array<char, kFrameBytes> frame;
-    std::string key;
-    Bytes value;
-  };
-  auto message = std::make_shared<Message>();
-  Head head{static_cast<std::uint8_t>(status), number, 0, static_cast<std::uint32_t>(key.size())};
-  message->frame = frame_of(head, value == nullptr ? 0 : value->size());
-  message->key = std::move(key);
-  message->value = std::move(value);
-  const std::array<asio::const_buffer, 3> parts = {
-      asio::buffer(message->frame), asio::buffer(message->key),
-      message->value == nullptr ? asio::const_buffer() : asio::buffer(*message->value)};
-  replying = false;
-  asio::async_write(socket, parts,
-                    [self = shared_from_this(), message](error_code error, std::size_t) {
-                      if (error || self->last) self->close();
-                    });
-}
-
-void Server::Impl::Connection::wait(std::uint32_t ms) {
-  if (ms == 0) return reply(Status::late);
-  waiting = true;
-  timer.expires_after(std::chrono::milliseconds(std::min(ms, kMostWaitMs)));
-  timer.async_wait([self = shared_from_this()](error_code error) {
-    if (!error && self->waiting) self->reply(Status::late);
-  });
-}
-
-void Server::Impl::Connection::close() {
-  if (!open) return;
-  open = false;
-  waiting = false;
-  timer.cancel();
-  error_code ignored;
-  socket.close(ignored);
-  store.closed(shared_from_this());
-}
 
 Server::Impl::Impl(const ServerSettings& settings) : settings_(settings) {
   allow_many_connections();
@@ -354,7 +152,7 @@ void Server::Impl::listen() {
 void Server::Impl::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (!error) {
-      const auto peer = std::make_shared<Connection>(*this, std::move(socket));
+      const auto peer = std::make_shared<Connection>(*this, context_, std::move(socket));
       peers_.insert(peer);
       peer->start();
       return accept();
@@ -371,7 +169,7 @@ void Server::Impl::serve(std::uint32_t ms) {
   if (broken_.empty()) return;
   // Those who are connected hear of it.
   for (const Peer& peer : std::set<Peer>(peers_)) {
-    if (peer->waiting) peer->refuse(broken_);
+    if (peer->waiting()) peer->refuse(broken_);
   }
   context_.restart();
   context_.run_for(std::chrono::milliseconds(2000));
