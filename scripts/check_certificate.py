@@ -18,7 +18,6 @@ def require(holds, message):
 
 
 def amount(text):
-    """No number of a certificate is negative or endless."""
     value = float(text) if set(text) & set(".eE") else int(text)
     require(0 <= value < inf, f"the number {text}")
     return value
@@ -29,8 +28,8 @@ class Problem:
 
     def __init__(self, data):
         self.latency, self.placeto = data["objective"] == "latency", data["semantics"] == "placeto"
-        require(self.latency or data["objective"] == "throughput", "an unknown objective")
-        require(self.placeto or data["semantics"] == "dataflow", "unknown semantics")
+        require((self.latency or data["objective"] == "throughput") and
+                (self.placeto or data["semantics"] == "dataflow"), "an unknown rule of a step")
         self.kinds = range(len(data["kinds"]))
         self.devices = [kind["devices"] for kind in data["kinds"]]
         self.memory = [kind["memory_bytes"] for kind in data["kinds"]]
@@ -53,9 +52,13 @@ class Problem:
 
     def transfer(self, size, src, dst):
         latency, bandwidth = self.links.get((src, dst), (inf, inf))
-        if self.placeto and bandwidth < inf:
-            return size / (bandwidth / 1e6)
-        return latency + size / bandwidth * 1e6
+        return (size / (bandwidth / 1e6) if self.placeto and bandwidth < inf else
+                latency + size / bandwidth * 1e6)
+
+    def shares(self, weights):
+        require(len(weights) == len(self.kinds), "not a weight for each kind")
+        total = sum(weight * count for weight, count in zip(weights, self.devices))
+        return [weight / total for weight in weights]  # which add up to 1 over all devices
 
 
 def one_machine(jobs):
@@ -87,18 +90,20 @@ def done(pieces, time):
 class Heads:
     """The least time before each op starts on each kind, or (backwards) after it has ended."""
 
-    def __init__(self, problem, us, root, forward, raised):
-        self.problem, self.us, self.root, self.forward = problem, us, root, forward
-        self.near = problem.before if forward else problem.after
-        self.head, self.with_op, self.arrival = ([None] * len(us) for _ in range(3))
+    def __init__(self, proof, forward, raised, backlogs):
+        self.problem, self.us, self.root = proof.problem, proof.us, proof.root
+        self.forward, self.near = forward, self.problem.before if forward else self.problem.after
+        self.head, self.with_op, self.arrival = ([None] * len(self.us) for _ in range(3))
         claims = {(op, kind): inf if us is None else us for op, kind, us in raised}
-        for op in range(len(us)) if forward else reversed(range(len(us))):
+        late, least = {op: claim for op, *claim in backlogs}, proof.least[forward]
+        for op in range(len(self.us)) if forward else reversed(range(len(self.us))):
             self.arrival[op] = [self.arrivals(op, *edge) for edge in self.near[op]]
-            self.head[op] = [self.path(op, kind) for kind in problem.kinds]
-            for kind in problem.kinds:
-                if (op, kind) in claims:
-                    self.head[op][kind] = self.joined(op, kind, claims[op, kind])
-            self.with_op[op] = [h + work for h, work in zip(self.head[op], us[op])]
+            self.head[op] = [self.joined(op, kind, claims[op, kind]) if (op, kind) in claims else
+                             self.path(op, kind) for kind in self.problem.kinds]
+            if op in late:
+                least[op] = self.backlog(op, proof.weights, *late[op])
+            self.head[op] = [max(head, least.get(op, 0)) for head in self.head[op]]
+            self.with_op[op] = [h + work for h, work in zip(self.head[op], self.us[op])]
 
     def arrivals(self, op, other, size, _):
         """By kind of op's device: when a tensor of another device is there."""
@@ -110,11 +115,10 @@ class Heads:
 
     def path(self, op, kind):
         pause = self.problem.pause
-        head = 0 if self.forward else pause[op][kind]
-        for (other, *_), there in zip(self.near[op], self.arrival[op]):
-            here = self.with_op[other][kind] + pause[other if self.forward else op][kind]
-            head = max(head, min(there[kind], here))
-        return head
+        ready = [min(there[kind], self.with_op[other][kind] +
+                     pause[other if self.forward else op][kind])
+                 for (other, *_), there in zip(self.near[op], self.arrival[op])]
+        return max(ready + [0 if self.forward else pause[op][kind]])
 
     def joined(self, op, kind, claimed):
         """Whoever would arrive at or after the claimed time, from elsewhere, is on op's device."""
@@ -137,14 +141,26 @@ class Heads:
         require(one_machine(jobs) >= claimed, f"op {op} on kind {kind} can be before {claimed} us")
         return claimed
 
+    def backlog(self, op, weights, claimed, start, of):
+        """What op waits for from `start` on takes all devices so long, or one: that of a class."""
+        weights, ops, seen = weights if of is None else [1] * len(weights), [op], {op}
+        for at in ops:  # which grows
+            new = {other for other, *_ in self.near[at] if min(self.head[other]) >= start} - seen
+            seen |= new
+            ops += new
+        us = start + fsum(min(us * weight for us, weight in zip(self.us[other], weights))
+                          for other in ops[1:] if of is None or self.root[other] == self.root[of])
+        require(us >= claimed, f"op {op} can be before {claimed} us: its backlog takes until {us}")
+        return claimed
+
 
 class Proof:
     """`us` is infinite where an op cannot be; ops with one root share a device."""
 
     def __init__(self, data):
-        self.bound = data["bound_us"]
-        self.problem = Problem(data["problem"])
+        self.bound, self.problem = data["bound_us"], Problem(data["problem"])
         self.us = [list(row) for row in self.problem.us]
+        self.weights, self.least = self.problem.shares(data["weights"]), {True: {}, False: {}}
         rounding = 1e-14 * len(self.us) + 5e-13
         self.limit = self.bound * (1 + rounding)
         self.margin = self.bound * rounding * (len(self.us) * len(self.problem.kinds) + 1)
@@ -154,8 +170,8 @@ class Proof:
 
     def round(self, step):
         require(self.problem.latency, "only the latency of a step has rounds")
-        self.heads = Heads(self.problem, self.us, self.root, True, step["heads"])
-        self.tails = Heads(self.problem, self.us, self.root, False, step["tails"])
+        self.heads = Heads(self, True, step["heads"], step["backlog_heads"])
+        self.tails = Heads(self, False, step["tails"], step["backlog_tails"])
         for op, kind in step["op_not_on"]:
             self.cannot_be(self.members[self.root[op]], kind, [op])
         for src, dst in step["together"]:
@@ -166,7 +182,6 @@ class Proof:
             self.hub(self.members[self.root[op]], *content)
 
     def cannot_be(self, cluster, kind, ops):
-        """One machine needs too long for some ops of a cluster."""
         us = one_machine([self.job(op, kind) for op in ops])
         require(us > self.limit, f"ops {ops} fit on kind {kind}: {us} us")
         for op in cluster:
@@ -184,17 +199,14 @@ class Proof:
             self.members[kept].append(op)
 
     def job(self, op, kind):
-        pause = self.problem.pause[op][kind]
-        rest = max(0.0, self.tails.head[op][kind] - pause)  # after op and pause
-        return self.heads.head[op][kind], self.us[op][kind] + pause, rest
-
-    def kinds_of(self, cluster):
-        return [kind for kind in self.problem.kinds
-                if all(self.us[op][kind] < inf for op in cluster)]
+        pause, tail = self.problem.pause[op][kind], self.tails.head[op][kind]
+        return self.heads.head[op][kind], self.us[op][kind] + pause, max(0.0, tail - pause)
 
     def needed(self, cluster, kind, start, stop):
-        """How long a cluster's device runs it within a window, at least."""
+        """How long a cluster's device runs it within a window, at least; endless: not this kind."""
         require(start < stop, "no window")
+        if any(self.us[op][kind] == inf for op in cluster):
+            return inf
         jobs = [self.job(op, kind) for op in cluster]
         each = sum(within(head, work, self.bound - rest, start, stop) for head, work, rest in jobs)
         outside = (done([(head, work) for head, work, _ in jobs], start) +
@@ -209,39 +221,28 @@ class Proof:
             latest = self.bound - self.tails.with_op[op][kind]
             for other, size, output in self.problem.before[op]:
                 if self.root[other] != self.root[op] and output is not None:
-                    ready = self.heads.with_op[other]
                     us = min(self.problem.transfer(size, far, kind) for far in self.problem.kinds)
-                    us = within(min(ready), us, latest, opens, closes)
+                    us = within(min(self.heads.with_op[other]), us, latest, opens, closes)
                     tensors = sent.setdefault(self.root[other], {})
                     tensors[other, output] = max(us, tensors.get((other, output), 0))
         total = self.needed(hub, kind, start, stop)
         for root, tensors in sent.items():
-            able = kind in self.kinds_of(self.members[root])
-            near = self.needed(self.members[root], kind, start, stop) if able else inf
+            near = self.needed(self.members[root], kind, start, stop)
             total += min(near, price * sum(tensors.values()))
         most = stop - start + price * max(0.0, closes - opens) + self.margin * (1 + price)
         require(total > most, f"kind {kind} holds the cluster of op {hub[0]}: {total} us")
         for op in hub:
             self.us[op][kind] = inf
 
-    def shares(self, weights):
-        """Weights that add up to 1 over all devices."""
-        require(len(weights) == len(self.problem.kinds), "not a weight for each kind")
-        total = sum(w * n for w, n in zip(weights, self.problem.devices))
-        return [w / total for w in weights]
-
     def window(self, end):
-        weights, start, stop = self.shares(end["weights"]), end["from_us"], end["to_us"]
+        weights, start, stop = self.problem.shares(end["weights"]), end["from_us"], end["to_us"]
         long, parts, terms = stop - start, end["parts"], []
         require(type(parts) is int and start < stop, "no window, or no number of its parts")
         for cluster in self.members.values():
-            kinds = self.kinds_of(cluster)
-            needs = [self.needed(cluster, kind, start, stop) for kind in kinds]
-            if parts > 0:
-                needs = [max(0, ceil((parts + 1) * (us - self.margin) / long) - 1)
-                         for us in needs]
-            shares = [weights[kind] * need for kind, need in zip(kinds, needs)]
-            terms.append(min(shares, default=inf))
+            needs = [self.needed(cluster, kind, start, stop) for kind in self.problem.kinds]
+            terms.append(min((weight * (max(0, ceil((parts + 1) * (us - self.margin) / long) - 1)
+                                        if parts > 0 else us)
+                              for weight, us in zip(weights, needs) if us < inf), default=inf))
         most = parts * (1 + 5e-10) if parts > 0 else long + self.margin
         require(fsum(terms) > most, f"the window holds its work: {fsum(terms)}")
 
@@ -250,9 +251,9 @@ class Proof:
                 for kind in self.problem.kinds]
 
     def work(self, end):
-        weights, prices, problem = self.shares(end["weights"]), end["prices"], self.problem
-        require(len(prices) == len(weights), "not a price for each kind")
-        require(not any(prices) or not problem.latency or not problem.placeto, "no memory to count")
+        weights, prices, problem = self.problem.shares(end["weights"]), end["prices"], self.problem
+        counted = not (problem.latency and problem.placeto)  # memory
+        require(len(prices) == len(weights) and (counted or not any(prices)), "what prices?")
         rows = [(self.class_us(ops), sum(problem.param_bytes[op] for op in ops))
                 for ops in self.members.values()]
         for size, readers in problem.shared:
@@ -267,8 +268,8 @@ class Proof:
         """Of `each` times all devices, plus 1, largest classes, `each` + 1 are on one device."""
         us = sorted((min(self.class_us(ops)) for ops in self.members.values()), reverse=True)
         last = end["each"] * sum(self.problem.devices)
-        least = fsum(us[last - end["each"]:last + 1]) if last < len(us) else 0
-        require(least >= self.bound, f"these classes take {least} us only")
+        least = fsum(us[last - end["each"]:last + 1])
+        require(last < len(us) and least >= self.bound, f"these classes take {least} us only")
 
 
 def main(paths):
@@ -284,8 +285,8 @@ def main(paths):
                 step = f"round {number}"
                 proof.round(content)
             step = f"the end, by {data['end']['by']}"
-            ends = {"window": proof.window, "work": proof.work, "crowd": proof.crowd}
-            ends[data["end"]["by"]](data["end"])
+            {"window": proof.window, "work": proof.work,
+             "crowd": proof.crowd}[data["end"]["by"]](data["end"])
             what = "latency" if proof.problem.latency else "largest load"
             print(f"{path}: proven: {what} at least {proof.bound!r} us, of {len(proof.us)} ops")
         except Exception as error:  # whatever else a file may hold is no proof either
@@ -295,6 +296,5 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__.strip() + "\n\nUsage: check_certificate.py CERTIFICATE...")
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else
+             f"{__doc__}\nUsage: check_certificate.py CERTIFICATE...")

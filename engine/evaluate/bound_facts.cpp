@@ -64,6 +64,38 @@ double Facts::pause_us(OpId op, KindId kind) const noexcept {
   return pauses ? problem_.options().device_gap_us : 0;
 }
 
+std::vector<double> Facts::speeds() const {
+  std::vector<double> fastest(at(kind_count()), 0), own(at(kind_count()), 0);
+  for (OpId op = 0; op < graph().op_count(); ++op) {
+    double least_us = kCannotRun;
+    for (KindId kind = 0; kind < kind_count(); ++kind) {
+      least_us = std::min(least_us, op_us(op, kind));
+    }
+    for (KindId kind = 0; kind < kind_count(); ++kind) {
+      if (op_us(op, kind) == kCannotRun) continue;
+      fastest[at(kind)] += least_us;
+      own[at(kind)] += op_us(op, kind);
+    }
+  }
+  std::vector<double> speeds(at(kind_count()), 0);
+  for (KindId kind = 0; kind < kind_count(); ++kind) {
+    if (own[at(kind)] > 0) speeds[at(kind)] = fastest[at(kind)] / own[at(kind)];
+  }
+  return speeds;
+}
+
+std::vector<double> Facts::weights_by_speed() const {
+  constexpr double kLeast = 1e-9;  // of a kind that runs nothing
+  std::vector<double> weights = speeds();
+  double total = 0;
+  for (KindId kind = 0; kind < kind_count(); ++kind) {
+    weights[at(kind)] = std::max(weights[at(kind)], kLeast);
+    total += weights[at(kind)] * devices_of(kind);
+  }
+  for (double& weight : weights) weight /= total;
+  return weights;
+}
+
 double Facts::transfer_us(TensorId tensor, KindId src, KindId dst) const noexcept {
   const Link link = this->link(src, dst);
   if (link.bandwidth_bytes_per_s == 0) return kCannotRun;

@@ -34,6 +34,10 @@ class Facts {
     return class_us_[at(kind) * at(classes_->count()) + at(group)];
   }
 
+  /// By kind, its ops' time on the fastest kinds over that on it, of those it can run; 0: none.
+  [[nodiscard]] std::vector<double> speeds() const;
+  /// The same, above 0 and divided so that they add up to 1 over all devices.
+  [[nodiscard]] std::vector<double> weights_by_speed() const;
   [[nodiscard]] double devices_of(KindId kind) const noexcept { return device_count_[at(kind)]; }
   /// Fastest transfer of `tensor` (kNoTensor: a control signal) from a device of one kind to
   /// another device, of the second kind; kCannotRun if there are no two such devices.

@@ -71,11 +71,13 @@ Proof largest_proof(const Facts& facts, const std::vector<LowerBound>& known) {
 
 std::vector<std::string> Proof::rests_on() const {
   std::size_t joins = 0;
+  std::size_t backlogs = 0;
   std::size_t kinds = 0;
   std::size_t edges = 0;
   std::size_t hubs = 0;
   for (const ProofRound& round : rounds) {
     joins = std::max(joins, round.heads.size() + round.tails.size());
+    backlogs += round.backlog_heads.size() + round.backlog_tails.size();
     kinds += round.op_not_on.size() + round.cluster_not_on.size();
     edges += round.together.size();
     hubs += round.crowded_hubs.size();
@@ -85,6 +87,10 @@ std::vector<std::string> Proof::rests_on() const {
   if (joins > 0) {
     words.push_back(cat("joins, whose producers arrive too late or share the device: ",
                         counted(joins, "head or tail", "heads and tails")));
+  }
+  if (backlogs > 0) {
+    words.push_back(cat("backlogs, which take devices until an op can start: ",
+                        counted(backlogs, "head or tail", "heads and tails")));
   }
   if (kinds > 0) {
     words.push_back(cat(counted(kinds, "kind", "kinds"), " on which ops cannot be in time"));

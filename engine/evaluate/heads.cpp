@@ -1,6 +1,9 @@
 #include "evaluate/heads.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "evaluate/backlogs.h"
 
 namespace berth::bounds {
 namespace {
@@ -13,6 +16,8 @@ constexpr int kMostTests = 32;
 constexpr double kRoundedDown = 1 - 4e-14;
 /// Edges looked at in all tests of one direction: about a second.
 constexpr std::int64_t kMostWorkOfPaths = 30'000'000;
+/// A head is raised by a backlog where that is so much later: a proof has fewer steps.
+constexpr double kWorthRaising = 1.0001;
 
 }  // namespace
 
@@ -29,8 +34,12 @@ bool Known::are_apart(OpId a, OpId b) const noexcept {
   return std::binary_search(apart.begin(), apart.end(), pair);
 }
 
-Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons)
-    : facts_(facts), forward_(direction == Direction::forward), kinds_(facts.kind_count()) {
+Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons,
+             std::span<const double> least)
+    : facts_(facts),
+      forward_(direction == Direction::forward),
+      kinds_(facts.kind_count()),
+      least_(least) {
   const OpId ops = facts.graph().op_count();
   head_.resize(at(ops) * at(kinds_));
   with_op_.resize(head_.size());
@@ -44,7 +53,7 @@ Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reason
   }
   arrival_.resize(at(first_edge_.back()) * at(kinds_));
 
-  const bool joins = reasons == Reasons::paths_and_joins && kinds_ <= kMaxKinds;
+  const bool joins = reasons != Reasons::paths && kinds_ <= kMaxKinds;
   std::vector<OpId> order(facts.graph().topological_order().begin(),
                           facts.graph().topological_order().end());
   if (!forward_) std::reverse(order.begin(), order.end());
@@ -55,7 +64,52 @@ Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reason
     }
     looks_.resize(at(ops), {0, 0, false});
   }
-  for (const OpId op : order) compute(known, op, joins && is_join(op));
+  if (joins && reasons == Reasons::all) {
+    compute_by_time(known);
+  } else {
+    for (const OpId op : order) compute(known, op, joins && is_join(op));
+  }
+}
+
+/// In the order of heads, as backlogs want it.
+void Heads::compute_by_time(const Known& known) {
+  Backlogs backlogs(facts_, known, forward_);
+  const OpId ops = facts_.graph().op_count();
+  std::vector<std::int32_t> waiting(at(ops));
+  using Ready = std::pair<double, OpId>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  const auto find_head = [&](OpId op) {
+    compute(known, op, is_join(op));
+    if (is_join(op)) raise(known, backlogs.before(op));
+    ready.emplace(least_head_us(op), op);
+  };
+  for (OpId op = 0; op < ops; ++op) {
+    waiting[at(op)] = static_cast<std::int32_t>(edges_before(op).size());
+    if (waiting[at(op)] == 0) find_head(op);
+  }
+  while (!ready.empty()) {
+    const auto [head_us, op] = ready.top();
+    ready.pop();
+    backlogs.add(op, head_us);
+    for (const Edge& edge : edges_after(op)) {
+      if (--waiting[at(after(edge))] == 0) find_head(after(edge));
+    }
+  }
+}
+
+double Heads::least_head_us(OpId op) const noexcept {
+  const auto row = head_.begin() + static_cast<std::ptrdiff_t>(cell(op, 0));
+  return *std::min_element(row, row + kinds_);
+}
+
+void Heads::raise(const Known& known, const Backlog& backlog) {
+  if (backlog.us <= kWorthRaising * least_head_us(backlog.op)) return;
+  backlogs_.push_back(backlog);
+  for (KindId kind = 0; kind < kinds_; ++kind) {
+    double& head_us = head_[cell(backlog.op, kind)];
+    head_us = std::max(head_us, backlog.us);
+    with_op_[cell(backlog.op, kind)] = head_us + known.op_us[cell(backlog.op, kind)];
+  }
 }
 
 double Heads::least_with_op_us(OpId op) const noexcept {
@@ -72,6 +126,7 @@ void Heads::compute(const Known& known, OpId op, bool joins) {
       if (joined_us > head_us) raised_.push_back({op, kind, joined_us});
       head_us = joined_us;
     }
+    if (!least_.empty()) head_us = std::max(head_us, least_[at(op)]);
     head_[cell(op, kind)] = head_us;
     with_op_[cell(op, kind)] = head_us + op_us;
   }

@@ -25,6 +25,8 @@
 // that or to the machine's time, whichever is less, and the argument repeated. Any subset of M is
 // as valid. Ops co-located with v belong to M, whatever t.
 //
+// Backlogs (backlogs.h) raise a head on every kind.
+//
 // An op that two others read counts as if it could be on both their devices. To compute the heads
 // of ops outside M anew from M on gained 1 % on one training graph of four, for three times the
 // work; the least delays between the ends of small forks and joins gained as much on another.
@@ -57,12 +59,13 @@ struct Known {
 
 class Heads {
  public:
-  enum class Direction { forward, backward };  ///< backward: tails
-  enum class Reasons { paths, paths_and_joins };
+  enum class Direction { forward, backward };          ///< backward: tails
+  enum class Reasons { paths, paths_and_joins, all };  ///< all: backlogs too
 
-  /// Keeps `facts`. Work on joins is limited by the number of edges looked at: what is beyond has
-  /// heads by paths only.
-  Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons);
+  /// Keeps `facts`. `least`: by op, heads that are known already, whatever the kind; may be empty.
+  /// Work on joins and backlogs is limited by what is looked at: what is beyond has heads by paths only.
+  Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons,
+        std::span<const double> least = {});
 
   [[nodiscard]] double head_us(OpId op, KindId kind) const noexcept {
     return head_[cell(op, kind)];
@@ -76,6 +79,9 @@ class Heads {
 
   /// What joins have raised above paths, in the order of the direction.
   [[nodiscard]] const std::vector<RaisedHead>& raised() const noexcept { return raised_; }
+
+  /// What backlogs have raised above paths and joins, in the order of time.
+  [[nodiscard]] const std::vector<Backlog>& backlogs() const noexcept { return backlogs_; }
 
   /// Edges looked at for joins: what they have cost.
   [[nodiscard]] std::int64_t work() const noexcept { return work_; }
@@ -98,7 +104,16 @@ class Heads {
     return arrival_[(at(first_edge_[at(op)]) + edge) * at(kinds_) + at(kind)];
   }
 
+  void compute_by_time(const Known& known);
   void compute(const Known& known, OpId op, bool joins);
+  void raise(const Known& known, const Backlog& backlog);
+  [[nodiscard]] double least_head_us(OpId op) const noexcept;
+  [[nodiscard]] std::span<const Edge> edges_after(OpId op) const noexcept {
+    return forward_ ? facts_.graph().out_edges(op) : facts_.graph().in_edges(op);
+  }
+  [[nodiscard]] OpId after(const Edge& edge) const noexcept {
+    return forward_ ? edge.dst : edge.src;
+  }
   [[nodiscard]] double path_us(const Known& known, OpId op, KindId kind);
   [[nodiscard]] bool is_join(OpId op) const noexcept;
   [[nodiscard]] double join_us(const Known& known, OpId op, KindId kind, double from_us);
@@ -115,7 +130,9 @@ class Heads {
   bool forward_;
   KindId kinds_;
   std::vector<double> head_, with_op_, pause_us_;  // op-major
+  std::span<const double> least_;                  // by op; or empty
   std::vector<RaisedHead> raised_;
+  std::vector<Backlog> backlogs_;
   // By edge in the order of edges_before, then kind of the later op's device: when the tensor is
   // there if it comes from another device.
   std::vector<double> arrival_;

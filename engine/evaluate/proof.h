@@ -19,6 +19,15 @@ struct RaisedHead {
   double us;
 };
 
+/// What must run between a time and an op (or, of a tail, between the op and a time before the end of
+/// the step) raises its head on every kind.
+struct Backlog {
+  OpId op;
+  double us;       ///< the head, or the tail
+  double from_us;  ///< heads (tails) of all that counts are no less
+  OpId of;         ///< any op of the class whose device runs it all; kNoOp: all devices do
+};
+
 /// A cluster, by any member, that cannot be on a kind: neither can all that it reads come over links
 /// in time, nor can enough of its producers share its device.
 struct CrowdedHub {
@@ -36,6 +45,8 @@ struct ProofRound {
   std::vector<std::pair<OpId, OpId>> together;          ///< ends of edges
   std::vector<std::pair<OpId, KindId>> cluster_not_on;  ///< too much for one device; any member
   std::vector<CrowdedHub> crowded_hubs;
+  /// Of the first round; they hold in all of them.
+  std::vector<Backlog> backlog_heads, backlog_tails;
 };
 
 /// A window of time that cannot hold its work, with the heads and tails of the last round; or, with

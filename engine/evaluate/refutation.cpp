@@ -1,6 +1,7 @@
 #include "evaluate/refutation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "berth/support/one_machine.h"
 #include "berth/support/text.h"
@@ -21,7 +22,19 @@ constexpr double kClose = 0.002;
 }  // namespace
 
 Refutation::Refutation(const Facts& facts)
-    : facts_(facts), all_(facts), known_(all_), windows_(facts), hubs_(facts) {}
+    : facts_(facts),
+      all_(facts),
+      heads_(facts, all_, Heads::Direction::forward, Heads::Reasons::all),
+      tails_(facts, all_, Heads::Direction::backward, Heads::Reasons::all),
+      least_heads_(at(facts.graph().op_count()), 0),
+      least_tails_(least_heads_),
+      known_(all_),
+      windows_(facts),
+      hubs_(facts) {
+  for (const Backlog& each : heads_.backlogs()) least_heads_[at(each.op)] = each.us;
+  for (const Backlog& each : tails_.backlogs()) least_tails_[at(each.op)] = each.us;
+  work_ = heads_.work() + tails_.work();
+}
 
 bool Refutation::refuted(const char* reason) {
   proof_.source = cat("refutation of shorter steps (", reason, ")");
@@ -44,10 +57,18 @@ bool Refutation::deduce(double t_us) {
   for (int round = 0; round < kMostRounds && changed_ && work() <= kMostWork; ++round) {
     changed_ = false;
     if (contradicts_apart()) return refuted("ends of an edge");
-    const Heads heads(facts_, known_, Heads::Direction::forward, Heads::Reasons::paths_and_joins);
-    const Heads tails(facts_, known_, Heads::Direction::backward, Heads::Reasons::paths_and_joins);
-    work_ += heads.work() + tails.work();
-    proof_.rounds.push_back({heads.raised(), tails.raised(), {}, {}, {}, {}});
+    std::optional<Heads> own_heads, own_tails;
+    if (!fresh_) {
+      constexpr auto kReasons = Heads::Reasons::paths_and_joins;
+      own_heads.emplace(facts_, known_, Heads::Direction::forward, kReasons, least_heads_);
+      own_tails.emplace(facts_, known_, Heads::Direction::backward, kReasons, least_tails_);
+      work_ += own_heads->work() + own_tails->work();
+    }
+    fresh_ = false;
+    const Heads& heads = own_heads ? *own_heads : heads_;
+    const Heads& tails = own_tails ? *own_tails : tails_;
+    proof_.rounds.push_back(
+        {heads.raised(), tails.raised(), {}, {}, {}, {}, heads.backlogs(), tails.backlogs()});
     narrow_kinds(heads, tails, limit_us);
     if (nowhere_) return refuted("op too long for every kind");
     merge_ends(heads, tails, limit_us);
@@ -74,6 +95,7 @@ void Refutation::forget() {
   gather_clusters();
   proof_ = {};
   changed_ = true;
+  fresh_ = true;
   nowhere_ = false;
 }
 

@@ -100,6 +100,10 @@ class Refutation {
 
   const Facts& facts_;
   const Known all_;
+  // Of all placements, whatever T.
+  const Heads heads_;
+  const Heads tails_;
+  std::vector<double> least_heads_, least_tails_;  // what backlogs raise; by op
   Known known_;
   DisjointSets sets_;  // of classes
   std::vector<std::vector<OpId>> clusters_;
@@ -107,6 +111,7 @@ class Refutation {
   Hubs hubs_;
   Proof proof_;
   bool changed_ = false;
+  bool fresh_ = true;  // nothing but all_ is known
   bool nowhere_ = false;
   bool shaved_ = false;  // something in the last pass
   std::int64_t work_ = 0;

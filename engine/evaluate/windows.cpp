@@ -151,22 +151,7 @@ std::optional<Overfull> Windows::sum_up(std::size_t from, std::size_t to, int pa
 
 void Windows::choose_weights() {
   const KindId kinds = facts_.kind_count();
-  std::vector<double> fastest(at(kinds), 0), own(at(kinds), 0);
-  for (OpId op = 0; op < facts_.graph().op_count(); ++op) {
-    double least_us = kCannotRun;
-    for (KindId kind = 0; kind < kinds; ++kind) {
-      least_us = std::min(least_us, facts_.op_us(op, kind));
-    }
-    for (KindId kind = 0; kind < kinds; ++kind) {
-      if (facts_.op_us(op, kind) == kCannotRun) continue;
-      fastest[at(kind)] += least_us;
-      own[at(kind)] += facts_.op_us(op, kind);
-    }
-  }
-  std::vector<double> speed(at(kinds), 0);
-  for (KindId kind = 0; kind < kinds; ++kind) {
-    if (own[at(kind)] > 0) speed[at(kind)] = fastest[at(kind)] / own[at(kind)];
-  }
+  const std::vector<double> speed = facts_.speeds();
   const double highest = *std::max_element(speed.begin(), speed.end());
   const auto add = [&](auto weight) {
     std::vector<double> y(at(kinds));

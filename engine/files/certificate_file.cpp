@@ -55,11 +55,22 @@ class Writer {
     return json;
   }
 
+  /// Of backlogs.
+  [[nodiscard]] Json weights() const { return facts_.weights_by_speed(); }
+
   [[nodiscard]] Json round(const ProofRound& round) const {
     const auto heads = [this](const std::vector<bounds::RaisedHead>& raised) {
       Json json = Json::array();
       for (const bounds::RaisedHead& head : raised) {
         json.push_back({number_[at(head.op)], head.kind, finite(head.us)});
+      }
+      return json;
+    };
+    const auto backlogs = [this](const std::vector<bounds::Backlog>& all) {
+      Json json = Json::array();
+      for (const bounds::Backlog& each : all) {
+        const Json of = each.of == kNoOp ? Json(nullptr) : Json(number_[at(each.of)]);
+        json.push_back({number_[at(each.op)], each.us, each.from_us, of});
       }
       return json;
     };
@@ -79,6 +90,8 @@ class Writer {
     }
     return {{"heads", heads(round.heads)},
             {"tails", heads(round.tails)},
+            {"backlog_heads", backlogs(round.backlog_heads)},
+            {"backlog_tails", backlogs(round.backlog_tails)},
             {"op_not_on", kinds(round.op_not_on)},
             {"together", std::move(together)},
             {"cluster_not_on", kinds(round.cluster_not_on)},
@@ -175,17 +188,13 @@ std::string certificate_json(const Problem& problem, const Certificate& certific
   const Writer writer(problem);
   Json rounds = Json::array();
   for (const ProofRound& round : certificate.proof->rounds) rounds.push_back(writer.round(round));
-  const Json document = {{"format", kCertificateFormat},
-                         {"graph", problem.graph().name()},
-                         {"cluster", problem.cluster().name()},
-                         {"costs", problem.costs().source()},
-                         {"version", BERTH_VERSION_STRING},
-                         {"bound_us", certificate.bound.us},
-                         {"source", certificate.bound.source},
-                         {"rests_on", certificate.rests_on},
-                         {"problem", writer.problem()},
-                         {"rounds", std::move(rounds)},
-                         {"end", std::visit(writer, certificate.proof->end)}};
+  const Json document = {
+      {"format", kCertificateFormat},        {"graph", problem.graph().name()},
+      {"cluster", problem.cluster().name()}, {"costs", problem.costs().source()},
+      {"version", BERTH_VERSION_STRING},     {"bound_us", certificate.bound.us},
+      {"source", certificate.bound.source},  {"rests_on", certificate.rests_on},
+      {"problem", writer.problem()},         {"weights", writer.weights()},
+      {"rounds", std::move(rounds)},         {"end", std::visit(writer, certificate.proof->end)}};
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -71,8 +71,8 @@ void Connection::answer_greeting() {
   Proof proof;
   std::copy_n(body_.data() + kMagic.size(), kNonceBytes, theirs.data());
   std::copy_n(body_.data() + kGreetingBytes, kProofBytes, proof.data());
-  const bool fine = body_.starts_with(kMagic) &&
-                    same(proof, prove(service_.secret(), "client", nonce_, theirs));
+  const bool fine =
+      body_.starts_with(kMagic) && same(proof, prove(service_.secret(), "client", nonce_, theirs));
   std::string answer(1, fine ? '\1' : '\0');
   if (fine) {
     const Proof own = prove(service_.secret(), "store", nonce_, theirs);

@@ -101,6 +101,28 @@ std::shared_ptr<const Graph> independent(int ops, std::int64_t param_bytes = 0) 
   return builder.build();
 }
 
+/// Two stages, each of `wide` ops that read one op and are read by the next, with tensors of 5 bytes.
+/// `classes`: a letter for each stage whose wide ops share a device.
+std::shared_ptr<const Graph> stages(const std::string& classes, OpId wide = 2) {
+  GraphBuilder builder("stages");
+  TensorInfo info;
+  info.bytes = 5;
+  for (OpId op = 0; op < 2 * (wide + 1) + 1; ++op) {
+    builder.add_op("op" + std::to_string(op), "Op");
+    builder.add_output(op, info);
+  }
+  for (OpId stage = 0; stage < 2; ++stage) {
+    const OpId first = stage * (wide + 1);
+    for (OpId op = first + 1; op <= first + wide; ++op) {
+      builder.add_input(op, first);
+      builder.add_input(first + wide + 1, op);
+      if (classes.empty()) continue;
+      builder.set_colocation(op, classes.substr(static_cast<std::size_t>(stage), 1));
+    }
+  }
+  return builder.build();
+}
+
 }  // namespace
 
 TEST_CASE("lower_bounds: never above the optimum over all feasible placements") {
@@ -390,6 +412,25 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     const auto parallel = collect(true);
     CHECK(optimum(parallel) == doctest::Approx(41));
     CHECK(strong_lower_bound(*parallel).us <= optimum(parallel));
+  }
+  SUBCASE("what one device has to run before an op delays all that follows") {
+    // 0 -> {1, 2} -> 3 -> {4, 5} -> 6; ops 1 and 2 share a device, and so do 4 and 5.
+    const auto problem = make_problem(
+        stages("ab"), cluster_of({device("a", "x"), device("b", "x"), device("c", "x")}, 0, 1e6),
+        costs_of({{1, 10, 10, 1, 10, 10, 1}}));
+    CHECK(optimum(problem) == doctest::Approx(43));
+    CHECK(lower_bound(*problem).us < 34);
+    CHECK(strong_lower_bound(*problem).us == doctest::Approx(43).epsilon(0.005));
+  }
+  SUBCASE("so does what all devices have to run before it") {
+    // The same with long ops between the stages, in which the second device has nothing to do. Two
+    // devices need 20 for each of the stages of four ops.
+    const auto problem =
+        make_problem(stages("", 4), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
+                     costs_of({{40, 10, 10, 10, 10, 40, 10, 10, 10, 10, 1}}));
+    CHECK(optimum(problem) == doctest::Approx(121));
+    CHECK(lower_bound(*problem).us < 112);
+    CHECK(strong_lower_bound(*problem).us == doctest::Approx(121).epsilon(0.005));
   }
   SUBCASE("the search ends where there is nothing to run") {
     const auto problem = make_problem(independent(2), twins, costs_of({{0, 0}}));
