@@ -36,9 +36,11 @@ LowerBound lower_bound(const Problem& problem) {
 
 std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
   std::vector<LowerBound> all = lower_bounds(problem);
-  const double low_us = all.front().us;
   const bounds::Facts facts(problem);
-  if (!is_worth_refuting(facts, low_us)) return all;
+  if (!is_worth_refuting(facts, all.front().us)) return all;
+  bounds::add_backlog_bound(facts, all);
+  sort(all);
+  const double low_us = all.front().us;
   if (LowerBound refuted = bounds::longest_refuted(facts, low_us); refuted.us > low_us) {
     all.push_back(std::move(refuted));
     sort(all);

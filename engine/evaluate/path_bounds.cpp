@@ -207,6 +207,11 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
 
 }  // namespace
 
+void add_backlog_bound(const Facts& facts, std::vector<LowerBound>& bounds) {
+  const Paths paths(facts, Known(facts), Heads::Reasons::all);
+  bounds.push_back({paths.longest_us(), "critical path with joins and backlogs"});
+}
+
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
   const Known known(facts);
