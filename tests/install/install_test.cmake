@@ -23,7 +23,8 @@ function(run expected)
 endfunction()
 
 set(toolchain -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-    -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
+    -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS}
+    -D CMAKE_C_FLAGS=${C_FLAGS})
 function(build_example name)
   run("" ${CMAKE_COMMAND} -S ${SOURCE_DIR}/examples/${name} -B ${work}/${name} ${toolchain})
   run("" ${CMAKE_COMMAND} --build ${work}/${name})
