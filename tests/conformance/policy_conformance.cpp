@@ -58,6 +58,17 @@ Engine& engine() {
 
 #ifdef BERTH_LUA_POLICIES
 
+}  // namespace
+
+/// What the host below holds at the end looks like a leak: the sanitizer does not look into LuaJIT's
+/// memory. That scripts free everything is tested where a host ends (test_lua).
+extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libtorch\nleak:module_torch\nleak:berth::lua::\n";
+}
+
+namespace {
+
 /// With the examples' policies that this build can run.
 lua::Host& host() {
   // Never destroyed: LibTorch, which its scripts load, would be gone before a static of this program.
