@@ -1,5 +1,10 @@
 # Runs a real mlir-opt with the pass. Variables: OPT, PLUGIN, INPUT, OPTIONS of berth-place, PASSES after
-# it, STATUS, and EXPECT: expressions that its output must match, separated by "|||".
+# it, STATUS, PRELOAD: a library that the pass needs to be there first, and EXPECT: expressions that its
+# output must match, separated by "|||".
+if(PRELOAD)
+  set(ENV{LD_PRELOAD} ${PRELOAD})
+  set(ENV{ASAN_OPTIONS} detect_leaks=0)  # mlir-opt's own
+endif()
 execute_process(
   COMMAND ${OPT} --load-pass-plugin=${PLUGIN} --allow-unregistered-dialect
           "--pass-pipeline=builtin.module(berth-place{${OPTIONS}}${PASSES})" ${INPUT}
