@@ -70,8 +70,6 @@ class Facts {
 
 /// Each of these appends the bounds it can prove; see the definitions for the proofs.
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
-/// Latency only, for at most Heads::kMaxKinds kinds.
-void add_backlog_bound(const Facts& facts, std::vector<LowerBound>& bounds);
 void add_work_bounds(const Facts& facts, std::vector<LowerBound>& bounds);
 
 /// The bounds of add_work_bounds, with their steps.

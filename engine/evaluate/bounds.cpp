@@ -38,10 +38,11 @@ std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
   std::vector<LowerBound> all = lower_bounds(problem);
   const bounds::Facts facts(problem);
   if (!is_worth_refuting(facts, all.front().us)) return all;
-  bounds::add_backlog_bound(facts, all);
+  bounds::Refutation refutation(facts);
+  all.push_back(bounds::backlog_bound(facts, refutation.heads(), refutation.tails()));
   sort(all);
   const double low_us = all.front().us;
-  if (LowerBound refuted = bounds::longest_refuted(facts, low_us); refuted.us > low_us) {
+  if (LowerBound refuted = bounds::longest_refuted(refutation, low_us); refuted.us > low_us) {
     all.push_back(std::move(refuted));
     sort(all);
   }

@@ -40,10 +40,9 @@ struct Ending {
 };
 
 /// `us` or, where rounding is all that is missing, a little less.
-bool refute_about(const Facts& facts, double us, Proof& proof) {
-  const double margin = 4e-14 * static_cast<double>(facts.graph().op_count()) + 1e-11;
+bool refute_about(Refutation& refutation, double us, OpId ops, Proof& proof) {
+  const double margin = 4e-14 * static_cast<double>(ops) + 1e-11;
   for (const double t_us : {us, us * (1 - margin)}) {
-    Refutation refutation(facts);
     if (!refutation.refute(t_us)) continue;
     proof = refutation.proof();
     return true;
@@ -60,9 +59,11 @@ Proof largest_proof(const Facts& facts, const std::vector<LowerBound>& known) {
   std::vector<LowerBound> descending = known;
   std::stable_sort(descending.begin(), descending.end(),
                    [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
+  if (!steps) return best;
+  Refutation refutation(facts);
   for (const LowerBound& bound : descending) {
-    if (!steps || bound.us <= best.us) break;
-    if (refute_about(facts, bound.us, best)) break;
+    if (bound.us <= best.us) break;
+    if (refute_about(refutation, bound.us, facts.graph().op_count(), best)) break;
   }
   return best;
 }

@@ -153,6 +153,9 @@ class Heads {
   double valid_us_ = 0;
 };
 
+/// The longest path, of `heads` and `tails` for all reasons.
+[[nodiscard]] LowerBound backlog_bound(const Facts& facts, const Heads& heads, const Heads& tails);
+
 /// The least runtime of a step in which the ends of `edge` are on different devices.
 [[nodiscard]] double cut_us(const Facts& facts, const Heads& heads, const Heads& tails,
                             const Edge& edge);

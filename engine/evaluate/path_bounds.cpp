@@ -12,10 +12,9 @@ namespace {
 
 class Paths {
  public:
-  Paths(const Facts& facts, const Known& known, Heads::Reasons reasons)
-      : facts_(facts),
-        heads_(facts, known, Heads::Direction::forward, reasons),
-        tails_(facts, known, Heads::Direction::backward, reasons) {}
+  /// Keeps the references.
+  Paths(const Facts& facts, const Heads& heads, const Heads& tails)
+      : facts_(facts), heads_(heads), tails_(tails) {}
 
   /// Adds in the same order as a simulated step. Rounding is monotone, so without joins the bound
   /// never exceeds the optimum, and equals it if a single path decides.
@@ -74,7 +73,7 @@ class Paths {
   }
 
   const Facts& facts_;
-  Heads heads_, tails_;
+  const Heads &heads_, &tails_;
 };
 
 /// Connected parts of the graph, edges taken without direction and co-location classes as one.
@@ -207,18 +206,24 @@ double bottleneck_us(const Facts& facts, const Paths& paths) {
 
 }  // namespace
 
-void add_backlog_bound(const Facts& facts, std::vector<LowerBound>& bounds) {
-  const Paths paths(facts, Known(facts), Heads::Reasons::all);
-  bounds.push_back({paths.longest_us(), "critical path with joins and backlogs"});
+LowerBound backlog_bound(const Facts& facts, const Heads& heads, const Heads& tails) {
+  return {Paths(facts, heads, tails).longest_us(), "critical path with joins and backlogs"};
 }
 
 void add_path_bounds(const Facts& facts, std::vector<LowerBound>& bounds) {
   if (facts.problem().options().objective != Objective::latency) return;
   const Known known(facts);
-  const Paths paths(facts, known, Heads::Reasons::paths);
+  const auto look = [&](Heads::Direction direction, Heads::Reasons reasons) {
+    return Heads(facts, known, direction, reasons);
+  };
+  const Heads heads = look(Heads::Direction::forward, Heads::Reasons::paths);
+  const Heads tails = look(Heads::Direction::backward, Heads::Reasons::paths);
+  const Paths paths(facts, heads, tails);
   bounds.push_back({paths.longest_head_us(), "critical path"});
   bounds.push_back({bottleneck_us(facts, paths), "heads, work and tails"});
-  const Paths joined(facts, known, Heads::Reasons::paths_and_joins);
+  const Heads joined_heads = look(Heads::Direction::forward, Heads::Reasons::paths_and_joins);
+  const Heads joined_tails = look(Heads::Direction::backward, Heads::Reasons::paths_and_joins);
+  const Paths joined(facts, joined_heads, joined_tails);
   bounds.push_back({joined.longest_us(), "critical path with joins"});
   bounds.push_back({bottleneck_us(facts, joined), "heads, work and tails with joins"});
   if (facts.counts_parameters()) {

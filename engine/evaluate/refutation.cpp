@@ -204,8 +204,7 @@ double longest(double low_us, const Refutes& refutes, const Enough& enough) {
 
 }  // namespace
 
-LowerBound longest_refuted(const Facts& facts, double low_us) {
-  Refutation refutation(facts);
+LowerBound longest_refuted(Refutation& refutation, double low_us) {
   LowerBound refuted;
   const double us = longest(
       low_us,

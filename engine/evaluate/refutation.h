@@ -42,6 +42,10 @@ class Refutation {
   /// Keeps the reference. At most Heads::kMaxKinds kinds.
   explicit Refutation(const Facts& facts);
 
+  /// Of all placements, whatever their runtime.
+  [[nodiscard]] const Heads& heads() const noexcept { return heads_; }
+  [[nodiscard]] const Heads& tails() const noexcept { return tails_; }
+
   /// Whether it has proven that no step is as short as `t_us`.
   [[nodiscard]] bool refute(double t_us);
   /// The same, by shaving too, which has no proof in steps. Nothing is tried once work() exceeds
@@ -119,7 +123,7 @@ class Refutation {
 
 /// The longest T above `low_us` that a binary search refutes, with what refutes it; 0 us if it
 /// finds none. Limited by work, never by time.
-[[nodiscard]] LowerBound longest_refuted(const Facts& facts, double low_us);
+[[nodiscard]] LowerBound longest_refuted(Refutation& refutation, double low_us);
 /// The same by shaving.
 [[nodiscard]] LowerBound longest_shaved(const Facts& facts, double low_us);
 
