@@ -272,7 +272,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and 
     local text = output()
     assert(text:find("| branches +|"), text)
     assert(text:find("| expert +|"), text)
-    assert(text:find("| model +| cluster +| paths and work ms | joins ms | refutation ms | seconds |"), text)
+    assert(text:find("| model +| cluster +| paths and work ms | joins ms | backlogs ms | refutation ms | seconds |"), text)
     assert(text:find("at least as good as every other policy on 1 of 1", 1, true), text))");
   test::expect_error(ErrorCode::invalid_argument,
                      {"--budget: number expected, got 'soon'", "usage:"}, [&] {
