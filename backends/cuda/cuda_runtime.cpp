@@ -5,7 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <deque>
 #include <unordered_map>
 #include <utility>
@@ -317,7 +317,8 @@ void CudaRuntime::from_host(const CopyRequest& request, CopySink& sink) {
       const at::Tensor source =
           tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
       const at::Tensor staged = pinned_->make(source, nullptr);
-      std::memcpy(staged.data_ptr(), source.data_ptr(), source.nbytes());
+      const auto* const bytes = static_cast<const std::byte*>(source.data_ptr());
+      std::copy_n(bytes, source.nbytes(), static_cast<std::byte*>(staged.data_ptr()));
       bridge_->keep_until(events.end, staged);
       at::Tensor made = allocate(to, to.in, source);
       charge(made, to.meter, events.end);

@@ -23,7 +23,8 @@ TEST_CASE("compare --json ranks the policies, best first") {
     if (rows[i].contains("error")) break;
     CHECK(rows[i - 1]["runtime_us"] <= rows[i]["runtime_us"]);
   }
-  for (const Json& plugin : work.berth_json({"plugins", "--json"})["plugins"]) {
+  const Json plugins = work.berth_json({"plugins", "--json"});
+  for (const Json& plugin : plugins["plugins"]) {
     if (plugin["kind"] != "policy") continue;
     const auto found = std::find_if(
         rows.begin(), rows.end(), [&](const Json& row) { return row["policy"] == plugin["name"]; });

@@ -120,7 +120,8 @@ TEST_CASE("a budget ends the search") {
 
 TEST_CASE("a budget of zero still gives every policy's first answer") {
   const Workplace work;
-  for (const Json& plugin : work.berth_json({"plugins", "--json"})["plugins"]) {
+  const Json plugins = work.berth_json({"plugins", "--json"});
+  for (const Json& plugin : plugins["plugins"]) {
     if (plugin["kind"] != "policy") continue;
     const auto name = plugin["name"].get<std::string>();
     CAPTURE(name);
