@@ -118,7 +118,7 @@ TEST_CASE("a budget ends the search") {
   CHECK(std::filesystem::exists(work / "p.json"));
 }
 
-TEST_CASE("a budget of zero still gives every policy's first answer") {
+TEST_CASE("a budget that is over at once still gives every policy's first answer") {
   const Workplace work;
   const Json plugins = work.berth_json({"plugins", "--json"});
   for (const Json& plugin : plugins["plugins"]) {
@@ -127,7 +127,7 @@ TEST_CASE("a budget of zero still gives every policy's first answer") {
     CAPTURE(name);
     const Json json =
         work.berth_json({"place", "diamond.graph.json", "--cluster", "pair.cluster.json",
-                         "--policy", name, "--budget", "0s", "--json"});
+                         "--policy", name, "--budget", "0.001ms", "--json"});
     CHECK(json["feasible"] == true);
   }
 }
