@@ -6,10 +6,10 @@ namespace berth::bounds {
 namespace {
 
 /// Ops that are looked at for one op, and for all: about 0.3 s.
-constexpr std::int64_t kMostOfOne = 16384;
-constexpr std::int64_t kMost = 100'000'000;
+constexpr std::int64_t kMostBeforeOne = 16384;
+constexpr std::int64_t kMostBeforeAll = 100'000'000;
 /// Whoever adds in another order comes to no less.
-constexpr double kRoundedDown = 1 - 1e-11;
+constexpr double kBacklogRoundedDown = 1 - 1e-11;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ Backlog Backlogs::before(OpId op) {
     if (from_us + sum_us > most.us) most = {op, from_us + sum_us, from_us, of};
   };
   double all_us = 0;
-  const std::int64_t end = looked_ + std::min(kMostOfOne, kMost - looked_);
+  const std::int64_t end = looked_ + std::min(kMostBeforeOne, kMostBeforeAll - looked_);
   for (auto each = by_time_.rbegin(); wanted > 0 && looked_ < end; ++each, ++looked_) {
     const Share& share = shares_[at(*each)];
     if (share.wanted_by != op) continue;
@@ -67,7 +67,7 @@ Backlog Backlogs::before(OpId op) {
     prove(share.head_us, of_class.us, *each);
     want(*each);
   }
-  most.us *= kRoundedDown;
+  most.us *= kBacklogRoundedDown;
   return most;
 }
 
