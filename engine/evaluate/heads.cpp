@@ -79,8 +79,9 @@ void Heads::compute_by_time(const Known& known) {
   using Ready = std::pair<double, OpId>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   const auto find_head = [&](OpId op) {
-    compute(known, op, is_join(op));
-    if (is_join(op)) raise(known, backlogs.before(op));
+    const bool joins = is_join(op);
+    compute(known, op, joins);
+    if (joins) raise(known, backlogs.before(op));
     ready.emplace(least_head_us(op), op);
   };
   for (OpId op = 0; op < ops; ++op) {

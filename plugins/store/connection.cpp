@@ -15,12 +15,6 @@ constexpr std::uint32_t kMostWaitMs = 60000;
 
 }  // namespace
 
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 Bytes bytes_of(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }

@@ -17,7 +17,6 @@ namespace berth::store {
 class Connection;
 using Peer = std::shared_ptr<Connection>;
 
-[[nodiscard]] std::int64_t now_ms();
 [[nodiscard]] Bytes bytes_of(std::string text);
 
 /// What connections are of.

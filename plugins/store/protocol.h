@@ -18,6 +18,7 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -87,6 +88,13 @@ inline Head head_of(const char* bytes) {
   std::memcpy(&head.wait_ms, bytes + 9, 4);
   std::memcpy(&head.key_bytes, bytes + 13, 4);
   return head;
+}
+
+/// Of the steady clock.
+[[nodiscard]] inline std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 using Nonce = std::array<char, kNonceBytes>;
