@@ -17,7 +17,7 @@ constexpr OpId kStride = 256;
 /// transfer moves back all that its engines still owe, thousands of ops in a wide graph, and hardly
 /// changes their order. Without a limit the time was quadratic in the width: 5.7 s instead of 0.8 s
 /// on a step of 61,666 ops. On 24 graphs the placements are as good, by 0.4 % better in the mean.
-constexpr int kMostLooks = 8;
+constexpr int kMostLooks = 4;
 
 /// A ready op in the heap of a device, the earliest on top, among equals the highest rank.
 struct Entry {
