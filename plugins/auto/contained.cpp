@@ -68,6 +68,14 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Puts the policy of that name behind the one at `i`, if it is to come later.
+void bring_next(std::vector<Contained>& order, std::size_t i, std::string_view name) {
+  const auto next = order.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+  const auto found =
+      std::find_if(next, order.end(), [&](const Contained& each) { return each.name == name; });
+  if (found != order.end()) std::rotate(next, found, found + 1);
+}
+
 /// A problem on some of its devices.
 struct Part {
   std::shared_ptr<const Problem> problem;
@@ -200,7 +208,7 @@ class Collector {
 
   [[nodiscard]] double share_of(std::string_view name) const {
     if (name == kExact) return kShareOfExact;
-    if (name == kSecondListScheduler && best_from(kListScheduler)) return kShareOfSecond;
+    if (is_promising(name)) return kShareOfSecond;
     if (!is_one_of(kInsatiable, name)) return kShareOfOne;
     if (problem_.options().objective == Objective::throughput) {
       return kShareOfInsatiableForThroughput;
@@ -232,6 +240,10 @@ class Collector {
   /// Whether the best start so far is the policy's.
   [[nodiscard]] bool best_from(std::string_view text) const {
     return best_ < starts_.found.size() && starts_.found[best_].from == text;
+  }
+  /// Whether it is the second list scheduler, and the first has the best start so far.
+  [[nodiscard]] bool is_promising(std::string_view name) const {
+    return name == kSecondListScheduler && best_from(kListScheduler);
   }
   [[nodiscard]] bool anything_fits() const { return std::isfinite(best_us_); }
   /// Whether the starts have had so much of the budget, or there is nothing left to find.
@@ -373,20 +385,6 @@ std::vector<Contained> contained_policies(std::string_view list) {
   return all;
 }
 
-namespace {
-
-/// Puts the policy of that name behind the one at `i`, if it is to come later.
-bool bring_next(std::vector<Contained>& order, std::size_t i, std::string_view name) {
-  const auto next = order.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-  const auto found =
-      std::find_if(next, order.end(), [&](const Contained& each) { return each.name == name; });
-  if (found == order.end()) return false;
-  std::rotate(next, found, found + 1);
-  return true;
-}
-
-}  // namespace
-
 Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                       bool skip_missing, const Problem& problem, Evaluator& evaluator,
                       const PlaceContext& context) {
@@ -400,13 +398,10 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
     parts_done = true;
   };
   std::vector<Contained> order = policies;
-  bool second_is_next = false;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Contained& each = order[i];
     if (skip_missing && !collector.is_useful(each.name)) continue;
-    const bool quickest =
-        is_one_of(kQuickest, each.text) || (second_is_next && each.name == kSecondListScheduler);
-    if (!quickest) run_on_parts();
+    if (!is_one_of(kQuickest, each.text) && !collector.is_promising(each.name)) run_on_parts();
     const bool quick = !is_one_of(kInsatiable, each.name) || each.name == kFavouriteChildren;
     if (collector.enough(quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
@@ -423,7 +418,7 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
       if (parts_done && quick) collector.run_best_on_parts(each, *policy);
     }
     if (each.text == kPartitioner && collector.best_from(kListScheduler)) {
-      second_is_next = bring_next(order, i, kSecondListScheduler);
+      bring_next(order, i, kSecondListScheduler);
     }
   }
   run_on_parts();

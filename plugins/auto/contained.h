@@ -36,10 +36,11 @@ struct Starts {
 };
 
 /// Runs `policies` one after the other through `make`, and measures the placements of
-/// context.initial and theirs. Quick ones are also run on parts of the machine. With `skip_missing`,
-/// policies that are not installed are left out, and `exact` where the problem is not small. Ends
-/// early, once anything fits, if the context says so or a start is optimal. If nothing fits, the
-/// last start is a placement that ignores memory, for the search to repair.
+/// context.initial and theirs. `m-etf` comes right behind `metis` where the best so far is `heft`'s.
+/// Quick ones are also run on parts of the machine. With `skip_missing`, policies that are not
+/// installed are left out, and `exact` where the problem is not small. Ends early, once anything fits,
+/// if the context says so or a start is optimal. If nothing fits, the last start is a placement that
+/// ignores memory, for the search to repair.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     const PlaceContext& context);
