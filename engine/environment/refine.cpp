@@ -30,6 +30,12 @@ constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
+/// Of the budget, where updates last until it is over: the rest is for greedy passes with what was
+/// learned. Where neighbourhoods follow.
+constexpr double kLearning = 0.95;
+constexpr double kLearningBeforeSearch = 0.5;
+/// An update takes up to this many times as long as sampling what it learns from.
+constexpr double kUpdateShare = 3;
 
 double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
   const double seconds = evaluation.objective_us / 1e6;
@@ -189,10 +195,44 @@ bool certain(const Rollout& rollout) {
   return decided;
 }
 
-/// The best placement seen, of the groups of `evaluator`. Where updates taught nothing, a note says
-/// why.
+/// Which updates are made: so many, or as many as the time allows.
+class Course {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// The budget counts from `began`.
+  Course(const RefineOptions& options, const PlaceContext& context, Clock::time_point began)
+      : updates_(options.updates), began_(began) {
+    if (!timed()) return;
+    if (!std::isfinite(context.budget_s)) updates_ = 0;
+    learning_s_ =
+        context.budget_s * (options.neighbourhood > 0 ? kLearningBeforeSearch : kLearning);
+  }
+
+  [[nodiscard]] bool learns() const noexcept { return updates_ != 0; }
+  [[nodiscard]] bool timed() const noexcept { return updates_ < 0; }
+  /// What is left of it before an update, as a share; at most 0 when it is over.
+  [[nodiscard]] double left(std::int64_t update) const {
+    if (timed()) return 1 - seconds_since(began_) / learning_s_;
+    if (!learns()) return 0;
+    return 1 - static_cast<double>(update) / static_cast<double>(updates_);
+  }
+  /// Whether there is time to learn from what took `sampling_s` to sample.
+  [[nodiscard]] bool allows(double sampling_s) const {
+    return !timed() || seconds_since(began_) + kUpdateShare * sampling_s < learning_s_;
+  }
+
+ private:
+  std::int64_t updates_;
+  Clock::time_point began_;
+  double learning_s_ = 0;
+};
+
+/// The best placement seen, of the groups of `evaluator`. What updates taught is noted, if it is nothing, and
+/// how many there were, if time decided.
 Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                    const RefineOptions& options, std::vector<std::string>& notes) {
+                    const RefineOptions& options, const Course& course,
+                    std::vector<std::string>& notes) {
   Judged best;
   const Problem& problem = evaluator.problem();
   Evaluator* const evaluators[] = {&evaluator};
@@ -240,8 +280,9 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   Judged from;
   bool always_certain = true;
   std::int64_t updates = 0;
-  for (std::int64_t i = 0; i < options.updates && !context.stopped(); ++i) {
-    const double left = 1 - static_cast<double>(i) / static_cast<double>(options.updates);
+  for (std::int64_t i = 0; course.left(i) > 0 && !context.stopped(); ++i) {
+    const double left = course.left(i);
+    const Course::Clock::time_point before = Course::Clock::now();
     // All from one start: what differs is then the decisions' doing. Each plain start and what its
     // episodes lead to, then the best so far.
     if (plain.empty()) {
@@ -257,7 +298,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (take(best, rollout)) report("update " + std::to_string(i + 1));
-    if (rollout.tape == nullptr) break;
+    if (rollout.tape == nullptr || !course.allows(seconds_since(before))) break;
     always_certain = always_certain && certain(rollout);
     ++updates;
     from = {};
@@ -268,6 +309,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     update.max_norm = options.max_norm;
     policy.update(rollout, advantages.of(rollout), update);
   }
+  if (course.timed()) notes.push_back(cat("learned on this graph in ", updates, " updates"));
   if (updates > 0 && always_certain) {
     notes.push_back(cat("nothing was learned: in all of ", updates,
                         " updates the policy was certain of every decision"));
@@ -276,7 +318,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     const Placement drawn = problem.groups().expand(random_placement(problem, seeds));
     best.take(drawn, evaluator.evaluate(drawn));
   }
-  if (options.updates > 0 || plain.empty()) {
+  if (updates > 0 || plain.empty()) {
     std::vector<Judged> starts = plain;
     starts.push_back(best);
     greedy_passes(std::move(starts));
@@ -285,13 +327,14 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
 }
 
 PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                      const RefineOptions& options) {
+                      const RefineOptions& options, const Course& course) {
   const Problem& problem = evaluator.problem();
   std::vector<std::string> notes;
-  const Placement best = best_seen(policy, evaluator, context, options, notes);
+  const Placement best = best_seen(policy, evaluator, context, options, course, notes);
   PolicyAnswer answer =
       repair_placement(problem, evaluator, group_placement(problem, best), options.repair, context);
   answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+  if (course.timed()) answer.end = SearchEnd::budget;
   return answer;
 }
 
@@ -316,11 +359,11 @@ DecideNeighbourhood by_episodes(LearnedPolicy& policy, const PlaceContext& conte
 
 /// The problem coarsened to `count` groups and placed; learned on, where there are updates.
 PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                       const RefineOptions& options, GroupId count) {
+                       const RefineOptions& options, const Course& course, GroupId count) {
   const Problem& problem = evaluator.problem();
   const auto groups = coarsen(problem.graph(), problem.costs(), count, problem.constraints().get());
   PolicyAnswer answer =
-      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options);
+      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options, course);
   answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
   return answer;
 }
@@ -328,10 +371,11 @@ PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceC
 /// Few groups, which take a moment, then many, with half of the time that is left: which of them is
 /// the better start for neighbourhoods differs from graph to graph.
 PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
-                             const PlaceContext& context, const RefineOptions& options) {
-  using Clock = std::chrono::steady_clock;
+                             const PlaceContext& context, const RefineOptions& options,
+                             const Course& course) {
+  using Clock = Course::Clock;
   const Clock::time_point began = Clock::now();
-  PolicyAnswer few = coarsened(policy, evaluator, context, options, options.neighbourhood);
+  PolicyAnswer few = coarsened(policy, evaluator, context, options, course, options.neighbourhood);
   if (options.groups <= options.neighbourhood || context.stopped()) return few;
   PlaceContext inner = context;
   inner.budget_s = (context.budget_s - seconds_since(began)) / 2;
@@ -339,7 +383,7 @@ PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
   inner.should_stop = [&, begin = Clock::now()] {
     return context.stopped() || seconds_since(begin) >= inner.budget_s;
   };
-  PolicyAnswer many = coarsened(policy, evaluator, inner, options, options.groups);
+  PolicyAnswer many = coarsened(policy, evaluator, inner, options, course, options.groups);
   Judged best{few.placement, evaluator.evaluate(few.placement)};
   return best.take(many.placement, evaluator.evaluate(many.placement)) ? many : few;
 }
@@ -349,15 +393,16 @@ PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
 PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                     const RefineOptions& options) {
   const GroupId count = evaluator.problem().groups().count();
+  const Course course(options, context, Course::Clock::now());
   const auto start = [&] {
     if (options.groups == 0 || count <= options.groups) {
-      return repaired(policy, evaluator, context, options);
+      return repaired(policy, evaluator, context, options, course);
     }
     // Few groups are too few to learn on.
-    if (options.neighbourhood == 0 || options.updates > 0) {
-      return coarsened(policy, evaluator, context, options, options.groups);
+    if (options.neighbourhood == 0 || course.learns()) {
+      return coarsened(policy, evaluator, context, options, course, options.groups);
     }
-    return coarsened_twice(policy, evaluator, context, options);
+    return coarsened_twice(policy, evaluator, context, options, course);
   };
   PolicyAnswer answer = start();
   if (options.neighbourhood == 0 || count <= options.neighbourhood || context.stopped()) {

@@ -444,8 +444,10 @@ std::span<const OptionSpec> learner_options() {
        OptionRange::at_least(0).up_to(1 << 20)},
       {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
        OptionRange::at_least(1).up_to(1 << 20)},
-      {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
-       OptionRange::at_least(0)},
+      {"episodes", OptionType::integer, "-1",
+       "updates on this very graph before the answer; -1: as many as the budget allows, none "
+       "without one",
+       OptionRange::at_least(-1)},
       {"samples", OptionType::integer, "16", "episodes per update",
        OptionRange::at_least(1).up_to(1 << 20)},
       {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",

@@ -18,6 +18,7 @@
 #include "berth/support/text.h"
 #include "episode.h"
 #include "learning/network_policy.h"
+#include "learning/one_thread.h"
 #include "learning/sampling.h"
 #include "network.h"
 #include "problem_view.h"
@@ -46,8 +47,10 @@ constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0).up_to(1 << 20)},
     {"groups", OptionType::integer, "256", "coarsen to this many groups where the problem has more",
      OptionRange::at_least(1).up_to(kMostGroups)},
-    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
-     OptionRange::at_least(0)},
+    {"episodes", OptionType::integer, "-1",
+     "updates on this very graph before the answer; -1: as many as the budget allows, none without "
+     "one",
+     OptionRange::at_least(-1)},
     {"samples", OptionType::integer, "16", "placements per update",
      OptionRange::at_least(1).up_to(1 << 20)},
     {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
@@ -112,6 +115,11 @@ class DopplerPolicy final : public learning::NetworkPolicy {
     return evaluator.evaluate(problem.groups().expand(zero_placement(problem)));
   }
   [[nodiscard]] const Network& net() const { return static_cast<const Network&>(*network()); }
+  [[nodiscard]] Encoded encoded_alone(const ProblemView& view) const {
+    const learning::OneThread one_thread;
+    const torch::NoGradGuard no_gradient;
+    return net().encode(view);
+  }
   std::shared_ptr<const View> view_of(Evaluator& evaluator) {
     return views_.of(evaluator.problem(), [&] { return std::make_shared<const View>(evaluator); });
   }
@@ -132,15 +140,18 @@ void DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
   EpisodeOptions how;
   how.teacher = true;
   how.epsilon = kStray;
+  std::vector<std::shared_ptr<const View>> views;
+  for (Evaluator* const evaluator : evaluators) views.push_back(view_of(*evaluator));
+  const learning::OneThread one_thread;
+  double decisions = 0;
+  for (const auto& view : views) decisions += static_cast<double>(view->groups) * kLessons;
   for (std::int64_t update = 0; update < options().integer("imitation"); ++update) {
-    double decisions = 0;
-    torch::Tensor loss = torch::zeros({});
-    for (Evaluator* const evaluator : evaluators) {
-      const ProblemView& view = *view_of(*evaluator);
+    for (const auto& each : views) {
+      const ProblemView& view = *each;
       Played played = make_played(view, kLessons);
       torch::Tensor selected = torch::zeros_like(played.order);
       torch::Tensor placed = torch::zeros_like(played.order);
-      const Encoded encoded = net().encode(view);
+      const Encoded encoded = encoded_alone(view);
       const Network::Head head = net().head();
       Player player(view, encoded, head, played);
       for (std::int64_t e = 0; e < kLessons; ++e) {
@@ -152,12 +163,13 @@ void DopplerPolicy::begin(std::span<Evaluator* const> evaluators,
         std::copy(outcome.taught_device.begin(), outcome.taught_device.end(), row(placed));
       }
       check();
-      loss = loss - net().score(view, played, selected, placed).log_probability.sum();
-      check();
-      decisions += static_cast<double>(played.order.numel());
+      net().learn(
+          view, played, selected, placed,
+          [&](const Scores& scores, std::int64_t) {
+            return -scores.log_probability.sum() / decisions;
+          },
+          check);
     }
-    (loss / decisions).backward();
-    check();
     static_cast<void>(network()->step(kLessonRate, kLessonNorm));
   }
 }
@@ -183,8 +195,7 @@ void DopplerPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
     for (std::size_t p = 0; p < evaluators.size(); ++p) {
       const auto view = view_of(*evaluators[p]);
       Tape::Part part{view, make_played(*view, options.samples)};
-      const torch::NoGradGuard no_gradient;
-      const Encoded encoded = net().encode(*view);
+      const Encoded encoded = encoded_alone(*view);
       const Network::Head head = net().head();
       Player player(*view, encoded, head, part.played);
       std::vector<Placement> placements;
@@ -218,6 +229,7 @@ void DopplerPolicy::rollout(std::span<Evaluator* const> evaluators, const Rollou
 
 UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout&,
                                   std::span<const double> advantages, double entropy_weight) {
+  const learning::OneThread one_thread;
   UpdateReport report;
   std::size_t first = 0;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
@@ -226,13 +238,15 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
         torch::from_blob(const_cast<double*>(advantages.data() + first), {samples},
                          torch::kFloat64)  // only read
             .to(torch::kFloat32);
-    const Scores scores =
-        net().score(*part.view, part.played, part.played.order, part.played.device);
-    const torch::Tensor loss =
-        -(advantage * scores.log_probability).sum() - entropy_weight * scores.entropy.sum();
-    loss.backward();
-    report.loss += loss.item<double>();
-    report.entropy += scores.entropy.sum().item<double>();
+    report.loss += net().learn(
+        *part.view, part.played, part.played.order, part.played.device,
+        [&](const Scores& scores, std::int64_t begin) {
+          const torch::Tensor entropy = scores.entropy.sum();
+          report.entropy += entropy.item<double>();
+          const torch::Tensor own = advantage.narrow(0, begin, scores.log_probability.size(0));
+          return -(own * scores.log_probability).sum() - entropy_weight * entropy;
+        },
+        [] {});
     first += at(samples);
   }
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));

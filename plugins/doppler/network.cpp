@@ -1,12 +1,19 @@
 #include "network.h"
 
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/nn/functional/activation.h>
+
+#include <algorithm>
 
 namespace berth::doppler {
 namespace {
 
 /// A logit so low that the choice has no probability, while its product with it is still 0.
 constexpr double kBarred = -1e9;
+
+/// Values of PLC's hidden layer that are computed at a time, 256 kB: the memory of larger ones goes back
+/// to the system and comes from it again with every operation, a third of an update's time.
+constexpr std::int64_t kMostHidden = std::int64_t{1} << 16;
 
 torch::Tensor bent(const torch::Tensor& x) {
   return torch::leaky_relu(x, kSlope);
@@ -70,9 +77,36 @@ Encoded Network::encode(const ProblemView& view) const {
   return encoded;
 }
 
-Scores Network::score(const ProblemView& view, const Played& played, const torch::Tensor& selected,
-                      const torch::Tensor& placed) const {
+double Network::learn(const ProblemView& view, const Played& played, const torch::Tensor& selected,
+                      const torch::Tensor& placed,
+                      const std::function<torch::Tensor(const Scores&, std::int64_t first)>& loss,
+                      const std::function<void()>& check) const {
   const Encoded encoded = encode(view);
+  // The graph's network is differentiated once, with what all parts say of its values.
+  const auto leaf = [](const torch::Tensor& values) { return values.detach().requires_grad_(); };
+  const Encoded leaves{leaf(encoded.select), leaf(encoded.own), leaf(encoded.held)};
+  const std::int64_t episodes = played.order.size(0);
+  const auto each = static_cast<std::int64_t>(view.groups * view.devices) * shape_.head;
+  const std::int64_t part = std::clamp<std::int64_t>(kMostHidden / each, 1, episodes);
+  double sum = 0;
+  for (std::int64_t first = 0; first < episodes; first += part) {
+    const auto of = [&](const torch::Tensor& all) {
+      return all.narrow(0, first, std::min(part, episodes - first));
+    };
+    const Played some{of(played.order), of(played.device), of(played.ready), of(played.features)};
+    const torch::Tensor lost = loss(score(view, leaves, some, of(selected), of(placed)), first);
+    check();
+    lost.backward();
+    check();
+    sum += lost.item<double>();
+  }
+  torch::autograd::backward({encoded.select, encoded.own, encoded.held},
+                            {leaves.select.grad(), leaves.own.grad(), leaves.held.grad()});
+  return sum;
+}
+
+Scores Network::score(const ProblemView& view, const Encoded& encoded, const Played& played,
+                      const torch::Tensor& selected, const torch::Tensor& placed) const {
   // SEL's logits do not depend on the state, so that sums over what is ready are products with one
   // vector. They are bounded, so that no sum underflows.
   const torch::Tensor weight = encoded.select.exp();

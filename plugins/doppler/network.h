@@ -11,6 +11,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "learning/trained_network.h"
@@ -56,8 +57,15 @@ class Network final : public learning::TrainedNetwork {
   [[nodiscard]] Encoded encode(const ProblemView& view) const;
   /// How likely the choices `selected` and `placed` [episodes, T] were in the states of `played`. Of a
   /// group that PLC placed, `selected` may name another one: what a teacher would have selected.
-  [[nodiscard]] Scores score(const ProblemView& view, const Played& played,
+  [[nodiscard]] Scores score(const ProblemView& view, const Encoded& encoded, const Played& played,
                              const torch::Tensor& selected, const torch::Tensor& placed) const;
+  /// Adds the gradient of the sum of `loss(scores, first)` over parts of the episodes of `played`, of which
+  /// `first` is the number of the first one in the part. Parts are as large as memory bears: what PLC computes grows
+  /// with episodes, groups and devices. Returns the sum.
+  double learn(const ProblemView& view, const Played& played, const torch::Tensor& selected,
+               const torch::Tensor& placed,
+               const std::function<torch::Tensor(const Scores&, std::int64_t first)>& loss,
+               const std::function<void()>& check) const;
 
   /// PLC's head on plain floats, for sampling.
   struct Head {

@@ -8,6 +8,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "learning/one_thread.h"
 
 namespace berth::learning {
 namespace {
@@ -60,6 +61,7 @@ torch::optim::Adam& Parameters::adam() {
 }
 
 double Parameters::step(double learning_rate, double max_norm) {
+  const OneThread one_thread;
   const torch::NoGradGuard no_gradient;
   double squares = 0;
   for (const torch::Tensor& values : values_) {

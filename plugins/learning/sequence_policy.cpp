@@ -8,6 +8,7 @@
 
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "learning/one_thread.h"
 #include "learning/placer.h"
 #include "learning/sampling.h"
 #include "learning/trained_network.h"
@@ -201,6 +202,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     if (net.grouper == nullptr) {
       part.sequence = view->sequence;
     } else {
+      const OneThread one_thread;
       const torch::NoGradGuard no_gradient;
       const torch::Tensor log_pi = net.grouper->log_policy(view->features).contiguous();
       check();
@@ -226,7 +228,10 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
     draws.epsilon = options.epsilon;
     draws.noise = options.greedy ? 0 : options.noise;
     draws.should_stop = options.should_stop;
-    PlacerSamples drawn = net.placer.sample(part.sequence, draws, random);
+    PlacerSamples drawn = [&] {
+      const OneThread one_thread;
+      return net.placer.sample(part.sequence, draws, random);
+    }();
     const torch::Tensor devices = drawn.devices.t().contiguous();
     for (std::size_t k = 0; k < end - part.first; ++k) {
       const auto length = static_cast<std::size_t>(part.sequence.length());
@@ -256,6 +261,7 @@ void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
 
 UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollout&,
                                    std::span<const double> advantages, double entropy_weight) {
+  const OneThread one_thread;
   const Net& net = static_cast<const Net&>(*network());
   UpdateReport report;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {

@@ -50,8 +50,10 @@ inline constexpr OptionSpec kSequenceShapeOptions[] = {
 inline constexpr OptionSpec kSequenceOptions[] = {
     {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
-    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
-     OptionRange::at_least(0)},
+    {"episodes", OptionType::integer, "-1",
+     "updates on this very graph before the answer; -1: as many as the budget allows, none without "
+     "one",
+     OptionRange::at_least(-1)},
     {"samples", OptionType::integer, "16", "placements per update",
      OptionRange::at_least(1).up_to(1 << 20)},
     {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",

@@ -71,8 +71,10 @@ inline constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0).up_to(1 << 15)},
     {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
      OptionRange::at_least(1).up_to(1 << 20)},
-    {"episodes", OptionType::integer, "0", "updates on this very graph before the answer",
-     OptionRange::at_least(0)},
+    {"episodes", OptionType::integer, "0",
+     "updates on this very graph before the answer; -1: as many as the budget allows, half of it "
+     "where a search of neighbourhoods follows",
+     OptionRange::at_least(-1)},
     {"samples", OptionType::integer, "16", "episodes per update",
      OptionRange::at_least(1).up_to(1 << 20)},
     {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",

@@ -7,9 +7,8 @@
 -- Forms of placeto (64 groups), seq2seq (the groups of icml2017) and hdp (makes its groups):
 --   published  the constants of the paper (option form=published)
 --   own        the defaults, with fresh weights
---   untrained  own with a learning rate of 0 and as many updates: what sampling alone finds
--- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. How many updates the seconds allow is
--- found from a few of them; then every seed makes as many. All on one thread.
+--   untrained  own with a learning rate of 0: what sampling alone finds in the same time
+-- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. All on one thread.
 --
 -- --record: a file with a line for each run that is done. A run that is there is not made again, so that the same
 -- command goes on where it was stopped. "table" makes none.
@@ -88,44 +87,21 @@ local function place(problem, policy, settings, with)
   local started = berth.clock()
   local _, outcome = berth.policy(policy, settings):place(problem, with)
   if outcome.ended == "cancelled" then error("stopped; the same command goes on with this run", 0) end
-  return outcome.feasible and outcome.runtime_us / 1e6 or math.huge, outcome.evaluations, settings.episodes or 0,
-    berth.clock() - started
+  local updates = 0
+  for _, note in ipairs(outcome.notes) do updates = tonumber(note:match "learned on this graph in (%d+)") or updates end
+  return outcome.feasible and outcome.runtime_us / 1e6 or math.huge, outcome.evaluations, updates, berth.clock() - started
 end
 
-local function settings_of(problem, policy, kind, seed, updates)
-  local settings = { init_seed = seed, weights = "none", episodes = updates }
+local function learn(problem, policy, kind, seed)
+  local settings = { init_seed = seed, weights = "none", episodes = -1 }
   if kind == "published" then settings.form = "published" end
   if kind == "untrained" then settings.learning_rate = 0 end
   if policy == "placeto" then settings.neighbourhood = 0 end  -- what is learned is compared: no search follows it
   if policy == "seq2seq" then settings.groups = math.max(2, problem:groups():count()) end
-  return settings
+  return place(problem, policy, settings, { seed = seed, budget_s = options.seconds })
 end
 
--- Updates that the seconds allow, of what is done before them too. More and more are made, until they take long
--- enough to be timed.
-local function updates_in(problem, policy, kind)
-  local function timed(updates)
-    return (select(4, place(problem, policy, settings_of(problem, policy, kind, 1, updates), { seed = 1 })))
-  end
-  timed(1)  -- so that libraries are loaded
-  local one, updates, wall = timed(1), 1, nil
-  repeat
-    updates = 2 * updates
-    wall = timed(updates)
-  until wall - one > options.seconds / 8 or wall > options.seconds
-  local each = math.max(wall - one, wall / updates / 2) / (updates - 1)
-  return math.max(1, math.floor((options.seconds - one) / each + 1))
-end
-
-local function learn(problem, policy, kind, seed, key)
-  -- The same for trained and untrained, and for all seeds.
-  local updates = runs.once(("%s updates"):format(key:gsub("untrained", "own"):gsub(" %S+$", "")), function()
-    return updates_in(problem, policy, kind == "untrained" and "own" or kind)
-  end)
-  return place(problem, policy, settings_of(problem, policy, kind, seed, updates), { seed = seed })
-end
-
-local function make(name, gpus, form, seed, key)
+local function make(name, gpus, form, seed)
   local policy, kind = form:match "^(%S+) (%S+)$"
   local problem = problem_of(name, gpus, policy)
   if form == "auto" then return place(problem, "auto", {}, { seed = seed, budget_s = options.seconds }) end
@@ -134,7 +110,7 @@ local function make(name, gpus, form, seed, key)
     local cell = form == "expert" and cells.expert or cells.gpu
     return cell.fits and cell.s or math.huge, 1, 0, 0
   end
-  return learn(problem, policy, kind, seed, key)
+  return learn(problem, policy, kind, seed)
 end
 
 -- 3. All of them, a seed of all before the next one, and the table.
@@ -154,7 +130,7 @@ end
 for _, seed in ipairs(only_table and {} or options.seeds) do
   each_cell(function(name, gpus, form)
     local key = key_of(name, gpus, form, seed)
-    runs.once(key, function() return make(name, gpus, form, seed, key) end)
+    runs.once(key, function() return make(name, gpus, form, seed) end)
   end)
 end
 
@@ -171,11 +147,10 @@ each_cell(function(name, gpus, form)
   if #found.s == 0 then return end
   table.sort(found.s)
   local said = SAID[form] and published_row(name, gpus)[SAID[form]]
-  local learns = found.updates[1] > 0
   local median = statistics.median(found.s)
   rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #found.s, median = shown(median),
     range = found.s[1] < found.s[#found.s] and shown(found.s[1]) .. " to " .. shown(found.s[#found.s]) or nil,
-    evaluations = statistics.median(found.evaluations), updates = learns and found.updates[1] or nil,
+    evaluations = statistics.median(found.evaluations), updates = found.updates[1] > 0 and statistics.median(found.updates) or nil,
     wall = found.wall[1] > 0 and statistics.median(found.wall) or nil }
   local cell = cells[#cells]
   if not cell or cell.graph ~= name or cell.gpus ~= gpus then

@@ -173,8 +173,11 @@ struct RefineOptions {
   /// more than `groups` and there are no updates, it is coarsened to so few first, then to `groups` with
   /// half of the time that is left; the better of the two is where it begins. 0 = none.
   GroupId neighbourhood = 0;
-  int passes = 16;              ///< greedy passes at most, each from where the last one ended
-  std::int64_t updates = 0;     ///< of the weights, on this very problem
+  int passes = 16;  ///< greedy passes at most, each from where the last one ended
+  /// Updates of the weights, on this very problem. kWhileTimeLasts: until the budget is nearly over (half
+  /// of it, where neighbourhoods follow); how many that are depends on the machine. None without a budget.
+  std::int64_t updates = 0;
+  static constexpr std::int64_t kWhileTimeLasts = -1;
   int samples = 16;             ///< episodes per update
   double learning_rate = 3e-3;  ///< of the first update; falls linearly to a tenth
   double entropy = 0;           ///< weight at first; falls linearly to 0

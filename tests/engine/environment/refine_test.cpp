@@ -58,10 +58,12 @@ class Noting final : public Weightless {
   UpdateReport update(const Rollout&, std::span<const double> advantages,
                       const UpdateOptions&) override {
     told.assign(advantages.begin(), advantages.end());
+    ++updates;
     return {};
   }
 
   std::vector<double> told;
+  int updates = 0;
   double entropy = 0.5;
 
  private:
@@ -170,6 +172,29 @@ TEST_CASE("a policy that is certain of every decision learns nothing, and a note
   CHECK(notes(0, 3).front().find("all of 3 updates") != std::string::npos);
   CHECK(notes(1e-30, 3).empty());
   CHECK(notes(0, 0).empty());
+}
+
+TEST_CASE(
+    "updates that last while the time does: none without a budget, none in one that is over") {
+  const auto evaluator =
+      make_simulation_evaluator(small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}}, {}), 1);
+  Noting policy({1, 2});
+  policy.options.updates = RefineOptions::kWhileTimeLasts;
+  PlaceContext context;
+  const auto ends = [&](SearchEnd end, const char* note) {
+    const PolicyAnswer answer = policy.place(*evaluator, context);
+    CHECK(answer.end == end);
+    CHECK(answer.notes ==
+          (note == nullptr ? std::vector<std::string>() : std::vector<std::string>{note}));
+  };
+  ends(SearchEnd::done, nullptr);
+  context.budget_s = 0;
+  ends(SearchEnd::budget, "learned on this graph in 0 updates");
+  REQUIRE(policy.updates == 0);
+  // In one that is never over they go on until somebody else ends them.
+  context.budget_s = 1e9;
+  context.should_stop = [&] { return policy.updates == 40; };
+  ends(SearchEnd::budget, "learned on this graph in 40 updates");
 }
 
 TEST_CASE("neighbourhoods: other groups around the best placement, which they keep") {

@@ -76,7 +76,8 @@ TEST_CASE("doppler: the probabilities that are sampled are those that are learne
     const ProblemView view(*problem);
     const auto network = stirred_network(seed);
     const Play play(view, *network, 3, {.epsilon = seed % 2 == 0 ? 0 : 0.5}, seed);
-    const Scores scores = network->score(view, play.played, play.played.order, play.played.device);
+    const Scores scores = network->score(view, network->encode(view), play.played,
+                                         play.played.order, play.played.device);
     for (std::size_t e = 0; e < 3; ++e) {
       const auto& outcome = play.outcomes[e];
       CHECK(scores.log_probability[static_cast<std::int64_t>(e)].item<double>() ==
@@ -84,6 +85,42 @@ TEST_CASE("doppler: the probabilities that are sampled are those that are learne
       CHECK(scores.entropy[static_cast<std::int64_t>(e)].item<double>() ==
             doctest::Approx(outcome.entropy).epsilon(1e-4));
     }
+  }
+}
+
+TEST_CASE("doppler: what is learned part by part is what is learned from all at once") {
+  constexpr std::int64_t kEpisodes = 5;
+  for (const int devices : {2, 80}) {  // in one part, and in several
+    CAPTURE(devices);
+    const auto problem = random_problem(2, devices, 150);
+    const ProblemView view(*problem);
+    const auto network = stirred_network(2);
+    const Play play(view, *network, kEpisodes, {}, 2);
+    const torch::Tensor weight = torch::arange(1, kEpisodes + 1, torch::kFloat32);
+    const auto loss = [&](const Scores& scores, std::int64_t first) {
+      const torch::Tensor own = weight.narrow(0, first, scores.log_probability.size(0));
+      return (own * scores.log_probability).sum() + scores.entropy.sum();
+    };
+    const Played& played = play.played;
+    const torch::Tensor whole =
+        loss(network->score(view, network->encode(view), played, played.order, played.device), 0);
+    whole.backward();
+    std::vector<float> expected, actual;
+    network->take_gradient(expected);
+    int parts = 0;
+    const double sum =
+        network->learn(view, played, played.order, played.device, loss, [&] { ++parts; });
+    network->take_gradient(actual);
+    CHECK((parts > 2) == (devices > 2));  // asked twice in each
+    CHECK(sum == doctest::Approx(whole.item<double>()).epsilon(1e-5));
+    REQUIRE(actual.size() == expected.size());
+    double most = 0, difference = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      most = std::max(most, std::abs(static_cast<double>(expected[i])));
+      difference = std::max(difference, std::abs(static_cast<double>(actual[i] - expected[i])));
+    }
+    CHECK(most > 0);
+    CHECK(difference < 1e-4 * most);
   }
 }
 
