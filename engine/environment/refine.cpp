@@ -34,8 +34,8 @@ constexpr double kPolishing = 0.25;
 /// learned. Where neighbourhoods follow.
 constexpr double kLearning = 0.95;
 constexpr double kLearningBeforeSearch = 0.5;
-/// An update takes up to this many times as long as sampling what it learns from.
-constexpr double kUpdateShare = 3;
+/// How long the first update is taken to be, in times of sampling what it learns from.
+constexpr double kFirstUpdate = 3;
 
 double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
   const double seconds = evaluation.objective_us / 1e6;
@@ -217,9 +217,9 @@ class Course {
     if (!learns()) return 0;
     return 1 - static_cast<double>(update) / static_cast<double>(updates_);
   }
-  /// Whether there is time to learn from what took `sampling_s` to sample.
-  [[nodiscard]] bool allows(double sampling_s) const {
-    return !timed() || seconds_since(began_) + kUpdateShare * sampling_s < learning_s_;
+  /// Whether there is time for what takes `s`.
+  [[nodiscard]] bool allows(double s) const {
+    return !timed() || seconds_since(began_) + s < learning_s_;
   }
 
  private:
@@ -280,6 +280,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   Judged from;
   bool always_certain = true;
   std::int64_t updates = 0;
+  double slowest_s = 0;  // of the updates, without what they learn from
   for (std::int64_t i = 0; course.left(i) > 0 && !context.stopped(); ++i) {
     const double left = course.left(i);
     const Course::Clock::time_point before = Course::Clock::now();
@@ -298,7 +299,10 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     how.seed = seeds.next();
     policy.rollout(evaluators, how, rollout);
     if (take(best, rollout)) report("update " + std::to_string(i + 1));
-    if (rollout.tape == nullptr || !course.allows(seconds_since(before))) break;
+    if (rollout.tape == nullptr) break;
+    const Course::Clock::time_point sampled = Course::Clock::now();
+    const double takes_s = updates == 0 ? kFirstUpdate * seconds_since(before) : slowest_s;
+    if (!course.allows(takes_s)) break;
     always_certain = always_certain && certain(rollout);
     ++updates;
     from = {};
@@ -308,6 +312,7 @@ Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
     update.entropy_weight = options.entropy * left;
     update.max_norm = options.max_norm;
     policy.update(rollout, advantages.of(rollout), update);
+    slowest_s = std::max(slowest_s, seconds_since(sampled));
   }
   if (course.timed()) notes.push_back(cat("learned on this graph in ", updates, " updates"));
   if (updates > 0 && always_certain) {

@@ -21,7 +21,8 @@ int blas_before = 0;
 }  // namespace
 
 OneThread::OneThread() {
-  static_cast<void>(at::get_num_threads());  // ATen sets OpenMP's number at its first use in a thread
+  static_cast<void>(
+      at::get_num_threads());  // ATen sets OpenMP's number at its first use in a thread
   before_ = omp_get_max_threads();
   omp_set_num_threads(1);
   if (openblas_set_num_threads == nullptr || openblas_get_num_threads == nullptr) return;

@@ -52,7 +52,8 @@ TEST_CASE("one thread: for as long as it lives, nested too; then as many as befo
   omp_set_num_threads(omp_own);
 }
 
-TEST_CASE("one thread: another thread keeps its own number, and OpenBLAS has its own back at the end") {
+TEST_CASE(
+    "one thread: another thread keeps its own number, and OpenBLAS has its own back at the end") {
   const int blas = blas_threads();
   std::optional<OneThread> here(std::in_place);
   std::promise<void> entered, ended;
