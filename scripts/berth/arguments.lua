@@ -6,6 +6,8 @@
 --     ["--budget"] = function(text) options.budget_s = line.number(text, "--budget") end,
 --   })
 
+local berth = require "berth"
+
 local arguments = {}
 
 -- The items of "a,b,c".
@@ -28,6 +30,25 @@ function arguments.policy(text)
     options[key] = tonumber(value) or value
   end
   return name, options
+end
+
+-- "FILE:CLUSTER" or, with dynamic dimensions, "FILE@batch=4,sequence=64:CLUSTER", where CLUSTER is a preset or a
+-- berth.cluster/1 file.
+--
+-- RETURN  table: name, "file, cluster" without their folders; problem(), which loads and makes it. nil for a text
+--         of another form
+function arguments.problem(text)
+  local what, cluster = text:match "^(.+):([^:]+)$"
+  if not what then return nil end
+  local file, given = what:match "^(.-)@(.*)$"
+  local dims = {}
+  for name, size in (given or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
+  return {
+    name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
+    problem = function()
+      return berth.problem { graph = berth.load(file or what, { dims = given and dims }), cluster = cluster }
+    end,
+  }
 end
 
 -- The comment that a script begins with, of which "-- " is taken off.

@@ -55,21 +55,6 @@ for i, text in ipairs(options.policies) do
   end
 end
 
--- What a GRAPH:CLUSTER names: how tables call it, and what makes its problem.
-local function parsed(text)
-  local what, cluster = text:match "^(.+):([^:]+)$"
-  if not what then line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text)) end
-  local file, given = what:match "^(.-)@(.*)$"
-  local dims = {}
-  for name, size in (given or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
-  return {
-    name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
-    problem = function()
-      return berth.problem { graph = berth.load(file or what, { dims = given and dims }), cluster = cluster }
-    end,
-  }
-end
-
 -- The runtime of what a policy answers. `start` is asked for where the run is not in the record.
 local runs = record.open(options.record)
 local function runtime_us(text, problem, start, row, seed)
@@ -94,7 +79,7 @@ local found = {}  -- by row: the logarithms of the ratios, all pairs
 local medians = {}  -- by graph: by row, the median of them
 for i = 1, #rows do found[i] = {} end
 for g, text in ipairs(options.graphs) do
-  local asked = parsed(text)
+  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
   local problem = late(asked.problem)
   local start = late(function()
     return (berth.policy("auto", { threads = 1, moves = 1 }):place(problem(), { seed = 0, threads = 1 }))

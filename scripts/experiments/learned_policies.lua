@@ -49,7 +49,7 @@ local function add(text, problem, title, policy, given)
   end
   found[title] = found[title] or {}
   for _, us in ipairs(runtimes) do table.insert(found[title], math.log(us)) end
-  local graph = text:match "([%w_]+)[^/]*$"
+  local graph = text:match "^[%w_]+"
   boxes[graph] = boxes[graph] or {}
   local ms = {}
   for i, us in ipairs(runtimes) do ms[i] = us / 1e3 end
@@ -77,25 +77,24 @@ local function variants_of(name)
 end
 
 for _, text in ipairs(options.graphs) do
-  local file, cluster = text:match "^(.*):([^:]+)$"
-  if not file then line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text)) end
+  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
   local made
   local function problem()
-    made = made or berth.problem { graph = berth.load(file), cluster = cluster }
+    made = made or asked.problem()
     return made
   end
-  add(file, problem, "one device", "single", {})
+  add(asked.name, problem, "one device", "single", {})
   for _, name in ipairs(options.policies) do
     for _, variant in ipairs(variants_of(name)) do
       local title, settings = unpack(variant)
       settings.learning_rate = 0
-      add(file, problem, title .. ", untrained", name, settings)
+      add(asked.name, problem, title .. ", untrained", name, settings)
       settings.learning_rate = nil
-      add(file, problem, title .. ", trained", name, settings)
+      add(asked.name, problem, title .. ", trained", name, settings)
     end
   end
-  add(file, problem, "heft", "heft", {})
-  add(file, problem, "auto", "auto", { threads = 1 })
+  add(asked.name, problem, "heft", "heft", {})
+  add(asked.name, problem, "auto", "auto", { threads = 1 })
 end
 
 local columns = {
