@@ -228,116 +228,146 @@ class Course {
   double learning_s_ = 0;
 };
 
-/// The best placement seen, of the groups of `evaluator`. What updates taught is noted, if it is nothing, and
-/// how many there were, if time decided.
-Placement best_seen(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
-                    const RefineOptions& options, const Course& course,
-                    std::vector<std::string>& notes) {
-  Judged best;
-  const Problem& problem = evaluator.problem();
-  Evaluator* const evaluators[] = {&evaluator};
-  RolloutOptions how;
-  how.seed = context.seed;
-  how.should_stop = context.should_stop;
-  const std::vector<Judged> plain =
-      options.known_starts ? plain_starts(evaluator) : std::vector<Judged>();
-  Rollout rollout;
-  const auto report = [&](const std::string& what) {
-    if (context.progress) context.progress(best.evaluation.objective_us, what);
-  };
-  const auto start_at = [&](const Judged& start) {
-    GroupPlacement at = group_placement(problem, start.placement);
-    keep_to_kinds(problem, at);
-    return at;
-  };
+/// Looks for a placement of the groups of one evaluator, by episodes of the policy.
+class Refinement {
+ public:
+  Refinement(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+             const RefineOptions& options, const Course& course)
+      : policy_(policy),
+        evaluator_(evaluator),
+        problem_(evaluator.problem()),
+        context_(context),
+        options_(options),
+        course_(course),
+        plain_(options.known_starts ? plain_starts(evaluator) : std::vector<Judged>()),
+        seeds_(context.seed) {
+    how_.seed = context.seed;
+    how_.should_stop = context.should_stop;
+  }
 
-  // From every start for itself until none gets better: what each leads to differs.
-  const auto greedy_passes = [&](std::vector<Judged> at) {
-    how.greedy = true;
-    how.samples = static_cast<int>(at.size());
+  /// The best placement seen.
+  Placement run() {
+    for (const Placement& given : context_.initial) best_.take(given, evaluator_.evaluate(given));
+    for (const Judged& start : plain_) best_.take(start.placement, start.evaluation);
+    if (!plain_.empty()) greedy_passes(plain_);
+    learn();
+    if (best_.placement.empty()) {  // no start is known, and nothing was learned
+      const Placement drawn = problem_.groups().expand(random_placement(problem_, seeds_));
+      best_.take(drawn, evaluator_.evaluate(drawn));
+    }
+    if (updates_ > 0 || plain_.empty()) {
+      std::vector<Judged> starts = plain_;
+      starts.push_back(best_);
+      greedy_passes(std::move(starts));
+    }
+    return std::move(best_.placement);
+  }
+
+  /// How many updates there were, if time decided, and why they taught nothing.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    if (course_.timed()) notes.push_back(cat("learned on this graph in ", updates_, " updates"));
+    if (updates_ > 0 && always_certain_) {
+      notes.push_back(cat("nothing was learned: in all of ", updates_,
+                          " updates the policy was certain of every decision"));
+    }
+    return notes;
+  }
+
+ private:
+  [[nodiscard]] GroupPlacement start_at(const Judged& start) const {
+    GroupPlacement at = group_placement(problem_, start.placement);
+    keep_to_kinds(problem_, at);
+    return at;
+  }
+
+  /// Into rollout_.
+  void play(const std::string& what) {
+    Evaluator* const evaluators[] = {&evaluator_};
+    policy_.rollout(evaluators, how_, rollout_);
+    if (take(best_, rollout_) && context_.progress) {
+      context_.progress(best_.evaluation.objective_us, what);
+    }
+  }
+
+  /// From every start for itself until none gets better: what each leads to differs.
+  void greedy_passes(std::vector<Judged> at) {
+    how_.greedy = true;
+    how_.samples = static_cast<int>(at.size());
     bool better = true;
-    for (int pass = 0; pass < options.passes && better && !context.stopped(); ++pass) {
-      how.initial.assign(1, {});
-      for (const Judged& each : at) how.initial[0].push_back(start_at(each));
-      policy.rollout(evaluators, how, rollout);
+    for (int pass = 0; pass < options_.passes && better && !context_.stopped(); ++pass) {
+      how_.initial.assign(1, {});
+      for (const Judged& each : at) how_.initial[0].push_back(start_at(each));
+      play("greedy pass " + std::to_string(pass + 1));
       better = false;
       for (std::size_t i = 0; i < at.size(); ++i) {
-        const Rollout::Episode& episode = rollout.episodes[i];
+        const Rollout::Episode& episode = rollout_.episodes[i];
         if (episode.best.empty()) continue;
         better = at[i].take(episode.best, episode.best_evaluation) || better;
       }
-      if (take(best, rollout)) report("greedy pass " + std::to_string(pass + 1));
     }
-  };
-  for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
-  for (const Judged& start : plain) best.take(start.placement, start.evaluation);
-  if (!plain.empty()) greedy_passes(plain);
+  }
 
-  Random seeds(context.seed);
-  Advantages advantages(options);
-  how.greedy = false;
-  how.samples = options.samples;
-  Judged from;
-  bool always_certain = true;
-  std::int64_t updates = 0;
-  double slowest_s = 0;  // of the updates, without what they learn from
-  for (std::int64_t i = 0; course.left(i) > 0 && !context.stopped(); ++i) {
-    const double left = course.left(i);
-    const Course::Clock::time_point before = Course::Clock::now();
-    // All from one start: what differs is then the decisions' doing. Each plain start and what its
-    // episodes lead to, then the best so far.
-    if (plain.empty()) {
-      how.initial.clear();
-    } else {
+  void learn() {
+    Advantages advantages(options_);
+    how_.greedy = false;
+    how_.samples = options_.samples;
+    Judged from;           // where episodes start
+    double slowest_s = 0;  // of the updates, without what they learn from
+    for (std::int64_t i = 0; course_.left(i) > 0 && !context_.stopped(); ++i) {
+      const double left = course_.left(i);
+      const Course::Clock::time_point before = Course::Clock::now();
+      // All from one start: what differs is then the decisions' doing. Each plain start and what its
+      // episodes lead to, then the best so far.
       if (left <= kPolishing) {
-        from = best;
-      } else if (i % kUpdatesPerStart == 0) {
-        from = plain[static_cast<std::size_t>(i / kUpdatesPerStart) % plain.size()];
+        from = best_;
+      } else if (i % kUpdatesPerStart == 0 && !plain_.empty()) {
+        from = plain_[static_cast<std::size_t>(i / kUpdatesPerStart) % plain_.size()];
       }
-      how.initial.assign(1, {start_at(from)});
+      how_.initial.clear();
+      if (!plain_.empty()) how_.initial.assign(1, {start_at(from)});
+      how_.seed = seeds_.next();
+      play("update " + std::to_string(i + 1));
+      if (rollout_.tape == nullptr) break;
+      const Course::Clock::time_point sampled = Course::Clock::now();
+      const double takes_s = updates_ == 0 ? kFirstUpdate * seconds_since(before) : slowest_s;
+      if (!course_.allows(takes_s)) break;
+      always_certain_ = always_certain_ && certain(rollout_);
+      ++updates_;
+      from = {};
+      take(from, rollout_);
+      UpdateOptions update;
+      update.learning_rate = options_.learning_rate * (0.1 + 0.9 * left);
+      update.entropy_weight = options_.entropy * left;
+      update.max_norm = options_.max_norm;
+      policy_.update(rollout_, advantages.of(rollout_), update);
+      slowest_s = std::max(slowest_s, seconds_since(sampled));
     }
-    how.seed = seeds.next();
-    policy.rollout(evaluators, how, rollout);
-    if (take(best, rollout)) report("update " + std::to_string(i + 1));
-    if (rollout.tape == nullptr) break;
-    const Course::Clock::time_point sampled = Course::Clock::now();
-    const double takes_s = updates == 0 ? kFirstUpdate * seconds_since(before) : slowest_s;
-    if (!course.allows(takes_s)) break;
-    always_certain = always_certain && certain(rollout);
-    ++updates;
-    from = {};
-    take(from, rollout);
-    UpdateOptions update;
-    update.learning_rate = options.learning_rate * (0.1 + 0.9 * left);
-    update.entropy_weight = options.entropy * left;
-    update.max_norm = options.max_norm;
-    policy.update(rollout, advantages.of(rollout), update);
-    slowest_s = std::max(slowest_s, seconds_since(sampled));
   }
-  if (course.timed()) notes.push_back(cat("learned on this graph in ", updates, " updates"));
-  if (updates > 0 && always_certain) {
-    notes.push_back(cat("nothing was learned: in all of ", updates,
-                        " updates the policy was certain of every decision"));
-  }
-  if (best.placement.empty()) {  // no start is known, and nothing was learned
-    const Placement drawn = problem.groups().expand(random_placement(problem, seeds));
-    best.take(drawn, evaluator.evaluate(drawn));
-  }
-  if (updates > 0 || plain.empty()) {
-    std::vector<Judged> starts = plain;
-    starts.push_back(best);
-    greedy_passes(std::move(starts));
-  }
-  return std::move(best.placement);
-}
+
+  LearnedPolicy& policy_;
+  Evaluator& evaluator_;
+  const Problem& problem_;
+  const PlaceContext& context_;
+  const RefineOptions& options_;
+  const Course& course_;
+  const std::vector<Judged> plain_;  ///< where nothing better is known
+  Random seeds_;
+  Judged best_;
+  RolloutOptions how_;
+  Rollout rollout_;
+  std::int64_t updates_ = 0;
+  bool always_certain_ = true;  ///< in all updates
+};
 
 PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                       const RefineOptions& options, const Course& course) {
   const Problem& problem = evaluator.problem();
-  std::vector<std::string> notes;
-  const Placement best = best_seen(policy, evaluator, context, options, course, notes);
+  Refinement refinement(policy, evaluator, context, options, course);
+  const Placement best = refinement.run();
   PolicyAnswer answer =
       repair_placement(problem, evaluator, group_placement(problem, best), options.repair, context);
+  const std::vector<std::string> notes = refinement.notes();
   answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
   if (course.timed()) answer.end = SearchEnd::budget;
   return answer;
