@@ -20,6 +20,7 @@
 #include "learning/network_policy.h"
 #include "learning/one_thread.h"
 #include "learning/sampling.h"
+#include "learning/training_options.h"
 #include "network.h"
 #include "problem_view.h"
 
@@ -42,7 +43,7 @@ constexpr OptionSpec kOptions[] = {
      OptionRange::at_least(0).up_to(1000)},
     {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
-    {"imitation", OptionType::integer, "30",
+    {"imitation", OptionType::integer, "8",
      "updates in which fresh weights learn the critical-path heuristic on their first problems",
      OptionRange::at_least(0).up_to(1 << 20)},
     {"groups", OptionType::integer, "256", "coarsen to this many groups where the problem has more",
@@ -51,12 +52,13 @@ constexpr OptionSpec kOptions[] = {
      "updates on this very graph before the answer; -1: as many as the budget allows, none without "
      "one",
      OptionRange::at_least(-1)},
-    {"samples", OptionType::integer, "16", "placements per update",
+    {"samples", OptionType::integer, "64", "placements per update",
      OptionRange::at_least(1).up_to(1 << 20)},
     {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
      OptionRange::at_least(0)},
-    {"entropy", OptionType::real, "0.001", "weight of the entropy at first; falls linearly to 0",
+    {"entropy", OptionType::real, "0", "weight of the entropy at first; falls linearly to 0",
      OptionRange::at_least(0)},
+    learning::baseline_option("best"),
     kRepairOption};
 
 /// In imitation the teacher plays, but for this share of uniform choices, so that its answer to other
@@ -234,20 +236,32 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
   std::size_t first = 0;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
     const std::int64_t samples = part.played.order.size(0);
-    const torch::Tensor advantage =
+    const torch::Tensor all =
         torch::from_blob(const_cast<double*>(advantages.data() + first), {samples},
                          torch::kFloat64)  // only read
             .to(torch::kFloat32);
+    // Sampling takes a fraction of the time of learning: only those are looked at that teach, and the
+    // entropy is estimated from them.
+    const torch::Tensor rows = all.nonzero().squeeze(1);
+    const std::int64_t taught = rows.size(0);
+    first += at(samples);
+    if (taught == 0) continue;
+    const auto of = [&](const torch::Tensor& values) {
+      return taught == samples ? values : values.index_select(0, rows);
+    };
+    const Played played{of(part.played.order), of(part.played.device), of(part.played.ready),
+                        of(part.played.features)};
+    const torch::Tensor advantage = of(all);
+    const double share = static_cast<double>(samples) / static_cast<double>(taught);
     report.loss += net().learn(
-        *part.view, part.played, part.played.order, part.played.device,
+        *part.view, played, played.order, played.device,
         [&](const Scores& scores, std::int64_t begin) {
-          const torch::Tensor entropy = scores.entropy.sum();
+          const torch::Tensor entropy = share * scores.entropy.sum();
           report.entropy += entropy.item<double>();
           const torch::Tensor own = advantage.narrow(0, begin, scores.log_probability.size(0));
           return -(own * scores.log_probability).sum() - entropy_weight * entropy;
         },
         [] {});
-    first += at(samples);
   }
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   return report;

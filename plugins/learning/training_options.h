@@ -45,7 +45,8 @@ inline constexpr OptionSpec kMaxNormOption = {"max_norm", OptionType::real, "1.2
                                               "the gradient's norm is clipped to it; 0: not at all",
                                               OptionRange::at_least(0)};
 
-/// Sets what the options say, of a policy that has all of them; leaves `how` as it is otherwise.
+/// Sets what the options say, of a policy that has all of them or the baseline alone; leaves the rest of
+/// `how` as it is.
 void read_training(const Options& options, RefineOptions& how);
 
 }  // namespace berth::learning

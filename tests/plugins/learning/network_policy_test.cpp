@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -130,6 +131,35 @@ TEST_CASE("learned policies: a rollout teaches only the weights that it was samp
                        {"with the weights it has now", "every update changes them"},
                        [&] { learned(*policy).update(again, advantages_of(again, 1), {}); });
     CHECK_THROWS_AS(learned(*policy).update({}, {}, {}), Error);
+  }
+}
+
+TEST_CASE(
+    "learned policies: what episodes teach adds up, and those of no advantage teach nothing") {
+  const auto evaluator = random_parts(6).evaluator();
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name);
+    const Rollout rollout = sampled(*policy, *evaluator);
+    const std::size_t steps = rollout.episodes[0].entropy.size();
+    const auto taught = [&](double first, double second) {
+      std::vector<double> advantages = advantages_of(rollout, second);
+      std::fill_n(advantages.begin(), steps, first);
+      std::vector<float> gradient;
+      learned(*policy).gradient(rollout, advantages, {}, gradient);
+      return gradient;
+    };
+    const std::vector<float> first = taught(1, 0), second = taught(0, -2), both = taught(1, -2);
+    const auto magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
+    const float most = std::abs(*std::max_element(both.begin(), both.end(), magnitude));
+    CHECK(most > 0);
+    float apart = 0;
+    for (std::size_t i = 0; i < both.size(); ++i) {
+      apart = std::max(apart, std::abs(both[i] - first[i] - second[i]));
+    }
+    CHECK(apart < 1e-4F * most);
+    const std::vector<float> nothing = taught(0, 0);
+    CHECK(std::all_of(nothing.begin(), nothing.end(), [](float each) { return each == 0; }));
   }
 }
 
