@@ -20,6 +20,7 @@
 #include "learning/network_policy.h"
 #include "learning/one_thread.h"
 #include "learning/sampling.h"
+#include "learning/teaching.h"
 #include "learning/training_options.h"
 #include "network.h"
 #include "problem_view.h"
@@ -236,29 +237,18 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
   std::size_t first = 0;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
     const std::int64_t samples = part.played.order.size(0);
-    const torch::Tensor all =
-        torch::from_blob(const_cast<double*>(advantages.data() + first), {samples},
-                         torch::kFloat64)  // only read
-            .to(torch::kFloat32);
-    // Sampling takes a fraction of the time of learning: only those are looked at that teach, and the
-    // entropy is estimated from them.
-    const torch::Tensor rows = all.nonzero().squeeze(1);
-    const std::int64_t taught = rows.size(0);
+    const learning::Teaching teaching(advantages.subspan(first), samples);
     first += at(samples);
-    if (taught == 0) continue;
-    const auto of = [&](const torch::Tensor& values) {
-      return taught == samples ? values : values.index_select(0, rows);
-    };
-    const Played played{of(part.played.order), of(part.played.device), of(part.played.ready),
-                        of(part.played.features)};
-    const torch::Tensor advantage = of(all);
-    const double share = static_cast<double>(samples) / static_cast<double>(taught);
+    if (teaching.count() == 0) continue;
+    const Played played{teaching.of(part.played.order, 0), teaching.of(part.played.device, 0),
+                        teaching.of(part.played.ready, 0), teaching.of(part.played.features, 0)};
     report.loss += net().learn(
         *part.view, played, played.order, played.device,
         [&](const Scores& scores, std::int64_t begin) {
-          const torch::Tensor entropy = share * scores.entropy.sum();
+          const torch::Tensor entropy = teaching.share() * scores.entropy.sum();
           report.entropy += entropy.item<double>();
-          const torch::Tensor own = advantage.narrow(0, begin, scores.log_probability.size(0));
+          const torch::Tensor own =
+              teaching.advantages().narrow(0, begin, scores.log_probability.size(0));
           return -(own * scores.log_probability).sum() - entropy_weight * entropy;
         },
         [] {});

@@ -11,6 +11,7 @@
 #include "learning/one_thread.h"
 #include "learning/placer.h"
 #include "learning/sampling.h"
+#include "learning/teaching.h"
 #include "learning/trained_network.h"
 
 namespace berth::learning {
@@ -265,23 +266,21 @@ UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollou
   const Net& net = static_cast<const Net&>(*network());
   UpdateReport report;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
-    const auto samples = part.devices.size(1);
-    const torch::Tensor advantage =
-        torch::from_blob(const_cast<double*>(advantages.data() + part.first), {samples},
-                         torch::kFloat64)  // only read
-            .to(torch::kFloat32);
-    Placer::Scores scores = net.placer.score(part.sequence, part.devices);
+    const Teaching teaching(advantages.subspan(part.first), part.devices.size(1));
+    if (teaching.count() == 0) continue;
+    Placer::Scores scores = net.placer.score(part.sequence, teaching.of(part.devices, 1));
     if (part.labels.defined()) {
       const torch::Tensor log_pi = net.grouper->log_policy(part.view->features);
       scores.log_probability =
           scores.log_probability + log_pi.gather(1, part.labels.unsqueeze(1)).sum();
       scores.entropy = scores.entropy - (log_pi.exp() * log_pi).sum();
     }
+    const torch::Tensor entropy = teaching.share() * scores.entropy.sum();
     const torch::Tensor loss =
-        -(advantage * scores.log_probability).sum() - entropy_weight * scores.entropy.sum();
+        -(teaching.advantages() * scores.log_probability).sum() - entropy_weight * entropy;
     loss.backward();
     report.loss += loss.item<double>();
-    report.entropy += scores.entropy.sum().item<double>();
+    report.entropy += entropy.item<double>();
   }
   report.entropy /= static_cast<double>(std::max<std::size_t>(advantages.size(), 1));
   return report;
