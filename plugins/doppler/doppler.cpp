@@ -237,7 +237,7 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
   std::size_t first = 0;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
     const std::int64_t samples = part.played.order.size(0);
-    const learning::Teaching teaching(advantages.subspan(first), samples);
+    const learning::Teaching teaching(advantages.subspan(first), samples, entropy_weight);
     first += at(samples);
     if (teaching.count() == 0) continue;
     const Played played{teaching.of(part.played.order, 0), teaching.of(part.played.device, 0),
@@ -245,7 +245,7 @@ UpdateReport DopplerPolicy::learn(const NetworkPolicy::Tape& tape, const Rollout
     report.loss += net().learn(
         *part.view, played, played.order, played.device,
         [&](const Scores& scores, std::int64_t begin) {
-          const torch::Tensor entropy = teaching.share() * scores.entropy.sum();
+          const torch::Tensor entropy = scores.entropy.sum();
           report.entropy += entropy.item<double>();
           const torch::Tensor own =
               teaching.advantages().narrow(0, begin, scores.log_probability.size(0));

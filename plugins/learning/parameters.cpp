@@ -64,10 +64,11 @@ double Parameters::step(double learning_rate, double max_norm) {
   const OneThread one_thread;
   const torch::NoGradGuard no_gradient;
   double squares = 0;
-  for (const torch::Tensor& values : values_) {
-    if (values.grad().defined()) {
-      squares += values.grad().to(torch::kFloat64).square().sum().item<double>();
-    }
+  for (torch::Tensor& values : values_) {
+    // Adam passes over what has no gradient, and goes on where it is 0: what has none depends on
+    // whether the process has made a step before.
+    if (!values.grad().defined()) values.mutable_grad() = torch::zeros_like(values);
+    squares += values.grad().to(torch::kFloat64).square().sum().item<double>();
   }
   const double norm = std::sqrt(squares);
   if (!std::isfinite(norm)) {
@@ -77,9 +78,7 @@ double Parameters::step(double learning_rate, double max_norm) {
                 "(nothing was learned)");
   }
   if (max_norm > 0 && norm > max_norm) {
-    for (torch::Tensor& values : values_) {
-      if (values.grad().defined()) values.mutable_grad().mul_(max_norm / norm);
-    }
+    for (torch::Tensor& values : values_) values.mutable_grad().mul_(max_norm / norm);
   }
   // Adam divides the rate by as little as 0.1, and the weights are of single precision.
   constexpr double kLargestRate = std::numeric_limits<float>::max() / 1e3;

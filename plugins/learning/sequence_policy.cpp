@@ -266,7 +266,7 @@ UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollou
   const Net& net = static_cast<const Net&>(*network());
   UpdateReport report;
   for (const Tape::Part& part : static_cast<const Tape&>(tape).parts) {
-    const Teaching teaching(advantages.subspan(part.first), part.devices.size(1));
+    const Teaching teaching(advantages.subspan(part.first), part.devices.size(1), entropy_weight);
     if (teaching.count() == 0) continue;
     Placer::Scores scores = net.placer.score(part.sequence, teaching.of(part.devices, 1));
     if (part.labels.defined()) {
@@ -275,7 +275,7 @@ UpdateReport SequencePolicy::learn(const NetworkPolicy::Tape& tape, const Rollou
           scores.log_probability + log_pi.gather(1, part.labels.unsqueeze(1)).sum();
       scores.entropy = scores.entropy - (log_pi.exp() * log_pi).sum();
     }
-    const torch::Tensor entropy = teaching.share() * scores.entropy.sum();
+    const torch::Tensor entropy = scores.entropy.sum();
     const torch::Tensor loss =
         -(teaching.advantages() * scores.log_probability).sum() - entropy_weight * entropy;
     loss.backward();

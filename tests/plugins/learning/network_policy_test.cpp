@@ -163,6 +163,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("learned policies: an update that teaches nothing does the same in another process") {
+  const auto evaluator = random_parts(7).evaluator();
+  const test::TemporaryFolder folder;
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name), resumed = make(name);
+    const Rollout first = sampled(*policy, *evaluator);
+    learned(*policy).update(first, advantages_of(first, 1), {});
+    learned(*policy).save(folder.path() / "weights", "");
+    static_cast<void>(learned(*resumed).load(folder.path() / "weights"));
+    for (Policy* each : {policy.get(), resumed.get()}) {
+      const Rollout rollout = sampled(*each, *evaluator);
+      learned(*each).update(rollout, advantages_of(rollout, 0), {});
+    }
+    CHECK(learned(*policy).weights() == learned(*resumed).weights());
+  }
+}
+
+TEST_CASE("learned policies: where no episode teaches, the entropy does") {
+  const auto evaluator = random_parts(8).evaluator();
+  for (const char* name : kPolicies) {
+    CAPTURE(std::string(name));
+    const auto policy = make(name);
+    const Rollout rollout = sampled(*policy, *evaluator);
+    UpdateOptions options;
+    options.entropy_weight = 0.1;
+    std::vector<float> gradient;
+    learned(*policy).gradient(rollout, advantages_of(rollout, 0), options, gradient);
+    CHECK(std::any_of(gradient.begin(), gradient.end(), [](float each) { return each != 0; }));
+  }
+}
+
 TEST_CASE("learned policies: nothing that is not finite is learned") {
   const auto evaluator = random_parts(5).evaluator();
   const test::TemporaryFolder folder;
