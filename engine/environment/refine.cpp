@@ -30,8 +30,8 @@ constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
-/// Of the budget, where updates last until it is over: the rest is for greedy passes with what was
-/// learned. Where neighbourhoods follow.
+/// Updates that last while the time does have this share of the budget: what follows is a greedy pass with
+/// what was learned, or a search of neighbourhoods.
 constexpr double kLearning = 0.95;
 constexpr double kLearningBeforeSearch = 0.5;
 /// How long the first update is taken to be, in times of sampling what it learns from.
