@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "berth/backend.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 
 namespace berth::runtime {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 
 namespace berth::runtime {

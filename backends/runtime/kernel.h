@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 
 namespace berth::runtime {
 

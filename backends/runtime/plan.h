@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/problem.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "berth/support/rows.h"
 
 namespace berth::runtime {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 
 namespace berth::runtime {

@@ -4,7 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "berth/dtype.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 
 namespace berth::runtime {
 

@@ -1,4 +1,4 @@
-// Which transfer goes next: the order of engine/simulator/contention.h, on real engines.
+// Which transfer goes next: the order of engine/core/simulator/contention.h, on real engines.
 //
 // When a transfer starts, it takes its sender's outgoing engine, its receiver's incoming engine and
 // every channel of the route at once. When it ends, it gives all of them back. A sender's transfers

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "berth/error.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "runtime/tensors.h"
 
 namespace berth::runtime {

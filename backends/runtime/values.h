@@ -6,7 +6,7 @@
 #include <string>
 
 #include "berth/graph.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 
 namespace berth::runtime {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/ops/value.h"
+#include "berth/sdk/ops/value.h"
 
 namespace berth::ops {
 

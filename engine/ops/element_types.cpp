@@ -1,4 +1,4 @@
-#include "berth/ops/element_types.h"
+#include "berth/sdk/ops/element_types.h"
 
 #include <array>
 #include <cstddef>

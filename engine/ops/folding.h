@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "ops/algebra.h"
 
 namespace berth::ops {

@@ -1,4 +1,4 @@
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 
 namespace berth::ops {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "berth/ops/element_types.h"
+#include "berth/sdk/ops/element_types.h"
 #include "ops/onnx/rules.h"
 #include "ops/tables.h"
 

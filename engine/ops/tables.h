@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "ops/work.h"
 
 namespace berth::ops {

@@ -1,4 +1,4 @@
-#include "berth/ops/value.h"
+#include "berth/sdk/ops/value.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "berth/measured_costs.h"
+#include "berth/sdk/measured_costs.h"
 
 namespace berth::nsight_frontend {
 

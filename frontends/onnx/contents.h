@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "onnx/model.h"
 #include "onnx/types.h"
 

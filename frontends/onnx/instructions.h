@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "onnx/contents.h"
 #include "onnx/program.h"
 #include "onnx/translation.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "onnx/program.h"
 #include "onnx/types.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "berth/graph.h"
-#include "berth/ops/element_types.h"
-#include "berth/ops/value.h"
+#include "berth/sdk/ops/element_types.h"
+#include "berth/sdk/ops/value.h"
 
 namespace berth::onnx_frontend {
 

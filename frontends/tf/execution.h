@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "berth/graph.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "tf/loops.h"
 #include "tf/model_file.h"
 #include "tf/program.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "tf/wire.h"
 
 namespace berth::tf_frontend {

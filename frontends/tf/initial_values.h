@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "tf/program.h"
 
 namespace berth::tf_frontend {

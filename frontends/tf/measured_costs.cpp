@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "berth/error.h"
-#include "berth/measured_costs.h"
+#include "berth/sdk/measured_costs.h"
 #include "berth/support/index.h"
 #include "support/text.h"
 #include "tf/annotate.h"

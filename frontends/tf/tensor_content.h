@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "tf/wire.h"
 
 namespace berth::tf_frontend {

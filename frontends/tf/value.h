@@ -2,8 +2,8 @@
 #pragma once
 
 #include "berth/graph.h"
-#include "berth/ops/element_types.h"
-#include "berth/ops/value.h"
+#include "berth/sdk/ops/element_types.h"
+#include "berth/sdk/ops/value.h"
 
 namespace berth::tf_frontend {
 

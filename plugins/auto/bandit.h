@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "auto/units.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::policies::auto_policy {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "berth/error.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "berth/moves.h"
+#include "berth/sdk/moves.h"
 
 namespace berth::policies::auto_policy {
 

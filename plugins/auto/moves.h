@@ -9,8 +9,8 @@
 #include "auto/idleness.h"
 #include "auto/shares.h"
 #include "auto/units.h"
-#include "berth/moves.h"
-#include "berth/random.h"
+#include "berth/sdk/moves.h"
+#include "berth/sdk/random.h"
 
 namespace berth::policies::auto_policy {
 

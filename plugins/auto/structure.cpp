@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::auto_policy {

@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::policies::auto_policy {
 

@@ -1,7 +1,7 @@
 // Baechi's m-ETF as a policy; see earliest_task.h for the method and its sources.
 #include "baechi/earliest_task.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/list_scheduling.h"
 #include "common/spread.h"
 

@@ -5,7 +5,7 @@
 #include "baechi/favourite_children.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/spread.h"
 
 namespace berth::policies::baechi {

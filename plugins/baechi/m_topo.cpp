@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "berth/footprint.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/footprint.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/sums.h"
 #include "common/spread.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 #include "common/spread.h"
 

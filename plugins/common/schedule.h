@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "berth/footprint.h"
 #include "berth/problem.h"
+#include "berth/sdk/footprint.h"
 #include "berth/support/index.h"
 #include "common/timeline.h"
 

@@ -13,7 +13,7 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "episode.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "berth/environment.h"
+#include "berth/sdk/environment.h"
 #include "berth/support/index.h"
 #include "learning/sampling.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "network.h"
 #include "problem_view.h"
 

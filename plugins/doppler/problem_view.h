@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "berth/observation.h"
 #include "berth/problem.h"
+#include "berth/sdk/observation.h"
 
 namespace berth::doppler {
 

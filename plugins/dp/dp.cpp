@@ -19,7 +19,7 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
 #include "dp/contraction.h"
 #include "dp/ideals.h"

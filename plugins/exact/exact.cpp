@@ -13,10 +13,10 @@
 #include <memory>
 #include <string>
 
-#include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/repair.h"
 #include "exact/load_bound.h"
 #include "exact/local_search.h"
 #include "exact/model.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::exact {

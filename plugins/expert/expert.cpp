@@ -8,9 +8,9 @@
 #include <string>
 
 #include "berth/error.h"
-#include "berth/layers.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/layers.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 #include "common/spread.h"
 #include "expert/recipes.h"

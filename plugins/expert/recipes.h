@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "berth/graph.h"
-#include "berth/layers.h"
+#include "berth/sdk/layers.h"
 
 namespace berth::policies::expert {
 

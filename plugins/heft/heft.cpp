@@ -1,6 +1,6 @@
 // HEFT as a policy; see earliest_finish.h for the method and its source.
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/list_scheduling.h"
 #include "common/spread.h"
 #include "heft/earliest_finish.h"

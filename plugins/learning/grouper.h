@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "learning/group_features.h"
 #include "learning/parameters.h"
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "berth/learning.h"
 #include "berth/options.h"
+#include "berth/sdk/learning.h"
 #include "learning/checkpoint.h"
 
 namespace berth::learning {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "learning/checkpoint.h"
 
 namespace berth::learning {

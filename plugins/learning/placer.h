@@ -14,7 +14,7 @@
 #include <functional>
 #include <vector>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "learning/group_features.h"
 #include "learning/parameters.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::learning {
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "berth/learning.h"
 #include "berth/options.h"
-#include "berth/repair.h"
+#include "berth/sdk/learning.h"
+#include "berth/sdk/repair.h"
 #include "learning/form.h"
 #include "learning/grouper.h"
 #include "learning/network_policy.h"

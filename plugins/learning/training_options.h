@@ -1,8 +1,8 @@
 // Options of how a policy learns on the very problem that it is to place (reinforce.h).
 #pragma once
 
-#include "berth/learning.h"
 #include "berth/options.h"
+#include "berth/sdk/learning.h"
 
 namespace berth::learning {
 

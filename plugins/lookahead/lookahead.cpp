@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "berth/constraints.h"
-#include "berth/environment.h"
-#include "berth/neighbourhoods.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/neighbourhoods.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 
 namespace berth::policies::lookahead {

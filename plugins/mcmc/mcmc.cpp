@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "berth/environment.h"
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 #include "common/spread.h"
 #include "mcmc/metropolis.h"

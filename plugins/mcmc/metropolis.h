@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "berth/moves.h"
 #include "berth/policy.h"
-#include "berth/random.h"
+#include "berth/sdk/moves.h"
+#include "berth/sdk/random.h"
 
 namespace berth::policies::mcmc {
 

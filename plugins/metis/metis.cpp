@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/spread.h"
 #include "common/weighted_graph.h"
 #include "metis/nodes.h"

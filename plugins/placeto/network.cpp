@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "learning/parameters.h"
 
 namespace berth::placeto {

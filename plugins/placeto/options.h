@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "berth/options.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "learning/form.h"
 #include "learning/training_options.h"
 

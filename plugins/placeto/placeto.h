@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "berth/learning.h"
 #include "berth/options.h"
+#include "berth/sdk/learning.h"
 #include "learning/network_policy.h"
 #include "network.h"
 #include "state_features.h"

@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "berth/environment.h"
-#include "berth/observation.h"
 #include "berth/problem.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/observation.h"
 
 namespace berth::placeto {
 

@@ -1,6 +1,6 @@
 // A uniformly random device for every group: the starting point of learned policies, and the
 // baseline "random" in the figures of Addanki et al., NeurIPS 2019.
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/spread.h"
 
 namespace berth::policies::random {

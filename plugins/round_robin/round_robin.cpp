@@ -1,7 +1,7 @@
 // Group i on device i mod n, groups in topological order: how the code of public translation models
 // (GNMT) places its layers.
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/spread.h"
 
 namespace berth::policies::round_robin {

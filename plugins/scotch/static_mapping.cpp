@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "berth/support/index.h"
 #include "common/spread.h"
 

@@ -5,7 +5,7 @@
 
 #include "berth/export.h"
 #include "berth/policy.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "scotch/scotch_library.h"
 
 namespace berth::policies::scotch {

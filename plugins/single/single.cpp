@@ -5,7 +5,7 @@
 #include <string>
 
 #include "berth/error.h"
-#include "berth/one_device.h"
+#include "berth/evaluator.h"
 #include "berth/plugin.h"
 
 namespace berth::policies::single {

@@ -1,7 +1,7 @@
 // Contiguous parts of the graph in topological order, one per device, with the compute balanced.
 // The experts of Mirhoseini et al., ICML 2017, placed Inception-V3 in contiguous parts too.
 #include "berth/plugin.h"
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 #include "common/spread.h"
 #include "topo/contiguous.h"
 

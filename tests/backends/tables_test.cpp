@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <onnx/defs/schema.h>
 
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "runtime/onnx/kernels.h"
 #include "runtime/tf/kernels.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/graph.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/executor.h"
 #include "runtime/kernel.h"
 

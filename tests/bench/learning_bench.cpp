@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "berth/engine.h"
-#include "berth/environment.h"
 #include "berth/evaluator.h"
-#include "berth/learning.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/learning.h"
 #include "support/layered_problem.h"
 #include "support/paths.h"
 #include "support/temporary_folder.h"

@@ -33,7 +33,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/moves.h"
+#include "berth/sdk/moves.h"
 #include "support/layered_problem.h"
 
 namespace berth::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/engine.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "support/data.h"
 #include "support/expect_error.h"
 

@@ -11,7 +11,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/groups.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "support/data.h"
 #include "support/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include "berth/engine.h"
 #include "berth/evaluator.h"
-#include "berth/learning.h"
+#include "berth/sdk/learning.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 

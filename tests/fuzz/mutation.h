@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::test {
 

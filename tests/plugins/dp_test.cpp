@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/files.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "plugins/small_problem.h"
 #include "support/data.h"
 #include "support/random_problem.h"

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "berth/environment.h"
 #include "berth/evaluator.h"
+#include "berth/sdk/environment.h"
 #include "berth/support/index.h"
 #include "plugins/small_problem.h"
 #include "support/random_problem.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <set>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "plugins/chains.h"
 
 using namespace berth;

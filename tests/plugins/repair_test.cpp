@@ -1,8 +1,8 @@
-#include "berth/repair.h"
+#include "berth/sdk/repair.h"
 
 #include <doctest/doctest.h>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "common/spread.h"
 #include "plugins/small_problem.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "plugins/chains.h"
 
 using namespace berth;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 using berth::Random;
 using berth::policies::Timeline;

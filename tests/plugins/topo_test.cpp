@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "plugins/small_problem.h"
 
 using namespace berth;

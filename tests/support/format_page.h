@@ -1,4 +1,4 @@
-// What a page of engine/files/formats says, for tests that hold it to the reader.
+// What a page of engine/core/files/formats says, for tests that hold it to the reader.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace berth::test {
 class FormatPage {
  public:
   explicit FormatPage(const std::string& name)
-      : text_(read_file(source_path("engine/files/formats/" + name))) {}
+      : text_(read_file(source_path("engine/core/files/formats/" + name))) {}
 
   /// The page's first example in `language`.
   [[nodiscard]] std::string block(const std::string& language) const {

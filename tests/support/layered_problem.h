@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/problem.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::test {
 

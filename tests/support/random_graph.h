@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/graph.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::test {
 

@@ -8,7 +8,7 @@
 #include "berth/constraints.h"
 #include "berth/error.h"
 #include "berth/problem.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth::test {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 #include "runtime/support.h"
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "runtime/kernel.h"
 #include "runtime/support.h"
 

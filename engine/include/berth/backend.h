@@ -15,7 +15,7 @@
 #include "berth/evaluator.h"
 #include "berth/export.h"
 #include "berth/problem.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "berth/simulator.h"
 
 namespace berth {

@@ -1,15 +1,27 @@
 /// @file
-/// Lower bounds that are worth a wait.
+/// Proven lower bounds of the objective.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "berth/evaluator.h"
 #include "berth/export.h"
+#include "berth/problem.h"
 
 namespace berth {
+
+/// A proven lower bound of the problem's objective over all feasible placements.
+struct LowerBound {
+  double us = 0;
+  /// The argument that gives it: "critical path", "total work", "memory-forced spread", ...
+  std::string source;
+};
+
+/// The largest bound that holds for the problem's objective and semantics.
+[[nodiscard]] BERTH_EXPORT LowerBound lower_bound(const Problem& problem);
+/// All bounds, largest first.
+[[nodiscard]] BERTH_EXPORT std::vector<LowerBound> lower_bounds(const Problem& problem);
 
 /// lower_bounds, and the longest step that a binary search over its length refutes (latency only).
 /// Takes up to some seconds for graphs of ten thousand ops and more; the same bounds whatever the

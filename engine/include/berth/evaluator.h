@@ -1,5 +1,5 @@
 /// @file
-/// Evaluators turn placements into results. Also: lower bounds and the best single device.
+/// Evaluators turn placements into results. Also: the best single device, which placements are compared with.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/bounds.h"
 #include "berth/export.h"
 #include "berth/problem.h"
 #include "berth/simulator.h"
@@ -19,13 +20,6 @@
 namespace berth {
 
 class SuccessiveEvaluator;
-
-/// A proven lower bound of the problem's objective over all feasible placements.
-struct LowerBound {
-  double us = 0;
-  /// The argument that gives it: "critical path", "total work", "memory-forced spread", ...
-  std::string source;
-};
 
 /// Turns placements into results. A policy cannot tell whether it simulates or executes.
 /// [thread-compatible: a batch may be evaluated on many threads inside]
@@ -113,12 +107,7 @@ class BERTH_EXPORT SuccessiveEvaluator {
 [[nodiscard]] BERTH_EXPORT std::unique_ptr<Evaluator> make_regrouped_evaluator(
     Evaluator& evaluator, std::shared_ptr<const Groups> groups);
 
-/// The largest bound that holds for the problem's objective and semantics.
-[[nodiscard]] BERTH_EXPORT LowerBound lower_bound(const Problem& problem);
-/// All bounds, largest first.
-[[nodiscard]] BERTH_EXPORT std::vector<LowerBound> lower_bounds(const Problem& problem);
-
-/// One device for all that it can run, a host for the rest (see one_device.h): the device with the
+/// One device for all that it can run, a host for the rest (see one_device_placement): the device with the
 /// smallest objective among those for which that is feasible.
 struct SingleDevice {
   DeviceId device = kNoDevice;  ///< kNoDevice: it is feasible for none
@@ -126,5 +115,15 @@ struct SingleDevice {
   Evaluation evaluation;
 };
 [[nodiscard]] BERTH_EXPORT SingleDevice best_single_device(Evaluator& evaluator);
+
+/// What a framework does by default: all that `device` can run and may hold on it, the rest on a
+/// host or, where no host can run it, on the device that computes it fastest. What constraints keep
+/// apart is apart. Memory is not asked. Throws Error(infeasible) where nothing keeps them apart.
+/// The best of these placements is that of best_single_device.
+[[nodiscard]] BERTH_EXPORT Placement one_device_placement(const Problem& problem, DeviceId device);
+
+/// "gpu:0", or "gpu:0 for all that it can run, cpu:0 for 12 ops". Not for kNoDevice.
+[[nodiscard]] BERTH_EXPORT std::string single_device_text(const Problem& problem,
+                                                          const SingleDevice& single);
 
 }  // namespace berth

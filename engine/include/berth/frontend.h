@@ -14,7 +14,7 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/problem.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 
 namespace berth {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/ops/element_types.h"
+#include "berth/sdk/ops/element_types.h"
 #include "ops/algebra.h"
 #include "ops/folding.h"
 #include "ops/tables.h"

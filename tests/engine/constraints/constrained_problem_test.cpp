@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "berth/evaluator.h"
-#include "berth/one_device.h"
 #include "plugins/small_problem.h"
 #include "support/constrained_chain.h"
 #include "support/expect_error.h"

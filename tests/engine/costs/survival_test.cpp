@@ -11,7 +11,7 @@
 
 #include "berth/cluster.h"
 #include "berth/costs.h"
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/op.h"
 #include "one_op.h"
 
 namespace berth {

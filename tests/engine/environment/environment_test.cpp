@@ -1,4 +1,4 @@
-#include "berth/environment.h"
+#include "berth/sdk/environment.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/learning.h"
+#include "berth/sdk/learning.h"
 #include "plugins/small_problem.h"
 #include "support/constrained_chain.h"
 #include "support/random_problem.h"

@@ -1,7 +1,7 @@
 // Placements to start from, on problems small enough to place by hand.
 #include <doctest/doctest.h>
 
-#include "berth/environment.h"
+#include "berth/sdk/environment.h"
 #include "plugins/small_problem.h"
 #include "support/random_problem.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "berth/environment.h"
+#include "berth/sdk/environment.h"
 #include "support/expect_error.h"
 #include "support/random_graph.h"
 

@@ -8,7 +8,7 @@
 
 #include "berth/bounds.h"
 #include "berth/error.h"
-#include "berth/one_device.h"
+#include "berth/evaluator.h"
 #include "berth/policy.h"
 #include "support/expect_error.h"
 #include "support/random_problem.h"

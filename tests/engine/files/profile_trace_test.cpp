@@ -1,5 +1,5 @@
 // Traces of other tools' profilers as costs.
-#include "berth/profile_trace.h"
+#include "files/profile_trace.h"
 
 #include <doctest/doctest.h>
 

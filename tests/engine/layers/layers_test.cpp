@@ -1,4 +1,4 @@
-#include "berth/layers.h"
+#include "berth/sdk/layers.h"
 
 #include <doctest/doctest.h>
 

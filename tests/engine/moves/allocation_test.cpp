@@ -1,7 +1,7 @@
 // No heap allocation once a move evaluator is warm.
 #include <doctest/doctest.h>
 
-#include "berth/moves.h"
+#include "berth/sdk/moves.h"
 #include "support/allocations.h"
 #include "support/tangled_problem.h"
 

@@ -1,4 +1,4 @@
-#include "berth/moves.h"
+#include "berth/sdk/moves.h"
 
 #include <doctest/doctest.h>
 

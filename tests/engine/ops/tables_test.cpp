@@ -5,8 +5,8 @@
 #include <string>
 
 #include "../costs/one_op.h"
-#include "berth/ops/element_types.h"
-#include "berth/ops/op.h"
+#include "berth/sdk/ops/element_types.h"
+#include "berth/sdk/ops/op.h"
 
 namespace berth::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "berth/separation.h"
+#include "berth/sdk/separation.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "berth/error.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "support/constrained_chain.h"
 #include "support/expect_error.h"
 

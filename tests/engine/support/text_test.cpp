@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "berth/dtype.h"
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 
 namespace berth {
 

@@ -4,7 +4,7 @@
 #include <ranges>
 
 #include "berth/costs.h"
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "support/data.h"
 #include "support/text.h"
 #include "text_graph.h"

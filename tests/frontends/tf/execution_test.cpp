@@ -1,7 +1,7 @@
 // What load_program adds to the graph: attributes in full, contents, inputs and outputs.
 #include <cstring>
 
-#include "berth/program.h"
+#include "berth/sdk/program.h"
 #include "support/data.h"
 #include "support/expect_error.h"
 #include "text_graph.h"

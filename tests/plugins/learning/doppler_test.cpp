@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "berth/engine.h"
-#include "berth/learning.h"
+#include "berth/sdk/learning.h"
 #include "berth/support/index.h"
 #include "episode.h"
 #include "network.h"

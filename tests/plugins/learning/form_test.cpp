@@ -8,7 +8,7 @@
 
 #include "berth/engine.h"
 #include "berth/files.h"
-#include "berth/learning.h"
+#include "berth/sdk/learning.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 #include "support/temporary_folder.h"

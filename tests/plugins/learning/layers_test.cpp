@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "berth/random.h"
+#include "berth/sdk/random.h"
 #include "learning/parameters.h"
 
 using namespace berth;

@@ -15,7 +15,7 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/files.h"
-#include "berth/learning.h"
+#include "berth/sdk/learning.h"
 #include "learning/parameters.h"
 #include "support/expect_error.h"
 #include "support/paths.h"

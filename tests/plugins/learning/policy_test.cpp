@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "berth/engine.h"
-#include "berth/environment.h"
 #include "berth/error.h"
-#include "berth/learning.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/learning.h"
 #include "learning/placer.h"
 #include "support/expect_error.h"
 #include "support/paths.h"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "berth/engine.h"
-#include "berth/environment.h"
 #include "berth/evaluator.h"
-#include "berth/learning.h"
+#include "berth/sdk/environment.h"
+#include "berth/sdk/learning.h"
 #include "support/paths.h"
 #include "support/random_problem.h"
 

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/evaluator.h"
+#include "berth/sdk/separation.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+/// The time that `ops` compute on the device; kCannotRun where one of them may not be there.
+double compute_us(const Problem& problem, std::span<const OpId> ops, DeviceId device) {
+  double us = 0;
+  for (const OpId op : ops) us += problem.cost_us(op, device);
+  return us;
+}
+
+/// Where ops that may not be on `device` go: hosts before others, then where they compute fastest.
+DeviceId elsewhere(const Problem& problem, std::span<const OpId> ops, DeviceId device) {
+  DeviceId best = kNoDevice;
+  double best_us = kCannotRun;
+  for (DeviceId other = 0; other < problem.cluster().device_count(); ++other) {
+    if (other == device) continue;
+    const double us = compute_us(problem, ops, other);
+    if (!(us < kCannotRun)) continue;
+    const bool host = problem.cluster().device(other).host;
+    const bool best_is_host = best != kNoDevice && problem.cluster().device(best).host;
+    if (best != kNoDevice && (host != best_is_host ? best_is_host : us >= best_us)) continue;
+    best = other;
+    best_us = us;
+  }
+  return best;
+}
+
+/// Moves what constraints keep apart, op by op: groups of a coarser grain need not stay together.
+void keep_apart(const Problem& problem, const std::shared_ptr<const Groups>& classes,
+                Placement& placement) {
+  const Problem finest(problem.shared_graph(), problem.shared_cluster(), problem.shared_costs(),
+                       classes, problem.options(), problem.constraints());
+  const Groups& groups = finest.groups();  // the same classes, in an order of their own
+  GroupPlacement device_of_group(at(groups.count()));
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    device_of_group[group] = placement[at(groups.members(group).front())];
+  }
+  for (const auto& [group, device] : separated_devices(finest, device_of_group)) {
+    for (const OpId op : groups.members(group)) placement[at(op)] = device;
+  }
+}
+
+/// The ops that a placement has on each device but `device`.
+std::map<DeviceId, std::int64_t> ops_elsewhere(const Placement& placement, DeviceId device) {
+  std::map<DeviceId, std::int64_t> ops;
+  for (const DeviceId other : placement) {
+    if (other != device) ++ops[other];
+  }
+  return ops;
+}
+
+/// Whether a step with all that it can run on `a` lasts as long as one with `b` in its place.
+bool alike(const Problem& problem, DeviceId a, DeviceId b,
+           const std::map<DeviceId, std::int64_t>& rest) {
+  if (problem.device_class(a) != problem.device_class(b) ||
+      problem.memory_bytes(a) != problem.memory_bytes(b)) {
+    return false;
+  }
+  const Cluster& cluster = problem.cluster();
+  const auto figures = [&](DeviceId src, DeviceId dst) {
+    const Route& route = cluster.route(src, dst);
+    return std::tuple(route.bandwidth_bytes_per_s, route.latency_us, route.parallel);
+  };
+  return std::all_of(rest.begin(), rest.end(), [&](const auto& entry) {
+    const DeviceId other = entry.first;
+    return other != b && figures(a, other) == figures(b, other) &&
+           figures(other, a) == figures(other, b);
+  });
+}
+
+std::optional<Placement> candidate(const Problem& problem, DeviceId device) {
+  try {
+    Placement placement = one_device_placement(problem, device);
+    const bool runs_something =
+        std::find(placement.begin(), placement.end(), device) != placement.end();
+    if (runs_something) return placement;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Placement one_device_placement(const Problem& problem, DeviceId device) {
+  const auto classes = problem.finest_groups();
+  Placement placement(at(problem.graph().op_count()), device);
+  for (GroupId c = 0; c < classes->count(); ++c) {
+    const auto ops = classes->members(c);
+    if (compute_us(problem, ops, device) < kCannotRun) continue;
+    const DeviceId other = elsewhere(problem, ops, device);
+    for (const OpId op : ops) placement[at(op)] = other;
+  }
+  if (problem.crowded_device(placement) != kNoDevice) keep_apart(problem, classes, placement);
+  return placement;
+}
+
+SingleDevice best_single_device(Evaluator& evaluator) {
+  const Problem& problem = evaluator.problem();
+  std::vector<DeviceId> devices;
+  std::vector<Placement> placements;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    bool seen = false;
+    for (std::size_t i = 0; i < devices.size() && !seen; ++i) {
+      seen = alike(problem, devices[i], device, ops_elsewhere(placements[i], devices[i]));
+    }
+    if (seen) continue;
+    if (auto placement = candidate(problem, device)) {
+      devices.push_back(device);
+      placements.push_back(std::move(*placement));
+    }
+  }
+  std::vector<Evaluation> evaluations(placements.size());
+  evaluator.evaluate(placements, evaluations);
+
+  SingleDevice best;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (!evaluations[i].feasible) continue;
+    if (best.device != kNoDevice && evaluations[i].objective_us >= best.evaluation.objective_us) {
+      continue;
+    }
+    best = {devices[i], placements[i], evaluations[i]};
+  }
+  return best;
+}
+
+std::string single_device_text(const Problem& problem, const SingleDevice& single) {
+  std::string text = problem.cluster().device(single.device).name;
+  const auto rest = ops_elsewhere(single.placement, single.device);
+  if (!rest.empty()) text += " for all that it can run";
+  for (const auto& [device, ops] : rest) {
+    text +=
+        cat(", ", problem.cluster().device(device).name, " for ", ops, ops == 1 ? " op" : " ops");
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,358 @@
+#include "berth/sdk/repair.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/sdk/footprint.h"
+#include "berth/sdk/separation.h"
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
+
+namespace berth {
+namespace {
+
+constexpr int kMemoryRounds = 12;
+/// After room was made beforehand: what is left to move is little, or too much.
+constexpr int kRoundsWithRoom = 3;
+
+/// Compute time of `group` on `device` plus its transfers from and to neighbours elsewhere.
+double added_us(const Problem& problem, const GroupPlacement& placement, GroupId group,
+                DeviceId device) {
+  const Cluster& cluster = problem.cluster();
+  double us = problem.group_cost_us(group, device);
+  for (const Groups::Edge& edge : problem.groups().in_edges(group)) {
+    const DeviceId other = placement[edge.src];
+    if (other != device) us += cluster.route(other, device).transfer_us(edge.bytes);
+  }
+  for (const Groups::Edge& edge : problem.groups().out_edges(group)) {
+    const DeviceId other = placement[edge.dst];
+    if (other != device) us += cluster.route(device, other).transfer_us(edge.bytes);
+  }
+  return us;
+}
+
+/// The groups from the most restricted and the largest on.
+std::vector<GroupId> packing_order(const Problem& problem, const Footprint& footprint) {
+  const GroupId count = problem.groups().count();
+  std::vector<std::tuple<DeviceId, std::int64_t, GroupId>> keys;
+  keys.reserve(at(count));
+  for (GroupId group = 0; group < count; ++group) {
+    DeviceId able = 0;
+    for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
+      able += problem.can_run(group, d) ? 1 : 0;
+    }
+    keys.emplace_back(able, -footprint.alone(group), group);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<GroupId> order;
+  order.reserve(keys.size());
+  for (const auto& key : keys) order.push_back(std::get<2>(key));
+  return order;
+}
+
+/// The device among those that `suits` where the group adds least; kNoDevice if none does.
+template <typename Suits>
+DeviceId cheapest_device(const Problem& problem, const GroupPlacement& placement, GroupId group,
+                         const Suits& suits) {
+  DeviceId best = kNoDevice;
+  double best_us = kCannotRun;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (!suits(device)) continue;
+    const double us = added_us(problem, placement, group, device);
+    if (best == kNoDevice || us < best_us) {
+      best = device;
+      best_us = us;
+    }
+  }
+  return best;
+}
+
+/// Moves separated groups, and no others, to devices where they can run and are apart. Only groups
+/// in the way of others move, each to where it adds least. If that fails, they take the devices
+/// that a search finds.
+void keep_apart(const Problem& problem, GroupPlacement& placement) {
+  if (problem.separations().empty()) return;
+  SeparationTracker separations(problem, GroupPlacement(placement.size(), kNoDevice));
+  const auto suits = [&](GroupId group, DeviceId device) {
+    return problem.can_run(group, device) && separations.may_be_on(group, device);
+  };
+  std::vector<GroupId> in_the_way;
+  for (const GroupId group : separations.separated_groups()) {
+    if (suits(group, placement[group])) {
+      separations.move(group, kNoDevice, placement[group]);
+    } else {
+      in_the_way.push_back(group);
+    }
+  }
+  for (const GroupId group : in_the_way) {
+    const DeviceId device =
+        cheapest_device(problem, placement, group, [&](DeviceId d) { return suits(group, d); });
+    if (device == kNoDevice) {
+      for (const auto& [searched, found] : separated_devices(problem, placement)) {
+        placement[searched] = found;
+      }
+      return;
+    }
+    separations.move(group, kNoDevice, device);
+    placement[group] = device;
+  }
+}
+
+/// Keeps every group where it is if its device can run it and has room below `capacity`, else
+/// moves it to where it adds least. Returns the first group that finds no room; kNoGroup = all do.
+GroupId pack(const Problem& problem, Footprint footprint, const std::vector<std::int64_t>& capacity,
+             GroupPlacement& placement) {
+  keep_apart(problem, placement);
+  SeparationTracker separations(problem, placement);
+  std::vector<std::int64_t> used(capacity.size(), 0);
+  const auto fits = [&](GroupId group, DeviceId device) {
+    return problem.can_run(group, device) && separations.may_be_on(group, device) &&
+           saturating_sum(used[at(device)], footprint.added(group, device)) <= capacity[at(device)];
+  };
+  for (const GroupId group : packing_order(problem, footprint)) {
+    DeviceId best = placement[group];
+    if (!fits(group, best)) {
+      best = cheapest_device(problem, placement, group,
+                             [&](DeviceId device) { return fits(group, device); });
+      if (best == kNoDevice) return group;
+    }
+    separations.move(group, placement[group], best);
+    placement[group] = best;
+    used[at(best)] = saturating_sum(used[at(best)], footprint.added(group, best));
+    footprint.put(group, best);
+  }
+  return kNoGroup;
+}
+
+/// For a message: the devices that constraints let a group be on.
+std::string left_by_constraints(const Problem& problem, GroupId group) {
+  if (problem.constraints() == nullptr) return {};
+  std::string able;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    if (!problem.can_run(group, device)) continue;
+    able += (able.empty() ? "" : ", ") + problem.cluster().device(device).name;
+  }
+  return ", where constraints leave it " + able;
+}
+
+std::vector<std::int64_t> memories(const Problem& problem) {
+  std::vector<std::int64_t> bytes;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    bytes.push_back(problem.memory_bytes(device));
+  }
+  return bytes;
+}
+
+/// Moves groups off the devices that an evaluation found too full, the cheapest per byte first,
+/// into what it found free elsewhere. A group is cheap to move where its neighbours already are,
+/// so that what leaves a device leaves together.
+class Shedding {
+ public:
+  /// `trusting`: a device that is not too full takes any group, for what arrives may live when
+  /// little else does; the next evaluation tells.
+  Shedding(const Problem& problem, const Footprint& footprint, const Evaluation& evaluation,
+           bool trusting, GroupPlacement& placement)
+      : problem_(problem),
+        footprint_(footprint),
+        placement_(placement),
+        separations_(problem, placement),
+        version_(placement.size(), 0) {
+    for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+      const std::int64_t memory = problem.memory_bytes(device);
+      std::int64_t room =
+          memory == kNoLimit ? kNoLimit : memory - evaluation.peak_bytes[at(device)];
+      if (trusting && room >= 0) room = kNoLimit;
+      room_.push_back(room);
+    }
+  }
+
+  /// Whether anything moved.
+  bool run() {
+    bool moved = false;
+    for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
+      if (room_[at(device)] < 0) moved = empty(device) || moved;
+    }
+    return moved;
+  }
+
+ private:
+  struct Move {
+    double us_per_byte;
+    GroupId group;
+    DeviceId target;
+    int version;
+    bool operator<(const Move& other) const {
+      return std::tie(us_per_byte, group) > std::tie(other.us_per_byte, other.group);
+    }
+  };
+
+  void consider(GroupId group, std::priority_queue<Move>& moves) {
+    const std::int64_t bytes = footprint_.alone(group);
+    if (bytes == 0) return;
+    const double here = added_us(problem_, placement_, group, placement_[group]);
+    Move best{kCannotRun, group, kNoDevice, ++version_[at(group)]};
+    for (DeviceId target = 0; target < problem_.cluster().device_count(); ++target) {
+      if (room_[at(target)] < bytes || !problem_.can_run(group, target)) continue;
+      if (!separations_.may_be_on(group, target)) continue;
+      const double us = added_us(problem_, placement_, group, target) - here;
+      if (us / static_cast<double>(bytes) < best.us_per_byte) {
+        best.us_per_byte = us / static_cast<double>(bytes);
+        best.target = target;
+      }
+    }
+    if (best.target != kNoDevice) moves.push(best);
+  }
+
+  bool empty(DeviceId device) {
+    std::priority_queue<Move> moves;
+    for (GroupId group = 0; group < problem_.groups().count(); ++group) {
+      if (placement_[group] == device) consider(group, moves);
+    }
+    bool moved = false;
+    while (room_[at(device)] < 0 && !moves.empty()) {
+      const Move move = moves.top();
+      moves.pop();
+      const GroupId group = move.group;
+      if (move.version != version_[at(group)]) continue;
+      const std::int64_t bytes = footprint_.alone(group);
+      // Filled up since, or taken by what the group is to be apart from.
+      if (room_[at(move.target)] < bytes || !separations_.may_be_on(group, move.target)) {
+        consider(group, moves);
+        continue;
+      }
+      room_[at(device)] += bytes;
+      if (room_[at(move.target)] != kNoLimit) room_[at(move.target)] -= bytes;
+      separations_.move(group, device, move.target);
+      placement_[group] = move.target;
+      moved = true;
+      for (const Groups::Edge& edge : problem_.groups().in_edges(group)) {
+        if (placement_[edge.src] == device) consider(edge.src, moves);
+      }
+      for (const Groups::Edge& edge : problem_.groups().out_edges(group)) {
+        if (placement_[edge.dst] == device) consider(edge.dst, moves);
+      }
+    }
+    return moved;
+  }
+
+  const Problem& problem_;
+  const Footprint& footprint_;
+  GroupPlacement& placement_;
+  SeparationTracker separations_;
+  std::vector<std::int64_t> room_;  // by device; negative = so much too full
+  std::vector<int> version_;        // by group: moves considered under another placement are void
+};
+
+/// What a repair that is told to stop returns.
+class AtHand {
+ public:
+  AtHand(Evaluator& evaluator, const PlaceContext& context)
+      : evaluator_(evaluator), context_(context) {}
+
+  /// None as long as the repair is to go on.
+  std::optional<Placement> if_stopped() {
+    if (searched_ || !context_.stopped()) return std::nullopt;
+    searched_ = true;
+    std::optional<Placement> best;
+    double best_us = kCannotRun;
+    for (const Placement& placement : context_.initial) {
+      const Evaluation evaluation = evaluator_.evaluate(placement);
+      if (!evaluation.feasible || evaluation.objective_us >= best_us) continue;
+      best_us = evaluation.objective_us;
+      best = placement;
+    }
+    if (best) return best;
+    SingleDevice single = best_single_device(evaluator_);
+    if (single.device != kNoDevice) best = std::move(single.placement);
+    return best;
+  }
+
+ private:
+  Evaluator& evaluator_;
+  const PlaceContext& context_;
+  bool searched_ = false;
+};
+
+/// Evaluates `placement` and moves groups off what overflows, in at most so many rounds. The
+/// placement per op once it fits, or what is at hand; `evaluation` is the last.
+std::optional<Placement> shed(const Problem& problem, Evaluator& evaluator,
+                              const Footprint& footprint, int rounds, GroupPlacement placement,
+                              Evaluation& evaluation, AtHand& at_hand) {
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) {
+      if (auto other = at_hand.if_stopped()) return other;
+    }
+    Placement per_op = problem.groups().expand(placement);
+    evaluation = evaluator.evaluate(per_op);
+    if (evaluation.feasible) return per_op;
+    if (!Shedding(problem, footprint, evaluation, /*trusting=*/false, placement).run() &&
+        !Shedding(problem, footprint, evaluation, /*trusting=*/true, placement).run()) {
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void keep_to_kinds(const Problem& problem, GroupPlacement& placement) {
+  const std::vector<std::int64_t> unlimited(at(problem.cluster().device_count()), kNoLimit);
+  pack(problem, Footprint(problem, /*output_share=*/0), unlimited, placement);
+}
+
+void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
+  const Footprint footprint(problem, /*output_share=*/0);
+  const GroupId homeless = pack(problem, footprint, memories(problem), placement);
+  if (homeless == kNoGroup) return;
+  std::ostringstream message;
+  message << "the parameters do not fit: the group of op '"
+          << problem.graph().op_name(problem.groups().members(homeless).front()) << "' needs "
+          << footprint.alone(homeless) << " bytes and no device of cluster '"
+          << problem.cluster().name() << "' that can run it has them left"
+          << left_by_constraints(problem, homeless) << " (" << problem.graph().total_param_bytes()
+          << " bytes in all); use finer groups, more devices or larger ones";
+  throw Error(ErrorCode::infeasible, message.str());
+}
+
+Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
+                           bool fit_memory, const PlaceContext& context) {
+  if (!fit_memory) {
+    keep_to_kinds(problem, placement);
+    return problem.groups().expand(placement);
+  }
+  keep_to_parameters(problem, placement);
+  const Footprint footprint(problem, /*output_share=*/1);
+  AtHand at_hand(evaluator, context);
+  Evaluation evaluation;
+  if (auto fitting =
+          shed(problem, evaluator, footprint, kMemoryRounds, placement, evaluation, at_hand)) {
+    return *std::move(fitting);
+  }
+  // What is moved off one device may fill the next, round after round. Counting a share of the
+  // outputs before anything is evaluated leaves room for them on every device at once.
+  for (const double output_share : {0.125, 0.25, 0.5, 1.0}) {
+    if (auto other = at_hand.if_stopped()) return *std::move(other);
+    GroupPlacement packed = placement;
+    const Footprint share(problem, output_share);
+    if (pack(problem, share, memories(problem), packed) != kNoGroup) continue;
+    Evaluation of_packed;
+    if (auto fitting = shed(problem, evaluator, footprint, kRoundsWithRoom, std::move(packed),
+                            of_packed, at_hand)) {
+      return *std::move(fitting);
+    }
+  }
+  std::ostringstream message;
+  message << "memory is short: device '" << problem.cluster().device(evaluation.worst_device).name
+          << "' exceeds its memory by " << evaluation.excess_bytes
+          << " bytes and moving groups elsewhere does not help; use finer groups, more devices or "
+             "larger ones, or set repair=false to get the placement all the same";
+  throw Error(ErrorCode::infeasible, message.str());
+}
+
+}  // namespace berth

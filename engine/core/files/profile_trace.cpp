@@ -1,0 +1,168 @@
+#include "files/profile_trace.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+#include "files/json_reader.h"
+
+namespace berth {
+namespace {
+
+/// One event of a trace, as far as it counts here.
+struct Event {
+  std::string name;
+  std::string category;
+  std::string phase;
+  std::string provider;
+  double us = -1;
+};
+
+/// What of a trace counts.
+class Times {
+ public:
+  explicit Times(const Graph& graph) : graph_(graph), events_(graph) {}
+
+  void add(const Event& event) {
+    if (event.phase != "X" || !(event.us >= 0)) return;
+    std::string_view name = event.name;
+    auto where = MeasuredEvents::kOnHost;
+    if (event.category == "Node") {  // ONNX Runtime's
+      constexpr std::string_view kEnd = "_kernel_time";
+      if (!name.ends_with(kEnd)) return;
+      name.remove_suffix(kEnd.size());
+      if (event.provider != "CPUExecutionProvider") {
+        elsewhere_ += graph_.find_op(name) ? 1 : 0;
+        return;
+      }
+    } else if (event.category == "gpu_user_annotation") {
+      where = MeasuredEvents::kOnGpu;
+    } else if (event.category != "user_annotation" && event.category != "cpu_op") {
+      return;
+    }
+    events_.add(name, where, event.us);
+  }
+
+  [[nodiscard]] const MeasuredEvents& events() const { return events_; }
+  /// Nodes of other providers than the processor's.
+  [[nodiscard]] int elsewhere() const { return elsewhere_; }
+
+ private:
+  const Graph& graph_;
+  MeasuredEvents events_;
+  int elsewhere_ = 0;
+};
+
+/// Hands events on one by one: a trace may be far larger than what counts of it.
+class EventReader final : public nlohmann::json_sax<Json> {
+ public:
+  explicit EventReader(Times& times) : times_(times) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return number(value); }
+  bool string(string_t& text) override {
+    if (in_event_) {
+      const std::size_t inside = depth_ - event_depth_;
+      if (inside == 0 && key_ == "name") event_.name = text;
+      if (inside == 0 && key_ == "cat") event_.category = text;
+      if (inside == 0 && key_ == "ph") event_.phase = text;
+      if (inside == 1 && key_ == "provider") event_.provider = text;
+    }
+    return true;
+  }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    ++depth_;
+    if (list_depth_ != 0 && !in_event_ && depth_ == list_depth_ + 1) {
+      in_event_ = true;
+      event_depth_ = depth_;
+      event_ = {};
+    }
+    return true;
+  }
+  bool key(string_t& key) override {
+    key_ = key;
+    return true;
+  }
+  bool end_object() override {
+    if (in_event_ && depth_ == event_depth_) {
+      times_.add(event_);
+      in_event_ = false;
+    }
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    // The whole file, or the "traceEvents" of the object that it is.
+    if (list_depth_ == 0 && (depth_ == 1 || (depth_ == 2 && key_ == "traceEvents"))) {
+      list_depth_ = depth_;
+    }
+    return true;
+  }
+  bool end_array() override {
+    if (depth_ == list_depth_) list_depth_ = 0;
+    --depth_;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    broken_at = position;
+    return false;
+  }
+
+  std::size_t broken_at = 0;
+
+ private:
+  bool number(double value) {
+    if (in_event_ && depth_ == event_depth_ && key_ == "dur") event_.us = value;
+    return true;
+  }
+
+  Times& times_;
+  Event event_;
+  std::string key_;
+  std::size_t depth_ = 0;
+  std::size_t list_depth_ = 0;  ///< of the list of events; 0 = not in it
+  std::size_t event_depth_ = 0;
+  bool in_event_ = false;
+};
+
+}  // namespace
+
+bool is_profile_trace(std::string_view json) {
+  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  // No file of Berth's is a list. What stands before PyTorch's events is short.
+  return json[first] == '[' || json.substr(0, 1 << 20).find("\"traceEvents\"") != json.npos;
+}
+
+MeasuredCosts parse_profile_trace(std::string_view json, const std::string& origin,
+                                  const Graph& graph, const Cluster& cluster) {
+  Times times(graph);
+  EventReader reader(times);
+  if (!Json::sax_parse(json, &reader)) {
+    throw Error(ErrorCode::invalid_file,
+                cat(origin, ": is broken at byte ", reader.broken_at,
+                    "; a profiler that was not stopped writes only a part"));
+  }
+  MeasuredCosts made = times.events().costs(
+      cluster, origin,
+      "mark ops by their names (record_function), and let ONNX Runtime optimize nothing");
+  if (times.elsewhere() > 0) {
+    made.note += cat("; ", times.elsewhere(),
+                     " events are of other providers than ONNX Runtime's own for processors, whose "
+                     "times its profile lacks");
+  }
+  return made;
+}
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+#include "berth/sdk/footprint.h"
+
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
+
+namespace berth {
+
+Footprint::Footprint(const Problem& problem, double output_share)
+    : devices_(at(problem.cluster().device_count())),
+      own_(at(problem.groups().count()), 0),
+      shared_(own_.size()) {
+  const Graph& graph = problem.graph();
+  const Groups& groups = problem.groups();
+  // The published simulator of `placeto` knows no parameters.
+  const bool parameters = problem.options().objective == Objective::throughput ||
+                          problem.options().semantics == Semantics::dataflow;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    std::int64_t& own = own_[at(groups.of(op))];
+    if (parameters) own = saturating_sum(own, graph.own_param_bytes(op));
+    // A share of 1 is exact, whatever the bytes; below, doubles are near enough.
+    const std::int64_t outputs = graph.output_bytes(op);
+    own = saturating_sum(own, output_share >= 1 ? outputs
+                                                : static_cast<std::int64_t>(
+                                                      output_share * static_cast<double>(outputs)));
+  }
+  if (!parameters) return;
+  const auto& shared = graph.shared_parameters();
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    shared_bytes_.push_back(shared[i].bytes);
+    for (const OpId op : shared[i].consumers) {
+      std::vector<std::size_t>& list = shared_[at(groups.of(op))];
+      if (list.empty() || list.back() != i) list.push_back(i);
+    }
+  }
+}
+
+std::int64_t Footprint::alone(GroupId group) const {
+  std::int64_t bytes = own_[at(group)];
+  for (const std::size_t i : shared_[at(group)]) bytes = saturating_sum(bytes, shared_bytes_[i]);
+  return bytes;
+}
+
+std::int64_t Footprint::added(GroupId group, DeviceId device) const {
+  std::int64_t bytes = own_[at(group)];
+  for (const std::size_t i : shared_[at(group)]) {
+    if (!resident_.contains(key(i, device))) bytes = saturating_sum(bytes, shared_bytes_[i]);
+  }
+  return bytes;
+}
+
+void Footprint::put(GroupId group, DeviceId device) {
+  for (const std::size_t i : shared_[at(group)]) resident_.insert(key(i, device));
+}
+
+}  // namespace berth

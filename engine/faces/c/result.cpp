@@ -1,0 +1,182 @@
+#include "berth/evaluator.h"
+#include "berth/explanation.h"
+#include "berth/files.h"
+#include "berth/outcome.h"
+#include "objects.h"
+#include "support/units.h"
+
+using namespace berth;
+
+namespace {
+
+static_assert(std::is_same_v<DeviceId, std::int32_t>, "devices are given out as they are");
+
+int32_t end_of(SearchEnd end) {
+  switch (end) {
+    case SearchEnd::done:
+      return BERTH_END_DONE;
+    case SearchEnd::proven:
+      return BERTH_END_PROVEN;
+    case SearchEnd::budget:
+      return BERTH_END_BUDGET;
+    case SearchEnd::cancelled:
+      return BERTH_END_CANCELLED;
+    case SearchEnd::gave_up:
+      return BERTH_END_GAVE_UP;
+  }
+  return BERTH_END_DONE;
+}
+
+std::string lines(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += sentence + "\n";
+  return text;
+}
+
+std::string report(const Outcome& outcome) {
+  std::string text = cat("one step: ", format_us(outcome.runtime_us()));
+  if (!outcome.evaluation.feasible) text += cat("\n", excess_text(outcome));
+  text += "\n";
+  if (outcome.best_single.device != kNoDevice) {
+    text += cat("best single device: ", format_us(outcome.best_single.evaluation.objective_us),
+                " (", single_device_text(*outcome.problem, outcome.best_single), ")\n");
+  }
+  for (const std::string& sentence :
+       {gap_text(outcome), waits_text(outcome), advice_text(outcome)}) {
+    if (!sentence.empty()) text += sentence + "\n";
+  }
+  return text;
+}
+
+std::string placement_text(const Outcome& outcome) {
+  const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
+  return placement_json(outcome.problem->graph(), outcome.problem->cluster(), outcome.placement,
+                        &outcome.evaluation, outcome.origin.policy.empty() ? nullptr : &provenance);
+}
+
+std::string text_of(const Outcome& outcome, int32_t kind) {
+  switch (kind) {
+    case BERTH_TEXT_POLICY:
+      return outcome.origin.policy;
+    case BERTH_TEXT_NOTES:
+      return outcome.search ? lines(outcome.search->notes) : std::string();
+    case BERTH_TEXT_PLACEMENT:
+      return placement_text(outcome);
+    case BERTH_TEXT_TRACE:
+      return trace_json(*outcome.problem, outcome.placement, outcome.trace);
+    case BERTH_TEXT_SVG:
+      return timeline_svg(*outcome.problem, outcome.placement, outcome.trace);
+    case BERTH_TEXT_REPORT:
+      return report(outcome);
+    case BERTH_TEXT_BOUND_SOURCE:
+      return outcome.bound.source;
+    default:
+      throw Error(ErrorCode::invalid_argument,
+                  cat("no text of kind ", kind, "; use one of BERTH_TEXT_..."));
+  }
+}
+
+std::string explained(const Outcome& outcome, OpId op) {
+  const OpExplanation found = explain_op(outcome, op);
+  const Graph& graph = outcome.problem->graph();
+  std::string text =
+      cat(graph.op_name(op), " is on ", device_name(outcome, found.device), ", from ",
+          format_us(found.start_us), " to ", format_us(found.end_us), ", ",
+          found.critical ? "on" : "off", " the critical path: ", bound_text(found.bound), "\n");
+  if (found.together.size() > 1) {
+    text += cat("it shares its device with ", found.together.size() - 1, " co-located ops\n");
+  }
+  for (const std::string& rule : found.rules) text += cat("constraint ", rule, "\n");
+  for (const Alternative& other : found.alternatives) {
+    text += cat("on ", device_name(outcome, other.device), ": ");
+    if (!other.refused.empty()) {
+      text += other.refused + "\n";
+      continue;
+    }
+    text += format_us(other.evaluation.objective_us);
+    if (!other.evaluation.feasible) text += ", does not fit";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+berth_status berth_result_summary(const berth_result* result, berth_summary* summary) {
+  return c::guarded([&] {
+    const Outcome& outcome = c::get(result).outcome;
+    berth_summary known = {};
+    known.size = sizeof known;
+    known.feasible = outcome.evaluation.feasible ? 1 : 0;
+    known.objective_us = outcome.evaluation.objective_us;
+    known.runtime_us = outcome.trace.runtime_us;
+    known.bound_us = outcome.bound.us;
+    known.best_single_device = outcome.best_single.device;
+    if (outcome.best_single.device != kNoDevice) {
+      known.best_single_us = outcome.best_single.evaluation.objective_us;
+    }
+    known.worst_device = outcome.evaluation.worst_device;
+    known.excess_bytes = outcome.evaluation.excess_bytes;
+    if (outcome.search) {
+      known.end = end_of(outcome.search->end);
+      known.evaluations = outcome.search->evaluations;
+      known.wall_s = outcome.search->wall_s;
+    }
+    known.transfer_count = static_cast<std::int64_t>(outcome.trace.transfers.size());
+    for (const Transfer& transfer : outcome.trace.transfers) {
+      known.transfer_bytes += transfer.bytes;
+    }
+    c::give_options(&known, sizeof known, summary, sizeof known, "berth_summary");
+  });
+}
+
+const int32_t* berth_result_devices(const berth_result* result, size_t* count) {
+  const int32_t* devices = nullptr;
+  static_cast<void>(c::guarded([&] {
+    const Placement& placement = c::get(result).outcome.placement;
+    devices = placement.data();
+    if (count != nullptr) *count = placement.size();
+  }));
+  return devices;
+}
+
+berth_status berth_result_text(const berth_result* result, int32_t kind, berth_text* text) {
+  return c::guarded([&] {
+    const Outcome& outcome = c::get(result).outcome;
+    c::required(text, "text") = c::give(text_of(outcome, kind));
+  });
+}
+
+berth_status berth_result_explain(const berth_result* result, int32_t op, berth_text* text) {
+  return c::guarded([&] {
+    const Outcome& outcome = c::get(result).outcome;
+    const OpId count = outcome.problem->graph().op_count();
+    if (op < 0 || op >= count) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("op #", op, " of a graph of ", count, "; ids are dense, from 0"));
+    }
+    c::required(text, "text") = c::give(explained(outcome, op));
+  });
+}
+
+berth_status berth_result_transfers(const berth_result* result, size_t entry_size,
+                                    berth_transfer* out, size_t capacity, size_t* count) {
+  return c::guarded([&] {
+    const std::vector<Transfer>& transfers = c::get(result).outcome.trace.transfers;
+    if (entry_size < sizeof(berth_transfer)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("entries of ", entry_size, " bytes; give sizeof(berth_transfer)"));
+    }
+    auto* entry = reinterpret_cast<unsigned char*>(out);
+    for (std::size_t i = 0; out != nullptr && i < std::min(capacity, transfers.size()); ++i) {
+      const Transfer& transfer = transfers[i];
+      const berth_transfer known = {transfer.tensor, transfer.producer, transfer.src,
+                                    transfer.dst,    transfer.bytes,    transfer.start_us,
+                                    transfer.end_us};
+      std::memset(entry, 0, entry_size);
+      std::memcpy(entry, &known, sizeof known);
+      entry += entry_size;
+    }
+    if (count != nullptr) *count = transfers.size();
+  });
+}

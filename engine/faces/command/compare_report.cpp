@@ -1,0 +1,167 @@
+#include "compare_report.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "berth/evaluator.h"
+#include "support/units.h"
+#include "text_table.h"
+
+namespace berth::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = TextTable::Align;
+
+/// Ranks what fits before what does not before what failed.
+int rank(const CompareRow& row) {
+  return row.fits() ? 0 : row.outcome ? 1 : 2;
+}
+
+std::size_t devices_used(const Outcome& outcome) {
+  return std::set<DeviceId>(outcome.placement.begin(), outcome.placement.end()).size();
+}
+
+std::string verdict_text(const Outcome& best) {
+  const bool throughput = best.problem->options().objective == Objective::throughput;
+  std::string text =
+      fmt::format("Best: {}, {}{}", best.origin.policy, format_us(best.evaluation.objective_us),
+                  throughput ? " for the most loaded device" : " per step");
+  if (best.best_single.device != kNoDevice) {
+    const std::string single =
+        fmt::format("{} ({})", single_device_text(*best.problem, best.best_single),
+                    format_us(best.best_single.evaluation.objective_us));
+    if (best.speed_up() > kFaster) {
+      text += fmt::format(", {} as fast as the best single device, {}",
+                          format_factor(best.speed_up()), single);
+    } else {
+      text += fmt::format("; no policy beats the best single device, {}", single);
+    }
+  } else {
+    text += "; no single device can hold the model";
+  }
+  return printable(text) + ".\n";
+}
+
+std::vector<std::string> row_cells(const CompareRow& row) {
+  if (!row.outcome) return {row.policy, row.failure};
+  const Outcome& outcome = *row.outcome;
+  return {row.policy,
+          format_us(outcome.evaluation.objective_us),
+          format_percent(outcome.gap()),
+          format_factor(outcome.speed_up()),
+          std::to_string(devices_used(outcome)),
+          format_count(outcome.search->evaluations),
+          format_count(outcome.search->simulated_ops),
+          format_us(outcome.search->wall_s * 1e6),
+          outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome)};
+}
+
+std::string csv_cell(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  if (!found->is_string()) {
+    // JSON writes a non-finite number as null; so does this.
+    return found->is_number_float() && !std::isfinite(found->get<double>()) ? "" : found->dump();
+  }
+  std::string quoted = "\"";
+  for (const char c : found->get<std::string>()) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+void sort_rows(std::vector<CompareRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const CompareRow& a, const CompareRow& b) {
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
+    return a.outcome && a.outcome->evaluation.objective_us < b.outcome->evaluation.objective_us;
+  });
+}
+
+std::string compare_text(const std::string& model, const Problem& problem,
+                         const std::vector<CompareRow>& rows) {
+  const bool throughput = problem.options().objective == Objective::throughput;
+  std::string text = problem_text(model, problem);
+  const CompareRow& best = rows.front();
+  if (best.outcome && best.outcome->bound.us > 0) {
+    text += fmt::format("no placement can have a {} below {} ({})\n",
+                        throughput ? "largest load" : "runtime", format_us(best.outcome->bound.us),
+                        best.outcome->bound.source);
+  }
+  TextTable table({{"policy"},
+                   {throughput ? "largest load" : "runtime", Align::right},
+                   {"above bound", Align::right},
+                   {"vs one device", Align::right},
+                   {"devices", Align::right},
+                   {"tried", Align::right},
+                   {"ops simulated", Align::right},
+                   {"search", Align::right},
+                   {""}});
+  for (const CompareRow& row : rows) table.add_row(row_cells(row));
+  text += "\n" + table.text(2);
+  if (best.fits()) text += "\n" + verdict_text(*best.outcome) + why_text(*best.outcome);
+  return text;
+}
+
+Json compare_json(const std::vector<CompareRow>& rows) {
+  Json json =
+      rows.front().outcome ? outcome_json(*rows.front().outcome) : Json{{"feasible", false}};
+  json["policies"] = Json::array();
+  for (const CompareRow& row : rows) json["policies"].push_back(row_json(row));
+  return json;
+}
+
+Json row_json(const CompareRow& row) {
+  Json json = {{"policy", row.policy}};
+  if (!row.outcome) {
+    json["error"] = row.failure;
+    return json;
+  }
+  const Outcome& outcome = *row.outcome;
+  json["feasible"] = outcome.evaluation.feasible;
+  json["runtime_us"] = outcome.runtime_us();
+  if (outcome.problem->options().objective == Objective::throughput) {
+    json["max_load_us"] = outcome.evaluation.max_load_us;
+  }
+  json["gap"] = outcome.gap();            // null where infinite
+  json["speed_up"] = outcome.speed_up();  // null if no single device holds the model
+  json["devices_used"] = devices_used(outcome);
+  json["evaluations"] = outcome.search->evaluations;
+  json["simulated_ops"] = outcome.search->simulated_ops;
+  json["wall_s"] = outcome.search->wall_s;
+  if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
+  return json;
+}
+
+std::vector<std::string> row_columns() {
+  return {"policy",       "feasible",    "runtime_us",    "max_load_us", "gap",    "speed_up",
+          "devices_used", "evaluations", "simulated_ops", "wall_s",      "excess", "error"};
+}
+
+std::string csv_line(const Json& object, const std::vector<std::string>& columns) {
+  std::string line;
+  for (const std::string& column : columns) {
+    if (&column != &columns.front()) line += ',';
+    line += csv_cell(object, column.c_str());
+  }
+  return line + "\r\n";
+}
+
+std::string compare_csv(const std::vector<CompareRow>& rows) {
+  const std::vector<std::string> columns = row_columns();
+  std::string csv;
+  for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
+  csv += "\r\n";
+  for (const CompareRow& row : rows) csv += csv_line(row_json(row), columns);
+  return csv;
+}
+
+}  // namespace berth::command

@@ -1,0 +1,370 @@
+// berth.problem: what is to be solved, and what is known of any placement of it.
+#include "berth/bounds.h"
+#include "berth/evaluator.h"
+#include "berth/files.h"
+#include "berth/plan_writers.h"
+#include "berth/problem_choices.h"
+#include "berth/report.h"
+#include "berth/sdk/neighbourhoods.h"
+#include "berth/support/text.h"
+#include "bind_constraints.h"
+#include "call.h"
+#include "constraint_values.h"
+#include "explanation_values.h"
+#include "objects.h"
+#include "state.h"
+#include "values.h"
+
+namespace berth::lua {
+
+ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem, int threads,
+                             std::vector<std::string> notes)
+    : problem_(std::move(problem)), threads_(threads), notes_(std::move(notes)) {}
+
+Evaluator& ProblemObject::evaluator() {
+  if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_, threads_);
+  return *evaluator_;
+}
+
+const std::shared_ptr<const Simulator>& ProblemObject::simulator() {
+  if (simulator_ == nullptr) simulator_ = std::make_shared<const Simulator>(problem_);
+  return simulator_;
+}
+
+namespace {
+
+std::shared_ptr<const Cluster> cluster_of(const Value& value) {
+  return value.is_text() ? load_cluster(value.text()) : value.object<const Cluster>();
+}
+
+/// Costs as an object, or by name.
+void read_costs(const Value& value, berth::ProblemChoices& choices) {
+  if (value.is_text()) {
+    choices.cost_source = cost_source(value);
+  } else if (value.present()) {
+    choices.costs = value.object<const Costs>();
+  }
+}
+
+/// Groups as an object, or how many and how.
+void read_groups(const Value& value, const Value& grouping, berth::ProblemChoices& choices) {
+  if (grouping.present()) choices.grouping = grouping_from_name(grouping.text());
+  if (!value.present()) return;
+  if (value.is_number()) {
+    choices.group_count =
+        static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
+    return;
+  }
+  if (grouping.present()) grouping.fail("either a grouping or groups that are made already");
+  choices.groups = value.object<const Groups>();
+}
+
+int make(Call& call) {
+  const Value table = call.argument(1, "problem");
+  table.require_table();
+  Fields fields(call.L, table);
+  const auto graph = fields.get("graph").object<const Graph>();
+  const auto cluster = cluster_of(fields.get("cluster"));
+  berth::ProblemChoices choices;
+  read_costs(fields.get("costs"), choices);
+  const Value groups = fields.get("groups");
+  read_groups(groups, fields.get("grouping"), choices);
+  ProblemOptions& options = choices.options;
+  if (const Value objective = fields.get("objective"); objective.present()) {
+    options.objective = objective_from_name(objective.text());
+  }
+  if (const Value semantics = fields.get("semantics"); semantics.present()) {
+    options.semantics = semantics_from_name(semantics.text());
+  }
+  if (const Value gap = fields.get("device_gap_us"); gap.present()) {
+    options.device_gap_us = gap.number();
+  }
+  if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
+    options.transfer_gap_us = gap.number();
+  }
+  if (const Value rules = fields.get("constraints"); rules.present()) {
+    choices.constraints = read_constraints(call.L, rules);
+  }
+  fields.finish();
+  MadeProblem made = make_problem(call.state.engine, graph, cluster, choices);
+  return call.made(std::make_shared<ProblemObject>(std::move(made.problem), call.state.threads,
+                                                   std::move(made.notes)));
+}
+
+int notes(Call& call) {
+  push_texts(call.L, call.self<ProblemObject>()->notes());
+  return 1;
+}
+
+int graph(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_graph());
+}
+int cluster(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_cluster());
+}
+int costs(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_costs());
+}
+int groups(Call& call) {
+  return call.object(call.self<ProblemObject>()->problem().shared_groups());
+}
+
+int objective(Call& call) {
+  return call.text(objective_name(call.self<ProblemObject>()->problem().options().objective));
+}
+
+int semantics(Call& call) {
+  return call.text(semantics_name(call.self<ProblemObject>()->problem().options().semantics));
+}
+
+DeviceId device_of(const Call& call, const Problem& problem) {
+  return call.argument(2, "device").id(problem.cluster().device_count());
+}
+
+GroupId group_of(const Call& call, const Problem& problem) {
+  return call.argument(1, "group").id(problem.groups().count());
+}
+
+int cost_us(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const OpId op = call.argument(1, "op").id(problem.graph().op_count());
+  return call.number(problem.cost_us(op, device_of(call, problem)));
+}
+
+int group_cost_us(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const GroupId group = group_of(call, problem);
+  return call.number(problem.group_cost_us(group, device_of(call, problem)));
+}
+
+int can_run(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const GroupId group = group_of(call, problem);
+  return call.boolean(problem.can_run(group, device_of(call, problem)));
+}
+
+int group_param_bytes(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  return call.integer(self->problem().group_param_bytes(group_of(call, self->problem())));
+}
+
+/// A placement that Problem::validate accepts.
+Placement placement_of(const Value& value, const Problem& problem) {
+  Placement placement;
+  read_placement(value, problem, placement);
+  problem.validate(placement);
+  return placement;
+}
+
+int validate(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  static_cast<void>(placement_of(call.argument(1, "placement"), self->problem()));
+  return call.self_again();
+}
+
+int evaluate(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  Placement placement;
+  read_placement(call.argument(1, "placement"), self->problem(), placement);
+  push_evaluation(call.L, self->evaluator().evaluate(placement));
+  return 1;
+}
+
+int one_device(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const DeviceId device = call.argument(1, "device").id(problem.cluster().device_count());
+  push_ids(call.L, one_device_placement(problem, device));
+  return 1;
+}
+
+int single(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const SingleDevice best = best_single_device(self->evaluator());
+  if (best.device == kNoDevice) return call.nil();
+  push_single_device(call.L, self->problem(), best);
+  return 1;
+}
+
+int bound(Call& call) {
+  const LowerBound bound = call.self<ProblemObject>()->evaluator().bound();
+  call.number(bound.us);
+  call.text(bound.source);
+  return 2;
+}
+
+int bounds(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  lua_newtable(call.L);
+  int i = 0;
+  for (const LowerBound& bound : strong_lower_bounds(self->problem())) {
+    lua_newtable(call.L);
+    set_number(call.L, "us", bound.us);
+    set_text(call.L, "source", bound.source);
+    lua_rawseti(call.L, -2, ++i);
+  }
+  return 1;
+}
+
+int trace(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Placement placement = placement_of(call.argument(1, "placement"), self->problem());
+  push_trace(call.L, self->simulator()->trace(placement));
+  return 1;
+}
+
+int save_trace(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), self->problem());
+  const StepTrace step = self->simulator()->trace(placement);
+  write_file(path, trace_json(self->problem(), placement, step));
+  return 0;
+}
+
+int save_timeline(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), self->problem());
+  const StepTrace step = self->simulator()->trace(placement);
+  write_file(path, timeline_svg(self->problem(), placement, step));
+  return 0;
+}
+
+int explain(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Placement placement = placement_of(call.argument(1, "placement"), self->problem());
+  const Outcome outcome = simulated_outcome(self->shared(), {}, placement);
+  if (const Value op = call.argument(2, "op"); op.present()) {
+    push_op_explanation(call.L, explain_op(outcome, op.id(self->problem().graph().op_count())));
+  } else {
+    push_explanation(call.L, outcome);
+  }
+  return 1;
+}
+
+/// One placement, or two side by side; `labels` tells them apart.
+int save_report(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const std::string path = call.argument(1, "path").text();
+  Report report;
+  std::vector<std::string> labels = {"the first", "the second"};
+  if (const Value given = call.argument(4, "labels"); given.present()) {
+    labels = given.texts();
+    if (labels.size() != 2) given.fail("two texts, one for each placement");
+  }
+  const auto add = [&](const Value& value, const std::string& label) {
+    Origin origin;
+    origin.model = self->problem().graph().name();
+    report.placements.push_back({label, simulated_outcome(self->shared(), std::move(origin),
+                                                          placement_of(value, self->problem()))});
+  };
+  add(call.argument(2, "placement"), labels[0]);
+  if (const Value other = call.argument(3, "other"); other.present()) add(other, labels[1]);
+  write_file(path, report_html(report));
+  return 0;
+}
+
+int save_plan(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const PlanWriter& writer = plan_writer(call.argument(1, "format").text());
+  const std::string path = call.argument(2, "path").text();
+  const Placement placement = placement_of(call.argument(3, "placement"), problem);
+  write_file(path, writer.text(problem.graph(), problem.cluster(), placement));
+  return 0;
+}
+
+int save_placement(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const std::string path = call.argument(1, "path").text();
+  const Placement placement = placement_of(call.argument(2, "placement"), problem);
+  const Value table = call.argument(3, "provenance");
+  Provenance provenance;
+  if (table.present()) {
+    Fields fields(call.L, table);
+    provenance.policy = fields.get("policy").text();
+    if (const Value options = fields.get("options"); options.present()) {
+      for (auto& [key, value] : options.options()) provenance.options[key] = std::move(value);
+    }
+    if (const Value seed = fields.get("seed"); seed.present()) {
+      provenance.seed = static_cast<std::uint64_t>(seed.integer(0));
+    }
+    fields.finish();
+  }
+  const Evaluation evaluation = self->evaluator().evaluate(placement);
+  write_file(path, placement_json(problem.graph(), problem.cluster(), placement, &evaluation,
+                                  table.present() ? &provenance : nullptr));
+  return 0;
+}
+
+int load_a_placement(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  push_ids(call.L,
+           load_placement(call.argument(1, "path").text(), problem.graph(), problem.cluster()));
+  return 1;
+}
+
+int neighbourhood(Call& call) {
+  const auto self = call.self<ProblemObject>();
+  const Problem& problem = self->problem();
+  const Placement placement = placement_of(call.argument(1, "placement"), problem);
+  const auto count = static_cast<GroupId>(
+      call.argument(2, "count").integer(1, std::numeric_limits<GroupId>::max()));
+  const auto seed = static_cast<std::uint64_t>(call.argument(3, "seed").integer(0));
+  return call.made(draw_neighbourhood(problem, placement, count, seed));
+}
+
+constexpr Binding kFunctions[] = {{"berth.problem", &make}};
+constexpr Binding kMethods[] = {
+    {"problem:notes", &notes},
+    {"problem:graph", &graph},
+    {"problem:cluster", &cluster},
+    {"problem:costs", &costs},
+    {"problem:groups", &groups},
+    {"problem:objective", &objective},
+    {"problem:semantics", &semantics},
+    {"problem:cost_us", &cost_us},
+    {"problem:group_cost_us", &group_cost_us},
+    {"problem:can_run", &can_run},
+    {"problem:group_param_bytes", &group_param_bytes},
+    {"problem:separations", &problem_separations},
+    {"problem:memory_bytes", &problem_memory_bytes},
+    {"problem:validate", &validate},
+    {"problem:evaluate", &evaluate},
+    {"problem:one_device", &one_device},
+    {"problem:single", &single},
+    {"problem:bound", &bound},
+    {"problem:bounds", &bounds},
+    {"problem:trace", &trace},
+    {"problem:explain", &explain},
+    {"problem:save_trace", &save_trace},
+    {"problem:save_timeline", &save_timeline},
+    {"problem:save_report", &save_report},
+    {"problem:save_plan", &save_plan},
+    {"problem:save_placement", &save_placement},
+    {"problem:load_placement", &load_a_placement},
+    {"problem:neighbourhood", &neighbourhood},
+};
+
+std::string describe(const void* object) {
+  const Problem& problem = static_cast<const ProblemObject*>(object)->problem();
+  return cat("(", problem.graph().name(), " on ", problem.cluster().name(), ", ",
+             problem.groups().count(), " groups, ", objective_name(problem.options().objective),
+             ", ", semantics_name(problem.options().semantics), ")");
+}
+
+}  // namespace
+
+template <>
+const Type& type_of<ProblemObject>() {
+  static constexpr Type type{"problem", kFunctions, kMethods, &describe};
+  return type;
+}
+
+}  // namespace berth::lua

@@ -1,0 +1,79 @@
+/// @file
+/// What a policy may see of an episode's state, as numbers: features of every group, and of every
+/// device that the current group could go to. Which ones is a list of names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/export.h"
+#include "berth/problem.h"
+#include "berth/sdk/environment.h"
+
+namespace berth {
+
+/// Of the groups of a problem, what no state changes.
+struct BERTH_EXPORT GroupFacts {
+  explicit GroupFacts(const Problem& problem);
+
+  std::vector<double> cost_us;       ///< by group: the least over devices
+  std::vector<double> output_bytes;  ///< by group
+  /// By group: the longest path to a sink, itself included, each at its least cost; of the longest.
+  std::vector<double> tail;
+  double largest_cost_us = 0, largest_output = 0, largest_parameters = 0;
+};
+
+/// Sums over the groups on each device in a state that is not done, without the current group.
+struct BERTH_EXPORT DeviceLoads {
+  DeviceLoads(const Problem& problem, const Environment::Episode& episode);
+
+  std::vector<double> us;               ///< by device: of compute time
+  std::vector<double> parameter_bytes;  ///< by device
+  double total_us = 0;                  ///< with the current group
+};
+
+/// The groups visited so far as a list schedule: the rest of a placement is undecided, so that it
+/// says little about where the current group should go.
+[[nodiscard]] BERTH_EXPORT PartialSchedule visited_schedule(const Problem& problem,
+                                                            const Environment::Episode& episode);
+
+/// A feature and what it says. One number, but for `device` of groups: one per device.
+struct ObservationFeature {
+  std::string_view name;
+  std::string_view meaning;
+};
+[[nodiscard]] BERTH_EXPORT std::vector<ObservationFeature> group_features();
+[[nodiscard]] BERTH_EXPORT std::vector<ObservationFeature> device_features();
+
+/// The chosen features of the states of one problem. [thread-safe: immutable]
+class BERTH_EXPORT Observer {
+ public:
+  /// Keeps a reference to `problem`, which must outlive it. Throws Error(invalid_argument) that
+  /// lists the known features for a name that is none.
+  Observer(const Problem& problem, std::span<const std::string> of_groups,
+           std::span<const std::string> of_devices);
+  ~Observer();
+  Observer(Observer&&) noexcept;
+  Observer& operator=(Observer&&) noexcept;
+
+  /// Numbers per group, and per device.
+  [[nodiscard]] std::size_t group_width() const noexcept;
+  [[nodiscard]] std::size_t device_width() const noexcept;
+  /// Whether a feature needs StateDetails::alternatives.
+  [[nodiscard]] bool looks_ahead() const noexcept;
+
+  /// Writes [groups, group_width()] and [devices, device_width()] values, and 1 for each device
+  /// that can run the current group. The episode is not done.
+  void observe(const Environment::Episode& episode, float* groups, float* devices,
+               std::uint8_t* allowed) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+}  // namespace berth

@@ -1,0 +1,457 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "berth/constraints.h"
+#include "berth/sdk/learning.h"
+#include "berth/sdk/neighbourhoods.h"
+#include "berth/sdk/repair.h"
+#include "berth/support/clock.h"
+#include "berth/support/text.h"
+#include "learn/neighbourhoods.h"
+
+namespace berth {
+namespace {
+
+/// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
+constexpr std::size_t kBaselineRollouts = 10;
+/// Of the moving average (TensorFlow's code of ICLR 2018; the paper of ICML 2017 gives none).
+constexpr double kAverageDecay = 0.9;
+/// Updates after which placements that do not fit teach nothing (ICML 2017).
+constexpr std::int64_t kFailuresTeach = 5000;
+/// What a failure costs: the square root of 100 s, as a cost or in seconds.
+constexpr double kFailure = 10;
+constexpr double kSecondsPerGB = 2;
+/// Of an update's samples, those that teach where only the best do.
+constexpr double kBestShare = 0.1;
+/// Training starts anew after so many updates, but for its last part.
+constexpr std::int64_t kUpdatesPerStart = 5;
+constexpr double kPolishing = 0.25;
+/// Updates that last while the time does have this share of the budget: what follows is a greedy pass with
+/// what was learned, or a search of neighbourhoods.
+constexpr double kLearning = 0.95;
+constexpr double kLearningBeforeSearch = 0.5;
+/// How long the first update is taken to be, in times of sampling what it learns from.
+constexpr double kFirstUpdate = 3;
+
+double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
+  const double seconds = evaluation.objective_us / 1e6;
+  switch (reward) {
+    case RefineOptions::Reward::log:
+      break;
+    case RefineOptions::Reward::seconds:
+      return std::min(kFailure,
+                      seconds + kSecondsPerGB * static_cast<double>(evaluation.excess_bytes) / 1e9);
+    case RefineOptions::Reward::root:
+      return evaluation.feasible ? std::sqrt(seconds) : kFailure;
+  }
+  return log_cost(evaluation);
+}
+
+bool take(Judged& best, const Rollout& rollout) {
+  bool any = false;
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    if (episode.best.empty()) continue;
+    any = best.take(episode.best, episode.best_evaluation) || any;
+  }
+  return any;
+}
+
+/// What the samples of an update teach: returns of every decision less their baseline. By step, the
+/// sample itself is left out of its baseline, so that the estimate stays unbiased; Placeto's
+/// released code includes it.
+class Advantages {
+ public:
+  explicit Advantages(const RefineOptions& options) : options_(options) {}
+
+  const std::vector<double>& of(const Rollout& rollout) {
+    switch (options_.baseline) {
+      case RefineOptions::Baseline::steps:
+        by_step(rollout);
+        break;
+      case RefineOptions::Baseline::average:
+        against_average(rollout);
+        break;
+      case RefineOptions::Baseline::best:
+        against_next_best(rollout);
+        break;
+    }
+    if (options_.normalised) normalise();
+    return values_;
+  }
+
+ private:
+  void by_step(const Rollout& rollout) {
+    const auto steps = static_cast<std::size_t>(rollout.episodes.front().steps);
+    const auto samples = rollout.episodes.size();
+    std::vector<double> sums(steps, 0.0);
+    values_.assign(steps * samples, 0.0);
+    for (std::size_t e = 0; e < samples; ++e) {
+      const Rollout::Episode& episode = rollout.episodes[e];
+      double later = 0;
+      for (std::size_t t = steps; t-- > 0;) {
+        const double gain = cost(episode.evaluations[t], options_.reward) -
+                            cost(episode.evaluations[t + 1], options_.reward);
+        later = gain + options_.discount * later;
+        values_[e * steps + t] = later;
+        sums[t] += later;
+      }
+    }
+    subtract_baseline(sums, steps, samples);
+    past_.push_back(std::move(sums));
+    if (past_.size() > kBaselineRollouts) past_.pop_front();
+  }
+
+  void against_average(const Rollout& rollout) {
+    const bool all_teach = ++updates_ <= kFailuresTeach;
+    values_.clear();
+    double sum = 0, count = 0;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      const Evaluation& last = episode.evaluations.back();
+      const bool teaches = all_teach || last.feasible;
+      const double own = cost(last, options_.reward);
+      values_.insert(values_.end(), static_cast<std::size_t>(episode.steps),
+                     teaches ? average_ - own : 0.0);
+      if (!teaches) continue;
+      sum += own;
+      ++count;
+    }
+    if (count > 0) average_ += (1 - kAverageDecay) * (sum / count - average_);
+  }
+
+  void against_next_best(const Rollout& rollout) {
+    std::vector<double> costs;
+    for (const Rollout::Episode& episode : rollout.episodes) {
+      costs.push_back(cost(episode.evaluations.back(), options_.reward));
+    }
+    std::vector<double> sorted = costs;
+    std::sort(sorted.begin(), sorted.end());
+    const auto teaching = std::max<std::size_t>(
+        1, static_cast<std::size_t>(kBestShare * static_cast<double>(sorted.size())));
+    const double bar = sorted[std::min(teaching, sorted.size() - 1)];
+    values_.clear();
+    for (std::size_t e = 0; e < costs.size(); ++e) {
+      values_.insert(values_.end(), static_cast<std::size_t>(rollout.episodes[e].steps),
+                     std::max(0.0, bar - costs[e]));
+    }
+  }
+
+  void subtract_baseline(const std::vector<double>& sums, std::size_t steps, std::size_t samples) {
+    std::vector<double> before(steps, 0.0);
+    for (const std::vector<double>& past : past_) {
+      for (std::size_t t = 0; t < steps; ++t) before[t] += past[t];
+    }
+    const double count = static_cast<double>((past_.size() + 1) * samples - 1);
+    if (count <= 0) return;
+    for (std::size_t e = 0; e < samples; ++e) {
+      for (std::size_t t = 0; t < steps; ++t) {
+        double& value = values_[e * steps + t];
+        value -= (before[t] + sums[t] - value) / count;
+      }
+    }
+  }
+
+  void normalise() {
+    double squares = 0;
+    for (const double value : values_) squares += value * value;
+    if (squares == 0) return;
+    const double scale = std::sqrt(static_cast<double>(values_.size()) / squares);
+    for (double& value : values_) value *= scale;
+  }
+
+  const RefineOptions& options_;
+  std::deque<std::vector<double>> past_;  ///< sums over samples, by step
+  double average_ = kFailure;
+  std::int64_t updates_ = 0;
+  std::vector<double> values_;
+};
+
+/// Where episodes start when nothing better is known: all on the best single device, where one
+/// holds everything; one run of the topological order per device; list scheduling.
+std::vector<Judged> plain_starts(Evaluator& evaluator) {
+  const Problem& problem = evaluator.problem();
+  std::vector<Judged> starts;
+  const SingleDevice single = best_single_device(evaluator);
+  if (single.device != kNoDevice) starts.push_back({single.placement, single.evaluation});
+  for (const GroupPlacement& start : {contiguous_placement(problem), earliest_placement(problem)}) {
+    const Placement placement = problem.groups().expand(start);
+    starts.push_back({placement, evaluator.evaluate(placement)});
+  }
+  return starts;
+}
+
+/// Whether the policy is certain of every decision, so that no gradient tells it of another.
+bool certain(const Rollout& rollout) {
+  bool decided = false;
+  for (const Rollout::Episode& episode : rollout.episodes) {
+    for (const double entropy : episode.entropy) {
+      if (entropy != 0) return false;
+      decided = true;
+    }
+  }
+  return decided;
+}
+
+/// Which updates are made: so many, or as many as the time allows.
+class Course {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// The budget counts from `began`.
+  Course(const RefineOptions& options, const PlaceContext& context, Clock::time_point began)
+      : updates_(options.updates), began_(began) {
+    if (!timed()) return;
+    if (!std::isfinite(context.budget_s)) updates_ = 0;
+    learning_s_ =
+        context.budget_s * (options.neighbourhood > 0 ? kLearningBeforeSearch : kLearning);
+  }
+
+  [[nodiscard]] bool learns() const noexcept { return updates_ != 0; }
+  [[nodiscard]] bool timed() const noexcept { return updates_ < 0; }
+  /// What is left of it before an update, as a share; at most 0 when it is over.
+  [[nodiscard]] double left(std::int64_t update) const {
+    if (timed()) return 1 - seconds_since(began_) / learning_s_;
+    if (!learns()) return 0;
+    return 1 - static_cast<double>(update) / static_cast<double>(updates_);
+  }
+  /// Whether there is time for what takes `s`.
+  [[nodiscard]] bool allows(double s) const {
+    return !timed() || seconds_since(began_) + s < learning_s_;
+  }
+
+ private:
+  std::int64_t updates_;
+  Clock::time_point began_;
+  double learning_s_ = 0;
+};
+
+/// Looks for a placement of the groups of one evaluator, by episodes of the policy.
+class Refinement {
+ public:
+  Refinement(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+             const RefineOptions& options, const Course& course)
+      : policy_(policy),
+        evaluator_(evaluator),
+        problem_(evaluator.problem()),
+        context_(context),
+        options_(options),
+        course_(course),
+        plain_(options.known_starts ? plain_starts(evaluator) : std::vector<Judged>()),
+        seeds_(context.seed) {
+    how_.seed = context.seed;
+    how_.should_stop = context.should_stop;
+  }
+
+  /// The best placement seen.
+  Placement run() {
+    for (const Placement& given : context_.initial) best_.take(given, evaluator_.evaluate(given));
+    for (const Judged& start : plain_) best_.take(start.placement, start.evaluation);
+    if (!plain_.empty()) greedy_passes(plain_);
+    learn();
+    if (best_.placement.empty()) {  // no start is known, and nothing was learned
+      const Placement drawn = problem_.groups().expand(random_placement(problem_, seeds_));
+      best_.take(drawn, evaluator_.evaluate(drawn));
+    }
+    if (updates_ > 0 || plain_.empty()) {
+      std::vector<Judged> starts = plain_;
+      starts.push_back(best_);
+      greedy_passes(std::move(starts));
+    }
+    return std::move(best_.placement);
+  }
+
+  /// How many updates there were, if time decided, and why they taught nothing.
+  [[nodiscard]] std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    if (course_.timed()) notes.push_back(cat("learned on this graph in ", updates_, " updates"));
+    if (updates_ > 0 && always_certain_) {
+      notes.push_back(cat("nothing was learned: in all of ", updates_,
+                          " updates the policy was certain of every decision"));
+    }
+    return notes;
+  }
+
+ private:
+  [[nodiscard]] GroupPlacement start_at(const Judged& start) const {
+    GroupPlacement at = group_placement(problem_, start.placement);
+    keep_to_kinds(problem_, at);
+    return at;
+  }
+
+  /// Into rollout_.
+  void play(const std::string& what) {
+    Evaluator* const evaluators[] = {&evaluator_};
+    policy_.rollout(evaluators, how_, rollout_);
+    if (take(best_, rollout_) && context_.progress) {
+      context_.progress(best_.evaluation.objective_us, what);
+    }
+  }
+
+  /// From every start for itself until none gets better: what each leads to differs.
+  void greedy_passes(std::vector<Judged> at) {
+    how_.greedy = true;
+    how_.samples = static_cast<int>(at.size());
+    bool better = true;
+    for (int pass = 0; pass < options_.passes && better && !context_.stopped(); ++pass) {
+      how_.initial.assign(1, {});
+      for (const Judged& each : at) how_.initial[0].push_back(start_at(each));
+      play("greedy pass " + std::to_string(pass + 1));
+      better = false;
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const Rollout::Episode& episode = rollout_.episodes[i];
+        if (episode.best.empty()) continue;
+        better = at[i].take(episode.best, episode.best_evaluation) || better;
+      }
+    }
+  }
+
+  void learn() {
+    Advantages advantages(options_);
+    how_.greedy = false;
+    how_.samples = options_.samples;
+    Judged from;           // where episodes start
+    double slowest_s = 0;  // of the updates, without what they learn from
+    for (std::int64_t i = 0; course_.left(i) > 0 && !context_.stopped(); ++i) {
+      const double left = course_.left(i);
+      const Course::Clock::time_point before = Course::Clock::now();
+      // All from one start: what differs is then the decisions' doing. Each plain start and what its
+      // episodes lead to, then the best so far.
+      if (left <= kPolishing) {
+        from = best_;
+      } else if (i % kUpdatesPerStart == 0 && !plain_.empty()) {
+        from = plain_[static_cast<std::size_t>(i / kUpdatesPerStart) % plain_.size()];
+      }
+      how_.initial.clear();
+      if (!plain_.empty()) how_.initial.assign(1, {start_at(from)});
+      how_.seed = seeds_.next();
+      play("update " + std::to_string(i + 1));
+      if (rollout_.tape == nullptr) break;
+      const Course::Clock::time_point sampled = Course::Clock::now();
+      const double takes_s = updates_ == 0 ? kFirstUpdate * seconds_since(before) : slowest_s;
+      if (!course_.allows(takes_s)) break;
+      always_certain_ = always_certain_ && certain(rollout_);
+      ++updates_;
+      from = {};
+      take(from, rollout_);
+      UpdateOptions update;
+      update.learning_rate = options_.learning_rate * (0.1 + 0.9 * left);
+      update.entropy_weight = options_.entropy * left;
+      update.max_norm = options_.max_norm;
+      policy_.update(rollout_, advantages.of(rollout_), update);
+      slowest_s = std::max(slowest_s, seconds_since(sampled));
+    }
+  }
+
+  LearnedPolicy& policy_;
+  Evaluator& evaluator_;
+  const Problem& problem_;
+  const PlaceContext& context_;
+  const RefineOptions& options_;
+  const Course& course_;
+  const std::vector<Judged> plain_;  ///< where nothing better is known
+  Random seeds_;
+  Judged best_;
+  RolloutOptions how_;
+  Rollout rollout_;
+  std::int64_t updates_ = 0;
+  bool always_certain_ = true;  ///< in all updates
+};
+
+PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                      const RefineOptions& options, const Course& course) {
+  const Problem& problem = evaluator.problem();
+  Refinement refinement(policy, evaluator, context, options, course);
+  const Placement best = refinement.run();
+  PolicyAnswer answer =
+      repair_placement(problem, evaluator, group_placement(problem, best), options.repair, context);
+  const std::vector<std::string> notes = refinement.notes();
+  answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
+  if (course.timed()) answer.end = SearchEnd::budget;
+  return answer;
+}
+
+/// One episode of the policy decides a neighbourhood.
+DecideNeighbourhood by_episodes(LearnedPolicy& policy, const PlaceContext& context) {
+  return [&policy, &context, rollout = Rollout()](Evaluator& within, GroupPlacement start,
+                                                  std::uint64_t seed) mutable {
+    Evaluator* const evaluators[] = {&within};
+    RolloutOptions how;
+    how.samples = 1;
+    how.seed = seed;
+    how.should_stop = context.should_stop;
+    how.initial = {{std::move(start)}};
+    policy.rollout(evaluators, how, rollout);
+    Decided decided;
+    take(decided.best, rollout);
+    const Rollout::Episode& episode = rollout.episodes.front();
+    if (!episode.last.empty()) decided.last = {episode.last, episode.evaluations.back()};
+    return decided;
+  };
+}
+
+/// The problem coarsened to `count` groups and placed; learned on, where there are updates.
+PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                       const RefineOptions& options, const Course& course, GroupId count) {
+  const Problem& problem = evaluator.problem();
+  const auto groups = coarsen(problem.graph(), problem.costs(), count, problem.constraints().get());
+  PolicyAnswer answer =
+      repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options, course);
+  answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));
+  return answer;
+}
+
+/// Few groups, which take a moment, then many, with half of the time that is left: which of them is
+/// the better start for neighbourhoods differs from graph to graph.
+PolicyAnswer coarsened_twice(LearnedPolicy& policy, Evaluator& evaluator,
+                             const PlaceContext& context, const RefineOptions& options,
+                             const Course& course) {
+  using Clock = Course::Clock;
+  const Clock::time_point began = Clock::now();
+  PolicyAnswer few = coarsened(policy, evaluator, context, options, course, options.neighbourhood);
+  if (options.groups <= options.neighbourhood || context.stopped()) return few;
+  PlaceContext inner = context;
+  inner.budget_s = (context.budget_s - seconds_since(began)) / 2;
+  inner.initial = {few.placement};
+  inner.should_stop = [&, begin = Clock::now()] {
+    return context.stopped() || seconds_since(begin) >= inner.budget_s;
+  };
+  PolicyAnswer many = coarsened(policy, evaluator, inner, options, course, options.groups);
+  Judged best{few.placement, evaluator.evaluate(few.placement)};
+  return best.take(many.placement, evaluator.evaluate(many.placement)) ? many : few;
+}
+
+}  // namespace
+
+PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
+                    const RefineOptions& options) {
+  const GroupId count = evaluator.problem().groups().count();
+  const Course course(options, context, Course::Clock::now());
+  const auto start = [&] {
+    if (options.groups == 0 || count <= options.groups) {
+      return repaired(policy, evaluator, context, options, course);
+    }
+    // Few groups are too few to learn on.
+    if (options.neighbourhood == 0 || course.learns()) {
+      return coarsened(policy, evaluator, context, options, course, options.groups);
+    }
+    return coarsened_twice(policy, evaluator, context, options, course);
+  };
+  PolicyAnswer answer = start();
+  if (options.neighbourhood == 0 || count <= options.neighbourhood || context.stopped()) {
+    return answer;
+  }
+  Judged best;
+  best.take(answer.placement, evaluator.evaluate(answer.placement));
+  for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
+  answer.placement = search_neighbourhoods(evaluator, context, std::move(best),
+                                           options.neighbourhood, by_episodes(policy, context))
+                         .placement;
+  answer.notes.push_back(
+      cat("then ", options.neighbourhood, " other groups at a time around the best placement"));
+  return answer;
+}
+
+}  // namespace berth

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <numeric>
+
+#include "berth/sdk/environment.h"
+#include "berth/support/index.h"
+#include "support/enum_name.h"
+
+namespace berth {
+namespace {
+
+constexpr Traversal kAll[] = {Traversal::topological, Traversal::reverse, Traversal::breadth_first,
+                              Traversal::depth_first, Traversal::random};
+
+/// Groups without incoming edges, by number; then any that only a cycle leads to.
+std::vector<GroupId> roots_first(const Groups& groups) {
+  std::vector<GroupId> all(at(groups.count()));
+  std::iota(all.begin(), all.end(), GroupId{0});
+  std::stable_partition(all.begin(), all.end(),
+                        [&](GroupId group) { return groups.in_edges(group).empty(); });
+  return all;
+}
+
+std::vector<GroupId> breadth_first(const Groups& groups) {
+  std::vector<GroupId> order;
+  std::vector<bool> seen(at(groups.count()));
+  const auto visit = [&](GroupId group) {
+    if (seen[at(group)]) return;
+    seen[at(group)] = true;
+    order.push_back(group);
+  };
+  std::size_t next = 0;
+  const std::vector<GroupId> starts = roots_first(groups);
+  for (const GroupId group : starts) {
+    if (groups.in_edges(group).empty()) visit(group);
+  }
+  for (const GroupId start : starts) {
+    visit(start);
+    for (; next < order.size(); ++next) {
+      for (const Groups::Edge& edge : groups.out_edges(order[next])) visit(edge.dst);
+    }
+  }
+  return order;
+}
+
+std::vector<GroupId> depth_first(const Groups& groups) {
+  std::vector<GroupId> order;
+  std::vector<bool> seen(at(groups.count()));
+  std::vector<GroupId> stack;
+  for (const GroupId start : roots_first(groups)) {
+    stack.push_back(start);
+    while (!stack.empty()) {
+      const GroupId group = stack.back();
+      stack.pop_back();
+      if (seen[at(group)]) continue;
+      seen[at(group)] = true;
+      order.push_back(group);
+      const auto edges = groups.out_edges(group);
+      for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) stack.push_back(edge->dst);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string_view traversal_name(Traversal traversal) noexcept {
+  switch (traversal) {
+    case Traversal::topological:
+      return "topological";
+    case Traversal::reverse:
+      return "reverse";
+    case Traversal::breadth_first:
+      return "breadth_first";
+    case Traversal::depth_first:
+      return "depth_first";
+    case Traversal::random:
+      return "random";
+  }
+  return "";
+}
+
+Traversal traversal_from_name(std::string_view name) {
+  return value_by_name("traversal", name, kAll, traversal_name);
+}
+
+std::vector<GroupId> traversal_order(const Groups& groups, Traversal traversal, Random& random) {
+  std::vector<GroupId> order(at(groups.count()));
+  std::iota(order.begin(), order.end(), GroupId{0});  // groups are numbered topologically
+  switch (traversal) {
+    case Traversal::topological:
+      break;
+    case Traversal::reverse:
+      std::reverse(order.begin(), order.end());
+      break;
+    case Traversal::breadth_first:
+      return breadth_first(groups);
+    case Traversal::depth_first:
+      return depth_first(groups);
+    case Traversal::random:
+      for (std::size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[random.below(i)]);
+      break;
+  }
+  return order;
+}
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+#include "berth/bounds.h"
+
+#include <algorithm>
+
+#include "proofs/bound_facts.h"
+#include "proofs/heads.h"
+#include "proofs/refutation.h"
+
+namespace berth {
+namespace {
+
+void sort(std::vector<LowerBound>& all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LowerBound& a, const LowerBound& b) { return a.us > b.us; });
+}
+
+bool is_worth_refuting(const bounds::Facts& facts, double low_us) {
+  return facts.problem().options().objective == Objective::latency && low_us > 0 &&
+         facts.kind_count() <= bounds::Heads::kMaxKinds;
+}
+
+}  // namespace
+
+std::vector<LowerBound> lower_bounds(const Problem& problem) {
+  const bounds::Facts facts(problem);
+  std::vector<LowerBound> all;
+  bounds::add_path_bounds(facts, all);
+  bounds::add_work_bounds(facts, all);
+  sort(all);
+  return all;
+}
+
+LowerBound lower_bound(const Problem& problem) {
+  return lower_bounds(problem).front();
+}
+
+std::vector<LowerBound> strong_lower_bounds(const Problem& problem) {
+  std::vector<LowerBound> all = lower_bounds(problem);
+  const bounds::Facts facts(problem);
+  if (!is_worth_refuting(facts, all.front().us)) return all;
+  bounds::Refutation refutation(facts);
+  all.push_back(bounds::backlog_bound(facts, refutation.heads(), refutation.tails()));
+  sort(all);
+  const double low_us = all.front().us;
+  if (LowerBound refuted = bounds::longest_refuted(refutation, low_us); refuted.us > low_us) {
+    all.push_back(std::move(refuted));
+    sort(all);
+  }
+  return all;
+}
+
+LowerBound strong_lower_bound(const Problem& problem) {
+  return strong_lower_bounds(problem).front();
+}
+
+LowerBound thorough_lower_bound(const Problem& problem) {
+  LowerBound strong = strong_lower_bound(problem);
+  const bounds::Facts facts(problem);
+  if (!is_worth_refuting(facts, strong.us)) return strong;
+  LowerBound shaved = bounds::longest_shaved(facts, strong.us);
+  return shaved.us > strong.us ? shaved : strong;
+}
+
+}  // namespace berth

@@ -1,0 +1,163 @@
+// Heads and tails: the least time before each op of a step, and the least time after it.
+//
+// Times are by op and kind of its device. head(v, k): v does not start earlier on a device of kind
+// k. tail(v, k): the step does not end earlier after the end of v, whose device's pause (placeto)
+// is counted in it. Tails are the heads of the step that runs backwards, so one class computes
+// both; "before" and "after" below are of the direction that it looks in.
+//
+// Paths. v starts once every producer u is done and its tensor is there:
+//   head(v, k) >= max over u of min(head(u, k) + op(u, k) + pause(u, k),
+//                                   min over kinds j of head(u, j) + op(u, j) + transfer(j, k))
+// for u is on v's device, or on another, of some kind; co-located, it is on v's. Proof by induction along the graph's order.
+// Queues, busy links and shared channels only delay further.
+//
+// Joins (Papadimitriou and Yannakakis, "Towards an architecture-independent analysis of parallel
+// algorithms", 1990; Jung, Kirousis and Spirakis, 1993). Let v start by time t on a device d of
+// kind k, and let far(u) be the least time between the arrival of u's tensor at d and the start of
+// v. If u were elsewhere, its tensor would not arrive before
+//   remote(u) = min over kinds j of head(u, j) + op(u, j) + transfer(j, k);
+// where remote(u) + far(u) > t, u must be on d itself. By induction from v backwards this gives a
+// set M of ops that must all be on d, each with its own head and its own time to go until v starts
+// (the longest path through M, which is on d, so that no transfers are needed). d runs them one
+// after the other, so v starts no earlier than one machine that may even interrupt ops can end
+// them, their times to go included (one_machine_us). If that is later than t, then t is refuted. Up
+// to the smallest remote(u) + far(u) of M nothing of this changes with t; so t can be raised to
+// that or to the machine's time, whichever is less, and the argument repeated. Any subset of M is
+// as valid. Ops co-located with v belong to M, whatever t.
+//
+// Backlogs (backlogs.h) raise a head on every kind.
+//
+// An op that two others read counts as if it could be on both their devices. To compute the heads
+// of ops outside M anew from M on gained 1 % on one training graph of four, for three times the
+// work; the least delays between the ends of small forks and joins gained as much on another.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "berth/support/one_machine.h"
+#include "proofs/bound_facts.h"
+#include "proofs/proof.h"
+
+namespace berth::bounds {
+
+/// What is known of every placement in question.
+struct Known {
+  /// All that is known of feasible placements.
+  explicit Known(const Facts& facts);
+
+  std::vector<double> op_us;      ///< op-major, by kind; kCannotRun where the op cannot be
+  std::vector<GroupId> class_of;  ///< ops of one class share a device
+  /// Classes that are on two devices, each pair ascending, in order.
+  std::vector<std::pair<GroupId, GroupId>> apart;
+
+  [[nodiscard]] bool are_apart(OpId a, OpId b) const noexcept;
+};
+
+class Heads {
+ public:
+  enum class Direction { forward, backward };          ///< backward: tails
+  enum class Reasons { paths, paths_and_joins, all };  ///< all: backlogs too
+
+  /// Keeps `facts`. `least`: by op, heads that are known already, whatever the kind; may be empty.
+  /// Work on joins and backlogs is limited by what is looked at: what is beyond has heads by paths only.
+  Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons,
+        std::span<const double> least = {});
+
+  [[nodiscard]] double head_us(OpId op, KindId kind) const noexcept {
+    return head_[cell(op, kind)];
+  }
+  /// With the op itself; kCannotRun if it cannot run on the kind.
+  [[nodiscard]] double with_op_us(OpId op, KindId kind) const noexcept {
+    return with_op_[cell(op, kind)];
+  }
+  /// The least of with_op_us over all kinds.
+  [[nodiscard]] double least_with_op_us(OpId op) const noexcept;
+
+  /// What joins have raised above paths, in the order of the direction.
+  [[nodiscard]] const std::vector<RaisedHead>& raised() const noexcept { return raised_; }
+
+  /// What backlogs have raised above paths and joins, in the order of time.
+  [[nodiscard]] const std::vector<Backlog>& backlogs() const noexcept { return backlogs_; }
+
+  /// Edges looked at for joins: what they have cost.
+  [[nodiscard]] std::int64_t work() const noexcept { return work_; }
+
+  /// Beyond this many kinds transfers count as free and joins are not looked for: the recurrences
+  /// cost edges x kinds^2.
+  static constexpr KindId kMaxKinds = 16;
+
+ private:
+  [[nodiscard]] std::size_t cell(OpId op, KindId kind) const noexcept {
+    return at(op) * at(kinds_) + at(kind);
+  }
+  [[nodiscard]] std::span<const Edge> edges_before(OpId op) const noexcept {
+    return forward_ ? facts_.graph().in_edges(op) : facts_.graph().out_edges(op);
+  }
+  [[nodiscard]] OpId before(const Edge& edge) const noexcept {
+    return forward_ ? edge.src : edge.dst;
+  }
+  [[nodiscard]] double& arrival(OpId op, std::size_t edge, KindId kind) noexcept {
+    return arrival_[(at(first_edge_[at(op)]) + edge) * at(kinds_) + at(kind)];
+  }
+
+  void compute_by_time(const Known& known);
+  void compute(const Known& known, OpId op, bool joins);
+  void raise(const Known& known, const Backlog& backlog);
+  [[nodiscard]] double least_head_us(OpId op) const noexcept;
+  [[nodiscard]] std::span<const Edge> edges_after(OpId op) const noexcept {
+    return forward_ ? facts_.graph().out_edges(op) : facts_.graph().in_edges(op);
+  }
+  [[nodiscard]] OpId after(const Edge& edge) const noexcept {
+    return forward_ ? edge.dst : edge.src;
+  }
+  [[nodiscard]] double path_us(const Known& known, OpId op, KindId kind);
+  [[nodiscard]] bool is_join(OpId op) const noexcept;
+  [[nodiscard]] double join_us(const Known& known, OpId op, KindId kind, double from_us);
+  /// The refutation of one t.
+  struct Verdict {
+    double machine_us;  ///< v does not start before
+    double valid_us;    ///< for every t below this
+  };
+  [[nodiscard]] Verdict test(const Known& known, OpId op, KindId kind, double t_us);
+  void look_before(const Known& known, OpId op, KindId kind, double far_us, double near_us,
+                   double t_us);
+
+  const Facts& facts_;
+  bool forward_;
+  KindId kinds_;
+  std::vector<double> head_, with_op_, pause_us_;  // op-major
+  std::span<const double> least_;                  // by op; or empty
+  std::vector<RaisedHead> raised_;
+  std::vector<Backlog> backlogs_;
+  // By edge in the order of edges_before, then kind of the later op's device: when the tensor is
+  // there if it comes from another device.
+  std::vector<double> arrival_;
+  std::vector<std::int64_t> first_edge_;  // by op
+  // Of one test.
+  std::vector<std::int32_t> position_;  // by op: along the direction
+  struct Look {
+    std::int64_t test;  // the last that looked at the op
+    double near_us;     // time to go once the op is done, if it is on the device
+    bool together;      // whether it is in M
+  };
+  std::vector<Look> looks_;  // by op
+  std::priority_queue<std::pair<std::int32_t, OpId>> open_;
+  std::vector<MachineJob> jobs_;
+  std::int64_t tests_ = 0;
+  std::int64_t work_ = 0;
+  GroupId home_ = kNoGroup;
+  double valid_us_ = 0;
+};
+
+/// The longest path, of `heads` and `tails` for all reasons.
+[[nodiscard]] LowerBound backlog_bound(const Facts& facts, const Heads& heads, const Heads& tails);
+
+/// The least runtime of a step in which the ends of `edge` are on different devices.
+[[nodiscard]] double cut_us(const Facts& facts, const Heads& heads, const Heads& tails,
+                            const Edge& edge);
+
+}  // namespace berth::bounds
