@@ -35,23 +35,27 @@ end
 -- "FILE:CLUSTER" or, with dynamic dimensions, "FILE@batch=4,sequence=64:CLUSTER", where CLUSTER is a preset or a
 -- berth.cluster/1 file.
 --
+-- ARGS    text
+--         given  table, optional: further fields of the problem, as of berth.problem
 -- RETURN  table: name, "file, cluster" without their folders; problem(), which loads and makes it. nil for a text
 --         of another form
-function arguments.problem(text)
+function arguments.problem(text, given)
   local what, cluster = text:match "^(.+):([^:]+)$"
   if not what then return nil end
-  local file, given = what:match "^(.-)@(.*)$"
+  local file, sizes = what:match "^(.-)@(.*)$"
   local dims = {}
-  for name, size in (given or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
+  for name, size in (sizes or ""):gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
   return {
     name = ("%s, %s"):format(what:match "([^/]+)$", cluster:match "([^/]+)$"),
     problem = function()
-      return berth.problem { graph = berth.load(file or what, { dims = given and dims }), cluster = cluster }
+      local fields = { graph = berth.load(file or what, { dims = sizes and dims }), cluster = cluster }
+      for key, value in pairs(given or {}) do fields[key] = value end
+      return berth.problem(fields)
     end,
   }
 end
 
--- The comment that a script begins with, of which "-- " is taken off.
+-- The comment that a script begins with, without its "-- ".
 local function head_of(path)
   local lines = {}
   for text in io.lines(path) do
@@ -72,6 +76,7 @@ end
 --                                   functions of a value for `read`: store it under the key
 --           numbers_into(options, key)
 --                                   the same for an array of numbers, "a,b,c"
+--           flag_into(options, key) the same for an option without a value, which becomes true
 --           format_into(options)    the same for --format text|markdown
 --           read(given, positional, options)
 --                                   calls options[name](value) for every `--name value` of `given`
@@ -107,6 +112,10 @@ function arguments.parser(usage)
     return function(text) options[key] = text end
   end
 
+  function line.flag_into(options, key)
+    return { flag = function() options[key] = true end }
+  end
+
   function line.format_into(options)
     return function(text)
       options.format = line.one_of(text, "--format", { text = true, markdown = true },
@@ -124,8 +133,13 @@ function arguments.parser(usage)
       end
       if argument:sub(1, 2) == "--" then
         local set = options[argument] or line.usage(("unknown option '%s'"):format(argument))
-        set(given[i + 1] or line.usage(argument .. ": a value is missing"))
-        i = i + 2
+        if type(set) == "table" then
+          set.flag()
+          i = i + 1
+        else
+          set(given[i + 1] or line.usage(argument .. ": a value is missing"))
+          i = i + 2
+        end
       else
         positional[#positional + 1] = argument
         i = i + 1

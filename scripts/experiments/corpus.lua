@@ -43,11 +43,8 @@ local usage = "corpus.lua FOLDER [--only PATTERN] [--clusters a,b] [--policies a
   .. "[--budget SECONDS] [--seed N] [--results FILE.csv] [--part K/N] [--figures FOLDER] [--format text|markdown] "
   .. "[--every N] [--summary]"
 local line = arguments.parser(usage)
-local given = {}
-for _, word in ipairs { ... } do
-  if word == "--summary" then options.summary = true else given[#given + 1] = word end
-end
-line.read(given, options.folders, {
+line.read({ ... }, options.folders, {
+  ["--summary"] = line.flag_into(options, "summary"),
   ["--only"] = line.text_into(options, "only"),
   ["--clusters"] = function(text) options.clusters = arguments.list(text) end,
   ["--policies"] = function(text) options.policies = arguments.list(text) end,

@@ -65,32 +65,10 @@ TEST_CASE("scripts of tests/lua/scripts") {
 TEST_CASE_FIXTURE(test::HostFixture, "the examples run") {
   run("print, io.write = function() end, function() end");  // what they say is for people
   const auto graph = test::source_path("examples/lua/branches.graph.json").string();
-  for (const char* script : {"examples/lua/hello.lua", "examples/lua/compare_with_greedy.lua",
-                             "scripts/experiments/compare_policies.lua"}) {
+  for (const char* script : {"examples/lua/hello.lua", "examples/lua/compare_with_greedy.lua"}) {
     CAPTURE(std::string(script));
     CHECK_NOTHROW(host.run_script(test::source_path(script), {graph}));
   }
-}
-
-TEST_CASE_FIXTURE(test::HostFixture, "the scheduling benchmarks run, those of files too") {
-  run("io.write = function() end");
-  const std::string file = (folder.path() / "one.hdag").string();
-  // Op 0 feeds 1 and 2; the work of op 2 is 3, its input's size 2.
-  std::ofstream(file) << "%% HyperDAG\n2 3 4\n0 1\n1 2\n0 1\n1 1\n2 3 % heavy\n"
-                      << "0 0\n0 1\n1 1\n1 2\n";
-  const auto script = test::source_path("scripts/experiments/scheduling.lua");
-  CHECK_NOTHROW(host.run_script(
-      script, {"--count", "1", "--policies", "single", "--figures", folder.path().string()}));
-  CHECK(std::filesystem::exists(folder.path() / "scheduling.svg"));
-  CHECK_NOTHROW(host.run_script(script, {file, "--policies", "single", "--slots", "1"}));
-}
-
-TEST_CASE_FIXTURE(test::HostFixture, "large machines run, with figures") {
-  run("io.write = function() end");
-  CHECK_NOTHROW(host.run_script(test::source_path("scripts/experiments/large_machines.lua"),
-                                {"--layers", "6", "--width", "8", "--nodes", "1,2", "--gpus", "2",
-                                 "--budget", "0.05", "--figures", folder.path().string()}));
-  CHECK(std::filesystem::exists(folder.path() / "large_machines.svg"));
 }
 
 TEST_CASE_FIXTURE(test::HostFixture, "decoders on unequal GPUs, with plans and a page") {
@@ -173,25 +151,6 @@ TEST_CASE_FIXTURE(test::HostFixture, "the greedy policy keeps its promises") {
        test::source_path("examples/lua/greedy.lua").string()});
 }
 
-TEST_CASE_FIXTURE(test::HostFixture, "the experiment explains its usage") {
-  const auto experiment = test::source_path("scripts/experiments/compare_policies.lua");
-  const struct {
-    std::vector<std::string> arguments;
-    std::string_view message;
-  } cases[] = {
-      {{}, "no model given"},
-      {{"m.onnx", "--cluster", "k80x4"}, "unknown option '--cluster'"},
-      {{"m.onnx", "--seed"}, "--seed: a value is missing"},
-      {{"m.onnx", "--seed", "x"}, "--seed: number expected, got 'x'"},
-      {{"m.onnx", "--dim", "8"}, "--dim: name=value expected"},
-      {{"m.onnx", "--format", "xml"}, "--format: text, csv or markdown, got 'xml'"},
-  };
-  for (const auto& bad : cases) {
-    test::expect_error(ErrorCode::invalid_argument, {bad.message, "usage:"},
-                       [&] { host.run_script(experiment, bad.arguments); });
-  }
-}
-
 TEST_CASE_FIXTURE(test::HostFixture, "the baselines of the papers, on their smallest graph") {
   run(R"(
     local lines = {}
@@ -259,64 +218,120 @@ TEST_CASE_FIXTURE(test::HostFixture, "the published methods, on a tiny graph in 
                      });
 }
 
-TEST_CASE_FIXTURE(test::HostFixture, "how strong auto is, one row per model and cluster") {
+TEST_CASE_FIXTURE(test::HostFixture, "random instances are written and compared") {
   keep_output(*this);
-  const auto script = test::source_path("scripts/experiments/strongest.lua");
-  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
-  const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
-  host.run_script(
-      script, {graph, "--clusters", cluster, "--policies", "auto,topo,random,expert", "--budget",
-               "0.2", "--format", "markdown", "--figures", folder.path().string()});
-  CHECK(std::filesystem::exists(folder.path() / "strongest.svg"));
-  run(R"(
-    local text = output()
-    assert(text:find("| branches +|"), text)
-    assert(text:find("| expert +|"), text)
-    assert(text:find("| model +| cluster +| paths and work ms | joins ms | backlogs ms | refutation ms | seconds |"), text)
-    assert(text:find("at least as good as every other policy on 1 of 1", 1, true), text))");
-  test::expect_error(ErrorCode::invalid_argument,
-                     {"--budget: number expected, got 'soon'", "usage:"}, [&] {
-                       host.run_script(script, {"--budget", "soon"});
+  run("print = function(text) io.write(text, '\\n') end");
+  const std::string file = (folder.path() / "one.hdag").string();
+  // Op 0 feeds 1 and 2; the work of op 2 is 3, its input's size 2.
+  std::ofstream(file) << "%% HyperDAG\n2 3 4\n0 1\n1 2\n0 1\n1 1\n2 3 % heavy\n"
+                      << "0 0\n0 1\n1 1\n1 2\n";
+  const auto instances = test::source_path("scripts/experiments/instances.lua");
+  host.run_script(instances,
+                  {folder.path().string(), file, "--count", "1", "--seed", "3", "--slots", "1",
+                   "--layers", "6", "--width", "8", "--nodes", "2", "--gpus", "2", "--families",
+                   "in_trees,out_trees,chains,gaussian,fft,layered"});
+  run("pairs_text = output(); assert(select(2, pairs_text:gsub('\\n', '')) == 7, pairs_text)");
+  std::vector<std::string> arguments = {"--policies", "single,topo", "--seeds",
+                                        "1",          "--seconds",   "0.05"};
+  for (const char* name :
+       {"one", "in_trees_1", "out_trees_1", "chains_1", "gaussian_1", "fft_1", "layered_6x8"}) {
+    const std::string stem = (folder / name).string();
+    CAPTURE(stem);
+    REQUIRE(std::filesystem::exists(stem + ".graph.json"));
+    arguments.insert(arguments.begin(), stem + ".graph.json:" + stem + ".cluster.json");
+  }
+  host.run_script(test::source_path("scripts/experiments/compare.lua"), arguments);
+  run("local text = output(); assert(text:find('topo +7 '), text)");
+  test::expect_error(ErrorCode::invalid_argument, {"--families: one of in_trees", "got 'trees'"},
+                     [&] {
+                       host.run_script(instances, {folder.path().string(), "--families", "trees"});
                      });
 }
 
-TEST_CASE_FIXTURE(test::HostFixture,
-                  "policies at equal time, one row each, beside longer searches") {
+TEST_CASE_FIXTURE(test::HostFixture, "policies at equal time, beside longer searches") {
   keep_output(*this);
-  const auto script = test::source_path("scripts/experiments/equal_time.lua");
+  const auto script = test::source_path("scripts/experiments/compare.lua");
   const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":" +
                        test::source_path("examples/lua/two_gpus.cluster.json").string();
-  const std::vector<std::string> arguments = {problem,
-                                              "--policies",
-                                              "auto,auto:proposals=bandit,lookahead",
-                                              "--same-start",
-                                              "--seconds",
-                                              "0.02",
-                                              "--longer",
-                                              "2",
-                                              "--seeds",
-                                              "2",
-                                              "--record",
-                                              (folder / "runs").string(),
-                                              "--format",
-                                              "markdown",
-                                              "--figures",
-                                              folder.path().string()};
+  std::vector<std::string> arguments = {problem,
+                                        "--policies",
+                                        "auto,auto:threads=1,topo",
+                                        "--seconds",
+                                        "0.02",
+                                        "--longer",
+                                        "2",
+                                        "--seeds",
+                                        "2",
+                                        "--shares",
+                                        "0.5,1",
+                                        "--same-start",
+                                        "--bounds",
+                                        "--groups",
+                                        "4",
+                                        "--record",
+                                        (folder / "runs").string(),
+                                        "--figures",
+                                        folder.path().string(),
+                                        "--format",
+                                        "markdown"};
   host.run_script(script, arguments);
   run(R"(
-    first = output()
-    for _, row in ipairs { "auto", "auto, 2 times as long", "auto:proposals=bandit", "lookahead" } do
+    first = output():gsub("| seconds |.*", "")
+    for _, row in ipairs { "auto", "auto, 2 times as long", "auto:threads=1", "topo" } do
       assert(first:find("| " .. row .. " +| +2 |"), first)
+      assert(first:find("| branches.graph.json, two_gpus.cluster.json | " .. row .. " +|"), first)
     end
-    assert(first:find("| branches.graph.json, two_gpus.cluster.json |", 1, true), first))");
-  CHECK(std::filesystem::exists(folder / "equal_time.svg"));
+    assert(first:find("| bound, ms | one device |", 1, true), first)
+    assert(first:find("| paths and work, ms | joins, ms | backlogs, ms | refutation, ms ", 1, true), first))");
+  CHECK(std::filesystem::exists(folder / "compare.svg"));
+  CHECK(file_count(folder.path(), "quality_branches_") == 1);
   // What is done is not done again.
   host.run_script(script, arguments);
-  run("local text = output(); assert(text == first, text)");
-  test::expect_error(ErrorCode::invalid_argument, {"is not of the form GRAPH:CLUSTER", "usage:"},
-                     [&] { host.run_script(script, {"branches"}); });
-  test::expect_error(ErrorCode::invalid_argument, {"proposals", "adaptive, bandit, uniform"}, [&] {
-    host.run_script(script, {problem, "--policies", "auto:proposals=guess"});
+  run("local text = output():gsub('| seconds |.*', ''); assert(text == first, text)");
+  arguments.back() = "csv";
+  host.run_script(script, arguments);
+  run(R"(
+    local text = output()
+    assert(text:find("graph,policy,seed,objective_us", 1, true), text)
+    assert(select(2, text:gsub("\n", "")) == 1 + 4 * 2, text))");
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "a policy that finds nothing is a failed run, not the end") {
+  keep_output(*this);
+  run(R"(
+    local berth = require "berth"
+    io.stderr = { write = function() end, flush = function() end }
+    berth.register_policy { name = "lost", place = function() error "no way" end })");
+  host.run_script(test::source_path("scripts/experiments/compare.lua"),
+                  {test::source_path("examples/lua/branches.graph.json").string() + ":" +
+                       test::source_path("examples/lua/two_gpus.cluster.json").string(),
+                   "--policies", "single,lost", "--seeds", "2", "--seconds", "0.02"});
+  run(R"(
+    local text = output()
+    assert(text:find("policy +pairs +failed"), text)
+    assert(text:find("lost +0 +2 "), text))");
+}
+
+TEST_CASE_FIXTURE(test::HostFixture, "an experiment explains its usage") {
+  const auto experiment = test::source_path("scripts/experiments/compare.lua");
+  const auto problem = test::source_path("examples/lua/branches.graph.json").string() + ":k80x4";
+  const struct {
+    std::vector<std::string> arguments;
+    std::string_view message;
+  } cases[] = {
+      {{}, "name at least one GRAPH:CLUSTER"},
+      {{"branches"}, "is not of the form GRAPH:CLUSTER"},
+      {{problem, "--cluster", "k80x4"}, "unknown option '--cluster'"},
+      {{problem, "--seeds"}, "--seeds: a value is missing"},
+      {{problem, "--seeds", "x"}, "--seeds: number expected, got 'x'"},
+      {{problem, "--format", "xml"}, "--format: text, csv or markdown, got 'xml'"},
+  };
+  for (const auto& bad : cases) {
+    test::expect_error(ErrorCode::invalid_argument, {bad.message, "usage:"},
+                       [&] { host.run_script(experiment, bad.arguments); });
+  }
+  test::expect_error(ErrorCode::invalid_argument, {"no option 'guess'"}, [&] {
+    host.run_script(experiment, {problem, "--policies", "auto:guess=1"});
   });
 }
 
@@ -386,29 +401,6 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
                          host.run_script(script(name), {"--seed", "x"});
                        });
   }
-}
-
-TEST_CASE_FIXTURE(test::HostFixture, "the experiment writes text, CSV and Markdown") {
-  run(R"(
-    local lines = {}
-    print = function(text) lines[#lines + 1] = tostring(text) end
-    io.write = print
-    output = function() return table.concat(lines, "\n") end)");
-  const auto graph = test::source_path("examples/lua/branches.graph.json").string();
-  const auto cluster = test::source_path("examples/lua/two_gpus.cluster.json").string();
-  for (const char* format : {"text", "csv", "markdown"}) {
-    host.run_script(
-        test::source_path("scripts/experiments/compare_policies.lua"),
-        {graph, "--clusters", cluster, "--policies", "single", "--format", format, "--groups", "4",
-         "--budget", "5", "--seed", "1", "--figures", folder.path().string()});
-  }
-  CHECK(file_count(folder.path(), "compare_branches_") == 1);
-  run(R"(
-    local text = output()
-    assert(text:find("at least %d+%.%d+ ms"), text)
-    assert(text:find("policy +ms +fits"), text)
-    assert(text:find("model,cluster,policy,objective_us"), text)
-    assert(text:find("| policy +|"), text))");
 }
 
 }  // namespace

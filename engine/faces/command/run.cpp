@@ -74,7 +74,7 @@ void add_run(CLI::App& app, Action& chosen) {
   sub->positionals_at_end();
   sub->footer(
       "Examples:\n"
-      "  berth run scripts/experiments/compare_policies.lua model.onnx --clusters k80x4,v100x8\n"
+      "  berth run scripts/experiments/compare.lua model.onnx:k80x4 model.onnx:v100x8\n"
       "  berth run --threads 2 train.lua --seed 3    options of berth stand before the script\n"
       "  berth run --workers 8 train.lua             nine processes, one of which learns\n"
       "A script is a program: it has Lua's `os` and `io` and may do all that you may. Run none "
