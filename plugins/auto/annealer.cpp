@@ -18,8 +18,6 @@ constexpr std::int64_t kMovesPerStep = 64;
 /// In the time of exact proposals: to contract a problem takes that of 25 or so.
 constexpr double kLeg = 120;
 constexpr int kLegs = 16;
-/// What a proposal takes beside the ops that are simulated for it, in such.
-constexpr double kOpsPerProposal = 10;
 constexpr double kAlmostAll = 0.999999;
 
 /// What a leg has for proposals at least, of its time: to contract a large problem may take all.
@@ -38,13 +36,9 @@ std::int64_t polled_every(const Problem& problem) {
 }  // namespace
 
 Annealer::Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-                   const Structure& structure, Proposals proposals)
-    : simulator_(simulator),
-      grains_(grains),
-      structure_(structure),
-      proposals_(proposals),
-      landscape_(simulator) {
-  for (const Grain& grain : grains) proposers_.emplace_back(grain.units, proposals);
+                   const Structure& structure)
+    : simulator_(simulator), grains_(grains), structure_(structure), landscape_(simulator) {
+  for (const Grain& grain : grains) proposers_.emplace_back(grain.units);
 }
 
 void Annealer::look(Field& field, bool fill) {
@@ -119,7 +113,7 @@ void Annealer::run_leg(const Schedule& schedule, std::uint64_t seed,
                     contracted.shrink(structure_));
   const auto simulator = std::make_shared<const Simulator>(contracted.problem());
   Landscape landscape(simulator);
-  Proposer proposer(units, proposals_);
+  Proposer proposer(units);
   Field field{*simulator, units, landscape, proposer};
   landscape.reset(contracted.shrink(result.best.placement));
 
@@ -184,13 +178,10 @@ std::int64_t Annealer::anneal(Field& field, const Schedule& schedule, std::uint6
     if (moves.empty() || !keeps_apart(field, moves)) continue;
     // exp(-(new - old) / T) > u  <=>  new < old - T ln u
     const double before_us = landscape.energy_us();
-    const std::int64_t before_ops = landscape.work().simulated_ops;
     const double cutoff_us = before_us - temperature_us * std::log(random.uniform() + 1e-300);
     const bool accepted = landscape.below(moves, cutoff_us);
     if (accepted) landscape.accept();
-    const double gain_us = before_us - landscape.energy_us();
-    const auto ops = static_cast<double>(landscape.work().simulated_ops - before_ops);
-    field.proposer.learn({gain_us > 0, gain_us, ops + kOpsPerProposal});
+    field.proposer.learn(landscape.energy_us() < before_us);
     if (accepted) keep_if_better(landscape, best);
   }
   return i;

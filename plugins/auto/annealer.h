@@ -41,7 +41,7 @@ class Annealer {
  public:
   /// `grains` (fine first) and the `structure` of their units must outlive the annealer.
   Annealer(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-           const Structure& structure, Proposals proposals);
+           const Structure& structure);
 
   struct Schedule {
     std::size_t grain;   ///< index of what is moved
@@ -100,7 +100,6 @@ class Annealer {
   std::shared_ptr<const Simulator> simulator_;
   std::span<const Grain> grains_;
   const Structure& structure_;
-  Proposals proposals_;
   Landscape landscape_;
   std::vector<Proposer> proposers_;  // by grain
   std::vector<UnitId> hot_;

@@ -28,7 +28,6 @@ class AutoPolicy final : public Policy {
     settings_.moves = options.integer("moves");
     settings_.chains = static_cast<int>(options.integer("chains"));
     settings_.threads = static_cast<int>(options.integer("threads"));
-    settings_.proposals = proposals_of(options.text("proposals"));
     const auto is_auto = [](const Contained& each) { return each.name == "auto"; };
     if (std::any_of(contained_.begin(), contained_.end(), is_auto)) {
       throw Error(ErrorCode::invalid_argument,
@@ -72,11 +71,6 @@ class AutoPolicy final : public Policy {
   }
 
  private:
-  static Proposals proposals_of(const std::string& name) {
-    if (name == "uniform") return Proposals::uniform;
-    return name == "bandit" ? Proposals::bandit : Proposals::adaptive;
-  }
-
   static PolicyAnswer answer(Placement placement, Starts starts) {
     PolicyAnswer answer(std::move(placement));
     answer.proven = std::move(starts.proven);
@@ -138,10 +132,6 @@ constexpr OptionSpec kOptions[] = {
     {"chains", OptionType::integer, "4",
      "independent chains in a round; more threads than that are of use only under a time budget",
      OptionRange::at_least(1).up_to(256)},
-    {"proposals", OptionType::text, "adaptive",
-     "how moves are chosen: kinds by their success and units that limit the objective; kinds and "
-     "units by what they gained lately for the work; or without regard to either, as a control",
-     OptionRange{}, "adaptive,bandit,uniform"},
     {"from", OptionType::text, kContained,
      "policies to start from, separated by commas, each with options behind colons as in "
      "metis:phases=4; those of the default that are not installed are left out"}};

@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <set>
-#include <span>
 #include <string_view>
 
 #include "berth/error.h"
@@ -20,36 +19,55 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a time budget, what one contained policy may take. One that is stopped while it repairs may
-/// return what fits only because the host holds all: with more time for each, a short budget went to
-/// such a repair and nothing was left for those that need none.
+/// Budget share of one contained policy. One that is stopped while it repairs may return what fits only
+/// because the host holds all: with more time for each, a short budget went to such a repair and nothing
+/// was left for those that need none.
 constexpr double kShareOfOne = 0.25;
-/// What those may take that use all they get on large graphs. `dp` minimises the largest load: a
-/// start worth its time for throughput. `m-sct` is a good start on real networks, where it needs 13
-/// to 50 ms for some thousand ops; stopped before, it is a worse one.
-constexpr std::string_view kInsatiable[] = {"dp", "m-sct"};
-constexpr double kShareOfInsatiable = 0.05;
-constexpr double kShareOfInsatiableForThroughput = 0.2;
-constexpr std::string_view kFavouriteChildren = "m-sct";
-constexpr double kFavouriteChildren_s = 0.05;
-/// Of problems of so many groups or fewer, at the finest, `exact` can prove something while others only begin. It
-/// simulates all the time: not where that would measure.
+
+/// A policy that needs other treatment than the rest.
+struct Known {
+  std::string_view policy;     ///< a name, or as the user names it: "metis:phases=2"
+  double share = kShareOfOne;  ///< of the budget
+  double least_s = 0;          ///< gets at least this, up to kShareOfOne; latency only
+  double throughput_share = kShareOfOne;
+  bool quickest =
+      false;  ///< takes little more than a few evaluations: comes before parts of the machine
+  bool on_parts = false;  ///< worth running on a part of the machine too
+  bool slow = false;      ///< uses all that it gets on large graphs
+};
+/// `exact` can prove something of small problems while others only begin. `dp` minimises the largest load:
+/// a start worth its time for throughput. `m-sct` is a good start on real networks, where it needs 13 to
+/// 50 ms for some thousand ops; stopped before, it is a worse one.
+constexpr Known kKnown[] = {
+    {.policy = "single", .quickest = true},
+    {.policy = "heft", .quickest = true, .on_parts = true},
+    {.policy = "metis", .quickest = true, .on_parts = true},
+    {.policy = "topo", .quickest = true},
+    {.policy = "m-topo", .quickest = true},
+    {.policy = "expert", .quickest = true, .on_parts = true},
+    {.policy = "metis:phases=2", .quickest = true},
+    {.policy = "exact", .share = 0.2, .throughput_share = 0.2},
+    {.policy = "dp", .share = 0.05, .throughput_share = 0.2, .slow = true},
+    {.policy = "m-sct", .share = 0.05, .least_s = 0.05, .throughput_share = 0.2},
+};
+constexpr Known kOther = {.policy = {}};
+
+const Known& known(std::string_view policy) {
+  const auto* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                         [&](const Known& each) { return each.policy == policy; });
+  return found != std::end(kKnown) ? *found : kOther;
+}
+
+/// `exact` simulates all the time: not where that would measure, nor for more groups, at the finest.
 constexpr std::string_view kExact = "exact";
 constexpr GroupId kMostExactGroups = 48;
-constexpr double kShareOfExact = 0.2;
-/// After so much of it no further quick policy is run, none on a part of the machine, and nothing
+/// After so much of the budget no further quick policy is run, none on a part of the machine, and nothing
 /// else, once anything fits. Where time is short a quick policy's answer is worth more than the search
 /// that it delays.
 constexpr double kShareOfQuick = 0.6;
 constexpr double kShareOfParts = 0.35;
 constexpr double kShareOfAll = 0.25;
 
-/// Those that take little more than a few evaluations; the parts of the machine come after them, and
-/// all others later.
-constexpr std::string_view kQuickest[] = {"single", "heft",   "metis",         "topo",
-                                          "m-topo", "expert", "metis:phases=2"};
-/// Those worth running on a part of the machine too, as the user names them.
-constexpr std::string_view kForParts[] = {"metis", "heft", "expert"};
 /// A list scheduler that takes no longer than a partitioner, and the best partitioner: whose answer is
 /// the better one says who else is worth the time of a short budget. Where it is the first, the second
 /// of such schedulers comes at once, and has more of the budget than others: on NASNetLarge's training
@@ -63,10 +81,6 @@ constexpr double kShareOfSecond = 0.55;
 constexpr std::string_view kLookAhead = "lookahead";
 /// Of the time that it is given: what takes less and finds nothing has given up.
 constexpr double kAtOnce = 0.5;
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// Puts the policy of that name behind the one at `i`, if it is to come later.
 void bring_next(std::vector<Contained>& order, std::size_t i, std::string_view name) {
@@ -163,7 +177,7 @@ class Collector {
   void run_on_parts(const PolicyMaker& make, const std::vector<Contained>& policies) {
     if (problem_.constraints() != nullptr) return;
     for (const Contained& each : policies) {
-      if (!is_one_of(kForParts, each.text)) continue;
+      if (!known(each.text).on_parts) continue;
       try {
         run_on_parts(each, *make(each.name, each.options));
       } catch (const Error&) {
@@ -207,14 +221,11 @@ class Collector {
   }
 
   [[nodiscard]] double share_of(std::string_view name) const {
-    if (name == kExact) return kShareOfExact;
     if (is_promising(name)) return kShareOfSecond;
-    if (!is_one_of(kInsatiable, name)) return kShareOfOne;
-    if (problem_.options().objective == Objective::throughput) {
-      return kShareOfInsatiableForThroughput;
-    }
-    if (name != kFavouriteChildren) return kShareOfInsatiable;
-    return std::clamp(kFavouriteChildren_s / context_.budget_s, kShareOfInsatiable, kShareOfOne);
+    const Known& policy = known(name);
+    if (problem_.options().objective == Objective::throughput) return policy.throughput_share;
+    if (policy.least_s == 0) return policy.share;
+    return std::clamp(policy.least_s / context_.budget_s, policy.share, kShareOfOne);
   }
 
   void fail(const std::string& name, const Error& error) {
@@ -401,8 +412,8 @@ Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& pol
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Contained& each = order[i];
     if (skip_missing && !collector.is_useful(each.name)) continue;
-    if (!is_one_of(kQuickest, each.text) && !collector.is_promising(each.name)) run_on_parts();
-    const bool quick = !is_one_of(kInsatiable, each.name) || each.name == kFavouriteChildren;
+    if (!known(each.text).quickest && !collector.is_promising(each.name)) run_on_parts();
+    const bool quick = !known(each.name).slow;
     if (collector.enough(quick ? kShareOfQuick : kShareOfAll)) continue;
     std::unique_ptr<Policy> policy;
     try {

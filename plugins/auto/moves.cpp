@@ -24,12 +24,8 @@ std::size_t log_uniform(double largest, Random& random) {
 
 }  // namespace
 
-Proposer::Proposer(const Units& units, Proposals proposals)
-    : units_(units),
-      mark_(at(units.count()), 0),
-      proposals_(proposals),
-      shares_(proposals, kPrior),
-      bandit_(units) {
+Proposer::Proposer(const Units& units)
+    : units_(units), mark_(at(units.count()), 0), shares_(kPrior) {
   forget();
 }
 
@@ -45,17 +41,10 @@ void Proposer::forget() {
 void Proposer::hold(std::vector<bool> units) {
   held_ = std::move(units);
   movable_.clear();
-  bandit_.forget();
   for (const UnitId unit : units_.movable()) {
     if (!held(unit)) movable_.push_back(unit);
   }
   if (movable_.empty() && !held_.empty()) hold({});
-}
-
-void Proposer::learn(const Outcome& outcome) {
-  shares_.learn(kind_, outcome);
-  if (proposals_ != Proposals::bandit) return;
-  bandit_.learn(seed_, outcome.improved ? outcome.gain_us : 0, outcome.ops);
 }
 
 DeviceId Proposer::device_of(std::span<const DeviceId> placement, UnitId unit) const {
@@ -63,11 +52,6 @@ DeviceId Proposer::device_of(std::span<const DeviceId> placement, UnitId unit) c
 }
 
 UnitId Proposer::draw_seed(Random& random) {
-  if (proposals_ == Proposals::uniform) return pick(std::span<const UnitId>(movable_), random);
-  if (proposals_ == Proposals::bandit && random.below(2) == 0) {
-    const UnitId unit = bandit_.draw(movable_, random);
-    if (unit != UnitBandit::kNoUnit) return unit;
-  }
   if (!hot_.empty() && random.below(2) == 0) {
     const UnitId hot = pick(std::span<const UnitId>(hot_), random);
     if (!held(hot)) return hot;
@@ -193,8 +177,7 @@ std::span<const Move> Proposer::draw(std::span<const DeviceId> placement, double
                                      Random& random) {
   moves_.clear();
   if (movable_.empty()) return moves_;
-  seed_ = draw_seed(random);
-  const UnitId seed = seed_;
+  const UnitId seed = draw_seed(random);
   const DeviceId from = device_of(placement, seed);
   const DeviceId to = draw_target(placement, seed, random);
   kind_ = static_cast<Kind>(shares_.draw(random));

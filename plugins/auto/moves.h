@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "auto/bandit.h"
 #include "auto/idleness.h"
 #include "auto/shares.h"
 #include "auto/units.h"
@@ -19,7 +18,7 @@ namespace berth::policies::auto_policy {
 /// [thread-compatible: one per thread]
 class Proposer {
  public:
-  Proposer(const Units& units, Proposals proposals);
+  explicit Proposer(const Units& units);
 
   enum Kind : std::uint8_t {
     kSingle,    ///< one unit
@@ -39,16 +38,15 @@ class Proposer {
 
   /// What idle devices could do; empty = none known.
   void set_fills(std::vector<Fill> fills) { fills_ = std::move(fills); }
-  /// By unit, which ones stay where they are until the next forget. If all would, none does. What is
-  /// known of units is forgotten.
+  /// By unit, which ones stay where they are until the next forget. If all would, none does.
   void hold(std::vector<bool> units);
 
   /// Moves that change `placement`; empty where the draw came to nothing or no unit can move. Valid
   /// until the next call. `reach` in (0, 1]: how large regions may get, as a share of all units.
   [[nodiscard]] std::span<const Move> draw(std::span<const DeviceId> placement, double reach,
                                            Random& random);
-  /// Says what came of the last proposal.
-  void learn(const Outcome& outcome);
+  /// Says whether the last proposal improved the placement.
+  void learn(bool improved) { shares_.learn(kind_, improved); }
   /// Forgets what was learned, and what it was told of the placement.
   void forget();
 
@@ -85,10 +83,7 @@ class Proposer {
   std::vector<std::uint32_t> mark_;  // by unit: the last region it was looked at for
   std::uint32_t regions_ = 0;
   Kind kind_ = kSingle;
-  UnitId seed_ = 0;  // of the last proposal
-  Proposals proposals_;
   KindShares<kKinds> shares_;
-  UnitBandit bandit_;
 };
 
 }  // namespace berth::policies::auto_policy

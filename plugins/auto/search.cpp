@@ -206,8 +206,7 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
   }
   if (grains_.front().units.movable().empty()) return pool_;
   if (contracts_) gather_starts();
-  team_ = std::make_unique<Team>(simulator_, grains_, structure_, settings_.proposals,
-                                 settings_.threads);
+  team_ = std::make_unique<Team>(simulator_, grains_, structure_, settings_.threads);
   const bool known = !timed() || moves_per_s_ > 0;
   if (known && contracts_ && brief(moves_left())) {
     if (!over()) race_starts();

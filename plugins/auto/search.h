@@ -33,7 +33,6 @@ struct SearchSettings {
   /// many as context.budget_s allows.
   std::int64_t moves = 0;
   int threads = 1;
-  Proposals proposals = Proposals::adaptive;
   int chains = 4;  ///< in a round, at most; where time decides, at least one per thread
 };
 

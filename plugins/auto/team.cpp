@@ -10,9 +10,9 @@
 namespace berth::policies::auto_policy {
 
 Team::Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-           const Structure& structure, Proposals proposals, int threads) {
+           const Structure& structure, int threads) {
   for (int i = 0; i < threads; ++i) {
-    annealers_.push_back(std::make_unique<Annealer>(simulator, grains, structure, proposals));
+    annealers_.push_back(std::make_unique<Annealer>(simulator, grains, structure));
   }
 }
 

@@ -27,7 +27,7 @@ class Team {
  public:
   /// `threads` >= 1, the caller's included.
   Team(const std::shared_ptr<const Simulator>& simulator, std::span<const Grain> grains,
-       const Structure& structure, Proposals proposals, int threads);
+       const Structure& structure, int threads);
 
   /// One result per task. `should_stop` is asked by the calling thread only; tasks then end early.
   [[nodiscard]] std::vector<Result> run(std::span<const Task> tasks,

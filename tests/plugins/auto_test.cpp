@@ -13,6 +13,7 @@
 #include "plugins/chains.h"
 #include "plugins/small_problem.h"
 #include "support/data.h"
+#include "support/optimum.h"
 #include "support/random_problem.h"
 #include "support/threads.h"
 
@@ -22,47 +23,10 @@ using namespace berth::test;
 namespace {
 
 using policies::auto_policy::KindShares;
-using policies::auto_policy::Proposals;
 using policies::auto_policy::Proposer;
 using policies::auto_policy::Round;
 using policies::auto_policy::rounds_of_race;
 using policies::auto_policy::UnitId;
-
-constexpr Proposals kAllProposals[] = {Proposals::uniform, Proposals::adaptive, Proposals::bandit};
-
-/// Calls visit(placement) for every way to place the co-location classes.
-template <typename Visit>
-void for_all_placements(const Problem& problem, const Visit& visit) {
-  const auto classes = colocation_groups(problem.graph());
-  std::vector<DeviceId> devices(static_cast<std::size_t>(classes->count()), 0);
-  while (true) {
-    const Placement placement = classes->expand(GroupPlacement(devices));
-    bool can_run = true;
-    for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-      can_run =
-          can_run && problem.cost_us(op, placement[static_cast<std::size_t>(op)]) < kCannotRun;
-    }
-    if (can_run) visit(placement);
-    std::size_t digit = 0;
-    while (digit < devices.size() && ++devices[digit] == problem.cluster().device_count()) {
-      devices[digit++] = 0;
-    }
-    if (digit == devices.size()) return;
-  }
-}
-
-/// The least objective of all placements that fit; infinity where none does.
-double optimum_us(const std::shared_ptr<const Problem>& problem) {
-  const Simulator simulator(problem);
-  Simulator::Workspace workspace;
-  Evaluation evaluation;
-  double best_us = std::numeric_limits<double>::infinity();
-  for_all_placements(*problem, [&](const Placement& placement) {
-    simulator.evaluate(placement, workspace, evaluation);
-    if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
-  });
-  return best_us;
-}
 
 double objective_us(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
   const Evaluation evaluation = make_simulation_evaluator(problem, 1)->evaluate(placement);
@@ -399,94 +363,47 @@ TEST_CASE("auto: proposals keep to what may be placed where") {
   const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
   const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1),
                                            policies::auto_policy::structure_of(*problem));
-  for (const Proposals proposals : kAllProposals) {
-    CAPTURE(static_cast<int>(proposals));
-    Proposer proposer(units, proposals);
-    Placement placement = placed("single", problem);
-    int changed = 0;
-    for (int i = 0; i < 5000; ++i) {
-      const auto moves = proposer.draw(placement, 0.3, random);
-      for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
-      if (moves.empty()) continue;
-      ++changed;
-      proposer.learn({.improved = i % 3 == 0, .gain_us = i % 3 == 0 ? 2.0 : -1.0, .ops = 10});
-      REQUIRE_NOTHROW(problem->validate(placement));
-    }
-    CHECK(changed > 1000);
+  Proposer proposer(units);
+  Placement placement = placed("single", problem);
+  int changed = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const auto moves = proposer.draw(placement, 0.3, random);
+    for (const Move& move : moves) placement[static_cast<std::size_t>(move.op)] = move.to;
+    if (moves.empty()) continue;
+    ++changed;
+    proposer.learn(/*improved=*/i % 3 == 0);
+    REQUIRE_NOTHROW(problem->validate(placement));
   }
+  CHECK(changed > 1000);
 }
 
-TEST_CASE("auto: shares of kinds follow what their proposals gain") {
-  // Both kinds improve equally often; the second one's proposals cost ten times as much.
-  const auto share_of_first = [](Proposals proposals) {
-    KindShares<2> shares(proposals, {5, 5});
-    Random random(3);
-    for (int i = 0; i < 6000; ++i) {
-      const std::size_t kind = shares.draw(random);
-      shares.learn(kind, {.improved = i % 5 == 0, .gain_us = 1, .ops = kind == 0 ? 100.0 : 1000.0});
-    }
+TEST_CASE("auto: shares of kinds follow how often they improve") {
+  KindShares<2> shares({5, 5});
+  Random random(3);
+  const auto share_of_first = [&] {
     int first = 0;
     for (int i = 0; i < 1000; ++i) first += shares.draw(random) == 0 ? 1 : 0;
     return first;
   };
-  CHECK(share_of_first(Proposals::uniform) == doctest::Approx(500).epsilon(0.2));
-  CHECK(share_of_first(Proposals::adaptive) == doctest::Approx(500).epsilon(0.2));
-  CHECK(share_of_first(Proposals::bandit) > 800);
+  CHECK(share_of_first() == doctest::Approx(500).epsilon(0.2));
+  for (int i = 0; i < 6000; ++i) {
+    const std::size_t kind = shares.draw(random);
+    shares.learn(kind, /*improved=*/kind == 0 && i % 5 == 0);
+  }
+  CHECK(share_of_first() > 900);  // and never all: the least share is 0.03
+  CHECK(share_of_first() < 1000);
+  shares.forget();
+  CHECK(share_of_first() == doctest::Approx(500).epsilon(0.2));
 }
 
-TEST_CASE("auto: a bandit draws units that gained something, and those around them") {
-  Random random(5);
-  const auto problem = medium_problem(4, Objective::latency);
-  const auto groups = policies::auto_policy::grains(*problem, [] { return false; });
-  const policies::auto_policy::Units units(*problem, groups.front(), std::span(groups).subspan(1));
-  REQUIRE_FALSE(units.levels().empty());
-  policies::auto_policy::UnitBandit bandit(units);
-  const std::vector<UnitId> movable(units.movable().begin(), units.movable().end());
-  CHECK(bandit.draw(movable, random) == policies::auto_policy::UnitBandit::kNoUnit);
-
-  const UnitId good = movable.front();
-  for (int i = 0; i < 1024; ++i) {
-    const UnitId unit = movable[random.below(movable.size())];
-    bandit.learn(unit, unit == good ? 10 : 0, 50);
-  }
-  const auto& level = units.levels().front();
-  const std::vector<double> rates = bandit.rates();
-  for (const UnitId unit : movable) {
-    CHECK(rates[static_cast<std::size_t>(unit)] > 0);
-    if (unit == good) continue;
-    CHECK(rates[static_cast<std::size_t>(unit)] < rates[static_cast<std::size_t>(good)]);
-  }
-  double near = 0;
-  double far = 0;
-  for (const UnitId unit : movable) {
-    if (unit == good) continue;
-    double& most = level.of(unit) == level.of(good) ? near : far;
-    most = std::max(most, rates[static_cast<std::size_t>(unit)]);
-  }
-  CHECK(near > far);
-  int drawn = 0;
-  for (int i = 0; i < 1000; ++i) drawn += bandit.draw(movable, random) == good ? 1 : 0;
-  CHECK(drawn > 5 * 1000 / static_cast<int>(movable.size()));
-
-  bandit.forget();
-  CHECK(bandit.draw(movable, random) == policies::auto_policy::UnitBandit::kNoUnit);
-}
-
-TEST_CASE(
-    "auto: every way to choose proposals gives the same placement for any number of threads") {
+TEST_CASE("auto: the same placement for any number of threads") {
   const auto problem = medium_problem(3, Objective::latency);
-  for (const char* proposals : {"adaptive", "bandit", "uniform"}) {
-    CAPTURE(proposals);
-    const auto with_threads = [&](std::int64_t threads) {
-      return placed("auto", problem,
-                    {{"proposals", std::string(proposals)},
-                     {"moves", std::int64_t{8000}},
-                     {"threads", threads}});
-    };
-    const Placement alone = with_threads(1);
-    CHECK(with_threads(1) == alone);
-    CHECK(with_threads(3) == alone);
-  }
+  const auto with_threads = [&](std::int64_t threads) {
+    return placed("auto", problem, {{"moves", std::int64_t{8000}}, {"threads", threads}});
+  };
+  const Placement alone = with_threads(1);
+  CHECK(with_threads(1) == alone);
+  CHECK(with_threads(3) == alone);
 }
 
 TEST_CASE("auto: better than the best contiguous split on a published workload") {

@@ -77,7 +77,7 @@ TEST_CASE("what starts before the idle time is settled, and a proposer leaves it
   CHECK_FALSE(is_settled(0));
   CHECK_FALSE(is_settled(1));
 
-  Proposer proposer(idle.units, Proposals::adaptive);
+  Proposer proposer(idle.units);
   proposer.hold(settled);
   Random random(1);
   std::set<OpId> moved;
@@ -94,7 +94,7 @@ TEST_CASE("what starts before the idle time is settled, and a proposer leaves it
 
 TEST_CASE("fills are drawn among the proposals") {
   const Idle idle;
-  Proposer proposer(idle.units, Proposals::adaptive);
+  Proposer proposer(idle.units);
   proposer.set_fills({{idle.units.of(0), 1}});
   Random random(1);
   int filled = 0;

@@ -68,7 +68,7 @@ TEST_CASE("a unit is alike where its longest op is") {
 TEST_CASE("a proposal moves what is alike together") {
   const auto problem = stack();
   const Units units(*problem, problem->finest_groups(), {}, {colours_of(*problem), nullptr});
-  Proposer proposer(units, Proposals::adaptive);
+  Proposer proposer(units);
   // The first half of the layers is on d0; there are no regions of long ops alone.
   Placement placement(2 * kLayers, 1);
   std::fill(placement.begin(), placement.begin() + kLayers, 0);
@@ -158,7 +158,7 @@ TEST_CASE("a proposal moves a layer that is spread over devices to one of them")
   const Problem& problem = *loop.problem;
   const Units units(problem, problem.finest_groups(), {}, structure_of(problem));
   REQUIRE(units.levels().size() == 1);
-  Proposer proposer(units, Proposals::adaptive);
+  Proposer proposer(units);
   Placement start;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) start.push_back(op % 3 == 0 ? 1 : 0);
   const auto layers = layers_of(problem);
