@@ -1,34 +1,19 @@
 // Baechi's m-ETF as a policy; see earliest_task.h for the method and its sources.
 #include "baechi/earliest_task.h"
-#include "berth/plugin.h"
-#include "berth/sdk/repair.h"
-#include "common/list_scheduling.h"
 #include "common/spread.h"
 
 namespace berth::policies::baechi {
 namespace {
 
-class EarliestTaskPolicy final : public Policy {
+class EarliestTaskPolicy final : public ListPolicy {
  public:
-  explicit EarliestTaskPolicy(const Options& options)
-      : hosts_(options.boolean("hosts")),
-        contention_(options.boolean("contention")),
-        repair_(options.boolean("repair")) {}
-
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    const Problem& problem = evaluator.problem();
-    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    return place_within_memory(problem, evaluator, context, repair_, [&](double output_share) {
-      return schedule_earliest_task_first(problem, devices, {contention_, output_share},
-                                          /*favourite_child=*/{}, context)
-          .placement();
-    });
-  }
+  using ListPolicy::ListPolicy;
 
  private:
-  bool hosts_;
-  bool contention_;
-  bool repair_;
+  [[nodiscard]] Schedule schedule(const Problem& problem, const std::vector<DeviceId>& devices,
+                                  ScheduleRules rules, const PlaceContext& context) const override {
+    return schedule_earliest_task_first(problem, devices, rules, /*favourite_child=*/{}, context);
+  }
 };
 
 constexpr OptionSpec kOptions[] = {

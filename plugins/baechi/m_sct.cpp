@@ -1,46 +1,33 @@
 // Baechi's m-SCT as a policy; see earliest_task.h and favourite_children.h for the method.
-#include <string>
-
 #include "baechi/earliest_task.h"
 #include "baechi/favourite_children.h"
-#include "berth/error.h"
-#include "berth/plugin.h"
-#include "berth/sdk/repair.h"
 #include "common/spread.h"
 
 namespace berth::policies::baechi {
 namespace {
 
-class SmallTransfersPolicy final : public Policy {
+class SmallTransfersPolicy final : public ListPolicy {
  public:
   explicit SmallTransfersPolicy(const Options& options)
-      : max_nodes_(options.integer("lp_nodes")),
-        hosts_(options.boolean("hosts")),
-        contention_(options.boolean("contention")),
-        repair_(options.boolean("repair")) {}
-
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    const Problem& problem = evaluator.problem();
-    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    const std::vector<OpId> favourites = favourite_children(
-        problem, MeanTimes(problem, devices), static_cast<GroupId>(max_nodes_), context);
-    return place_within_memory(problem, evaluator, context, repair_, [&](double output_share) {
-      return schedule_earliest_task_first(problem, devices, {contention_, output_share}, favourites,
-                                          context)
-          .placement();
-    });
-  }
+      : ListPolicy(options), max_nodes_(static_cast<GroupId>(options.integer("lp_nodes"))) {}
 
  private:
-  std::int64_t max_nodes_;
-  bool hosts_;
-  bool contention_;
-  bool repair_;
+  void prepare(const Problem& problem, const std::vector<DeviceId>& devices,
+               const PlaceContext& context) override {
+    favourites_ = favourite_children(problem, MeanTimes(problem, devices), max_nodes_, context);
+  }
+  [[nodiscard]] Schedule schedule(const Problem& problem, const std::vector<DeviceId>& devices,
+                                  ScheduleRules rules, const PlaceContext& context) const override {
+    return schedule_earliest_task_first(problem, devices, rules, favourites_, context);
+  }
+
+  GroupId max_nodes_;
+  std::vector<OpId> favourites_;  // of the problem in hand
 };
 
 constexpr OptionSpec kOptions[] = {
     {"lp_nodes", OptionType::integer, "1000",
-     "nodes of the linear program; a graph of more groups is coarsened to so many",
+     "nodes of the linear program; a graph of more groups is coarsened to that number",
      OptionRange::at_least(1).up_to(1000000)},
     {"hosts", OptionType::boolean, "false",
      "give host devices ops too, however slow; false keeps them for what nothing else can run"},

@@ -3,31 +3,22 @@
 // largest op's.
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
-#include "berth/plugin.h"
 #include "berth/sdk/footprint.h"
-#include "berth/sdk/repair.h"
 #include "berth/support/sums.h"
 #include "common/spread.h"
 
 namespace berth::policies::baechi {
 namespace {
 
-class FillPolicy final : public Policy {
+class FillPolicy final : public SpreadPolicy {
  public:
-  explicit FillPolicy(const Options& options)
-      : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
-
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    const Problem& problem = evaluator.problem();
-    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
-    return repair_placement(problem, evaluator, fill(problem, devices), repair_, context);
-  }
+  using SpreadPolicy::SpreadPolicy;
 
  private:
-  static GroupPlacement fill(const Problem& problem, const std::vector<DeviceId>& devices) {
+  [[nodiscard]] GroupPlacement spread(const Problem& problem,
+                                      const std::vector<DeviceId>& devices) const override {
     Footprint footprint(problem, /*output_share=*/1);
     const GroupId count = problem.groups().count();
     std::int64_t total_bytes = 0;
@@ -56,9 +47,6 @@ class FillPolicy final : public Policy {
     }
     return placement;
   }
-
-  bool hosts_;
-  bool repair_;
 };
 
 constexpr OptionSpec kOptions[] = {

@@ -1,31 +1,26 @@
 // Group i on device i mod n, groups in topological order: how the code of public translation models
 // (GNMT) places its layers.
-#include "berth/plugin.h"
-#include "berth/sdk/repair.h"
 #include "common/spread.h"
 
 namespace berth::policies::round_robin {
 namespace {
 
-class RoundRobinPolicy final : public Policy {
+class RoundRobinPolicy final : public SpreadPolicy {
  public:
-  explicit RoundRobinPolicy(const Options& options)
-      : hosts_(options.boolean("hosts")), repair_(options.boolean("repair")) {}
+  using SpreadPolicy::SpreadPolicy;
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
-    const Problem& problem = evaluator.problem();
-    const std::vector<DeviceId> devices = spread_devices(problem, hosts_);
+ private:
+  [[nodiscard]] GroupPlacement spread(const Problem& problem,
+                                      const std::vector<DeviceId>& devices) const override {
     GroupPlacement placement;
-    placement.reserve(static_cast<std::size_t>(problem.groups().count()));
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       placement.push_back(device_of(problem, group, devices));
     }
-    return repair_placement(problem, evaluator, std::move(placement), repair_, context);
+    return placement;
   }
 
- private:
   /// Its turn's device, or the next one in turn that can run the group; if none can, its turn's
-  /// all the same, which `finish` puts right.
+  /// all the same, which repair_placement puts right.
   static DeviceId device_of(const Problem& problem, GroupId group,
                             const std::vector<DeviceId>& devices) {
     const auto turn = static_cast<std::size_t>(group);
@@ -35,9 +30,6 @@ class RoundRobinPolicy final : public Policy {
     }
     return devices[turn % devices.size()];
   }
-
-  bool hosts_;
-  bool repair_;
 };
 
 constexpr OptionSpec kOptions[] = {
