@@ -14,7 +14,7 @@ struct Machine {
   std::int64_t memory_bytes = 0;
 };
 
-/// What the system reports about itself; nominal figures for what it does not report.
+/// The machine as the system reports it; nominal figures for what it does not report.
 [[nodiscard]] Machine this_machine();
 
 }  // namespace berth::cpu

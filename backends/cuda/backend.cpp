@@ -107,7 +107,7 @@ struct CudaBackend::Setup {
     return links;
   }
 
-  /// Of copies that `to` makes; lets it read directly where it can.
+  /// Bandwidth of copies that `to` makes; lets it read directly where it can.
   [[nodiscard]] double bandwidth(int from, int to) const {
     if (from == kHost || to == kHost) return kPeerBandwidth;
     if (from == to) return gpus[static_cast<std::size_t>(to)].memory_bandwidth / 2;

@@ -47,7 +47,7 @@ class Calls {
   virtual void destroy(Event event) noexcept = 0;
 
   virtual void record(Event event, Stream stream) = 0;
-  /// What `stream` is given from now on starts after `event`, as last recorded.
+  /// Work given to `stream` from now on starts after `event`, as last recorded.
   virtual void wait(Stream stream, Event event) = 0;
   /// Whether the event has happened. Throws if it never will.
   [[nodiscard]] virtual bool done(Event event) = 0;

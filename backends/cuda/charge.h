@@ -6,7 +6,7 @@
 
 namespace berth::cuda {
 
-/// What is known of a block of device memory.
+/// A block of device memory and its charge.
 struct Charge {
   c10::DataPtr block;  ///< as its allocator made it
   runtime::MemoryMeter* meter;

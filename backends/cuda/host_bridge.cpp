@@ -68,7 +68,7 @@ void HostBridge::arrived(void* argument) {
   seat.bridge->changed_.notify_one();
 }
 
-/// Whoever takes an arrival notifies its sink, and nobody else does.
+/// The taker of an arrival notifies its sink, and nobody else does.
 std::optional<HostBridge::Arrival> HostBridge::taken(Seat& seat, bool only_there) {
   const std::lock_guard lock(mutex_);
   if (only_there && !seat.there) return std::nullopt;

@@ -35,7 +35,7 @@ class HostBridge {
   /// The sink is told when `stream`, which was given the copy, has done it. One at a time per
   /// sender. Throws as Calls, and then the sink is not told.
   void expect(DeviceId src, Stream stream, Arrival arrival);
-  /// What is expected from `src` will not come: its sink is told `error`.
+  /// Gives up arrivals expected from `src`: their sinks are told `error`.
   void fail(DeviceId src, const std::exception_ptr& error) noexcept;
 
   /// Runs `job`, which must not throw, in the order of the calls.
@@ -44,7 +44,7 @@ class HostBridge {
   void keep_until(Event end, at::Tensor tensor) { kept_.push_back({end, std::move(tensor)}); }
 
  private:
-  /// Of one sender; what CUDA hands back when a copy is there.
+  /// The seat of one sender, which CUDA hands back when a copy is there.
   struct Seat {
     HostBridge* bridge = nullptr;
     std::optional<Arrival> arrival;

@@ -1,4 +1,4 @@
-// What all backends share, given a DeviceRuntime.
+// Shared by all backends, given a DeviceRuntime.
 #pragma once
 
 #include <memory>

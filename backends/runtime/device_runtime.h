@@ -49,7 +49,7 @@ class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
 
-  /// Where kernels compute: KernelContext::device.
+  /// The device on which kernels compute: KernelContext::device.
   [[nodiscard]] virtual at::Device torch_device(DeviceId device) const = 0;
   [[nodiscard]] virtual MemoryMeter& meter(DeviceId device) = 0;
 

@@ -31,11 +31,11 @@
 
 namespace berth::runtime {
 
-/// What a step needs besides its plan. Everything must outlive the step.
+/// The input of a step besides its plan. Everything must outlive the step.
 struct StepInputs {
   const Program& program;
   std::span<const Kernel> kernels;  ///< by op
-  /// By parameter tensor, then device: its value there; others absent.
+  /// The value of a parameter tensor on a device; others absent.
   std::function<const Value*(TensorId, DeviceId)> parameter;
   std::span<DeviceState> states;  ///< by device
   std::uint64_t seed = 0;
@@ -43,7 +43,7 @@ struct StepInputs {
   std::function<bool()> should_stop;
 };
 
-/// What is known of a message that was sent.
+/// Times of a message that was sent.
 struct MessageTimes {
   double queued_us = 0;
   double start_us = 0;
@@ -61,18 +61,18 @@ class Step {
 
   [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
 
-  // What the last run left, on the executor's clock. By op index:
+  // Figures of the last run, on the executor's clock. Indexed by op:
   [[nodiscard]] std::span<const OpTimes> op_times() const noexcept { return op_times_; }
   [[nodiscard]] std::span<const DeviceId> executed() const noexcept { return executed_; }
   [[nodiscard]] std::span<const std::int64_t> workspace_bytes() const noexcept {
     return workspace_bytes_;
   }
-  /// What the op's device held when it ended, and the most while it ran.
+  /// Bytes that the op's device held when it ended, and the most while it ran.
   [[nodiscard]] std::span<const std::int64_t> held_bytes() const noexcept { return held_bytes_; }
   [[nodiscard]] std::span<const std::int64_t> op_peak_bytes() const noexcept {
     return op_peak_bytes_;
   }
-  /// By device: the order in which it ran its ops, as op indices.
+  /// The order in which a device ran its ops, as op indices.
   [[nodiscard]] std::span<const std::uint32_t> order(DeviceId device) const noexcept;
   [[nodiscard]] std::span<const MessageTimes> message_times() const noexcept {
     return message_times_;
@@ -96,7 +96,7 @@ class Step {
                                               : sequence > other.sequence;
     }
   };
-  /// Of one worker.
+  /// The state of one worker.
   struct alignas(64) Lane {
     std::vector<Ready> ready;
     std::uint32_t sequence = 0;

@@ -41,13 +41,13 @@ struct Structure {
   std::vector<std::int64_t> dims;  ///< of `texts`
 };
 
-/// What ops keep from step to step: variables, by the name of the op that owns them. There is one
+/// The state of ops from step to step: variables, by the name of the op that owns them. There is one
 /// per device and loaded program. Only that device's ops use it, one at a time.
 struct DeviceState {
   std::map<std::string, Value, std::less<>> variables;
 };
 
-/// What a kernel may ask for while it runs.
+/// The environment of a kernel while it runs.
 struct KernelContext {
   at::Device device = at::kCPU;
   /// A seed for this op and step only: the same on every device and number of threads.
@@ -67,7 +67,7 @@ using Kernel = std::function<void(KernelContext& context, std::span<const Value>
 
 class KernelRegistry;
 
-/// What a kernel's maker may look at.
+/// The input of a kernel's maker.
 struct KernelRequest {
   const Program& program;
   const Instruction& instruction;

@@ -12,7 +12,7 @@ namespace berth::runtime {
 
 class HostPool;
 
-/// What one device holds, and the most that it held. [thread-safe]
+/// Counts the bytes that one device holds, and the most that it held. [thread-safe]
 class MemoryMeter {
  public:
   /// `device` names it in messages; `limit_bytes` kNoLimit = none.

@@ -1,4 +1,4 @@
-// What the kernels of all dialects share: reading attributes and inputs.
+// Shared by the kernels of all dialects: reading attributes and inputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>

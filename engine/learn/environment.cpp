@@ -56,13 +56,13 @@ void check_start(const Problem& problem, const EpisodeStart& start) {
 
 }  // namespace
 
-/// What measures the episodes of each problem, with scratch space kept from step to step.
+/// Measures the episodes of each problem, with scratch space kept from step to step.
 struct Environment::Measure {
   struct Source {
     Evaluator* evaluator;
     /// Simulates beside an evaluator that measures in another way, where details are wanted.
     std::unique_ptr<Evaluator> beside;
-    /// Of the evaluator, or of the one beside it; null where there is neither.
+    /// The evaluator's own, or that of the one beside it; null where there is neither.
     SuccessiveEvaluator* successive;
 
     /// Whether what a sequence gives is the evaluation; else it is good for the details alone.
@@ -253,7 +253,7 @@ std::size_t Environment::look_ahead(std::size_t index) {
   const double limit_us = now.excess_bytes > 0 ? kCannotRun : kHopeless * now.objective_us;
   Placement& placement = measure_->op_placements[index];
   std::size_t simulated = 0;
-  // Whatever ends this, the state is what it was.
+  // The state is restored however this ends.
   const struct Restore {
     Placement& placement;
     std::span<const OpId> members;
@@ -304,7 +304,7 @@ void Environment::measure() {
   }
 }
 
-/// By an evaluator that has no sequences: those that moved, as one batch.
+/// Evaluates those that moved as one batch, by an evaluator that has no sequences.
 void Environment::measure_together(std::size_t index, std::span<const std::size_t> moved) {
   if (moved.empty()) return;
   std::vector<Placement> placements;

@@ -18,14 +18,14 @@ namespace {
 
 /// One of so many of a neighbourhood's groups is in the window.
 constexpr GroupId kPerWindow = 2;
-/// Of the neighbourhoods, those without a window, and the stretches that they have at most.
+/// Share of neighbourhoods without a window, and the upper limit on their stretches.
 constexpr double kWithoutWindow = 0.2;
 constexpr std::size_t kMostStretches = 8;
 /// Without a budget: neighbourhoods in a row that bring nothing, after which no more are tried.
 constexpr int kFruitless = 32;
 /// A placement that overflows a memory by as much as it holds costs e^4 times its runtime.
 constexpr double kMemoryWeight = 4;
-/// What is outside of a window is merged from so many groups per group that is asked for: coarsening
+/// Groups outside a window are merged from this many per requested group: coarsening
 /// from the finest grain takes longer than placing, where graphs are large.
 constexpr GroupId kOutside = 16;
 

@@ -14,7 +14,7 @@ namespace berth {
 /// to round. Keeps a reference to the problem. [thread-compatible]
 class Neighbourhoods {
  public:
-  /// Of about `count` groups each.
+  /// Neighbourhoods have about `count` groups each.
   Neighbourhoods(const Problem& problem, GroupId count);
 
   /// A random division into groups, none of which is on two devices of `placement`. Mostly one
@@ -31,7 +31,7 @@ class Neighbourhoods {
   std::vector<std::shared_ptr<const Groups>> grains_;
 };
 
-/// What Judged::take compares by: the logarithm of the objective, more where memory is short.
+/// The measure of Judged::take: the logarithm of the objective, more where memory is short.
 [[nodiscard]] double log_cost(const Evaluation& evaluation);
 
 }  // namespace berth

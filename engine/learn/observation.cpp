@@ -64,7 +64,7 @@ struct State {
   mutable std::optional<PartialSchedule> schedule;
 };
 
-/// Of the bytes on `edges`, the share to and from groups for which `is(group)` holds.
+/// The share of the bytes on `edges` to and from groups for which `is(group)` holds.
 template <typename Edges, typename End, typename Is>
 double share(Edges edges, End end, Is is) {
   double all = 0, those = 0;

@@ -65,7 +65,7 @@ struct SpreadAxes {
 
 // --- Slices and ranges --------------------------------------------------------------------------
 
-/// What a slice takes of one dimension.
+/// The part of one dimension that a slice takes.
 struct Span {
   std::int64_t first;
   std::int64_t count;
@@ -88,7 +88,7 @@ struct Window {
   std::int64_t padding = 0;  ///< on both sides together
   bool same = false;         ///< padded so that only the stride counts
   bool round_up = false;     ///< a last position that is partly outside counts
-  /// Of a dimension that is too small for the window.
+  /// The result for a dimension that is too small for the window.
   std::int64_t too_small = kUnknownDim;
 };
 /// How many positions it has.

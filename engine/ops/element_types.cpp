@@ -41,7 +41,7 @@ int number_of(const std::array<TypeRow, size>& types, std::string_view name) noe
 namespace tf {
 namespace {
 
-// By DataType.
+// Indexed by DataType.
 constexpr std::array<TypeRow, 34> kTypes = {{
     {"", DType::unknown},
     {"float", DType::f32},
@@ -104,7 +104,7 @@ bool is_float_type(int type) noexcept {
 namespace onnx {
 namespace {
 
-// By TensorProto.DataType. Types below a byte that DType has no name for are numbers like others, which
+// Indexed by TensorProto.DataType. Types below a byte that DType has no name for are numbers like others, which
 // any device holds: their sizes are the frontend's to state.
 constexpr std::array<TypeRow, 27> kTypes = {{
     {"UNDEFINED", DType::unknown}, {"FLOAT", DType::f32},     {"UINT8", DType::u8},

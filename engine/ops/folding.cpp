@@ -361,7 +361,7 @@ void select(OpContext& op) {
 
 namespace {
 
-/// Where element `i` of a tensor goes when the dimensions that are marked are taken together.
+/// The place of element `i` of a tensor when the dimensions that are marked are taken together.
 std::size_t reduced_index(const Dims& dims, const std::vector<bool>& marked, std::size_t i) {
   std::size_t to = 0, stride = 1;
   for (std::size_t d = dims.size(); d-- > 0;) {

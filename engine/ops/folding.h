@@ -88,10 +88,10 @@ void clip(OpContext& op, std::optional<double> least, std::optional<double> most
 enum class Reduction { sum, product, largest, smallest };
 /// Over the dimensions that are marked.
 void reduce(OpContext& op, Reduction kind, const std::vector<bool>& marked);
-/// Of integers. `exclusive`: without the element itself; `backwards`: from the last on.
+/// Folds integers only. `exclusive`: without the element itself; `backwards`: from the last on.
 void cumulative_sum(OpContext& op, std::int64_t axis, bool exclusive, bool backwards);
-/// Where the first input is not zero, one place per row or per column; the shape of the output is
-/// set too.
+/// The places where the first input is not zero, one per row or per column; the shape of the output
+/// is set too.
 void non_zero(OpContext& op, bool by_rows);
 
 // --- Moving elements
@@ -101,7 +101,7 @@ void spread(OpContext& op);         ///< the first input broadcast to the shape 
 void tile(OpContext& op);           ///< the first input repeated up to the shape of the output
 void permute(OpContext& op, const std::vector<std::int64_t>& order);
 void reverse(OpContext& op, const std::vector<bool>& marked);  ///< the dimensions that are marked
-/// What a slice takes of one dimension.
+/// The part of one dimension that a slice takes.
 struct Cut {
   std::int64_t first = 0;
   std::int64_t stride = 1;

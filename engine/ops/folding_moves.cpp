@@ -14,14 +14,14 @@ std::size_t index(Number n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Of each dimension, in elements.
+/// The stride of each dimension, in elements.
 Numbers strides_of(const Dims& dims) {
   Numbers strides(dims.size(), 1);
   for (std::size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
   return strides;
 }
 
-/// Where `at` lies in a tensor of shape `dims`; empty where it lies outside.
+/// The offset of `at` in a tensor of shape `dims`; empty where it lies outside.
 std::optional<std::size_t> offset_of(const Numbers& at, const Dims& dims) {
   Number offset = 0;
   for (std::size_t d = 0; d < dims.size(); ++d) {

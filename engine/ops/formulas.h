@@ -60,8 +60,8 @@ struct RecurrentShape {
 struct EinsumWork {
   double flops;
   bool contracts;  ///< it sums over an index that two operands share: a matrix product
-  /// Of two operands: so many products, of so many rows (indices of the first operand alone) and
-  /// columns (of the second). 0 = they are not two.
+  /// The products of two operands, with rows (indices of the first operand alone) and columns (of the
+  /// second). 0 = they are not two.
   double products = 0;
   double rows = 0;
   double columns = 0;

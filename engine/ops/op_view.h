@@ -1,4 +1,4 @@
-// What a work rule sees of an op: its tensors and attributes, any of which may be missing.
+// An op as a work rule sees it: its tensors and attributes, any of which may be missing.
 //
 // Counts are doubles, and NaN means "not known". So a formula over unknown dimensions is itself
 // unknown without a check at every step, and a product of huge dimensions cannot overflow. Missing

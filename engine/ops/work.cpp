@@ -101,7 +101,7 @@ Estimate einsum(const OpView& op, const WorkRule& rule) {
 }
 
 Estimate determinant(const OpView& op, const WorkRule& rule) {
-  // By LU factorisation: 2/3 n^3 per matrix.
+  // LU factorisation: 2/3 n^3 per matrix.
   return make_estimate(op, rule, op.input(0).elements() * op.input(0).dim(-1) * (2.0 / 3.0),
                        all_bytes(op));
 }

@@ -16,8 +16,8 @@ struct Estimate {
   Work work;
   /// Memory held while the op runs, besides its inputs and outputs.
   double workspace_bytes = 0;
-  /// Of the gradient of a 3 x 3 filter: bytes that minimal filtering reads and writes for its
-  /// transforms, which are kernels of their own. 0 = the op is no such gradient.
+  /// Bytes that minimal filtering reads and writes for the transforms of the gradient of a 3 x 3
+  /// filter, which are kernels of their own. 0 = the op is no such gradient.
   double transformed_bytes = 0;
 };
 
@@ -34,7 +34,7 @@ using EstimateFunction = Estimate(const OpView& op, const WorkRule& rule);
 
 namespace work {
 
-// --- What rules return --------------------------------------------------------------------------
+// --- Results of rules --------------------------------------------------------------------------
 [[nodiscard]] Estimate make_estimate(const OpView& op, const WorkRule& rule, double flops,
                                      double bytes, double workspace_bytes = 0);
 /// The same, made of `count` matrix products of `rows` and `columns` each (Work::products). Their
@@ -52,7 +52,7 @@ struct ConvolutionShape {
   /// libraries then take minimal filtering F(2 x 2, 3 x 3), with 2.25 times fewer multiplications
   /// (Lavin and Gray, CVPR 2016).
   bool minimal;
-  /// Of the gradient of such a filter: elements of the image and of the result's gradient. Minimal
+  /// Elements of the image and of the result's gradient, for the gradient of such a filter. Minimal
   /// filtering F(3 x 3, 2 x 2) takes as many fewer multiplications there, and transforms both to
   /// four times their size in kernels of their own. 0: it is none.
   double transformed = 0;
@@ -64,7 +64,7 @@ struct ConvolutionShape {
 /// Bytes of one element; a type that is not known counts as f32.
 [[nodiscard]] double element_bytes(DType dtype) noexcept;
 
-// --- By elements: rule.flops for each -----------------------------------------------------------
+// --- Counted by elements: rule.flops for each -----------------------------------------------------------
 EstimateFunction nothing;
 EstimateFunction per_output;   ///< of the first output; all inputs read, all outputs written
 EstimateFunction per_input;    ///< of the first input (reductions)
@@ -86,7 +86,7 @@ EstimateFunction determinant;  ///< by factorisation; inverses too
 }
 inline constexpr WorkRule kView = free_op("its output is its input's memory");
 inline constexpr WorkRule kShapes = free_op("it computes shapes, on the host");
-inline constexpr WorkRule kSource = free_op("what it gives is there before the step");
+inline constexpr WorkRule kSource = free_op("its output is there before the step");
 inline constexpr WorkRule kHandle = free_op("it passes a handle, not what that stands for");
 inline constexpr WorkRule kControl = free_op("it steers the step and computes nothing");
 inline constexpr WorkRule kHost = free_op("it feeds or watches the step from outside");

@@ -8,7 +8,7 @@ namespace {
 /// Ops that are looked at for one op, and for all: about 0.3 s.
 constexpr std::int64_t kMostBeforeOne = 16384;
 constexpr std::int64_t kMostBeforeAll = 100'000'000;
-/// Whoever adds in another order comes to no less.
+/// Slack for summation in another order.
 constexpr double kBacklogRoundedDown = 1 - 1e-11;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the lower bounds know of a problem: device kinds instead of devices, co-location classes
+// A problem as the lower bounds see it: device kinds instead of devices, co-location classes
 // instead of ops.
 #pragma once
 
@@ -34,7 +34,7 @@ class Facts {
     return class_us_[at(kind) * at(classes_->count()) + at(group)];
   }
 
-  /// By kind, its ops' time on the fastest kinds over that on it, of those it can run; 0: none.
+  /// Speed by kind: time of the ops that it can run on the fastest kinds over that on it; 0: none.
   [[nodiscard]] std::vector<double> speeds() const;
   /// The same, above 0 and divided so that they add up to 1 over all devices.
   [[nodiscard]] std::vector<double> weights_by_speed() const;

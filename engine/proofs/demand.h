@@ -1,4 +1,4 @@
-// What a device has to run of a cluster within a window of time.
+// The work of a cluster that a device has to run within a window of time.
 //
 // Let a step take T at most, an op start no earlier than its head, end no later than T less its
 // tail, and take p. In a window from a to b its device runs it for at least
@@ -52,7 +52,7 @@ class Demand {
     if (spans_.size() < 2) return each_us;
     return std::max(each_us, total_us_ - before_us(from_us) - after_us(to_us));
   }
-  /// What needed_us is made of.
+  /// The plain form of needed_us, op by op.
   [[nodiscard]] double needed_one_by_one_us(double from_us, double to_us) const;
   [[nodiscard]] double total_us() const noexcept { return total_us_; }
   /// At most what it has run of the cluster before `us`, and what it can run after it.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostTogether = 48;
 /// Values of t that are tried for one op and kind. Most need one or two.
 constexpr int kMostTests = 32;
-/// Whoever adds the work of a join in another order comes to no less.
+/// Slack for summing the work of a join in another order.
 constexpr double kRoundedDown = 1 - 4e-14;
 /// Edges looked at in all tests of one direction: about a second.
 constexpr std::int64_t kMostWorkOfPaths = 30'000'000;

@@ -44,7 +44,7 @@
 
 namespace berth::bounds {
 
-/// What is known of every placement in question.
+/// Facts that hold for every placement in question.
 struct Known {
   /// All that is known of feasible placements.
   explicit Known(const Facts& facts);
@@ -77,10 +77,10 @@ class Heads {
   /// The least of with_op_us over all kinds.
   [[nodiscard]] double least_with_op_us(OpId op) const noexcept;
 
-  /// What joins have raised above paths, in the order of the direction.
+  /// Heads that joins raised above paths, in the order of the direction.
   [[nodiscard]] const std::vector<RaisedHead>& raised() const noexcept { return raised_; }
 
-  /// What backlogs have raised above paths and joins, in the order of time.
+  /// Heads that backlogs raised above paths and joins, in the order of time.
   [[nodiscard]] const std::vector<Backlog>& backlogs() const noexcept { return backlogs_; }
 
   /// Edges looked at for joins: what they have cost.
@@ -133,11 +133,11 @@ class Heads {
   std::span<const double> least_;                  // by op; or empty
   std::vector<RaisedHead> raised_;
   std::vector<Backlog> backlogs_;
-  // By edge in the order of edges_before, then kind of the later op's device: when the tensor is
-  // there if it comes from another device.
+  // The arrival of a tensor from another device, by edge in the order of edges_before, then by kind
+  // of the later op's device.
   std::vector<double> arrival_;
   std::vector<std::int64_t> first_edge_;  // by op
-  // Of one test.
+  // Scratch of one test.
   std::vector<std::int32_t> position_;  // by op: along the direction
   struct Look {
     std::int64_t test;  // the last that looked at the op

@@ -5,7 +5,7 @@
 namespace berth::bounds {
 namespace {
 
-/// What flows into a hub takes this share of the step at least; others are not looked at.
+/// Transfers into a hub take at least this share of the step; others are not looked at.
 constexpr double kLeastShare = 0.25;
 /// Windows begin and end at multiples of T over this.
 constexpr int kGrid = 48;
@@ -112,7 +112,7 @@ std::optional<CrowdedHub> Hubs::test(const Demand& hub, double from_us, double t
     crowded.closes_us = std::max(crowded.closes_us, std::min(to_us, transfer.latest_us));
   }
   if (crowded.closes_us <= crowded.opens_us) return std::nullopt;
-  // Where the engine has time for all of them no price is worth its time.
+  // No price is worth its time if the engine has time for all of them.
   double transfer_us = 0;
   for (const Transfer& transfer : transfers_) {
     transfer_us += transfer.needed_us(crowded.opens_us, crowded.closes_us);

@@ -19,8 +19,8 @@ struct RaisedHead {
   double us;
 };
 
-/// What must run between a time and an op (or, of a tail, between the op and a time before the end of
-/// the step) raises its head on every kind.
+/// Work that must run between a time and an op (or, for a tail, between the op and a time before the
+/// end of the step) raises its head on every kind.
 struct Backlog {
   OpId op;
   double us;       ///< the head, or the tail
@@ -38,14 +38,14 @@ struct CrowdedHub {
   double price;                ///< of the engine's time, in the device's
 };
 
-/// What one round of a refutation deduces, from all that the rounds before it have deduced.
+/// Deductions of one round of a refutation, from those of the rounds before it.
 struct ProofRound {
   std::vector<RaisedHead> heads, tails;
   std::vector<std::pair<OpId, KindId>> op_not_on;       ///< too long a path through the op
   std::vector<std::pair<OpId, OpId>> together;          ///< ends of edges
   std::vector<std::pair<OpId, KindId>> cluster_not_on;  ///< too much for one device; any member
   std::vector<CrowdedHub> crowded_hubs;
-  /// Of the first round; they hold in all of them.
+  /// Backlogs of the first round; they hold in all of them.
   std::vector<Backlog> backlog_heads, backlog_tails;
 };
 
@@ -61,8 +61,8 @@ struct Overfull {
 struct WorkShares {
   std::vector<double> weights, prices;  ///< by kind
 };
-/// Of the `each` times devices + 1 largest classes, a device runs `each` + 1; 0: the largest. Of no
-/// round.
+/// A device runs `each` + 1 of the `each` times devices + 1 largest classes; 0: the largest. Belongs
+/// to no round.
 struct Crowd {
   std::int64_t each;
 };
@@ -72,7 +72,7 @@ struct Proof {
   std::string source;  ///< as LowerBound has it
   std::vector<ProofRound> rounds;
   std::variant<std::monostate, Overfull, WorkShares, Crowd> end;
-  /// What it rests on, in words.
+  /// The premises of the proof, in words.
   [[nodiscard]] std::vector<std::string> rests_on() const;
 };
 

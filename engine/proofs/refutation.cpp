@@ -11,7 +11,7 @@ namespace {
 
 /// Rounds for one T. Few lengths need more than four.
 constexpr int kMostRounds = 8;
-/// Of Refutation::work: a few seconds.
+/// Limit on Refutation::work: a few seconds.
 constexpr std::int64_t kMostWork = 300'000'000;
 /// The same for shaving, of all T and of one.
 constexpr std::int64_t kMostShaving = 200'000'000;
@@ -158,7 +158,7 @@ void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double 
   for (const std::vector<OpId>& members : clusters_) {
     for (KindId kind = 0; kind < facts_.kind_count() && !members.empty(); ++kind) {
       if (!can_be_on(members, kind)) {
-        // Of clusters that have become one, one could not be on the kind.
+        // One of the clusters that have become one could not be on the kind.
         const bool some = std::any_of(members.begin(), members.end(),
                                       [&](OpId op) { return op_us(op, kind) < kCannotRun; });
         if (!some) continue;

@@ -42,7 +42,7 @@ class Refutation {
   /// Keeps the reference. At most Heads::kMaxKinds kinds.
   explicit Refutation(const Facts& facts);
 
-  /// Of all placements, whatever their runtime.
+  /// Heads of all placements, whatever their runtime.
   [[nodiscard]] const Heads& heads() const noexcept { return heads_; }
   [[nodiscard]] const Heads& tails() const noexcept { return tails_; }
 
@@ -51,7 +51,7 @@ class Refutation {
   /// The same, by shaving too, which has no proof in steps. Nothing is tried once work() exceeds
   /// `most_work`.
   [[nodiscard]] bool shave(double t_us, std::int64_t most_work);
-  /// Of the last call of refute, where that was true.
+  /// The proof of the last call of refute that returned true.
   [[nodiscard]] const Proof& proof() const noexcept { return proof_; }
 
   /// Edges looked at for joins and ops in windows, of all calls. Beyond a limit nothing more is
@@ -104,7 +104,7 @@ class Refutation {
 
   const Facts& facts_;
   const Known all_;
-  // Of all placements, whatever T.
+  // Heads and tails of all placements, whatever T.
   const Heads heads_;
   const Heads tails_;
   std::vector<double> least_heads_, least_tails_;  // what backlogs raise; by op

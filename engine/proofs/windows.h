@@ -48,7 +48,7 @@ class Windows {
     std::vector<double> before_us, after_us;  ///< by start and by end of the window; of some ops
   };
 
-  /// What a cluster needs in a window if it is on a kind.
+  /// The demand of a cluster in a window if it is on a kind.
   struct Need {
     double us;
     KindId kind;

@@ -33,7 +33,7 @@ namespace {
 /// Sums of many terms are rounded; a bound gives that away so as never to pass the optimum.
 constexpr double kRounding = 1 - 1e-12;
 
-/// What is spread: one row per class (or shared parameter) and one column per kind.
+/// The work to spread: one row per class (or shared parameter) and one column per kind.
 struct Work {
   KindId kinds = 0;
   std::vector<double> us;     // row-major; kCannotRun where the kind cannot run it
@@ -268,7 +268,7 @@ Proof largest_class(const Facts& facts) {
   return {kRounding * largest_us, "largest op or co-location class", {}, Crowd{0}};
 }
 
-/// Of the k n + 1 largest classes, n devices run k + 1 on one at least, and no k + 1 of them take
+/// One of n devices runs k + 1 of the k n + 1 largest classes, and no k + 1 of them take
 /// less than the k + 1 smallest (k = 1: the two that follow the n - 1 largest).
 Proof crowded_classes(const Facts& facts) {
   std::vector<double> us = least_class_us(facts);

@@ -15,7 +15,7 @@
 
 namespace {
 
-/// What the compiler knows of an instruction.
+/// An instruction as the compiler knows it.
 struct Instruction {
   std::string name;
   std::string opcode;

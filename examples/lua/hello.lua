@@ -7,7 +7,7 @@ local berth = require "berth"
 local folder = arg[0]:match "^(.*)/" or "."
 local model = arg[1] or folder .. "/branches.graph.json"
 
--- What to place, and on what.
+-- The model and the machine.
 local graph, notes = berth.load(model)
 for _, note in ipairs(notes) do print("note: " .. note) end
 local problem = berth.problem { graph = graph, cluster = folder .. "/two_gpus.cluster.json" }
@@ -26,7 +26,7 @@ for op, device in ipairs(placement) do
   print(("  %-12s %s"):format(graph:op_name(op), cluster:device(device).name))
 end
 
--- What did the step wait for?
+-- The critical path: what the step waited for.
 for _, step in ipairs(problem:trace(placement).critical_path) do
   local what = step.op and graph:op_name(step.op) or "a transfer"
   print(("  %8.1f us  %-12s (%s)"):format(step.start_us, what, step.reason))

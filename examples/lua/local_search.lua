@@ -9,7 +9,7 @@
 
 local berth = require "berth"
 
--- Where groups may go: what can run them.
+-- The devices that can run each group.
 local function devices_of(problem)
   local devices = {}
   for group = 1, problem:groups():count() do
@@ -38,7 +38,7 @@ local function place(problem, evaluator, context)
     if context:should_stop() then break end
     local group = random:integer(groups)
     local device = devices[group][random:integer(#devices[group])]
-    -- What would be accepted at this temperature is known before it is evaluated (Metropolis et al.,
+    -- The threshold of this temperature is drawn before the candidate is evaluated (Metropolis et al.,
     -- 1953), so a proposal ends as soon as it is proven to be worse.
     local temperature = options.temperature * (1 - (k - 1) / options.moves)
     local limit_us = kept_us * (1 - temperature * math.log(1 - random:uniform()))

@@ -12,7 +12,7 @@ local problem = berth.problem { graph = berth.load(model), cluster = cluster, gr
 local options = name == "placeto" and { devices = problem:cluster():device_count() } or nil
 local policy = berth.policy(folder .. "/" .. name .. ".lua", options)
 
--- What the policy alone makes of eight random placements, without a search around it: their mean.
+-- The mean of eight greedy passes of the policy alone from random placements, without a search around it.
 local function greedy_us()
   local episodes, sum = policy:rollout(problem, { samples = 8, greedy = true, seed = 1 }), 0
   for e = 1, episodes:episodes() do

@@ -284,7 +284,7 @@ def save(model, name, recipe, folder):
                 size_threshold=INLINE_LIMIT_BYTES,
                 convert_attribute=False,
             )
-        # By path, while the data is still there: the checker follows the references to it.
+        # Checked by path while the data is still there, because the checker follows the references to it.
         onnx.checker.check_model(path, full_check=True)
         return pathlib.Path(shutil.copyfile(path, folder / path.name))
 

@@ -32,7 +32,7 @@ mlir::Value transferred(mlir::Value value, mlir::Attribute target) {
 
 using Readers = std::map<std::int32_t, llvm::SmallVector<mlir::OpOperand*>>;
 
-/// Where the ops of the block read the value, those in regions at the op that has them.
+/// The ops of the block that read the value; those in regions count as the op that has them.
 Readers readers_of(mlir::Value value, mlir::Block& block,
                    const std::function<std::int32_t(mlir::Operation*)>& device_of) {
   Readers readers;

@@ -9,7 +9,7 @@
 namespace berth::onnx_frontend {
 namespace {
 
-/// What a call of `function` gives as the attribute `name`.
+/// The value that a call of `function` gives the attribute `name`.
 std::optional<onnx::AttributeProto> given_attribute(const std::string& name,
                                                     const onnx::FunctionProto& function,
                                                     const onnx::NodeProto& call) {

@@ -10,7 +10,7 @@
 
 namespace berth::onnx_frontend {
 
-/// What executing `program` needs besides its graph. `graph` is the translation's, or what pruning
+/// Collects everything that executing `program` needs besides its graph. `graph` is the translation's, or what pruning
 /// left of it for `fetches`; the outputs are then what they name. Notes for users are appended to
 /// `notes`.
 [[nodiscard]] berth::Program make_executable(const Program& program, const Translation& translation,

@@ -29,13 +29,13 @@ class NodeAttributes final : public ops::Attributes {
   const Node* node_;
 };
 
-/// What an OpContext refers to.
+/// The values that an OpContext refers to.
 struct NodeValues {
   NodeValues(const Node& node, const Program& program);
   std::string full_type;
   NodeAttributes own_attributes;
   std::vector<const Type*> input_types;
-  /// What the rules fill in, one per output of the node.
+  /// Filled in by the rules, one per output of the node.
   std::vector<Type> output_types;
 };
 

@@ -23,7 +23,7 @@ Type common_of(const std::vector<Type>& elements) {
   return without_content(std::move(all));
 }
 
-/// Where among `size` elements input `i` points; those behind the last too, if `behind`.
+/// The position among `size` elements that input `i` names; behind the last too, if `behind`.
 std::optional<std::size_t> position(const NodeContext& op, std::size_t i, std::size_t size,
                                     bool behind) {
   const std::size_t places = size + (behind ? 1 : 0);
@@ -145,7 +145,7 @@ void concatenate(NodeContext& op) {
 void optional(NodeContext& op) {
   auto other = std::make_shared<Other>();
   auto* const proto = other->proto.mutable_optional_type()->mutable_elem_type();
-  // Of a tensor or a sequence of them.
+  // Takes a tensor or a sequence of them.
   const Other* const given = other_of(op.in(0));
   if (op.has(0) && (given == nullptr || given->proto.has_sequence_type())) {
     type_to_proto(op.in(0), *proto);
@@ -159,7 +159,7 @@ void optional(NodeContext& op) {
   op.give(0, std::move(type));
 }
 
-/// Of an optional, a tensor or a sequence; the last two are what they hold.
+/// Takes an optional, a tensor or a sequence; the last two are their own content.
 void optional_element(NodeContext& op) {
   const Other* const other = other_of(op.in(0));
   if (other == nullptr || !other->proto.has_optional_type()) return op.pass(0, op.in(0));

@@ -9,7 +9,7 @@ namespace berth::onnx_frontend {
 
 /// The elements of a sequence or an optional; null where it is not known which there are.
 [[nodiscard]] const std::vector<Type>* elements_of(const Type& type) noexcept;
-/// What any one of the elements is.
+/// The type common to all elements.
 [[nodiscard]] Type any_element(const Type& sequence);
 /// A sequence of these; `otherwise` is what an element would be where there is none.
 [[nodiscard]] Type sequence_of(std::vector<Type> elements, const Type& otherwise);

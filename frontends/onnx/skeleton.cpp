@@ -52,7 +52,7 @@ struct FieldRule {
 
 using FieldTable = std::array<std::array<FieldRule, kMaxField>, kKinds>;
 
-// What ONNX (onnx.proto as of IR 12) says of the fields of each message.
+// The fields of each message, after onnx.proto as of IR 12.
 constexpr FieldTable make_field_table() {
   FieldTable table{};
   const auto set = [&](Kind kind, std::uint32_t field, WireType type, Action action) {

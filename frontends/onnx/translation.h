@@ -22,7 +22,7 @@ struct Translation {
 ///  - op types of other domains than the standard one are "domain.Type";
 ///  - an op with a body also reads what its body captures, holds the body's parameters, and has the
 ///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known).
-/// What a user should know is appended to `notes`.
+/// Appends warnings for the user to `notes`.
 [[nodiscard]] Translation translate(const Program& program, const std::string& name,
                                     std::vector<std::string>& notes);
 

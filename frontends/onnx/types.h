@@ -1,4 +1,4 @@
-// What is known of a value, as the engine's rules see it, and how files and libonnx write it.
+// The type of a value as the engine's rules see it, and as files and libonnx write it.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -24,10 +24,10 @@ using ops::product;
 using ops::tensor_type;
 using ops::onnx::is_integer_type;
 
-/// What a value is that is no dense tensor: a sequence, map, optional or sparse tensor.
+/// A value that is no dense tensor: a sequence, map, optional or sparse tensor.
 struct Other {
   onnx::TypeProto proto;
-  /// Of a sequence or an optional: what each element is, where it is known which there are.
+  /// Types of the elements of a sequence or an optional, if it is known which there are.
   std::optional<std::vector<Type>> elements = std::nullopt;
 };
 /// Null for tensors.
@@ -47,7 +47,7 @@ void type_to_proto(const Type& type, onnx::TypeProto& proto);
 /// Fills what `type` does not know from `other`; what both know stays as it is in `type`.
 /// False where they contradict each other.
 bool merge_type(Type& type, const Type& other);
-/// What two types of a value have in common; sets `changed` where they differ.
+/// The common part of two types of a value; sets `changed` where they differ.
 [[nodiscard]] Type common_type(const Type& a, const Type& b, bool& changed);
 
 /// For the graph; sizes of types that DType has no name for are stated in bytes.

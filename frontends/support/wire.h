@@ -26,9 +26,9 @@ class WireReader {
   [[nodiscard]] bool is_bytes(std::uint32_t field) const noexcept {
     return field_ == field && type_ == WireType::bytes;
   }
-  /// Of a varint or fixed field.
+  /// The value of a varint or fixed field.
   [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
-  /// Of a `bytes` field.
+  /// The content of a `bytes` field.
   [[nodiscard]] std::string_view payload() const noexcept { return payload_; }
   /// The field with its tag (and length).
   [[nodiscard]] std::string_view whole() const noexcept {

@@ -316,7 +316,7 @@ bool append_content(std::string_view content, DType dtype, std::vector<double>& 
   return dtype == DType::f32 || dtype == DType::f64;
 }
 
-/// Of a tensor of floating-point numbers with so many elements; null where they are not read. The
+/// The numbers of a floating-point tensor with this many elements; null where they are not read. The
 /// last number given stands for all that follow; none given means zeros.
 ops::RealsPtr read_reals(std::string_view bytes, const WireSource& source, int type,
                          std::size_t count, std::string_view content) {

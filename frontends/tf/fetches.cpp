@@ -288,7 +288,7 @@ class Selector {
     return updates;
   }
 
-  /// Of an op without consumers, whether it only gathers ops aside from the step.
+  /// Whether an op without consumers only gathers ops aside from the step.
   bool only_aside(NodeId id, int depth = 0) {
     constexpr int kDeepest = 16;
     if (is_aside(op(id)) || is_assignment(op(id))) return true;

@@ -83,7 +83,7 @@ Value gradient_of(const Use& op) {
   return found;
 }
 
-/// What an op that uses variables tells of the shape of its first.
+/// The shape of an op's first variable, as the op shows it.
 Value seen_by(const Use& op) {
   const std::string_view type = op.type;
   const Value output = op.outputs.empty() ? Value() : op.outputs[0];
@@ -119,7 +119,7 @@ void learn_variables(const Use& op) {
     for (std::size_t i = 1; op.in(i).handle != nullptr; ++i) {
       learn_variable(op.in(i), element, shape_behind(*op.in(0).handle));
     }
-    // What tells one of them later tells all.
+    // A later fact about one of them holds for all.
     for (std::size_t i = 0; op.in(i).handle != nullptr; ++i) {
       op.in(i).handle->read_too_early |=
           product(op.in(i).handle->dims) == kUnknownDim || !op.in(i).handle->ranked;

@@ -1,4 +1,4 @@
-// What ops tell of the variables and lists whose handles they take.
+// Learns from ops about the variables and lists whose handles they take.
 //
 // A function's graph gets its variables from outside: their handles are placeholders or arguments
 // without a type or a shape, and what the variables are follows from their uses.
@@ -18,8 +18,8 @@ namespace berth::tf_frontend {
 /// The op that stands for a variable of the second kind, whose output is its handle.
 inline constexpr std::string_view kVariableOp = "VarHandleOp";
 
-/// Of an op that stands for a variable the name it shares that variable under with others of its
-/// kind; empty where it has one of its own.
+/// The name under which an op that stands for a variable shares it with others of its kind; empty
+/// where it has one of its own.
 [[nodiscard]] std::string shared_name(const Node& node);
 
 /// Whether what a handle refers to is made by ops of this type.
@@ -36,7 +36,7 @@ struct Use {
   [[nodiscard]] const Value& in(std::size_t i) const noexcept;
 };
 
-/// What an op adds once its outputs are inferred: that handles among its inputs are those of
+/// Learns from an op once its outputs are inferred: that handles among its inputs are those of
 /// variables, their type and shape; and how long the list is that it gives.
 void learn_from_use(const Use& op);
 

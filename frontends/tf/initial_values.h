@@ -18,7 +18,7 @@ namespace berth::tf_frontend {
 /// "initial_normal" is the mean and the standard deviation.
 using InitialValue = std::pair<std::string, AttributeContent>;
 
-/// By the name of the variable's op: for the variables in `wanted` whose initializer is in the file
+/// Initial values by the name of the variable's op, for the variables in `wanted` whose initializer is in the file
 /// and whose value follows from constants and random numbers by multiplication and addition. The
 /// graph's own initialization is not part of a step, so it is not among a program's ops. Truncated
 /// normal numbers count as normal ones. `owner` keeps the contents alive.

@@ -63,7 +63,7 @@ struct Order {
   std::vector<std::int32_t> waiting;  ///< by node: producers that never came
 };
 
-/// Of `count` nodes; `each_edge` calls its argument with every (producer, consumer).
+/// Orders `count` nodes; `each_edge` calls its argument with every (producer, consumer).
 template <typename EachEdge>
 Order ordered(std::size_t count, const EachEdge& each_edge) {
   Order order;
@@ -107,7 +107,7 @@ void make_order(const Program& program, const std::string& file, std::vector<Nod
   order = std::move(found.nodes);
 }
 
-/// What leaves a loop comes after all that its rounds do: a list that is filled in them is known
+/// Exits of a loop come after all that its rounds do: a list that is filled in them is known
 /// whole where it is read. Each loop has a node of its own in between, as there may be as many ends
 /// as there are results.
 void move_exits_back(const Program& program, Loops& loops) {
@@ -138,7 +138,7 @@ void assign_frames(const Program& program, Loops& loops) {
     int depth = 0;
     each_producer(program, node, [&](NodeId producer) {
       FrameId from = loops.frame_of[static_cast<std::size_t>(producer)];
-      // What an Exit gives is outside, though the node itself counts as inside.
+      // The output of an Exit is outside, though the node itself counts as inside.
       if (is_exit(program.nodes[static_cast<std::size_t>(producer)].op) && from != kNoFrame) {
         from = loops.frames[static_cast<std::size_t>(from)].parent;
       }
@@ -239,7 +239,7 @@ std::int64_t counted(const Counter& counter, std::int64_t trips) {
   return result;
 }
 
-/// By how much `end`, what a variable is after a round, differs from `own`, what it was before.
+/// The difference of `end`, a variable after a round, from `own`, the variable before it.
 /// `kept(source)` is a number that no round changes.
 template <typename Kept>
 std::optional<std::int64_t> step_of(const Program& program, NodeId end, NodeId own,
@@ -295,14 +295,14 @@ std::optional<std::int64_t> kept_number(const Program& body, const std::vector<V
   return number(initial[index]);
 }
 
-/// By how much a round changes the variable that is argument `index` of its body.
+/// The change per round of the variable that is argument `index` of its body.
 std::optional<std::int64_t> step_at(const Program& body, const std::vector<Value>& initial,
                                     std::size_t index) {
   return step_of(body, body.results[index].node, body.arguments[index],
                  [&](const Source& source) { return kept_number(body, initial, source); });
 }
 
-/// What the variables of a loop are, as its condition reads them.
+/// The variables of a loop as its condition reads them.
 class Variables {
  public:
   virtual ~Variables() = default;
@@ -339,7 +339,7 @@ std::int64_t rounds_while(const Program& program, const Variables& variables, No
   return kUnknownDim;
 }
 
-/// Of a loop written with Merge and NextIteration.
+/// Variables of a loop written with Merge and NextIteration.
 class FrameVariables final : public Variables {
  public:
   explicit FrameVariables(const Program& program) : program_(program) {}
@@ -354,7 +354,7 @@ class FrameVariables final : public Variables {
   const Program& program_;
 };
 
-/// Of a functional loop: the arguments of its condition and, in the same order, of its body.
+/// Variables of a functional loop: the arguments of its condition and, in the same order, of its body.
 class FunctionalVariables final : public Variables {
  public:
   FunctionalVariables(const Program& condition, const Program& body,

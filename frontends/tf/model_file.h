@@ -16,7 +16,7 @@ namespace berth::tf_frontend {
 
 enum class MessageKind : std::uint8_t { graph, meta_graph, saved_model };
 
-/// What a MetaGraphDef holds besides its graph.
+/// The content of a MetaGraphDef besides its graph.
 struct MetaInfo {
   std::vector<std::string_view> tags;
   std::vector<std::string_view> train_ops;  ///< the collection of that name

@@ -20,7 +20,7 @@ struct DeviceName {
 struct Profile {
   struct OfDevice {
     DeviceName device;
-    /// By node: compute time over the whole step, the sum over all runs of the node.
+    /// Compute time of each node over the whole step, the sum over all its runs.
     ///
     /// On a device whose kernels were traced ("stream:all", else its single streams) it is the sum
     /// of the node's kernels, and 0 for a node that launched none. Otherwise it is the time of the

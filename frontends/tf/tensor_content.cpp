@@ -22,7 +22,7 @@ constexpr std::uint32_t kContent = 4, kFloat = 5, kDouble = 6, kInt = 7, kString
                         kUint64 = 17;
 }
 
-/// Where elements of a type are written one by one; 0 = nowhere.
+/// The field in which elements of a type are written one by one; 0 = none.
 std::uint32_t field_of(DType dtype) {
   switch (dtype) {
     case DType::f32:

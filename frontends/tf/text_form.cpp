@@ -153,7 +153,7 @@ std::string text_to_binary(const std::string& text, Message& message, const std:
 
 namespace {
 
-/// Where lines begin, to find a byte by the tokenizer's line and column.
+/// The beginnings of lines, to find a byte by the tokenizer's line and column.
 class Places {
  public:
   explicit Places(const std::string& text) : text_(text), lines_{0} {
@@ -171,7 +171,7 @@ class Places {
     return at;
   }
 
-  /// What separates a field written before the byte `at`: a line of its own where `at` begins one.
+  /// The separator of a field written before the byte `at`: a line of its own where `at` begins one.
   [[nodiscard]] std::string separator(std::size_t at) const {
     const std::size_t line = text_.rfind('\n', at == 0 ? 0 : at - 1);
     const std::size_t begin = line == std::string::npos ? 0 : line + 1;

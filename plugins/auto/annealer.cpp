@@ -20,7 +20,7 @@ constexpr double kLeg = 120;
 constexpr int kLegs = 16;
 constexpr double kAlmostAll = 0.999999;
 
-/// What a leg has for proposals at least, of its time: to contract a large problem may take all.
+/// Least share of a leg's time for proposals: to contract a large problem may take all.
 constexpr double kLeastShare = 0.25;
 
 using Clock = std::chrono::steady_clock;

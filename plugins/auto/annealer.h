@@ -26,11 +26,11 @@ struct Solution {
   }
 };
 
-/// What chains move.
+/// Units that chains move.
 struct Grain {
   Units units;
-  /// Of a proposal that a contracted step judges, in those that exact ones do; 0 = contracted steps
-  /// differ too much.
+  /// Weight of a proposal that a contracted step judges, in exact ones; 0 = contracted steps differ
+  /// too much.
   double weight = 0;
   double temperature_us = 0;  ///< of a chain of full length
 };
@@ -69,14 +69,14 @@ class Annealer {
   Result run(const Solution& start, const Schedule& schedule, std::uint64_t seed,
              const std::function<bool()>& stop);
 
-  /// Of all runs. Proposals that contracted steps judge count as simulated ops alone.
+  /// Work of all runs. Proposals that contracted steps judge count as simulated ops alone.
   [[nodiscard]] SearchWork work() const noexcept {
     SearchWork all = landscape_.work();
     return all += beside_;
   }
 
  private:
-  /// What a chain works with: the problem itself, or a contracted one.
+  /// The field of a chain: the problem itself, or a contracted one.
   struct Field {
     const Simulator& simulator;
     const Units& units;

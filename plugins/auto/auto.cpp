@@ -130,7 +130,7 @@ constexpr OptionSpec kOptions[] = {
     {"threads", OptionType::integer, "0", "threads to search with; 0: all cores",
      OptionRange::at_least(0).up_to(256)},
     {"chains", OptionType::integer, "4",
-     "independent chains in a round; more threads than that are of use only under a time budget",
+     "independent chains in a round; more threads than that help only under a time budget",
      OptionRange::at_least(1).up_to(256)},
     {"from", OptionType::text, kContained,
      "policies to start from, separated by commas, each with options behind colons as in "

@@ -77,9 +77,9 @@ constexpr std::string_view kListScheduler = "heft";
 constexpr std::string_view kPartitioner = "metis";
 constexpr std::string_view kSecondListScheduler = "m-etf";
 constexpr double kShareOfSecond = 0.55;
-/// Goes on from the best placement so far and tries every device: on the part that it is of.
+/// Goes on from the best placement so far and tries every device: on the machine part the best placement uses.
 constexpr std::string_view kLookAhead = "lookahead";
-/// Of the time that it is given: what takes less and finds nothing has given up.
+/// A policy that fails within this share of its time has given up.
 constexpr double kAtOnce = 0.5;
 
 /// Puts the policy of that name behind the one at `i`, if it is to come later.
@@ -99,7 +99,7 @@ struct Part {
     for (DeviceId& device : placement) device = devices[at(device)];
     return placement;
   }
-  /// Of a placement that uses no other devices.
+  /// Shrinks a placement that uses no other devices.
   [[nodiscard]] Placement from_whole(Placement placement) const {
     for (DeviceId& device : placement) {
       device = static_cast<DeviceId>(std::lower_bound(devices.begin(), devices.end(), device) -
@@ -284,7 +284,7 @@ class Collector {
     PlaceContext inner;
     inner.seed = context_.seed;
     inner.budget_s = context_.budget_s * share_of(name);
-    // What a policy that is stopped while it repairs its own answer returns.
+    // The answer of a policy that is stopped while it repairs its own.
     if (best_ < starts_.found.size()) {
       inner.initial.push_back(starts_.found[best_].solution.placement);
     }

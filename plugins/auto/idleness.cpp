@@ -18,7 +18,7 @@ struct Wait {
   OpId op;
 };
 
-/// By begin.
+/// Waits, sorted by begin.
 std::vector<Wait> waits_of(const Problem& problem, const Units& units, const StepTrace& trace) {
   std::vector<Wait> waits;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {

@@ -1,4 +1,4 @@
-// Where the idle time of a step suggests to look for a better one. Latency only.
+// Proposals from the idle time of a step. Latency only.
 #pragma once
 
 #include <span>
@@ -27,14 +27,14 @@ struct Fill {
   DeviceId to;
 };
 
-/// What could have been done in the gaps: every waiting op that has its inputs when a gap of
+/// Ops that could have run in the gaps: every waiting op that has its inputs when a gap of
 /// another device begins, if its unit has a choice of devices. `gaps` are those of the step.
 [[nodiscard]] std::vector<Fill> fills_of(const Problem& problem, const Units& units,
                                          std::span<const DeviceId> placement,
                                          const StepTrace& trace, std::span<const Gap> gaps);
 
-/// By unit, whether one of its ops starts before `share` of all idle time has passed, or some time
-/// earlier: what to do about a gap lies before it.
+/// Whether one of each unit's ops starts before `share` of all idle time has passed, or some time
+/// earlier: the cure of a gap lies before it.
 [[nodiscard]] std::vector<bool> settled_units(const Units& units, const StepTrace& trace,
                                               std::span<const Gap> gaps, double share);
 /// The same of the step of `placement`, which is simulated for it.

@@ -16,7 +16,7 @@ class Landscape {
 
   void reset(std::span<const DeviceId> placement);
 
-  /// Of the placement kept.
+  /// Energy of the kept placement.
   [[nodiscard]] double energy_us() const noexcept { return energy_us_; }
   [[nodiscard]] double objective_us() const noexcept { return moves_.objective_us(); }
   [[nodiscard]] std::int64_t excess_bytes() const noexcept { return moves_.excess_bytes(); }

@@ -9,7 +9,7 @@
 namespace berth::policies::auto_policy {
 namespace {
 
-/// By kind: what single units and small regions usually are worth.
+/// Prior success of each kind: single units and small regions are usually worth most.
 constexpr std::array<double, Proposer::kKinds> kPrior = {6, 3, 4, 2, 1, 2, 0.2, 4, 3};
 
 template <typename T>
@@ -107,7 +107,7 @@ void Proposer::move_region(std::span<const DeviceId> placement, UnitId seed, std
   for (const UnitId unit : region_) move(placement, unit, to);
 }
 
-/// What repeats is mostly best placed alike: one proposal changes a part of many layers or steps of
+/// Parts that repeat are mostly best placed alike: one proposal changes a part of many layers or steps of
 /// a loop, where single ones would have to come together by chance.
 void Proposer::move_alike(std::span<const DeviceId> placement, UnitId seed, DeviceId to,
                           Random& random) {

@@ -36,9 +36,9 @@ class Proposer {
   /// Units that limit the objective; empty = none known. A copy is kept.
   void set_hot(std::span<const UnitId> units) { hot_.assign(units.begin(), units.end()); }
 
-  /// What idle devices could do; empty = none known.
+  /// Sets the ops that idle devices could run; empty = none known.
   void set_fills(std::vector<Fill> fills) { fills_ = std::move(fills); }
-  /// By unit, which ones stay where they are until the next forget. If all would, none does.
+  /// Holds units where they are until the next forget. If all would be held, none is.
   void hold(std::vector<bool> units);
 
   /// Moves that change `placement`; empty where the draw came to nothing or no unit can move. Valid

@@ -8,7 +8,7 @@ namespace berth::policies::auto_policy {
 
 struct Round {
   std::size_t runners;
-  /// Of what is left of the search when the round begins. A round that takes longer than it was to
+  /// Share of the rest of the search when the round begins. A round that takes longer than it was to
   /// makes the later ones shorter, and hardly the race longer.
   double share;
 

@@ -80,7 +80,7 @@ class LayerFinder {
 
  private:
   static constexpr std::int32_t kNoLayer = -1;
-  /// Of all bytes of weights: what is left out is too small to hold a layer together, such as biases.
+  /// Share of all bytes of weights: the rest is too small to hold a layer together, such as biases.
   static constexpr double kOfAll = 0.99;
 
   struct Weights {

@@ -1,4 +1,4 @@
-// What repeats in a network and what belongs together in it, whatever its placement.
+// Parts of a network that repeat and parts that belong together, whatever its placement.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace berth::policies::auto_policy {
 
-/// By op. Ops of one colour look alike from where they are.
+/// Colours by op. Ops of one colour look alike from where they are.
 using Colours = std::vector<std::uint64_t>;
 
 /// Colours by how far ops look: ever further, from the op itself on. Equal colours mean the same type,
@@ -18,8 +18,8 @@ using Colours = std::vector<std::uint64_t>;
 /// layers of a stack are told from each other by how far they are from its ends.
 [[nodiscard]] std::vector<Colours> colours_of(const Problem& problem);
 
-/// What reads or changes the same weights, in any step of a loop and in both directions, with what is
-/// around it. Cycles lead through such layers, so that coarsening never finds them. Null where there
+/// Layers: ops that read or change the same weights, in any step of a loop and in both directions,
+/// with their surroundings. Cycles lead through such layers, so that coarsening never finds them. Null where there
 /// are fewer than two.
 [[nodiscard]] std::shared_ptr<const Groups> layers_of(const Problem& problem);
 

@@ -126,7 +126,7 @@ void Units::find_alike(const Problem& problem, std::span<const Colours> colours)
       const auto next = static_cast<GroupId>(known.size());
       of.push_back(known.try_emplace(colour[at(op)], next).first->second);
     }
-    // Where none are alike they are not so from further away.
+    // Units that are not alike are not so from further away either.
     if (static_cast<UnitId>(known.size()) == count()) break;
     alike_.emplace_back(std::move(of));
   }

@@ -47,7 +47,7 @@ class Units {
   /// A partition of the units.
   class Level {
    public:
-    /// By unit, what it is in; dense from 0.
+    /// `of`: the cluster of each unit; dense from 0.
     explicit Level(std::vector<GroupId> of);
     [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(begin_.size()) - 1; }
     [[nodiscard]] GroupId of(UnitId unit) const noexcept {

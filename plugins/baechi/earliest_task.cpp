@@ -13,7 +13,7 @@ namespace {
 /// Ops placed between two looks at the clock.
 constexpr OpId kStride = 256;
 
-/// Of the ops that wait for transfers, no more are looked at again per device and placement. Every
+/// Limit on ops waiting for transfers that are looked at again per device and placement. Every
 /// transfer moves back all that its engines still owe, thousands of ops in a wide graph, and hardly
 /// changes their order. Without a limit the time was quadratic in the width: 5.7 s instead of 0.8 s
 /// on a step of 61,666 ops. Eight instead of four take a third more time on wide graphs; of nine of

@@ -161,7 +161,7 @@ std::vector<OpId> favourite_children(const Problem& problem, const MeanTimes& me
   }
   const std::vector<GroupId> favourite = solve(problem, *nodes, means, context);
 
-  // Of an op's consumers in its own node, or else in the favourite node, the one it sends most to.
+  // The consumer in an op's own node, or else in the favourite node, that it sends most to.
   std::vector<OpId> child(at(graph.op_count()), kNoOp);
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const GroupId node = nodes->of(op);

@@ -1,4 +1,4 @@
-// What list schedulers share besides the schedule itself: ranks, and the search for one that fits.
+// Shared by list schedulers besides the schedule itself: ranks, and the search for one that fits.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class MeanTimes {
   /// Over the devices that can run `op`, with overheads. If none of `devices` can, over all that
   /// can.
   [[nodiscard]] double op_us(OpId op) const;
-  /// What an edge with so many bytes takes between devices.
+  /// Time of an edge with this many bytes between devices.
   [[nodiscard]] double transfer_us(std::int64_t bytes) const {
     return latency_us_ + static_cast<double>(bytes) * us_per_byte_;
   }

@@ -73,7 +73,7 @@ class Schedule {
   [[nodiscard]] std::int64_t copy_bytes(TensorId tensor) const;
   /// Bytes of the copies that would come to `device` with the group, as far as is known.
   [[nodiscard]] std::int64_t incoming_bytes(GroupId group, DeviceId device) const;
-  /// What the device would hold with the group on it.
+  /// Bytes that the device would hold with the group on it.
   [[nodiscard]] std::int64_t filled_bytes(GroupId group, DeviceId device) const;
   void narrow(GroupId group, const std::vector<DeviceId>& among, std::vector<DeviceId>& out) const;
   /// The arrival of `tensor` on `device` if it was sent there already, else a negative number.

@@ -31,7 +31,7 @@ namespace {
 constexpr const char* kName = "doppler";
 constexpr const char* kVersion = "1.0";
 
-/// What an episode sees grows with their square: 16 MB at most.
+/// Observations of an episode grow with their square: 16 MB at most.
 constexpr GroupId kMostGroups = 2048;
 
 constexpr std::size_t kShapeOptions = 3;

@@ -29,7 +29,7 @@ class Player {
     GroupPlacement placement;
     double log_probability = 0;  ///< of all choices under the policies, without epsilon
     double entropy = 0;          ///< summed over decisions, in nats
-    /// What the teacher would have done in every state: the ready group with the longest path to a
+    /// The teacher's choice in every state: the ready group with the longest path to a
     /// sink, and the device where the group that was selected ends first.
     std::vector<std::int64_t> taught_group, taught_device;
   };

@@ -19,7 +19,7 @@ torch::Tensor bent(const torch::Tensor& x) {
   return torch::leaky_relu(x, kSlope);
 }
 
-/// Of logarithms of probabilities along the last axis.
+/// The entropy of logarithms of probabilities along the last axis.
 torch::Tensor entropy_of(const torch::Tensor& log_pi) {
   return -(log_pi.exp() * log_pi).sum(-1);
 }

@@ -28,7 +28,7 @@ struct NetworkShape {
   std::int64_t rounds = 6;   ///< of message passing
 };
 
-/// What the graph's network gives for all episodes of a problem.
+/// Outputs of the graph's network for all episodes of a problem.
 struct Encoded {
   torch::Tensor select;  ///< [groups] SEL's logits
   torch::Tensor

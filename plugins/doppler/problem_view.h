@@ -12,10 +12,10 @@
 
 namespace berth::doppler {
 
-/// Of a group: cost, bytes of outputs, of inputs and of parameters, the longest paths to and from it,
+/// Features of a group: cost, bytes of outputs, of inputs and of parameters, the longest paths to and from it,
 /// edges in and out.
 inline constexpr std::int64_t kGroupFeatures = 8;
-/// Of a device that a group could go to; see DeviceFeature in episode.cpp.
+/// Features of a device that a group could go to; see DeviceFeature in episode.cpp.
 inline constexpr std::int64_t kDeviceFeatures = 10;
 
 /// Immutable.
@@ -36,7 +36,7 @@ struct ProblemView {
   torch::Tensor tail;              ///< [groups] as GroupFacts
   torch::Tensor barred;            ///< [groups, devices] bool: it cannot run there
 
-  /// By group: those that wait for it, and for how many it waits. Groups are numbered topologically;
+  /// The groups that wait for each, and the number that it waits for. Groups are numbered topologically;
   /// where co-location forces a cycle, an edge back is not waited for.
   std::vector<std::vector<GroupId>> waiting;
   std::vector<std::int32_t> waits_for;

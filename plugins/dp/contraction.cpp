@@ -26,7 +26,7 @@ class Components {
     for (GroupId group = 0; group < groups.count(); ++group) walk(group);
   }
 
-  /// By group.
+  /// The node of each group.
   [[nodiscard]] std::vector<Node> take() { return std::move(node_); }
 
  private:

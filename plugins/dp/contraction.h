@@ -38,7 +38,7 @@ class SplitGraph {
   /// than this.
   static constexpr std::size_t kMaxStates = 512;
 
-  /// What a host alone can run cannot be cut around: with a few such ops from the first layer to
+  /// Groups that a host alone can run cannot be cut around: with a few such ops from the first layer to
   /// the last, all in between would be on the host. So there is a graph in which groups that the
   /// main devices cannot run are left out: they go wherever the node is, weigh nothing, and are for
   /// the caller to move. Where neighbours have to be merged they always are left out.
@@ -85,7 +85,7 @@ class SplitGraph {
   void limit_states();
   /// Whether there were too many.
   bool merge_neighbours(const Problem& problem, std::size_t max_nodes);
-  /// By group, whether the main devices (those of the largest class, hosts apart) cannot run it.
+  /// Whether the main devices (those of the largest class, hosts apart) cannot run each group.
   [[nodiscard]] std::vector<bool> restricted_groups(const Problem& problem) const;
   void weigh(const Problem& problem, const std::vector<bool>& left_out);
   void connect(const Problem& problem);

@@ -106,7 +106,7 @@ class SplitSearch {
   std::vector<double> node_weight_;
   double bound_us_ = 0;
 
-  // By rank: ideals sorted by weight, then size.
+  // Indexed by rank: ideals sorted by weight, then size.
   std::vector<std::uint64_t> bits_;
   std::vector<double> weight_;
   std::vector<double> us_;             // rank-major, by class

@@ -1,4 +1,4 @@
-// What completions of a partial placement cost at least.
+// Lower bounds on completions of a partial placement.
 #pragma once
 
 #include "exact/model.h"

@@ -138,13 +138,13 @@ class ExactPolicy final : public Policy {
     return placements;
   }
 
-  /// What the bound leaves nothing below.
+  /// The objective below which the bound leaves nothing.
   static double enough_us(const ExactModel& model, Bound& bound) {
     Domains all = model.all();
     return bound.tighten(all, std::numeric_limits<double>::infinity()) * (1 + Search::kRounding);
   }
 
-  /// What the repair of one device's placement gives, where that fits.
+  /// The repaired placement of one device, where that fits.
   static Incumbent repaired(const Problem& problem, Evaluator& evaluator,
                             const PlaceContext& context) {
     try {

@@ -87,7 +87,7 @@ void LoadBound::load_tensor(const ExactModel::Tensor& tensor, std::size_t index,
   }
   received_[index] = receivers;
   for_each_device(receivers, [&](DeviceId device) {
-    // Where the producer is open, a fixed reader that it cannot join receives all the same.
+    // A fixed reader that an open producer cannot join receives all the same.
     double least_us = kNothing;
     for_each_device(home, [&](DeviceId src) {
       least_us = std::min(least_us, model_.transfer_us(tensor.bytes, src, device));

@@ -41,8 +41,8 @@ class LoadBound final : public Bound {
   std::vector<GroupId> heaviest_first_;  // by time on the fastest device
   std::vector<double> load_us_;          // by device
   std::vector<std::int64_t> bytes_;      // by device
-  // By tensor whose producer is fixed: devices that receive it, readers that are not fixed, and
-  // what sending it costs so far.
+  // Indexed by tensor whose producer is fixed: devices that receive it, readers that are not fixed,
+  // and the cost of sending it so far.
   std::vector<DeviceSet> received_;
   std::vector<int> open_readers_;
   std::vector<double> sent_us_;

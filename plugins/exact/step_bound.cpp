@@ -264,7 +264,7 @@ double StepBound::work_us(const Domains& domains) {
     last_us_.push_back(last_us);
   }
   if (!equal_speeds_) return work / weights;
-  // Whatever the number of devices in use, each of these has a first and a last op of its own.
+  // Each device in use has a first and a last op of its own, however many there are.
   keep_least(first_us_, at(model_.devices()));
   keep_least(last_us_, at(model_.devices()));
   double busy_us = work / model_.speed(0);

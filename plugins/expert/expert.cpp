@@ -84,7 +84,7 @@ void follow_neighbours(const Groups& groups, std::vector<int>& part) {
   std::replace(part.begin(), part.end(), kNoPart, 0);
 }
 
-/// Where no layers are seen: equally many groups in a row, of those that take any time.
+/// The division if no layers are seen: equally many groups in a row, of those that take any time.
 std::vector<int> equal_groups(const Problem& problem, int parts) {
   const GroupId count = problem.groups().count();
   std::vector<bool> works(at(count), false);

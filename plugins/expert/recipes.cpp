@@ -260,7 +260,7 @@ std::optional<Recipe> equal_layers_per_part(const Graph&, const Layers& layers, 
   Recipe recipe;
   std::int64_t seen = 0;
   for (const Layer& layer : all) {
-    // What has no weights goes with the layer before it.
+    // A layer without weights goes with the one before it.
     if (has_weights(layer)) ++seen;
     recipe.part_of_layer.push_back(
         static_cast<int>(std::max<std::int64_t>(seen - 1, 0) * parts / weighted));

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kTypeWidth = 20;
 /// Powers of the adjacency matrix in place_features.
 constexpr int kPowers = 8;
-/// Of the projection: the same for every graph, so that features carry over.
+/// Seed of the projection: the same for every graph, so that features carry over.
 constexpr std::uint64_t kProjectionSeed = 1;
 
 torch::Tensor unit_rows(const torch::Tensor& x) {

@@ -9,13 +9,12 @@ namespace berth::hdp {
 /// Numbers per unit that tell where in the graph it is.
 inline constexpr std::int64_t kPlaceFeatures = 64;
 
-/// Of every unit, [units, kPlaceFeatures]: units that are near each other in the graph have rows
+/// Features of every unit, [units, kPlaceFeatures]: units that are near each other in the graph have rows
 /// that are near each other. The mean of the first powers of the adjacency matrix, its rows scaled
 /// to 1, of a random projection of the units (FastRP; Chen et al., CIKM 2019).
 [[nodiscard]] torch::Tensor place_features(const Groups& units);
 
-/// Of every unit, [units, groups]: 1 for its group in the division to begin with (division.h), else
-/// 0.
+/// The first division of every unit, [units, groups]: 1 for its group (division.h), else 0.
 [[nodiscard]] torch::Tensor starting_groups(const Problem& problem, std::int64_t groups);
 
 /// log pi = log softmax(relu([types * table, shapes, place] * W1 + b1) * W2 + b2 + prior * start).

@@ -1,4 +1,4 @@
-// What sequence policies see of groups of ops, after the op and group embeddings of Mirhoseini et
+// Features of groups of ops for sequence policies, after the op and group embeddings of Mirhoseini et
 // al., ICML 2017 and ICLR 2018.
 #pragma once
 

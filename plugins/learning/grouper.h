@@ -1,4 +1,4 @@
-// Who divides units into groups, where that is learned too.
+// Divides units into groups, where that is learned too.
 #pragma once
 
 #include <torch/types.h>
@@ -17,7 +17,7 @@ namespace berth::learning {
 class Grouper {
  public:
   virtual ~Grouper() = default;
-  /// What it sees of the units, [units, width]; made once per problem.
+  /// Features of the units, [units, width]; made once per problem.
   [[nodiscard]] virtual torch::Tensor features(const Problem& problem,
                                                const Units& units) const = 0;
   /// log pi [units, groups], differentiable.

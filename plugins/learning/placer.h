@@ -69,7 +69,7 @@ class Placer {
     torch::Tensor log_probability;  ///< [samples], differentiable
     torch::Tensor entropy;          ///< [samples], differentiable
   };
-  /// Of placements as `sample` gave them, under the weights as they are now.
+  /// Scores placements as `sample` gave them, under the weights as they are now.
   [[nodiscard]] Scores score(const Sequence& sequence, const torch::Tensor& devices) const;
 
  private:

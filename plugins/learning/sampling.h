@@ -16,9 +16,9 @@ struct Ended {};
 /// One of those with allowed[i] != 0, uniformly; at least one is.
 [[nodiscard]] std::size_t draw_allowed(const std::uint8_t* allowed, std::size_t count,
                                        Random& random);
-/// Of exp(log_pi), in nats.
+/// The entropy of exp(log_pi), in nats.
 [[nodiscard]] double entropy_of(const float* log_pi, std::size_t count);
-/// Of the standard normal distribution (Box and Muller, 1958).
+/// Draws from the standard normal distribution (Box and Muller, 1958).
 [[nodiscard]] double draw_normal(Random& random);
 
 }  // namespace berth::learning

@@ -176,7 +176,7 @@ void SequencePolicy::rollout(std::span<Evaluator* const> evaluators, const Rollo
 void SequencePolicy::sample_problem(Evaluator& evaluator, std::size_t index,
                                     const RolloutOptions& options, Random& random, Tape& tape,
                                     Rollout& out) {
-  // Of a graph of 30,000 ops each step between two of these takes some tenths of a second.
+  // Each step between two of these takes some tenths of a second for 30,000 ops.
   const auto check = [&] {
     if (options.should_stop && options.should_stop()) throw Ended{};
   };

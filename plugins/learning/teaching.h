@@ -14,7 +14,7 @@ namespace berth::learning {
 /// policy that is certain of one placement gets away from it by its entropy alone). [thread-safe: immutable]
 class Teaching {
  public:
-  /// Of the first `samples` advantages, one per sample.
+  /// Teaches by the first `samples` advantages, one per sample.
   Teaching(std::span<const double> advantages, std::int64_t samples, double entropy_weight);
 
   [[nodiscard]] std::int64_t count() const noexcept { return advantages_.size(0); }

@@ -25,7 +25,7 @@ namespace {
 constexpr GroupId kCoarse[] = {8, 16, 32};
 /// More of them are hardly better where fewer are so much worse than a placement given.
 constexpr double kHopeless = 1.05;
-/// Of the budget: where a pass over the fewest groups might take longer, it is not begun.
+/// Budget share: a pass over the fewest groups that might take longer is not begun.
 constexpr double kShareOfPass = 0.3;
 
 // How likely a device is, by how much longer the step is with the group there than on the best one, in
@@ -39,7 +39,7 @@ constexpr double kWorst = 4;
 /// Thrown out of decisions that are to end.
 struct Ended {};
 
-/// Of one device, between 0 and 1.
+/// The weight of one device, between 0 and 1.
 double weight(const Score& to, double least_us, double groups, double memory_bytes) {
   double worse = kWorst;
   if (to.objective_us < kCannotRun && least_us > 0) {
@@ -199,7 +199,7 @@ class LookAheadPolicy final : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     {"neighbourhood", OptionType::integer, "16",
-     "merge the groups into so many others again and again, around the best placement, while the "
+     "number of groups to merge into again and again, around the best placement, while the "
      "budget lasts; 0 = end with the coarse placement",
      OptionRange::at_least(0).up_to(1 << 15)},
     kRepairOption};

@@ -18,7 +18,7 @@ struct ChainRules {
   std::int64_t moves = 3000;  ///< proposals at most
 };
 
-/// What a chain has found: the best of all it visited, by (excess_bytes, objective_us).
+/// The best of all placements that a chain visited, by (excess_bytes, objective_us).
 struct ChainBest {
   GroupPlacement placement;
   double objective_us = 0;

@@ -52,7 +52,7 @@ class MetisPolicy final : public Policy {
   /// METIS cannot be stopped, and takes the longer the more phases there are.
   [[nodiscard]] int affordable_phases(const Problem& problem, std::size_t devices,
                                       const PlaceContext& context) const {
-    // Of one group in one cut; measured on graphs of 17,000 to 100,000 groups, and doubled.
+    // Time of one group in one cut; measured on graphs of 17,000 to 100,000 groups, and doubled.
     constexpr double kSecondsPerPhase = 4e-7;
     const double cuts = std::log2(static_cast<double>(devices));
     const double seconds_per_phase = kSecondsPerPhase * cuts * problem.groups().count();
@@ -97,7 +97,7 @@ constexpr OptionSpec kOptions[] = {
     {"imbalance", OptionType::real, "0.03", "by how much a load may pass its share, relative",
      OptionRange::at_least(0.001).up_to(10)},
     {"phases", OptionType::integer, "1",
-     "cut the step into so many phases of equal work, and give every device its share of each, so "
+     "phases of equal work to cut the step into; every device gets its share of each, so "
      "that all of them work all the time; by repeated bisection, nodes of the machine first; fewer "
      "where the time budget is short",
      OptionRange::at_least(1).up_to(64)},

@@ -15,7 +15,7 @@ struct PartitionSettings {
   std::uint64_t seed = 0;
 };
 
-/// What the vertices weigh in one phase after the other: [vertex * phases + phase], which add up to
+/// Weights of the vertices in one phase after the other: [vertex * phases + phase], which add up to
 /// their weights. Every part gets its share of every phase.
 struct Phases {
   int count = 1;

@@ -44,7 +44,7 @@ Phases phases_of(const Problem& problem, const WeightedGraph& graph, int count) 
     phases.weights[at(problem.groups().of(op)) * at(count) + at(phase)] += us[at(op)];
     before_us += us[at(op)];
   }
-  // What a vertex weighs in all is the graph's to say: devices may not be of the fastest kind.
+  // The graph states the whole weight of a vertex: devices may not be of the fastest kind.
   for (std::size_t vertex = 0; vertex < graph.vertex_weights.size(); ++vertex) {
     const auto begin = phases.weights.begin() + static_cast<std::ptrdiff_t>(vertex * at(count));
     const double sum = std::accumulate(begin, begin + count, 0.0);

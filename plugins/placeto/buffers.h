@@ -37,7 +37,7 @@ inline void divide(Rows rows, std::size_t terms) {
   for (std::size_t i = 0; i < rows.size(); ++i) rows.data[i] *= scale;
 }
 
-/// What every layer of a perceptron gave for some rows, kept for the way back.
+/// Outputs of every layer of a perceptron for some rows, kept for the backward pass.
 struct Activations {
   Rows first;                ///< of the first layer
   std::size_t layer_stride;  ///< floats from one layer's rows to the next one's

@@ -47,7 +47,7 @@ class Classifier {
     return gradient + layers_.packed_size();
   }
 
-  /// What is known of one state.
+  /// The input for one state.
   struct Input {
     const float* state;
     const float* by_device;       ///< [devices, pooled]

@@ -51,7 +51,7 @@ void Embedding::add_gradient(const float* gradient, std::span<float> flat_gradie
   }
 }
 
-/// What one state's pass through the network computes.
+/// Values of one state's pass through the network.
 struct Embedding::Values {
   /// Null memory in the arena: only what it takes is of use.
   Values(const Embedding& e, const StateView& view, Tape& tape, Arena& arena)
@@ -92,7 +92,7 @@ struct Embedding::Values {
   DevicePools devices;
 };
 
-/// What the way back works in.
+/// Scratch of the backward pass.
 struct Embedding::Gradients {
   Gradients(const Values& values, const StateView& view, Arena& arena)
       : joined(arena.rows(values.groups, values.joined.width)) {

@@ -31,14 +31,14 @@ class MessagePassing {
 
   /// From the same start h in all directions.
   void forward(const Perceptrons& run, ConstRows h);
-  /// What forward gave: [groups, width].
+  /// The result of forward: [groups, width].
   [[nodiscard]] ConstRows result(ConstRows h) const {
     return rounds_ == 0 ? h : ConstRows(round(rounds_ - 1).x);
   }
   void backward(const Perceptrons& run, ConstRows h, MessageGradients d) const;
 
  private:
-  /// What one round computes; a sweep is one round.
+  /// Values of one round; a sweep is one round.
   struct Round {
     Activations heard;   ///< f of every group
     Rows sums;           ///< of what the neighbours said

@@ -54,7 +54,7 @@ ClassifierShape classifier_shape(const NetworkShape& shape) {
   return result;
 }
 
-/// What a decision adds to the loss; `d_logits` becomes its gradient.
+/// The loss of a decision; `d_logits` becomes its gradient.
 double loss_of(std::span<const float> log_pi, std::size_t action, double advantage,
                double entropy_weight, std::span<float> d_logits) {
   double sum = 0, mean = 0;  // of p ln(p + offset); of its derivative by p, over p
@@ -115,7 +115,7 @@ struct Network::State {
     }
   }
 
-  /// What one thread works in.
+  /// Scratch of one thread.
   struct Scratch {
     Embedding::Tape embedding;
     Classifier::Tape classifier;

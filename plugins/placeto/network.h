@@ -20,7 +20,7 @@ struct NetworkShape {
   EmbeddingShape embedding;
   std::size_t devices = 0;             ///< one-hot form: of the clusters it is for
   std::size_t candidate_features = 0;  ///< form by device: per (group, device); 0 = one-hot form
-  /// What fresh weights add to a device's logit per unit of each of its features; empty = nothing.
+  /// Addend of fresh weights to a device's logit per unit of each of its features; empty = nothing.
   std::vector<float> prior;
   std::size_t hidden_layers = 1;  ///< of the classifier; in the paper 1, in its code by default 2
   double logit_bound = 0;         ///< C of C * tanh(logits); 0 = unbounded, as published

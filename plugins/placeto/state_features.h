@@ -1,4 +1,4 @@
-// What the network sees of a state, in two forms.
+// A state as the network sees it, in two forms.
 //
 //   one_hot     the published one, per group: [cost, output bytes, done, current, (start),
 //               (parameter bytes), one-hot device]
@@ -34,7 +34,7 @@ struct FeatureShape {
   [[nodiscard]] std::size_t width() const;
   /// Per device the current group could go to; 0 in the one-hot form.
   [[nodiscard]] std::size_t candidate_width() const;
-  /// By feature of a device: what a fresh policy prefers, so that learning does not start at
+  /// Preferences of a fresh policy, by feature of a device, so that learning does not start at
   /// random. If it looks ahead, it prefers devices with which the step is short, like local search.
   /// Otherwise it prefers devices on which the group ends early given the visited groups, like list
   /// scheduling in the order of visits.

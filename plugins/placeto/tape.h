@@ -1,4 +1,4 @@
-// What a rollout of Placeto leaves for learning from it.
+// The record of a rollout of Placeto, for learning from it.
 #pragma once
 
 #include <cstdint>

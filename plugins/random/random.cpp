@@ -37,7 +37,7 @@ class Choices {
   }
 
  private:
-  /// By Problem::device_class, so that a draw costs no more than there are classes.
+  /// Devices by Problem::device_class, so that a draw costs no more than there are classes.
   using DevicesByClass = std::vector<std::vector<DeviceId>>;
 
   static DevicesByClass by_class(const Problem& problem, const std::vector<DeviceId>& devices) {

@@ -20,7 +20,7 @@ namespace {
 
 /// Scotch keeps global state (its generator, its error printer).
 std::mutex scotch_mutex;
-/// What Scotch complained of last; guarded by scotch_mutex.
+/// The last complaint of Scotch; guarded by scotch_mutex.
 std::string complaint;
 
 void record(const char* format, std::va_list arguments) {
@@ -114,7 +114,7 @@ class Context {
     SCOTCH_contextRandomReset(context_.get());
     check(SCOTCH_contextThreadSpawn(context_.get(), 1, nullptr), "starting one thread");
   }
-  /// What is done with `bound` is done with this; `graph` must outlive it.
+  /// Binds `bound` to this; `graph` must outlive it.
   void bind(SCOTCH_Graph* graph, SCOTCH_Graph* bound) {
     check(SCOTCH_contextBindGraph(context_.get(), graph, bound), "binding the graph");
   }

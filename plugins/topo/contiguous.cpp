@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxStates = 4096;
 
-/// What segments ask of devices that run the same groups at the same cost.
+/// Sums over segments for devices that run the same groups at the same cost.
 struct KindSums {
   std::vector<double> us;     // prefix sums of compute time
   std::vector<double> bytes;  // prefix sums of parameters

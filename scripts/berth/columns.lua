@@ -12,7 +12,7 @@ local berth = require "berth"
 
 local columns = {}
 
--- What was published: seconds per step, "OOM", nil where a table has no such column.
+-- The published values: seconds per step, "OOM", nil where a table has no such column.
 --   M17: Mirhoseini et al., "Device Placement Optimization with Reinforcement Learning", ICML 2017,
 --        table 2. Its machine had another CPU than the presets.
 --   N19: Addanki et al., "Learning Generalizable Device Placement Algorithms for Distributed Machine
@@ -65,7 +65,7 @@ local function by_policy(problem, name, policy_options, seed)
   return placement, table.concat(outcome.notes, "; ")
 end
 
--- What a table says of a placement.
+-- A cell of a table.
 --   ARGS    problem, placement  nil: no such cell
 --           told                what the policy said
 --   RETURN  table: s (seconds per step), fits, device and excess_gb where it does not fit, problem,
@@ -137,7 +137,7 @@ function columns.orderings(rows)
   end
   local function compare(row, a, b)
     if row[a] == nil or row[b] == nil or not row.cells[a] or not row.cells[b] then return end
-    -- What did not fit is compared by compare_fit; what ran equally fast has no order.
+    -- Cells that do not fit are compared by compare_fit; equal ones have no order.
     if row[a] == OOM or row[b] == OOM or row[a] == row[b] then return end
     local was, is = row[a] < row[b], columns.beats(row.cells[a], row.cells[b])
     local better, worse = a, b

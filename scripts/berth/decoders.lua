@@ -28,13 +28,13 @@ decoders.sizes = {
 local GB, GiB = 1e9, 2 ^ 30
 local ACTIVATION_BYTES = 2  -- of an element of what ops hand on, and of the cache: f16
 
--- What a desktop has: a GPU of 24 GB, one of 8 GB, and a host with twice their memory. Figures are of
+-- A desktop: a GPU of 24 GB, one of 8 GB, and a host with twice their memory. Figures are of
 -- NVIDIA's white papers on GA102 and GA104 (RTX 3090, RTX 3070; tensor cores with f32 accumulation) and of
 -- a processor of 8 cores at 3.8 GHz with two channels of DDR4-3200. Each GPU has PCIe 4.0 x8, of which 0.8
 -- are reached; these GPUs copy to each other through the host's memory, at half that.
 function decoders.unequal_gpus()
   local function gpu(name, kind, multiprocessors, bytes, flops, flops_16, bandwidth)
-    -- What a CUDA context with its libraries holds is not there for a model.
+    -- A CUDA context with its libraries takes this from the model.
     return { name = name, kind = kind, multiprocessors = multiprocessors, memory_bytes = bytes - 0.5 * GiB,
              flops = flops, flops_16 = flops_16, memory_bandwidth = bandwidth, op_overhead_us = 4 }
   end

@@ -1,5 +1,5 @@
--- What results belong to: a checkpoint that goes on with other problems, or processes that work together on
--- unlike ones, would mix figures of different things.
+-- Tells whether results belong together: a checkpoint that goes on with other problems, or processes that work
+-- together on unlike ones, would mix figures of different things.
 --
 -- A fingerprint is { settings = { name = value }, problems = { of_problem(..), .. } }.
 

@@ -56,7 +56,7 @@ function notes.write(value)
   return table.concat(out)
 end
 
--- Where the text ends that begins at a quotation mark, and its content.
+-- The end of the text that begins at a quotation mark, and its content.
 local ESCAPES = { n = "\n", r = "\r", ["\n"] = "\n", ['"'] = '"', ["\\"] = "\\" }
 local function read_text(text, at)
   local stop = at

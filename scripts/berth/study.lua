@@ -266,7 +266,7 @@ local function new_run(kept, row, the_study, script, file)
   return run
 end
 
--- What this process was started for: { id, parent, claim, file }; nil where it is nobody's run.
+-- The run that this process was started for: { id, parent, claim, file }; nil for none.
 local function assigned()
   local id, parent, rest = (os.getenv(VARIABLE) or ""):match "^(%d+) (%d+) (.*)$"
   if not id then return nil end

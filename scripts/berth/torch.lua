@@ -115,7 +115,7 @@ local function collect()
   collect_at = math.max(LEAST_BYTES, 2 * held_bytes())
 end
 
--- What a call of C returned. Arguments behind it are in use until then: LuaJIT's collector may free what is not used
+-- Returns the result of a call of C. Arguments behind it are in use until then: LuaJIT's collector may free what is not used
 -- again once its address was read.
 local function after(value) return value end
 
@@ -360,7 +360,7 @@ function torch.no_grad(f, ...)
   return restored(C.berth_torch_grad_mode(0), pcall(f, ...))
 end
 
--- What a session sets -----------------------------------------------------------------------------------
+-- Settings of a session -----------------------------------------------------------------------------------
 
 -- Seeds all that draws: a whole number, or a berth.random that is asked for one.
 function torch.manual_seed(seed)
@@ -510,7 +510,7 @@ local function bind(row, operation)
     if parameter.default and parameter.default ~= "nil" then
       lines[#lines + 1] = ("if %s == nil then %s = %s end"):format(p, p, parameter.default)
     end
-    -- What may collect garbage comes before the first tensor's address is taken.
+    -- Anything that may collect garbage comes before the first tensor's address is taken.
     if parameter.kind == "index" then
       first[#first + 1] = ("if type(%s) == 'table' then %s = tensor(%s, LONG) end"):format(p, p, p)
     end

@@ -1,4 +1,4 @@
--- What do policies make of the same graphs in the same time?
+-- Compares what policies make of the same graphs in the same time.
 --
 --   berth run scripts/experiments/compare.lua GRAPH:CLUSTER.. [--policies auto,placeto:weights=none] [--seconds N]
 --       [--longer 2,4] [--shares 0.1,1] [--seeds N] [--groups N] [--threads N] [--same-start] [--bounds]
@@ -111,7 +111,7 @@ local function late(make)
   end
 end
 
--- What proves a bound, in the order of the columns, each with all before it.
+-- The proofs of a bound, in the order of the columns, each with all before it.
 local INGREDIENTS = { "paths and work", "joins", "backlogs", "refutation" }
 local function bounds_of(name, problem)
   local began_s = berth.clock()

@@ -112,7 +112,7 @@ local function dims_of(text)
   return next(dims) and dims or nil
 end
 
--- What is known of a graph: sizes, rules and parameters.
+-- Facts about a graph: sizes, rules and parameters.
 local function facts_of(graph)
   local facts = { ops = graph:op_count(), tensors = graph:tensor_count(), unsized = 0, flops = 0,
                   flops_unruled = 0, bytes = 0, bytes_unruled = 0,

@@ -1,4 +1,4 @@
--- What fits where, of the translation network of the placement papers: with its gradients kept until one AddN
+-- Finds what fits where of the translation network of the placement papers: with its gradients kept until one AddN
 -- sums them, with sums that run as they come, and in the size that no device holds.
 --
 --   berth run scripts/experiments/memory.lua [--models FOLDER] [--format text|markdown]

@@ -1,4 +1,4 @@
--- What is each part of Placeto's network worth, and in which order should it visit the groups?
+-- Measures what each part of Placeto's network is worth, and the order in which it visits the groups.
 --
 --   berth run scripts/experiments/placeto_ablations.lua [--family cifar10] [--cluster k80x4]
 --       [--groups 64] [--train 6] [--test 4] [--updates 60] [--seed N] [--figures FOLDER] [--format text|markdown]

@@ -88,7 +88,7 @@ local policy = berth.policy("placeto", { weights = options.init, init_seed = opt
                                          neighbourhood = 0 })
 local state = { update = 0, gain = 0, better = 0 }
 
--- Where a search begins: the coarse placement that the policy would begin with.
+-- The start of a search: the coarse placement that the policy would begin with.
 local function begin(search)
   search.rounds, search.fruitless = 0, 0
   local ok, placement = pcall(policy.place, policy, search.problem, { seed = state.update, threads = 1 })
@@ -106,8 +106,7 @@ end
 local rollout
 local evaluation = {}
 
--- What the decisions of an episode are worth: for every step, what is saved from it on of the runtime at the
--- start.
+-- The returns of an episode's decisions: for every step, the runtime saved from it on, as a share of the start's.
 local function savings(episode)
   local steps = rollout:steps(episode)
   local start_us = rollout:evaluation(episode, 0, evaluation).objective_us

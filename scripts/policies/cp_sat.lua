@@ -71,7 +71,7 @@ local function read_answer(path)
   return placements, bound_us, status
 end
 
--- Where the finest groups are coarser than the policy's, a bound for these holds for all placements.
+-- A bound for the finest groups holds for all placements if these are coarser than the policy's.
 local function finest(problem)
   local own = problem:groups():count()
   local plain = berth.problem { graph = problem:graph(), cluster = problem:cluster(),

@@ -21,7 +21,7 @@ Tensor merge_heads(const Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
-// What is added to the scores of [batch, heads, queries, keys] for a mask in any of its forms.
+// The addend to the scores of [batch, heads, queries, keys] for a mask in any of its forms.
 Tensor mask_scores(const Tensor& mask, std::int64_t batch, std::int64_t keys, double filter) {
   Tensor seen;
   if (mask.dim() == 1) {  // keys per sequence, or where each ends and then where it begins

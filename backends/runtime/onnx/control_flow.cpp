@@ -14,7 +14,7 @@ namespace {
 
 using SequencePtr = std::shared_ptr<const Sequence>;
 
-// What a body's sequence refers to must outlive the kernel: the program does.
+// The program, which a body's sequence refers to, outlives the kernel.
 SequencePtr sequence_of(const KernelRequest& request, std::string_view attribute) {
   const auto* const body = request.instruction.attribute<std::shared_ptr<const Body>>(attribute);
   if (body == nullptr) {

@@ -41,7 +41,7 @@ Windows transposed_windows(WindowAttributes attributes, const Ints& kernel) {
   return windows_over(attributes, kernel, extents);
 }
 
-// What is cut off the full result at either end, less what is added.
+// Elements cut off the full result at either end, less those added.
 struct Cut {
   Ints before, after;
 };
@@ -66,7 +66,7 @@ Cut cut_of(const WindowAttributes& attributes, const Ints& stated_shape, const I
                                     ? spatial[i] * windows.strides[i]
                                     : stated_shape[stated_shape.size() - spatial.size() + i];
     const std::int64_t total = full - wanted;
-    // What is too much is cut off both ends; what lacks is added behind.
+    // An excess is cut off both ends; a lack is added behind.
     const std::int64_t excess = std::max<std::int64_t>(total, 0);
     const std::int64_t less = excess / 2;
     const std::int64_t before = attributes.auto_pad == AutoPad::same_upper ? less : excess - less;

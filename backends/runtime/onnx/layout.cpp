@@ -192,7 +192,7 @@ Kernel make_tile(const KernelRequest& request) {
 
 // --- padding -------------------------------------------------------------------------------------
 
-// Where each element of the padded axis comes from.
+// The source of each element of the padded axis.
 Tensor source_of_padding(std::int64_t length, std::int64_t before, std::int64_t after,
                          const std::string& mode, at::Device device) {
   Ints from;

@@ -157,7 +157,7 @@ Kernel make_lp_norm(const KernelRequest& request) {
   return widened([axis, p](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
     const Tensor norm = at::norm(x, p, {normal_axis(axis, x.dim())}, /*keepdim=*/true);
-    // Where all is 0 it stays 0.
+    // A row of zeros stays 0.
     out[0].tensor = at::div(x, at::where(at::eq(norm, 0), at::ones_like(norm), norm));
   });
 }

@@ -149,7 +149,7 @@ State lstm_cell(const Tensor& projected, const State& before, const Weights& wei
 
 // --- sequences -----------------------------------------------------------------------------------
 
-// What is computed beyond a sequence's end does not count: the state stays, the output is 0.
+// Steps beyond a sequence's end do not count: the state stays, the output is 0.
 State masked(const State& now, const State& before, const Tensor& alive) {
   State kept;
   kept.hidden = at::where(alive, now.hidden, before.hidden);

@@ -82,7 +82,7 @@ double rounded(double x, const std::string& nearest) {
   return nearest == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-// What each output element is made of: `taps` input elements with a weight each, tap by tap.
+// The sources of each output element: `taps` input elements with a weight each, tap by tap.
 struct Taps {
   std::vector<Ints> from;
   std::vector<std::vector<double>> weights;

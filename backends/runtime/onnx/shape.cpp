@@ -152,7 +152,7 @@ Value converted(const Value& x, DType to, at::Device device) {
     return value;
   }
   value.tensor = x.tensor.to(scalar_type(to));
-  // What ATen holds in a wider type wraps around as the narrow one does.
+  // Values that ATen holds in a wider type wrap around as the narrow one does.
   if (to == DType::u16) value.tensor = at::bitwise_and(value.tensor, 0xFFFF);
   if (to == DType::u32) value.tensor = at::bitwise_and(value.tensor, std::int64_t{0xFFFFFFFF});
   return value;

@@ -1,4 +1,4 @@
-// What the kernels of ONNX share beside runtime/support.h: operands that were attributes once, and
+// Shared by the kernels of ONNX beside runtime/support.h: operands that were attributes once, and
 // the plain kinds of kernels, made from functions on tensors.
 #pragma once
 

@@ -99,7 +99,7 @@ Kernel make_slice_grad(const KernelRequest& request) {
     const auto axes = axes_operand.get(in);
     const auto steps = steps_operand.get(in);
     const Tensor dx = at::zeros(shape_operand.need(in), dy.options());
-    // Where each element of dY comes from: the same slices of a tensor of flat indices.
+    // The source of each element of dY: the same slices of a tensor of flat indices.
     Tensor index = at::arange(dx.numel(), dy.options().dtype(at::kLong)).reshape(dx.sizes());
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::int64_t axis =

@@ -1,4 +1,4 @@
-// Where the windows of convolutions and poolings lie.
+// The positions of the windows of convolutions and poolings.
 #pragma once
 
 #include <string>

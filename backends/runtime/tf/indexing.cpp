@@ -38,7 +38,7 @@ Kernel make_slice(const KernelRequest& request) {
   };
 }
 
-/// What a strided slice picks of a shape.
+/// The part of a shape that a strided slice picks.
 class Strides {
  public:
   explicit Strides(const KernelRequest& request, std::size_t first)

@@ -53,7 +53,7 @@ Kernel make_batch_norm(const KernelRequest& request) {
       const Tensor results[] = {mean, variance, batch_mean, batch_variance};
       for (std::size_t i = 1; i < out.size() && i < 5; ++i) out[i].tensor = results[i - 1];
     }
-    // What is kept beside is the kernel's own choice: nothing.
+    // The reserve is the kernel's own choice: nothing.
     if (out.size() > 5) out[5].tensor = at::empty({0}, scale.options());
   };
 }

@@ -1,4 +1,4 @@
-// What the kernels of TensorFlow share beside runtime/support.h: constants, windows, and making
+// Shared by the kernels of TensorFlow beside runtime/support.h: constants, windows, and making
 // simple kernels from functions on tensors.
 //
 // Integer constants, shapes and values computed from them stay in host memory, as in TensorFlow.
@@ -116,7 +116,7 @@ struct Margins {
           std::int64_t window_height, std::int64_t window_width);
 
   [[nodiscard]] bool symmetric() const noexcept;
-  /// What ATen adds on both sides: everything if it is symmetric, otherwise nothing.
+  /// Margins that ATen adds on both sides: everything if it is symmetric, otherwise nothing.
   [[nodiscard]] Ints both_sides() const;
   /// The rest added by copying. [N, C, H, W]
   [[nodiscard]] Tensor pad(const Tensor& planes, double value) const;

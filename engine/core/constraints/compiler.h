@@ -35,7 +35,7 @@ class ConstraintCompiler {
   [[nodiscard]] std::vector<bool> runnable(OpId op) const;
   [[nodiscard]] GroupId class_of(OpId op) const { return out_.classes_->of(op); }
 
-  // What is wrong, as a user can mend it (conflicts.cpp).
+  // Throws an error that a user can act on (conflicts.cpp).
   [[noreturn]] void fail_without_device(GroupId of_classes) const;
   [[noreturn]] void fail_for_joined_parts(const Constraints::Separation& separation, OpId a,
                                           OpId b) const;

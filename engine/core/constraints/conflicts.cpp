@@ -103,7 +103,7 @@ std::vector<std::string> ConstraintCompiler::chain(OpId a, OpId b) const {
 
 void ConstraintCompiler::fail_without_device(GroupId of_classes) const {
   std::vector<Cause> left = causes(of_classes);
-  // What can be left out and still leaves no device is not needed to understand it.
+  // A rule without which there is still no device is not needed to understand the conflict.
   for (std::size_t i = left.size(); i-- > 0;) {
     std::vector<const std::vector<bool>*> others;
     for (std::size_t j = 0; j < left.size(); ++j) {

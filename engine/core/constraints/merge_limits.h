@@ -1,4 +1,4 @@
-// What constraints say of merging groups.
+// Limits that constraints set on merging groups.
 #pragma once
 
 #include "berth/constraints.h"

@@ -16,13 +16,13 @@ namespace berth {
 [[nodiscard]] std::vector<OpId> select_ops(const Graph& graph, const Cluster& cluster,
                                            const OpSelector& selector, const std::string& rule);
 
-/// By device: whether one of `names` names it or its kind. Throws Error(invalid_argument) for a
+/// Whether one of `names` names each device or its kind. Throws Error(invalid_argument) for a
 /// name that is neither.
 [[nodiscard]] std::vector<bool> select_devices(const Cluster& cluster,
                                                const std::vector<std::string>& names,
                                                const std::string& rule);
 
-/// By device: whether the text in a model file names it. The text may be a device's name or kind,
+/// Whether the text in a model file names each device. The text may be a device's name or kind,
 /// in any case, or TensorFlow's form ("/job:worker/device:GPU:1"). There, unless a device has that
 /// name, GPU:i is the i-th device that is no host and CPU:i the i-th host; "*" or nothing stands
 /// for every i. All false if it names none.

@@ -10,7 +10,7 @@
 // and kFillUs, in which nothing overlaps: the pipeline fills before the first product and drains
 // after the last. That is what short inner dimensions cost.
 //
-// Where the figures are from:
+// Sources of the figures:
 //  kTiles      those that the guide above lists for cuBLAS, and 128 x 32, which cuDNN's kernels for
 //              few channels have ("maxwell_scudnn_128x32_relu_small_nn").
 //  kCacheRate  2.4 on V100, 2.2 on P100 (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture

@@ -249,7 +249,7 @@ class Shedding {
   std::vector<int> version_;        // by group: moves considered under another placement are void
 };
 
-/// What a repair that is told to stop returns.
+/// The answer of a repair that is told to stop.
 class AtHand {
  public:
   AtHand(Evaluator& evaluator, const PlaceContext& context)
@@ -334,7 +334,7 @@ Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPl
           shed(problem, evaluator, footprint, kMemoryRounds, placement, evaluation, at_hand)) {
     return *std::move(fitting);
   }
-  // What is moved off one device may fill the next, round after round. Counting a share of the
+  // Groups moved off one device may fill the next, round after round. Counting a share of the
   // outputs before anything is evaluated leaves room for them on every device at once.
   for (const double output_share : {0.125, 0.25, 0.5, 1.0}) {
     if (auto other = at_hand.if_stopped()) return *std::move(other);

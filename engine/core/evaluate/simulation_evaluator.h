@@ -39,7 +39,7 @@ class SimulationEvaluator final : public Evaluator, public SuccessiveEvaluator {
 
   Simulator simulator_;
   tbb::task_arena arena_;
-  /// Of `dataflow` semantics and the objective latency alone; null until a sequence is asked for.
+  /// For `dataflow` semantics and the objective latency alone; null until a sequence is asked for.
   std::shared_ptr<const moves::StepFacts> step_facts_;
   std::once_flag step_facts_made_;
   tbb::enumerable_thread_specific<moves::IncrementalStep<moves::DataflowRules>::Scratch> scratches_;

@@ -55,7 +55,7 @@ class Writer {
     return json;
   }
 
-  /// Of backlogs.
+  /// The weights of backlogs.
   [[nodiscard]] Json weights() const { return facts_.weights_by_speed(); }
 
   [[nodiscard]] Json round(const ProofRound& round) const {

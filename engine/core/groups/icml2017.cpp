@@ -30,7 +30,7 @@ class Sets {
 
   GroupId find(GroupId group) { return sets_.find(group); }
 
-  /// What the group may be on, which those that it joins have in common.
+  /// The devices that the group may be on, which those that it joins have in common.
   [[nodiscard]] MergeRules::State may(GroupId group) { return may_[at(find(group))]; }
 
   /// False where they are one set already or may not be on the same devices. `into` names the
@@ -56,8 +56,7 @@ class Sets {
   std::vector<MergeRules::State> may_;
 };
 
-/// By layer, the first of the run of convolution and pooling layers that it is in; itself
-/// elsewhere.
+/// The first of the run of convolution and pooling layers that each layer is in; itself elsewhere.
 std::vector<LayerId> runs_of_layers(const Graph& graph, const Layers& layers) {
   constexpr LayerId kSeveral = -2;
   const std::size_t count = layers.all().size();

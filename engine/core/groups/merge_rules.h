@@ -1,4 +1,4 @@
-// What may become one group: ops that may be on the same devices.
+// Decides which ops may become one group: those that may be on the same devices.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace berth {
 
-/// What tells devices of a kind apart, and ops that are to be apart, by classes of ops that stay
-/// together anyway.
+/// Limits that tell devices of a kind apart, and ops that are to be apart, by classes of ops that
+/// stay together anyway.
 class MergeLimits {
  public:
   virtual ~MergeLimits() = default;
@@ -35,14 +35,14 @@ class MergeRules {
         limits_(limits),
         places_(limits != nullptr ? limits->device_count() : costs.kind_count()) {}
 
-  /// What counts of a set of ops when it comes to merging.
+  /// The facts about a set of ops that count for merging.
   struct State {
     KindSets::Id places = 0;  ///< the kinds, or under limits the devices, that all may be on
     std::int32_t label = 0;   ///< MergeLimits::label_of
 
     friend auto operator<=>(const State&, const State&) = default;
   };
-  /// Of the ops of one class.
+  /// The state of the ops of one class.
   [[nodiscard]] State of(std::span<const OpId> members);
 
   /// Only what may be on the same devices: one op that a host alone can run would keep all others
@@ -52,7 +52,7 @@ class MergeRules {
   }
   /// The same for many at once, whatever the order in which they would merge.
   [[nodiscard]] static bool allow(std::span<const State> states) noexcept;
-  /// Of both together; they are allowed to merge.
+  /// The state of both together; they are allowed to merge.
   [[nodiscard]] static State join(State a, State b) noexcept {
     return {a.places, std::max(a.label, b.label)};
   }

@@ -17,7 +17,7 @@ bool ends_with(std::string_view text, std::string_view back) {
   return text.size() >= back.size() && text.substr(text.size() - back.size()) == back;
 }
 
-/// By its own name and type; what is computed from a gradient is not forward either.
+/// Judges by its own name and type; ops computed from a gradient are not forward either.
 bool is_gradient(const Graph& graph, OpId op) {
   const std::string_view type = graph.op_type(op);
   const std::string_view name = graph.op_name(op);
@@ -59,7 +59,7 @@ class Reading {
     for (const OpId op : graph_.topological_order()) {
       if (forward_[at(op)]) layer_of_[at(op)] = layer_of_forward(op);
     }
-    // What a cell took before its gates was not known to be a layer yet.
+    // Inputs that a cell took before its gates were not known to be a layer yet.
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       if (layer_of_[at(op)] == kNoLayer && cells_.of[at(op)] != layers::kNoCell) {
         layer_of_[at(op)] = layer_of_cell_[at(cells_.of[at(op)])];

@@ -21,7 +21,7 @@ using simulator::Plan;
 /// Bounds are sums in another order than the step's, so they must pass a cutoff by more than their
 /// rounding.
 constexpr double kRounding = 1e-9;
-/// Where memory is followed for those that are not rejected, every so many pauses hold it: saving
+/// If memory is followed for those that are not rejected, one of this many pauses holds it: saving
 /// it costs as much as some thousand ops.
 constexpr std::uint32_t kPausesPerMemory = 4;
 /// A step is paused this share of all ops before the next move is expected to matter. Twice, as a
@@ -118,7 +118,7 @@ void IncrementalStep<Rules>::load_inputs(const Pause& from, simulator::Workspace
   std::copy(initial_.begin() + from.end, initial_.end(), state.begin() + from.end);
 }
 
-/// Where a step after which `next` move is to pause, beside its regular pauses.
+/// The pauses of a step after which `next` move, beside its regular ones.
 template <typename Rules>
 void IncrementalStep<Rules>::hint(std::span<const OpId> next) {
   hints_.clear();
@@ -144,8 +144,8 @@ std::uint32_t IncrementalStep<Rules>::stop_after(std::uint32_t ended, bool regul
 template <typename Rules>
 void IncrementalStep<Rules>::record(std::size_t from, Scratch& scratch, const Wanted& wanted) {
   record_.keep(from + 1);
-  // Where every move says what moves next, pauses gather; the first of those that lie close
-  // together is enough, but for the last of all.
+  // Pauses gather if every move says what moves next; the first of those that lie close together is
+  // enough, but for the last of all.
   if (!settings_.anywhere) {
     record_.thin_out([this](const Pause& pause, const Pause* before, bool is_last) {
       return before == nullptr || is_last || pause.ended >= before->ended + settings_.spacing;
@@ -344,7 +344,7 @@ auto IncrementalStep<Rules>::start_of_memory() const -> const Pause& {
   return record_[i];
 }
 
-/// What simulator::Workspace::state has of a moved op in a pause before start_of_change.
+/// The entry of a moved op in simulator::Workspace::state, in a pause before start_of_change.
 template <typename Rules>
 std::uint32_t IncrementalStep<Rules>::state_in(const Pause& pause, Index op) const {
   const std::uint32_t here = initial_[op] & simulator::kDeviceMask;
@@ -398,7 +398,7 @@ bool IncrementalStep<Rules>::same_inputs(const Pause& recorded,
   const auto differs = [&](std::size_t i) -> std::uint32_t {
     return (now[i] != then[i] ? 1U : 0U) & ((now[i] | then[i]) >= simulator::kOneInput ? 1U : 0U);
   };
-  // What differed in the pause before mostly still does.
+  // Entries that differed in the pause before mostly still do.
   const std::size_t last = differing_ - recorded.first;
   if (differing_ >= recorded.first && last < count && differs(last) != 0) return false;
   constexpr std::size_t kAtOnce = 64;  // without a branch, so that it is vectorized
@@ -535,7 +535,7 @@ bool IncrementalStep<Rules>::surely_fits() const {
   return true;
 }
 
-/// Of the placement in candidate_, where memory is not followed.
+/// The score of the placement in candidate_, where memory is not followed.
 template <typename Rules>
 std::int64_t IncrementalStep<Rules>::excess_bytes(Scratch& scratch) {
   if (surely_fits()) return 0;
@@ -544,7 +544,7 @@ std::int64_t IncrementalStep<Rules>::excess_bytes(Scratch& scratch) {
   return scratch.evaluation.excess_bytes;
 }
 
-/// Of the step that was simulated last, with its memory.
+/// The score of the step that was simulated last, with its memory.
 template <typename Rules>
 std::int64_t IncrementalStep<Rules>::excess_of_peaks(const Scratch& scratch) const {
   std::int64_t excess = 0;

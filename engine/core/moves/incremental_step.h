@@ -93,7 +93,7 @@ class IncrementalStep {
     bool reports = false;
   };
 
-  /// What is wanted of the step that is kept, beside its score.
+  /// Figures wanted of the step that is kept, beside its score.
   struct Wanted {
     std::span<const OpId> next = {};   ///< the ops that will move next, if that is known
     double* op_start_us = nullptr;     ///< by op; holds what it held for the placement before
@@ -111,7 +111,7 @@ class IncrementalStep {
   /// Makes `moves` without a look at what they give first.
   void move(std::span<const Move> moves, Scratch& scratch, const Wanted& wanted = {});
 
-  /// By op; the one kept.
+  /// The kept placement, by op.
   [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
   [[nodiscard]] const Score& score() const noexcept { return score_; }
   /// A placement per reset and per candidate that differs from the one kept.
@@ -184,7 +184,7 @@ class IncrementalStep {
   std::uint32_t round_ = 0;
 
   // The step of the placement kept.
-  /// By number of what was sent (Placed::sent): how many others had arrived before it.
+  /// The number of tensors that had arrived before each, by number of what was sent (Placed::sent).
   std::vector<std::uint32_t> arrival_;
   std::vector<double> tail_us_;
   bool regular_ = true;               ///< the step that is being recorded has regular pauses

@@ -17,12 +17,12 @@ class MoveStrategy {
   virtual void reset(std::span<const DeviceId> placement) = 0;
   virtual MoveEvaluator::Candidate propose(std::span<const Move> moves, double cutoff_us) = 0;
   virtual void accept() = 0;
-  /// By device, of the last candidate; empty if there are none.
+  /// Loads of the last candidate by device; empty if there are none.
   virtual std::span<const double> loads_us() { return {}; }
 
-  /// By op; the one kept.
+  /// The kept placement, by op.
   [[nodiscard]] virtual const std::vector<DeviceId>& placement() const noexcept = 0;
-  /// Of it.
+  /// Its score.
   [[nodiscard]] virtual const Score& score() const noexcept = 0;
   [[nodiscard]] virtual const SearchWork& work() const noexcept = 0;
 };

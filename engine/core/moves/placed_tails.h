@@ -14,7 +14,7 @@ namespace berth::moves {
                                     std::span<const std::uint32_t> word,
                                     std::span<const double> tail_us, simulator::Index op);
 
-/// Of the ops before `end`, into `tail_us`, by Index, which has those of the others.
+/// Writes the tails of the ops before `end` into `tail_us`, by Index, which has those of the others.
 void placed_tails(const simulator::Plan& plan, std::span<const std::uint32_t> word,
                   simulator::Index end, std::span<double> tail_us);
 

@@ -7,7 +7,7 @@
 
 namespace berth::moves {
 
-/// What incremental steps read of a plan beside the plan itself. Immutable.
+/// Data of a plan that incremental steps read beside the plan itself. Immutable.
 struct StepFacts {
   explicit StepFacts(const simulator::Plan& plan);
 

@@ -1,4 +1,4 @@
-// What a recorded step actually waited for.
+// Finds what a recorded step actually waited for.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace berth::simulator {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-/// What happened in one step, when, and why then.
+/// The events of one step, their times, and their reasons.
 struct TracedStep {
   struct Op {
     double ready_us = 0;
@@ -29,7 +29,7 @@ struct TracedStep {
     double queued_us = 0;
     double start_us = 0;
     double end_us = 0;
-    /// Of the transfers that held one of its engines or channels before it, the last to end.
+    /// The last to end of the transfers that held one of its engines or channels before it.
     std::uint32_t blocked_by = kNone;
   };
   std::vector<Op> ops;          ///< by Index

@@ -210,7 +210,7 @@ class DataflowStep {
     }
   }
 
-  /// What is sent is a message; of a placed plan, a parcel.
+  /// A message is sent; in a placed plan, a parcel.
   [[nodiscard]] std::uint32_t message_of(std::uint32_t sent) const {
     if constexpr (Wiring::kPlaced) return wiring_.parcels[sent].message;
     return sent;

@@ -8,7 +8,7 @@
 
 namespace berth::simulator {
 
-/// What released an op: the end of an op, an arrival, or a control signal of an op.
+/// The event that released an op: the end of an op, an arrival, or a control signal of an op.
 struct Cause {
   enum class Kind : std::uint8_t { nothing, op_end, transfer } kind = Kind::nothing;
   std::uint32_t number = 0;  ///< the op's Index, or the transfer's number

@@ -11,7 +11,7 @@
 
 namespace berth::simulator {
 
-/// What one op sends at once to one receiver (dataflow).
+/// One op's send to one receiver (dataflow).
 struct Parcel {
   double duration_us;  ///< of its transfer, alone; of a control signal, the latency
   std::uint32_t message;
@@ -20,7 +20,7 @@ struct Parcel {
   std::uint32_t end;
 };
 
-/// What the steps read of a plan, under the same names, for one placement:
+/// The part of a plan that steps read, under the same names, for one placement:
 ///  rows       [begin, end): the consumers on the op's own device; first_message, message_count:
 ///             what it sends, in this order: in `sends` (placeto) or `parcels` (dataflow)
 ///  messages   [begin, end): the consumers elsewhere; alone_us: the broadcast's time (placeto)
@@ -48,7 +48,7 @@ struct Placed {
  private:
   void wire_placeto(const Plan& plan, std::span<const std::uint32_t> word, Index op);
   void wire_dataflow(const Plan& plan, std::span<const std::uint32_t> word, Index op);
-  /// What an op sends, in order.
+  /// The sends of an op, in order.
   struct Sent {
     std::uint32_t message;
     std::uint32_t receiver;  ///< dataflow

@@ -281,7 +281,7 @@ class PlacetoStep {
     start_next(d);
   }
 
-  /// Of the pending events at `key`'s time, the source of the one that comes first.
+  /// The source of the first of the pending events at `key`'s time.
   [[nodiscard]] std::uint32_t first_by_name(TimeKey key) const {
     std::uint32_t first = 0;
     std::uint64_t first_order = std::numeric_limits<std::uint64_t>::max();
@@ -343,7 +343,7 @@ void PlacetoStep<Wiring, Events, Observer>::save(PlacetoSnapshot& to) const {
     device.tail -= device.head;
     device.bus_tail -= device.bus_head;
     device.head = device.bus_head = 0;
-    // What the device of an idle one did last matters no more.
+    // The last op of an idle device matters no more.
     if (device.running == kIdle) device.start_us = 0;
     to.devices.push_back(device);
   }

@@ -1,4 +1,4 @@
-// What crosses a C boundary (berth/c.h): texts, arrays, structs by their size, and statuses. Both
+// Values that cross a C boundary (berth/c.h): texts, arrays, structs by their size, and statuses. Both
 // libraries compile it, because libberth exports nothing of it.
 #pragma once
 
@@ -108,7 +108,7 @@ T take(const T* given, const T& defaults, const char* what, std::size_t first_si
   return BERTH_INTERNAL;
 }
 
-/// Of the exception that is being handled: the status, after `tell(status, message)`.
+/// The status of the exception that is being handled, after `tell(status, message)`.
 template <typename Tell>
 berth_status status_of_current(const Tell& tell) noexcept {
   const auto told = [&](berth_status status, std::string_view message) {

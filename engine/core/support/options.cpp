@@ -104,7 +104,7 @@ std::string end_text(double end) {
   return whole ? std::to_string(static_cast<std::int64_t>(end)) : to_text(end);
 }
 
-/// What an option takes, as the end of a sentence.
+/// The values of an option, as the end of a sentence.
 std::string taken_text(const OptionSpec& spec) {
   const std::string allowed = allowed_text(spec);
   if (allowed.empty()) return std::string(type_name(spec.type));

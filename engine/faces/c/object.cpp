@@ -14,7 +14,7 @@ thread_local std::string given_text;
 thread_local std::string last_message;
 
 #ifndef NDEBUG
-/// What is alive. Never destroyed: objects may be released while the process ends.
+/// Living objects. Never destroyed: objects may be released while the process ends.
 struct Living {
   std::mutex mutex;
   std::unordered_set<const void*> objects;
@@ -120,6 +120,6 @@ berth_text berth_message(void) {
 }
 
 void berth_release(void* object) {
-  // Whatever it says, there is no status to say it with: the message stays.
+  // There is no status to report it with: the message stays.
   static_cast<void>(berth::c::guarded([&] { berth::c::Object::release(object); }));
 }

@@ -1,4 +1,4 @@
-// What every function of berth/c.h needs: objects, texts, options by size, and no exceptions.
+// Shared by all functions of berth/c.h: objects, texts, options by size, and no exceptions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace berth::c {
 
-/// What a caller holds. Its address is that of the handle.
+/// An object behind a handle. Its address is that of the handle.
 class Object {
  public:
   enum class Kind : std::uint32_t { engine = 1, builder, graph, cluster, problem, result };
@@ -41,7 +41,7 @@ T& get(T* handle) {
 
 /// Valid until the thread's next call.
 [[nodiscard]] berth_text give(std::string text);
-/// Of what outlives the caller.
+/// A text that outlives the caller.
 [[nodiscard]] inline berth_text borrow(std::string_view text) {
   return {text.data(), text.size()};
 }

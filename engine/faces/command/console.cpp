@@ -33,7 +33,7 @@ std::atomic<bool> g_interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "it is written by a signal handler");
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction g_previous[std::size(kEndingSignals)];
-/// Where a person would see it.
+/// The note that a person sees.
 constexpr std::string_view kEnding =
     "\nberth: ending with what there is so far; once more ends at once\n";
 std::atomic<bool> g_on_terminal = false;

@@ -34,7 +34,7 @@ void print(std::string_view text);
 /// arrived.
 void flush_script_output();
 
-/// `path`, or the way to the real standard output where it means that ("/dev/stdout").
+/// `path`, or resolves /dev/stdout to the saved stdout ("/dev/stdout").
 [[nodiscard]] std::filesystem::path output_path(const std::filesystem::path& path);
 
 /// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered, and the
@@ -51,7 +51,7 @@ class InterruptGuard {
   [[nodiscard]] static bool interrupted() noexcept;
 };
 
-/// What the command is doing, for as long as the object lives. Once the command has run for two
+/// Shows what the command is doing, for as long as the object lives. Once the command has run for two
 /// seconds, the stages that live, the outer ones first, stand in one line on standard error, with
 /// the time that is left where that is known. Nothing of it where standard output or standard error
 /// is no terminal. [thread-safe]
@@ -62,7 +62,7 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Where it stands, behind what it does.
+  /// Shows the progress behind the stage.
   void show(std::string detail);
   /// It ends within so many seconds from now; infinity = nobody knows.
   void ends_within(double seconds);

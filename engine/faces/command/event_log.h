@@ -1,4 +1,4 @@
-// What searches do, line by line, for `berth watch` and other readers (berth.events/1).
+// Events of searches, line by line, for `berth watch` and other readers (berth.events/1).
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace berth::command {
 
-/// Of this machine; empty where it has none.
+/// The name of this machine; empty if it has none.
 [[nodiscard]] std::string host_name();
 
 /// One JSON object a line, which is whole as soon as it is there. [thread-safe]

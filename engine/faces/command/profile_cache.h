@@ -25,7 +25,7 @@ class ProfileCache {
   [[nodiscard]] std::optional<ProfileFiles> find() const;
   /// A cache that cannot be written is none: says nothing.
   void keep(const ProfileFiles& files) const noexcept;
-  /// Where the costs, or the cluster, are: file("costs"), file("cluster").
+  /// The path of the costs or the cluster: file("costs"), file("cluster").
   [[nodiscard]] std::filesystem::path file(const char* what) const;
 
  private:

@@ -22,7 +22,7 @@ constexpr double kNvlinkReached = 0.9;
 constexpr double kHostOverheadUs = 2;
 constexpr double kDefaultHertz = 2e9;
 
-/// What a generation of NVIDIA's GPUs does per multiprocessor and cycle (CUDA C++ programming guide,
+/// Operations of a generation of NVIDIA's GPUs per multiprocessor and cycle (CUDA C++ programming guide,
 /// arithmetic throughput; data sheets of its GPUs divided by multiprocessors and clock).
 struct Generation {
   int major;
@@ -180,7 +180,7 @@ class Links {
 
   [[nodiscard]] Rate pcie(int gpu) const {
     const GpuFacts& facts = of(gpu);
-    // What NVML tells of no virtual machine's GPU, say.
+    // NVML does not tell it of a virtual machine's GPU, for example.
     const int generation = facts.pcie_generation > 0 ? facts.pcie_generation : 3;
     const int lanes = facts.pcie_lanes > 0 ? facts.pcie_lanes : 16;
     const bool told = facts.pcie_generation > 0 && facts.pcie_lanes > 0;

@@ -1,4 +1,4 @@
-// What a machine says of itself, before anything is made of it.
+// Raw facts that a machine reports.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct HostFacts {
   double memory_bandwidth = 0;    ///< bytes per second, measured
 };
 
-/// What NVML tells of a GPU; 0 and "" = it did not.
+/// Facts that NVML reports of a GPU; 0 and "" = it did not.
 struct GpuFacts {
   std::string name;  ///< "NVIDIA A100-SXM4-40GB"
   std::string bus;   ///< on PCI: "0000:3b:00.0"

@@ -1,4 +1,4 @@
-// What a policy in Lua needs to honour constraints: separations, memory after margins, repair.
+// Binds what a policy in Lua needs to honour constraints: separations, memory after margins, repair.
 #include "bind_constraints.h"
 
 #include <limits>

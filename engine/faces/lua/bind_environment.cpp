@@ -156,7 +156,7 @@ int step(Call& call) {
     const StackGuard guard(call.L);
     lua_rawgeti(call.L, devices.index(), static_cast<int>(e) + 1);
     const Environment::Episode& episode = environment.episode(e);
-    // Of an episode that is done anything is taken.
+    // An episode that is done takes any device.
     if (episode.done()) continue;
     chosen[e] = Value(call.L, lua_gettop(call.L), "devices", /*argument=*/0)
                     .id(episode.problem->cluster().device_count());

@@ -14,7 +14,7 @@
 
 namespace berth::lua {
 
-/// What is seen of the episodes of one problem, written anew at every step. Lua reads it through
+/// Observations of the episodes of one problem, written anew at every step. Lua reads it through
 /// pointers, so that the arrays neither move nor go as long as it has this object.
 struct Observation {
   Observation(const Problem& problem, const Observer& observer, std::size_t episodes);

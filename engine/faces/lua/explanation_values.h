@@ -1,4 +1,4 @@
-// What is told of a placement, and of an op in it, as Lua tables.
+// Explanations of a placement, and of an op in it, as Lua tables.
 #pragma once
 
 #include <lua.hpp>
@@ -8,7 +8,7 @@
 
 namespace berth::lua {
 
-/// What the step waited for: the table of meta.lua's berth.Explanation.
+/// Pushes what the step waited for: the table of meta.lua's berth.Explanation.
 void push_explanation(lua_State* L, const Outcome& outcome);
 /// Why an op is where it is: berth.OpExplanation.
 void push_op_explanation(lua_State* L, const OpExplanation& op);

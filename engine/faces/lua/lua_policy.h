@@ -17,7 +17,7 @@
 
 namespace berth::lua {
 
-/// What a policy that learns is made of: functions of its agent, a value of Lua's that holds the
+/// The parts of a policy that learns: functions of its agent, a value of Lua's that holds the
 /// network. The first makes one from the options; the others take it as their first argument.
 struct LearnsDefinition {
   LearnsDefinition(State& state, lua_State* L, const Value& table);
@@ -28,7 +28,7 @@ struct LearnsDefinition {
   std::unique_ptr<const Reference> weights, set_weights, gradient, step;
 };
 
-/// What `berth.register_policy` was given: a descriptor, and a function or what learns.
+/// The argument of `berth.register_policy`: a descriptor, and a function or a learning agent.
 class PolicyDefinition {
  public:
   /// Reads { name =, description =, options = {...}, place = function or learns = {...} }. Throws

@@ -100,7 +100,7 @@ int release_object(Call& call) {
   push_registry_table(call.L, &kBoxes, "v");
   lua_pushlightuserdata(call.L, box.object.get());
   lua_rawget(call.L, -2);
-  // Of a collected box the weak table has let go already, and a newer one may have its place.
+  // The weak table has let go of a collected box already, and a newer one may have its place.
   if (lua_touserdata(call.L, -1) == &box) {
     lua_pushlightuserdata(call.L, box.object.get());
     lua_pushnil(call.L);

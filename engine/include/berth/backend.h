@@ -29,7 +29,7 @@ struct Obstacle {
 struct SessionOptions {
   /// Seed of the parameters that the file does not hold.
   std::uint64_t seed = 0;
-  /// By op: priorities in the devices' ready queues (see priorities_us). Empty = those that the
+  /// Priorities in the devices' ready queues, by op (see priorities_us). Empty = those that the
   /// roofline model gives on the backend's cluster.
   std::vector<double> priorities_us;
   /// Inputs of the model by name (Program::input_names). Inputs that are not named are drawn with
@@ -57,10 +57,10 @@ struct StepResult {
   /// sampled when ops end.
   StepTrace trace;
   std::vector<DeviceId> executed;  ///< by op, the device that executed it; only with `trace`
-  /// By op: what it allocated besides its inputs and outputs; only with `trace`. Right only if all
+  /// Bytes allocated besides inputs and outputs, by op; only with `trace`. Right only if all
   /// ops ran on one device; otherwise it includes copies that arrived meanwhile.
   std::vector<std::int64_t> workspace_bytes;
-  /// By position in Program::outputs; only with StepOptions::outputs. Texts and sequences cannot be
+  /// Indexed as Program::outputs; only with StepOptions::outputs. Texts and sequences cannot be
   /// returned: such an output has DType::opaque and no bytes.
   std::vector<TensorContent> outputs;
 };
@@ -153,7 +153,7 @@ struct ProfileOptions {
   std::function<void(const std::string&)> progress;
 };
 
-/// What a simulator needs to know of a program on a backend.
+/// The measured figures that a simulator needs for a program on a backend.
 struct Profile {
   std::shared_ptr<const Costs> costs;
   /// The backend's cluster with measured per-op overheads, bandwidths and latencies.

@@ -1,5 +1,5 @@
 /// @file
-/// What a user demands of a placement: rules over ops, compiled for one graph and cluster.
+/// User rules for placements: compiled for one graph and cluster.
 ///
 /// A policy need not know them. Problem::can_run, Problem::cost_us and Problem::memory_bytes take
 /// them into account, the problem's groups keep co-located ops together, and SeparationTracker

@@ -33,7 +33,7 @@ class GroupPlacement {
   [[nodiscard]] bool empty() const noexcept { return devices_.empty(); }
   [[nodiscard]] DeviceId operator[](GroupId group) const noexcept { return devices_[at(group)]; }
   [[nodiscard]] DeviceId& operator[](GroupId group) noexcept { return devices_[at(group)]; }
-  /// By group.
+  /// Devices by group.
   [[nodiscard]] std::span<const DeviceId> devices() const noexcept { return devices_; }
 
   void reserve(std::size_t count) { devices_.reserve(count); }

@@ -48,7 +48,7 @@
 #define BERTH_DETAIL_STDLIB "unknown"
 #endif
 
-/// What must be equal on both sides for C++ types to cross the boundary.
+/// Must be equal on both sides for C++ types to cross the boundary.
 #define BERTH_BUILD_FINGERPRINT BERTH_DETAIL_STDLIB BERTH_DETAIL_DEBUG
 
 namespace berth {

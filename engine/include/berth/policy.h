@@ -18,13 +18,13 @@
 
 namespace berth {
 
-/// What a policy is given besides the evaluator.
+/// The input of a policy besides the evaluator.
 struct PlaceContext {
   std::uint64_t seed = 0;  ///< the only source of randomness
   /// Policies that search ask it regularly. True = return the best placement so far, now. Covers
   /// the time budget and Ctrl-C. Never empty in a policy that is called through `place`. Called on
   /// the thread that called `place`; a plugin of somebody else's may ask on threads of its own.
-  /// What it throws passes through `place` unchanged.
+  /// Its exceptions pass through `place` unchanged.
   std::function<bool()> should_stop;
   /// The whole time budget in seconds, for policies that plan ahead. With infinity (no budget) a
   /// policy that could search for ever must end by itself. should_stop says when the budget is used
@@ -55,7 +55,7 @@ enum class SearchEnd {
 /// "done", "proven", "budget", "cancelled" or "gave up".
 [[nodiscard]] BERTH_EXPORT std::string_view search_end_name(SearchEnd end) noexcept;
 
-/// What a policy returns.
+/// The answer of a policy.
 struct PolicyAnswer {
   PolicyAnswer(Placement found) : placement(std::move(found)) {}  // NOLINT: a placement suffices
 
@@ -68,7 +68,7 @@ struct PolicyAnswer {
   LowerBound proven = {};
   /// done, budget (a limit of the policy's own) or gave_up. `place` finds out the other two.
   SearchEnd end = SearchEnd::done;
-  /// What a user should know about this placement. Each is a sentence without a full stop.
+  /// Notes for the user about this placement. Each is a sentence without a full stop.
   std::vector<std::string> notes = {};
 };
 

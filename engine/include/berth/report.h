@@ -31,7 +31,7 @@ struct Report {
 /// The page: the graph folded by the scopes of its op names, the step on devices and links, memory,
 /// transfers, constraints, and for an op where it is, why, and what elsewhere would cost.
 ///
-/// Whatever names contain, the page shows them as text: they are data in it, and its content
+/// Names are shown as text, whatever they contain: they are data in the page, and its content
 /// security policy runs the page's own script alone. Under 3 MB for 20,000 ops; of more than 12,000
 /// transfers, those that take longest are shown. "Elsewhere" is computed for as many ops as a fixed
 /// number of simulated ops allows, those of the critical path first. Throws

@@ -27,7 +27,7 @@ void gather_nd(OpContext& op) {
            : std::nullopt);
 }
 
-/// Where a slice is said: attributes once, inputs since opset 10.
+/// The statement of a slice: attributes once, inputs since opset 10.
 struct Cuts {
   explicit Cuts(const OpContext& op)
       : by_inputs(op.input_count() > 1),
@@ -38,7 +38,7 @@ struct Cuts {
         has_axes(by_inputs ? op.has(3) : op.attributes.has("axes")),
         has_steps(op.has(4)) {}
 
-  /// What the cut number `i` takes of a dimension.
+  /// The part of a dimension that cut number `i` takes.
   [[nodiscard]] std::optional<Span> of(std::size_t i, std::int64_t dim) const {
     const bool known = starts && ends && i < starts->size() && i < ends->size() &&
                        (!has_steps || (steps && i < steps->size()));

@@ -103,7 +103,7 @@ void unique(OpContext& op) {
   op.set(2, kInt64, {all});
   op.set(0, std::move(along->dims));
 }
-/// Of a vector: the distinct elements, where each went, how often each is there.
+/// Finds the distinct elements of a vector, where each went, and how often each is there.
 void unique_with_counts(OpContext& op) {
   const std::int64_t all = op.in(0).dim(0);
   const std::int64_t distinct = op.chosen(all);

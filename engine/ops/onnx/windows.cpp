@@ -88,7 +88,7 @@ void global_pooling_shape(OpContext& op, bool channels_last) {
   for (std::size_t i = first; i < last && i < in->size(); ++i) op.out(0).dims[i] = 1;
 }
 
-/// What a convolution with these attributes would make input 0 out of.
+/// The shape from which a convolution with these attributes would make input 0.
 void transposed_convolution_shape(OpContext& op) {
   constexpr std::int64_t kMost = 1 << 24;
   op.give(0, tensor_type(op.type_of(0)));
@@ -283,7 +283,7 @@ void resize(OpContext& op) {
   op.set(0, op.type_of(0), std::move(dims));
 }
 
-/// Of the first opset: border = left, top, right, bottom.
+/// The op of the first opset: border = left, top, right, bottom.
 void crop(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   const Dims* const from = op.shape(0);

@@ -1,4 +1,4 @@
-// What replicas of a training step exchange.
+// Ops by which replicas of a training step exchange tensors.
 #include "ops/tf/rules.h"
 
 namespace berth::ops::tf {

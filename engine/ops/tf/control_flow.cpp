@@ -7,7 +7,7 @@ namespace {
 void switch_input(OpContext& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) op.pass(i, op.in(0));
 }
-/// What all inputs agree on. One of a loop has its second input from the loop's own end, which is
+/// The common part of all inputs. One of a loop has its second input from the loop's own end, which is
 /// not known yet and shaped as the first.
 void merge(OpContext& op) {
   Value shape;

@@ -1,4 +1,4 @@
-// What stands behind a handle: of a variable, a tensor array, a stack or a tensor list.
+// The values behind handles: of a variable, a tensor array, a stack or a tensor list.
 #pragma once
 
 #include "ops/tf/rules.h"
@@ -9,7 +9,7 @@ namespace berth::ops::tf {
 /// valid as long as the output holds it.
 Handle& new_handle(OpContext& op, int type, Dims dims = {});
 void state_shape(Handle& handle, const Value& shape);
-/// What a write tells of the tensors behind a handle.
+/// Learns from a write about the tensors behind a handle.
 void learn(const Value& handle, const Value& element);
 [[nodiscard]] Value element_of(const Value& handle);
 void give_element(OpContext& op, std::size_t output, const Value& element);

@@ -80,8 +80,7 @@ class StridedSlice {
   }
 
   Dims dims;
-  /// What is taken of each dimension of the input; of those that follow from it alone, as many as
-  /// there are.
+  /// The part taken of each dimension of the input; as many as follow from the input alone.
   std::vector<fold::Cut> cuts;
   bool cuts_known = true;
 

@@ -170,7 +170,7 @@ void list_concat(OpContext& op) {
   op.set(1, {length_of(op.in(0))});
 }
 
-/// What the list says of its elements, not known dimensions as -1.
+/// The shape of the list's elements, unknown dimensions as -1.
 void list_element_shape(OpContext& op) {
   const Value element = element_of(op.in(0));
   op.set(0, {element.ranked ? element.rank() : kUnknownDim});

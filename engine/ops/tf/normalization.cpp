@@ -19,7 +19,7 @@ void batch_norm(OpContext& op) {
     if (channels == kUnknownDim) channels = op.in(i).dim(0);
   }
   for (std::size_t i = 1; i < op.output_count(); ++i) op.set(i, {channels});
-  // What the third reserve holds is the kernel's own affair; most leave it empty.
+  // The third reserve is the kernel's own affair; most leave it empty.
   if (op.output_count() > 5) op.set(5, {0});
 }
 /// gradient, x, scale, reserves.

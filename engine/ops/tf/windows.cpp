@@ -7,7 +7,7 @@
 namespace berth::ops::tf {
 namespace {
 
-/// Where batch, channels and the first spatial dimension are.
+/// The positions of batch, channels and the first spatial dimension.
 struct Layout {
   std::size_t batch = 0;
   std::size_t channels;

@@ -50,7 +50,7 @@ void check_options(const PluginDescriptor& descriptor, const std::string& origin
   }
 }
 
-/// What a table says beside its name is checked as every struct of berth/c.h is.
+/// Checks the fields of a table beside its name as every struct of berth/c.h is checked.
 void check_table(const PluginFileHeader& header, const std::string& origin) {
   if (header.magic != BERTH_C_PLUGIN_MAGIC) {
     refuse(ErrorCode::incompatible, origin,

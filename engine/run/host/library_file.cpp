@@ -54,7 +54,7 @@ class ElfFile {
     read_relocations();
   }
 
-  /// Where in memory the symbol will be, from the library's start; nothing if it is not exported.
+  /// The offset of the symbol in memory, from the library's start; nothing if it is not exported.
   [[nodiscard]] std::optional<std::uint64_t> find(std::string_view name) {
     for (const Elf64_Sym& symbol : symbols_) {
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names_.size()) continue;
@@ -63,7 +63,7 @@ class ElfFile {
     return std::nullopt;
   }
 
-  /// What the memory at `address` will hold before relocation. False where it is not of the file:
+  /// Reads what the memory at `address` will hold before relocation. False where it is not of the file:
   /// zeros, or nothing.
   [[nodiscard]] bool memory(std::uint64_t address, void* out, std::size_t size) {
     for (const Elf64_Phdr& program : programs_) {

@@ -10,10 +10,10 @@
 
 namespace berth {
 
-/// What a plugin in C exports, by BERTH_POLICY_PLUGIN.
+/// The symbol that a plugin in C exports, by BERTH_POLICY_PLUGIN.
 inline constexpr const char* kTableSymbol = "berth_c_plugin";
 
-/// What a library says of itself: the start of its PluginDescriptor or of its berth_policy_plugin
+/// The description in a library: the start of its PluginDescriptor or of its berth_policy_plugin
 /// (berth/c.h), as the file holds it.
 struct PluginFileHeader {
   bool table = false;  ///< a berth_policy_plugin
@@ -21,7 +21,7 @@ struct PluginFileHeader {
   std::uint32_t abi_version = 0;
   std::uint64_t size = 0;  ///< of the descriptor; of a table's berth_policy
   PluginKind kind{};
-  // Of another ABI only the fields above are read. Empty: null, or not a text of the file.
+  // Only the fields above are read of another ABI. Empty: null, or not a text of the file.
   std::optional<std::string> fingerprint;  // none in a table, nor the next
   std::optional<std::string> berth_version;
   std::optional<std::string> name;

@@ -75,7 +75,7 @@ class Search {
     const Problem& problem = evaluator_.problem();
     std::vector<DeviceId> devices(static_cast<std::size_t>(data_.group_count), kNoDevice);
     const berth_status status = table.place(table.user, &data_, devices.data());
-    // What the caller's own should_stop threw goes on its way.
+    // An exception of the caller's own should_stop passes through.
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (status != BERTH_OK) {
       const std::string reasons = !said_.empty()      ? join(said_)

@@ -1,4 +1,4 @@
-// What reports check before they draw.
+// Checks that reports make before they draw.
 #pragma once
 
 #include "berth/placement.h"

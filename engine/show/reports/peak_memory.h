@@ -1,4 +1,4 @@
-// What a device holds when it holds most.
+// The content of a device's memory at its peak.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PeakHoldings {
   std::vector<Holding> holdings;  ///< largest first
 };
 
-/// By device, at its DeviceUsage::peak_us: the rules of `dataflow` semantics, as simulator/memory.h
+/// The content by device at its DeviceUsage::peak_us: the rules of `dataflow` semantics, as simulator/memory.h
 /// states them. In `placeto` semantics outputs alone, by the same rules, which are not its own: what
 /// is large is large in both.
 [[nodiscard]] std::vector<PeakHoldings> holdings_at_peaks(const Problem& problem,

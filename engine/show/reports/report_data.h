@@ -1,4 +1,4 @@
-// What a report's page shows, as JSON for its script. reports/page/data.js reads it.
+// The data of a report's page, as JSON for its script. reports/page/data.js reads it.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace berth::reports {
 
-/// Of all placements of a page together.
+/// Upper limit for all placements of a page together.
 inline constexpr std::size_t kMostTransfers = 12'000;
 
 [[nodiscard]] nlohmann::ordered_json report_data(const Report& report);

@@ -127,7 +127,7 @@ def fields(content):
 
 
 DEVICE = 4  # the field of a NodeDef
-# Where nodes are, by the number of the field that holds them: GraphDef.node and
+# Fields that hold nodes, by number: GraphDef.node and
 # GraphDef.library.function.node_def.
 GRAPH = {1: "node", 2: {1: {3: "node"}}}
 LAYOUTS = {"graph": GRAPH, "meta": {2: GRAPH}, "saved": {2: {2: GRAPH}}}

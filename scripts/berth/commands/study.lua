@@ -40,5 +40,5 @@ function verbs.plot(output, kind, log)
 end
 
 local fine, message = pcall(verbs[verb], select(5, ...))
--- Where in the library it was raised is of no use to who typed the command.
+-- The position in the library is of no use to the person who typed the command.
 if not fine then error((tostring(message):gsub("^[^\n]-%.lua:%d+: ", "")), 0) end

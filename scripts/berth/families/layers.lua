@@ -176,7 +176,7 @@ function layers.depthwise(net, name, x, kernel)
   return y
 end
 
--- By the statistics of the batch, with scale and offset; moving averages are left out.
+-- Normalises by the statistics of the batch, with scale and offset; moving averages are left out.
 function layers.batch_norm(net, name, x)
   local channel = { x.shape[4] }
   local scale, offset = net:weight(name, "scale", channel), net:weight(name, "offset", channel)

@@ -1,4 +1,4 @@
--- What a study found: its runs, medians over seeds with their intervals, tests, tables and pictures.
+-- The results of a study: its runs, medians over seeds with their intervals, tests, tables and pictures.
 
 local plots = require "berth.plots"
 local space = require "berth.study.space"
@@ -176,7 +176,7 @@ local function run_rows(self)
   return rows, columns
 end
 
--- What there is, for people: how far the study is, and its groups.
+-- A text for people: how far the study is, and its groups.
 function Study:text(result)
   result = result_name(self, result)
   local groups = self:groups(result)

@@ -228,7 +228,7 @@ return function(torch)
     for name, value in pairs(spec) do
       if value == true then error(("torch.learner: option '%s' is missing"):format(name), 3) end
     end
-    -- Who learns in another way may exchange more than a gradient.
+    -- A learner with its own update may exchange more than a gradient.
     local shares = not spec.update
     return {
       observe = spec.observe,

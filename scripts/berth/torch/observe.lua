@@ -1,4 +1,4 @@
--- What an environment shows, as tensors over its own memory: torch.observe.
+-- torch.observe: an environment's observations as tensors over its own memory.
 
 local ffi = require "ffi"
 

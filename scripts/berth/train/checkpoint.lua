@@ -6,7 +6,7 @@ local sampling = require "berth.train.sampling"
 
 local checkpoint = {}
 
--- What a checkpoint belongs to: other problems or other settings would go on from figures that are not
+-- The settings that a checkpoint belongs to: other ones would go on from figures that are not
 -- theirs. Functions cannot be told apart, and `count` may be raised.
 local SETTINGS = { "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
   "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }

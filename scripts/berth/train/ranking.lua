@@ -2,7 +2,7 @@
 
 local ranking = {}
 
--- What does not fit by no byte breaks a separation: worse than any that lacks memory.
+-- A placement that does not fit, by 0 bytes, breaks a separation: worse than any that lacks memory.
 local function excess(evaluation)
   return evaluation.excess_bytes > 0 and evaluation.excess_bytes or math.huge
 end
@@ -16,7 +16,7 @@ function ranking.better(a, b, score)
   return a.objective_us < b.objective_us
 end
 
--- What is kept of an episode: its fastest placement, or its last one where the score prefers that.
+-- Keeps an episode's fastest placement, or its last one where the score prefers that.
 function ranking.kept_of(rollout, e, score)
   local placement, evaluation = rollout:best(e)
   if score then
@@ -73,7 +73,7 @@ function ranking.measure_again(evaluator, placements, score)
     end
   end
   for _, each in ipairs(found) do
-    -- What did not fit once does not fit.
+    -- A placement that did not fit once does not fit.
     table.sort(each.runs, function(a, b) return ranking.better(a, b, score) end)
     local last = each.runs[RUNS]
     each.evaluation = last.feasible and each.runs[(RUNS + 1) / 2] or last

@@ -1,8 +1,8 @@
 -- Placements measured by other processes: the evaluators of controllers, and what workers do for them.
 --
--- Where evaluators measure on hardware, every worker first measures one placement that all measure. Its runtimes
+-- If evaluators measure on hardware, every worker first measures one placement that all measure. Its runtimes
 -- are then divided by how much slower it was than the median of the workers, so that samples of unlike machines
--- can be mixed; who is much slower is named.
+-- can be mixed; a much slower one is named.
 
 local berth = require "berth"
 local ffi = require "ffi"
@@ -26,7 +26,7 @@ function measuring.unpacked(bytes)
   return placement
 end
 
--- What a worker found of the placement that all measure: { us, host, kind }.
+-- A worker's measurement of the placement that all measure: { us, host, kind }.
 local function calibrations(common)
   local found = {}
   for rank = common.controllers + 1, common.controllers + common.workers do
@@ -90,7 +90,7 @@ function measuring.evaluators(common, problems, measures, options)
   return evaluators
 end
 
--- Of this machine, as others tell it from theirs.
+-- Names this machine, as others tell it from theirs.
 local function machine_kind()
   local machine = processes.machine()
   return ("%s, %d processors"):format(machine.processor, machine.processors or 0)
@@ -107,7 +107,7 @@ local function calibrate(common, problem, evaluator)
     us = statistics.median(runs), host = processes.host(), kind = machine_kind() })
 end
 
--- What is told of a placement that was asked for.
+-- Measures a requested placement and reports it.
 local function measure(common, evaluators, payload, calibrated)
   local evaluator = evaluators[tonumber(payload:sub(1, 10))]
   if not evaluator then return notes.write { failed = "workers: a placement is of a problem that is not there" } end
@@ -118,7 +118,7 @@ local function measure(common, evaluators, payload, calibrated)
   return notes.write { evaluation = result, rank = common.joined.rank, calibrated = calibrated }
 end
 
--- What a worker does: measures what others ask for, until it is over.
+-- Runs a worker: measures placements that others request, until it is over.
 --   ARGS    evaluators  by problem; where there is none, its step is simulated
 function measuring.serve(common, problems, evaluators, options)
   local all = {}

@@ -88,7 +88,7 @@ struct EpisodeStart {
   std::vector<GroupId> order;
 };
 
-/// What an environment reports of a state besides its evaluation. These figures are simulated, even
+/// Figures of a state besides its evaluation. They are simulated, even
 /// if the evaluator measures in another way.
 struct StateDetails {
   bool starts = true;         ///< Episode::start_us
@@ -133,7 +133,7 @@ class BERTH_EXPORT Environment {
                                    ///< and for the objective throughput
     Evaluation evaluation;         ///< of the state
     std::size_t measured = 0;      ///< placements measured or simulated for it, alternatives too
-    /// By device: what the state would be with the current group there. The objective is kCannotRun
+    /// Scores of the state with the current group on each device. The objective is kCannotRun
     /// if the group cannot run there, and if it would be at least kHopeless times that of the
     /// state; if the state does not fit in memory, this second rule is off. Empty if done or not
     /// requested.

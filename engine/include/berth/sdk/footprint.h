@@ -21,7 +21,7 @@ class BERTH_EXPORT Footprint {
 
   /// All of the group's bytes, as if it were alone on a device.
   [[nodiscard]] std::int64_t alone(GroupId group) const;
-  /// What the group would add to a device that holds what was put there so far.
+  /// Bytes that the group would add to a device beside the groups already there.
   [[nodiscard]] std::int64_t added(GroupId group, DeviceId device) const;
   void put(GroupId group, DeviceId device);
 

@@ -35,7 +35,7 @@ struct MeasuredCosts {
   std::string note;  ///< "measured ops of 120: 118 on cpu, 0 on gpu; the rest ..."
 };
 
-/// What was not measured costs what Costs::roofline says. `source` is the file of the times, for
+/// Ops without a measurement cost what Costs::roofline says. `source` is the file of the times, for
 /// messages. Throws what Costs::roofline throws, where it is needed.
 [[nodiscard]] BERTH_EXPORT MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph,
                                                            const Cluster& cluster,

@@ -1,5 +1,5 @@
 /// @file
-/// What a change of a placement would cost, without evaluating the whole placement again. This is
+/// The cost of a change of a placement, without evaluating the whole placement again. This is
 /// the inner step of every local search.
 #pragma once
 
@@ -64,7 +64,7 @@ class BERTH_EXPORT MoveEvaluator {
   Candidate propose(std::span<const Move> moves,
                     double cutoff_us = std::numeric_limits<double>::infinity());
 
-  /// What all calls so far have taken: a placement per reset and per candidate that differs from
+  /// Work of all calls so far: a placement per reset and per candidate that differs from
   /// the kept placement.
   [[nodiscard]] SearchWork work() const noexcept;
 

@@ -19,13 +19,13 @@ struct Judged {
   Placement placement;  ///< empty: there is none
   Evaluation evaluation;
 
-  /// Takes the place of what is worse: what does not fit gives way to what does, then the one with
+  /// Keeps the better of both: what does not fit gives way to what does, then the one with
   /// the longer runtime, which counts e^4 times where a memory overflows by as much as it holds.
   /// True where `other` is better, and taken. [thread-compatible]
   BERTH_EXPORT bool take(const Placement& other, const Evaluation& seen);
 };
 
-/// What the decisions of a neighbourhood came to.
+/// The result of the decisions of a neighbourhood.
 struct Decided {
   Judged best;  ///< of all states on the way; no placement: none was seen
   Judged last;  ///< the state they ended with; no placement: they were cut off

@@ -1,5 +1,5 @@
 /// @file
-/// What every policy does with its answer before it hands it over.
+/// Repairs that policies apply to their answers.
 #pragma once
 
 #include "berth/evaluator.h"

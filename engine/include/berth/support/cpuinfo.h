@@ -1,5 +1,5 @@
 /// @file
-/// What Linux tells of the processor.
+/// The processor as Linux describes it.
 #pragma once
 
 #include <fstream>

@@ -23,10 +23,10 @@ class Rows {
  public:
   [[nodiscard]] std::size_t size() const noexcept { return begin_.size() - 1; }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// Of all rows, one after the other.
+  /// The items of all rows, one after the other.
   [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
   [[nodiscard]] std::span<Item> items() noexcept { return items_; }
-  /// Where each row begins in items(), and the end of the last.
+  /// The index in items() at which each row begins, and the end of the last.
   [[nodiscard]] std::span<const std::uint32_t> begin() const noexcept { return begin_; }
 
   template <std::integral Row>

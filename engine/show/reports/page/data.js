@@ -19,7 +19,7 @@ const deviceName = (device) => (device < 0 ? 'all' : DATA.devices[device].name);
 const RANK = new Int32Array(OPS);
 GRAPH.op.order.forEach((op, rank) => { RANK[op] = rank; });
 
-// By scope: children in topological order, ops in it at any depth, their mean rank.
+// Indexed by scope: children in topological order, ops in it at any depth, their mean rank.
 const CHILDREN = Array.from({ length: SCOPES }, () => []);
 const SIZE = new Int32Array(SCOPES);
 const MEAN_RANK = new Float64Array(SCOPES + OPS);
@@ -78,7 +78,7 @@ function pathOf(node) {
 }
 const fullName = (op) => pathOf(nodeOfOp(op));
 
-// By placement: compute time of each scope by device, which ops are critical, what is known of an
+// Indexed by placement: compute time of each scope by device, which ops are critical, figures of an
 // op elsewhere.
 for (const placement of PLACEMENTS) {
   placement.share = Array.from({ length: SCOPES }, () => new Float64Array(DEVICES));
@@ -97,7 +97,7 @@ for (const placement of PLACEMENTS) {
   }
 }
 
-// What the pictures show: placements by number; both where two are compared.
+// The placements in the pictures, by number; both where two are compared.
 const shown = { placements: PLACEMENTS.map((_, i) => i), chosen: -1 };
 const movedOps = PLACEMENTS.length < 2 ? null
   : Uint8Array.from(PLACEMENTS[0].device, (d, op) => (d !== PLACEMENTS[1].device[op] ? 1 : 0));

@@ -57,7 +57,7 @@ function makeRows() {
     }
     line.rows.push(...devices, ...links.values());
     y += 10;
-    // What the critical path passes through, in time.
+    // The stations of the critical path, in time.
     placement.way = [];
     for (let i = 0; i < placement.path.length; i += 2) {
       const what = placement.path[i];
