@@ -11,7 +11,7 @@
 -- As everywhere in Berth, positions and dimensions count from 1 (-1 is the last dimension): what argmax
 -- and multinomial give indexes Lua's arrays, and the devices of a placement index embeddings.
 -- Operations are functions (torch.matmul(a, b)) and methods (a:matmul(b)); the table they come from is
--- plugins/torch/operations_*.cpp, and torch/meta.lua lists them.
+-- plugins/torch/operations_*.cpp, and the build lists them in share/berth/types/torch.lua.
 --
 -- LuaJIT's FFI calls a C interface (plugins/torch/module.h): compiled code stays compiled, which a
 -- function of Lua's C API would end.

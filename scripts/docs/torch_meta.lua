@@ -1,2 +1,2 @@
--- Writes scripts/berth/torch/meta.lua: berth run scripts/docs/torch_meta.lua > scripts/berth/torch/meta.lua
+-- Prints the types of `require "berth.torch"` for editors. The build writes them to share/berth/types/torch.lua.
 io.write(require "berth.torch.documentation" (require "berth.torch"))

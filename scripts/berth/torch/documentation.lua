@@ -1,4 +1,4 @@
--- The text of torch/meta.lua: the operations of the table as editors read them.
+-- The operations of the table as editors read them: a file of types.
 
 local KINDS = {
   tensor = "torch.Tensor", ["tensor?"] = "torch.Tensor", operand = "torch.Tensor | number",
@@ -9,9 +9,9 @@ local KINDS = {
 
 local HEAD = [[
 ---@meta berth.torch
--- The operations of `require "berth.torch"`, for editors and people. Written by
--- scripts/docs/torch_meta.lua from the table of plugins/torch; a test holds both equal. Those whose
--- first parameter is `self` are methods of tensors too. Dimensions and positions count from 1.
+-- The operations of `require "berth.torch"`, for editors and people, written by the build from the table of
+-- plugins/torch. Those whose first parameter is `self` are methods of tensors too. Dimensions and positions count
+-- from 1.
 
 ---@alias torch.dtype "float32" | "float64" | "int64" | "int32" | "uint8" | "bool"
 ---@class torch.Tensor
