@@ -21,6 +21,7 @@
 #include "berth/evaluator.h"
 #include "berth/files.h"
 #include "instances.h"
+#include "support/optimum.h"
 #include "support/paths.h"
 #include "support/random_rules.h"
 
@@ -174,17 +175,11 @@ class Tester {
     Simulator::Workspace workspace;
     Evaluation evaluation;
     optimum_us_ = kNone;
-    std::vector<DeviceId> of_unit(static_cast<std::size_t>(units->count()), 0);
-    for (;;) {
-      const Placement placement = units->expand(GroupPlacement(of_unit));
-      if (complaint(placement).empty()) {
-        simulator.evaluate(placement, workspace, evaluation);
-        if (evaluation.feasible) optimum_us_ = std::min(*optimum_us_, evaluation.objective_us);
-      }
-      std::size_t digit = 0;
-      while (digit < of_unit.size() && ++of_unit[digit] == devices) of_unit[digit++] = 0;
-      if (digit == of_unit.size()) break;
-    }
+    test::for_all_placements(problem(), [&](const Placement& placement) {
+      if (!complaint(placement).empty()) return;
+      simulator.evaluate(placement, workspace, evaluation);
+      if (evaluation.feasible) optimum_us_ = std::min(*optimum_us_, evaluation.objective_us);
+    });
     least_us_ = *optimum_us_;
   }
 

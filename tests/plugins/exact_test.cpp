@@ -12,6 +12,7 @@
 #include "plugins/small_problem.h"
 #include "support/data.h"
 #include "support/layered_problem.h"
+#include "support/optimum.h"
 #include "support/random_problem.h"
 #include "support/random_rules.h"
 #include "support/tangled_problem.h"
@@ -33,33 +34,9 @@ PlaceResult exact(const std::shared_ptr<const Problem>& problem, const OptionTex
 
 const OptionTexts kToTheEnd = {{"nodes", std::int64_t{1000000}}};
 
-/// The least objective over all feasible placements; infinity where there is none.
-double best_of_all(const std::shared_ptr<const Problem>& problem) {
-  const auto evaluator = make_simulation_evaluator(problem, 1);
-  const DeviceId devices = problem->cluster().device_count();
-  const auto classes = colocation_groups(problem->graph());
-  std::vector<DeviceId> of_class(static_cast<std::size_t>(classes->count()), 0);
-  double best = kNone;
-  while (true) {
-    const Placement placement = classes->expand(GroupPlacement(of_class));
-    bool can_run = true;
-    for (OpId op = 0; op < problem->graph().op_count(); ++op) {
-      can_run =
-          can_run && problem->cost_us(op, placement[static_cast<std::size_t>(op)]) < kCannotRun;
-    }
-    if (can_run) {
-      const Evaluation evaluation = evaluator->evaluate(placement);
-      if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
-    }
-    std::size_t digit = 0;
-    while (digit < of_class.size() && ++of_class[digit] == devices) of_class[digit++] = 0;
-    if (digit == of_class.size()) return best;
-  }
-}
-
 /// Checks the answer against all placements; false where none is feasible.
 bool check_optimal(const std::shared_ptr<const Problem>& problem) {
-  const double best = best_of_all(problem);
+  const double best = optimum_us(problem);
   if (best == kNone) {
     try {
       static_cast<void>(exact(problem, kToTheEnd));

@@ -4,6 +4,7 @@
 
 #include "mcmc/metropolis.h"
 #include "plugins/small_problem.h"
+#include "support/optimum.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -12,22 +13,6 @@ using namespace berth::policies::mcmc;
 using namespace berth::test;
 
 namespace {
-
-/// The least objective of all placements that fit.
-double optimum_us(Evaluator& evaluator) {
-  const Problem& problem = evaluator.problem();
-  Placement placement(static_cast<std::size_t>(problem.graph().op_count()), 0);
-  double best_us = kCannotRun;
-  for (;;) {
-    const Evaluation evaluation = evaluator.evaluate(placement);
-    if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
-    std::size_t op = 0;
-    while (op < placement.size() && ++placement[op] == problem.cluster().device_count()) {
-      placement[op++] = 0;
-    }
-    if (op == placement.size()) return best_us;
-  }
-}
 
 std::shared_ptr<const Problem> random_problem(std::uint64_t seed, OpId ops, int devices,
                                               Objective objective,
@@ -50,7 +35,7 @@ TEST_CASE("mcmc: finds the best of all placements where they are few") {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
       const auto problem = random_problem(seed, 8, 2, objective);
       const auto evaluator = make_simulation_evaluator(problem, 1);
-      const double best_us = optimum_us(*evaluator);
+      const double best_us = optimum_us(problem);
       const Placement placement = placed("mcmc", problem, {{"beta", 10.0}});
       CHECK(evaluator->evaluate(placement).objective_us == doctest::Approx(best_us).epsilon(1e-9));
     }

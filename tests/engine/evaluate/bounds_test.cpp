@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "berth/evaluator.h"
 #include "berth/files.h"
 #include "support/data.h"
+#include "support/optimum.h"
 #include "support/random_problem.h"
 #include "support/random_rules.h"
 
@@ -26,29 +26,6 @@ std::shared_ptr<const Problem> make_problem(
   options.semantics = semantics;
   return std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
                                          nullptr, options, std::move(constraints));
-}
-
-/// The best feasible objective over all placements; infinity where there is none.
-double optimum(const std::shared_ptr<const Problem>& problem) {
-  const auto evaluator = make_simulation_evaluator(problem, 1);
-  const GroupId groups = problem->groups().count();
-  const DeviceId devices = problem->cluster().device_count();
-  std::vector<DeviceId> device_of(static_cast<std::size_t>(groups), 0);
-  double best = std::numeric_limits<double>::infinity();
-  while (true) {
-    bool can_run = true;
-    for (GroupId group = 0; group < groups; ++group) {
-      can_run = can_run && problem->can_run(group, device_of[static_cast<std::size_t>(group)]);
-    }
-    if (can_run) {
-      const Evaluation evaluation =
-          evaluator->evaluate(problem->groups().expand(GroupPlacement(device_of)));
-      if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
-    }
-    std::size_t digit = 0;
-    while (digit < device_of.size() && ++device_of[digit] == devices) device_of[digit++] = 0;
-    if (digit == device_of.size()) return best;
-  }
 }
 
 double bound_named(const Problem& problem, const std::string& source) {
@@ -152,7 +129,7 @@ TEST_CASE("lower_bounds: never above the optimum over all feasible placements") 
         CAPTURE(objective_name(objective));
         CAPTURE(semantics_name(semantics));
         const auto problem = make_problem(graph, cluster, costs, objective, semantics);
-        const double best = optimum(problem);
+        const double best = optimum_us(problem);
         const auto bounds = strong_lower_bounds(*problem);
         REQUIRE_FALSE(bounds.empty());
         CHECK(strong_lower_bound(*problem).us == bounds.front().us);
@@ -204,7 +181,7 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
       CAPTURE(semantics_name(semantics));
       const auto problem =
           make_problem(graph, cluster, costs, Objective::latency, semantics, constraints);
-      const double best = optimum(problem);
+      const double best = optimum_us(problem);
       for (const LowerBound& bound : strong_lower_bounds(*problem)) {
         CAPTURE(bound.source);
         CHECK(bound.us <= best);
@@ -236,7 +213,7 @@ TEST_CASE("lower_bounds: never above the optimum where much flows into few ops")
     for (const Semantics semantics : {Semantics::dataflow, Semantics::placeto}) {
       CAPTURE(semantics_name(semantics));
       const auto problem = make_problem(graph, cluster, costs, Objective::latency, semantics);
-      const double best = optimum(problem);
+      const double best = optimum_us(problem);
       for (const LowerBound& bound : strong_lower_bounds(*problem)) {
         CAPTURE(bound.source);
         CHECK(bound.us <= best);
@@ -253,20 +230,20 @@ TEST_CASE("lower_bounds: critical path") {
     const auto problem =
         make_problem(chain(3), cluster_of({device("a", "slow"), device("b", "fast")}),
                      costs_of({{9, 9, 9}, {0.1, 0.2, 0.3}}));
-    CHECK(bound_named(*problem, "critical path") == optimum(problem));
+    CHECK(bound_named(*problem, "critical path") == optimum_us(problem));
   }
   SUBCASE("counts the transfers that kinds force") {
     // The middle op runs on the other kind only: 1 + (10 + 5) + 2 + (10 + 5) + 3.
     const auto problem = make_problem(chain(3), cluster_of({device("a", "x"), device("b", "y")}),
                                       costs_of({{1, kCannotRun, 3}, {kCannotRun, 2, kCannotRun}}));
     CHECK(bound_named(*problem, "critical path") == doctest::Approx(36));
-    CHECK(optimum(problem) == doctest::Approx(36));
+    CHECK(optimum_us(problem) == doctest::Approx(36));
   }
   SUBCASE("counts the pauses of the placeto simulator") {
     const auto problem = make_problem(chain(2), cluster_of({device("a", "x")}), costs_of({{1, 2}}),
                                       Objective::latency, Semantics::placeto);
     CHECK(bound_named(*problem, "critical path") == doctest::Approx(1 + 5.7 + 2 + 5.7));
-    CHECK(optimum(problem) == doctest::Approx(1 + 5.7 + 2 + 5.7));
+    CHECK(optimum_us(problem) == doctest::Approx(1 + 5.7 + 2 + 5.7));
   }
 }
 
@@ -295,21 +272,21 @@ TEST_CASE("lower_bounds: joins") {
     const auto problem = make_problem(diamond(""), twins, costs_of({{1, 10, 10, 1}}));
     CHECK(bound_named(*problem, "critical path") == doctest::Approx(12));
     CHECK(bound_named(*problem, joins) == doctest::Approx(22));
-    CHECK(optimum(problem) == doctest::Approx(22));
+    CHECK(optimum_us(problem) == doctest::Approx(22));
     CHECK(lower_bound(*problem).us == doctest::Approx(22));
   }
   SUBCASE("or one of them arrives after a transfer") {
     // Next to op 1, op 2 would take 80.
     const auto problem = make_problem(diamond(""), twins, costs_of({{0, 40, 40, 0}}));
     CHECK(bound_named(*problem, joins) == doctest::Approx(15 + 40));
-    CHECK(optimum(problem) == doctest::Approx(15 + 40));
+    CHECK(optimum_us(problem) == doctest::Approx(15 + 40));
   }
   SUBCASE("kinds differ") {
     // On y, ops 1 and 2 take 8 one after the other; coming from x they take 30 for transfers.
     const auto problem = make_problem(diamond(""), cluster_of({device("a", "x"), device("b", "y")}),
                                       costs_of({{0, 9, 9, 1}, {0, 4, 4, 1}}));
     CHECK(bound_named(*problem, joins) == doctest::Approx(9));
-    CHECK(optimum(problem) == doctest::Approx(9));
+    CHECK(optimum_us(problem) == doctest::Approx(9));
   }
   SUBCASE("pauses count") {
     // A transfer takes 20, longer than an op and its pause.
@@ -318,14 +295,14 @@ TEST_CASE("lower_bounds: joins") {
                      costs_of({{1, 1, 1, 1}}), Objective::latency, Semantics::placeto);
     CHECK(bound_named(*problem, "critical path") == doctest::Approx(3 * 6.7));
     CHECK(bound_named(*problem, joins) == doctest::Approx(4 * 6.7));
-    CHECK(optimum(problem) == doctest::Approx(4 * 6.7));
+    CHECK(optimum_us(problem) == doctest::Approx(4 * 6.7));
   }
   SUBCASE("co-located ops are one after the other, however fast the links") {
     const auto problem =
         make_problem(diamond("013"), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e9),
                      costs_of({{5, 5, 1, 5}}));
     CHECK(bound_named(*problem, joins) == doctest::Approx(15));
-    CHECK(optimum(problem) == doctest::Approx(15));
+    CHECK(optimum_us(problem) == doctest::Approx(15));
   }
 }
 
@@ -344,7 +321,7 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     const auto problem =
         make_problem(independent(4), cluster_of({device("a", "x"), device("b", "y")}),
                      costs_of({{10, 10, 10, 10}, {50, 50, 50, 50}}));
-    CHECK(optimum(problem) == doctest::Approx(40));
+    CHECK(optimum_us(problem) == doctest::Approx(40));
     CHECK(lower_bound(*problem).us < 36);
     CHECK(refuted_us(*problem, "overfull window of time") == doctest::Approx(40).epsilon(0.005));
   }
@@ -362,7 +339,7 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     }
     const auto problem =
         make_problem(builder.build(), twins, costs_of({{10, 10, 10, 10, 10, 10, 10}}));
-    CHECK(optimum(problem) == doctest::Approx(70));
+    CHECK(optimum_us(problem) == doctest::Approx(70));
     CHECK(lower_bound(*problem).us < 60);
     CHECK(refuted_us(*problem, "cluster too long for one device") ==
           doctest::Approx(70).epsilon(0.005));
@@ -381,7 +358,7 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     const auto problem =
         make_problem(builder.build(), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
                      costs_of({{10, 12, 12, 12, 12, 12, 10}}));
-    CHECK(optimum(problem) == doctest::Approx(56));
+    CHECK(optimum_us(problem) == doctest::Approx(56));
     CHECK(lower_bound(*problem).us < 52);
     CHECK(refuted_us(*problem, "overfull window of time") == doctest::Approx(56).epsilon(0.005));
   }
@@ -405,20 +382,20 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
       return make_problem(builder.build(), cluster, costs_of({{10, 10, 10, 10, 10, 10, 1}}));
     };
     const auto queued = collect(false);
-    CHECK(optimum(queued) == doctest::Approx(51));
+    CHECK(optimum_us(queued) == doctest::Approx(51));
     CHECK(refuted_us(*queued, "links into a cluster too slow") ==
           doctest::Approx(46.7).epsilon(0.02));
     // Side by side, two come in the time of one.
     const auto parallel = collect(true);
-    CHECK(optimum(parallel) == doctest::Approx(41));
-    CHECK(strong_lower_bound(*parallel).us <= optimum(parallel));
+    CHECK(optimum_us(parallel) == doctest::Approx(41));
+    CHECK(strong_lower_bound(*parallel).us <= optimum_us(parallel));
   }
   SUBCASE("what one device has to run before an op delays all that follows") {
     // 0 -> {1, 2} -> 3 -> {4, 5} -> 6; ops 1 and 2 share a device, and so do 4 and 5.
     const auto problem = make_problem(
         stages("ab"), cluster_of({device("a", "x"), device("b", "x"), device("c", "x")}, 0, 1e6),
         costs_of({{1, 10, 10, 1, 10, 10, 1}}));
-    CHECK(optimum(problem) == doctest::Approx(43));
+    CHECK(optimum_us(problem) == doctest::Approx(43));
     CHECK(lower_bound(*problem).us < 34);
     CHECK(strong_lower_bound(*problem).us == doctest::Approx(43).epsilon(0.005));
   }
@@ -428,7 +405,7 @@ TEST_CASE("strong_lower_bounds: shorter steps are refuted") {
     const auto problem =
         make_problem(stages("", 4), cluster_of({device("a", "x"), device("b", "x")}, 0, 1e6),
                      costs_of({{40, 10, 10, 10, 10, 40, 10, 10, 10, 10, 1}}));
-    CHECK(optimum(problem) == doctest::Approx(121));
+    CHECK(optimum_us(problem) == doctest::Approx(121));
     CHECK(lower_bound(*problem).us < 112);
     CHECK(strong_lower_bound(*problem).us == doctest::Approx(121).epsilon(0.005));
   }
@@ -480,7 +457,7 @@ TEST_CASE("lower_bounds: what memory forces") {
                                       cluster_of({device("fast", "x", 200), device("slow", "y")}),
                                       costs_of({{1, 1, 1, 1}, {10, 10, 10, 10}}));
     CHECK(bound_named(*problem, "memory-forced spread") == doctest::Approx(20).epsilon(1e-6));
-    CHECK(optimum(problem) == doctest::Approx(20));
+    CHECK(optimum_us(problem) == doctest::Approx(20));
     CHECK(lower_bound(*problem).source == "memory-forced spread");
   }
   SUBCASE("a chain that no device holds is cut once") {
@@ -488,7 +465,7 @@ TEST_CASE("lower_bounds: what memory forces") {
         make_problem(chain(4, 100), cluster_of({device("a", "x", 250), device("b", "x", 250)}),
                      costs_of({{1, 1, 1, 1}}));
     CHECK(bound_named(*problem, "memory-forced transfer") == doctest::Approx(4 + 10 + 5));
-    CHECK(optimum(problem) == doctest::Approx(19));
+    CHECK(optimum_us(problem) == doctest::Approx(19));
   }
 }
 
@@ -509,7 +486,7 @@ TEST_CASE("lower_bounds: heads, work and tails") {
       make_problem(builder.build(), cluster_of({device("a", "x"), device("b", "x")}, 0),
                    costs_of({{5, 2, 2, 2, 2, 7}}));
   CHECK(bound_named(*problem, "heads, work and tails") == doctest::Approx(16));
-  CHECK(optimum(problem) == doctest::Approx(16));
+  CHECK(optimum_us(problem) == doctest::Approx(16));
   CHECK(lower_bound(*problem).source == "heads, work and tails");
 }
 
@@ -517,7 +494,7 @@ TEST_CASE("lower_bounds: three classes on two devices put two on one") {
   const auto problem = make_problem(
       independent(3), cluster_of({device("a", "x"), device("b", "x")}), costs_of({{5, 4, 4}}));
   CHECK(lower_bound(*problem).us == doctest::Approx(8));
-  CHECK(optimum(problem) == doctest::Approx(8));
+  CHECK(optimum_us(problem) == doctest::Approx(8));
 }
 
 TEST_CASE("lower_bounds: co-located ops run one after the other") {
@@ -529,5 +506,5 @@ TEST_CASE("lower_bounds: co-located ops run one after the other") {
   const auto problem = make_problem(
       builder.build(), cluster_of({device("a", "x"), device("b", "x")}), costs_of({{4, 4, 4, 1}}));
   CHECK(lower_bound(*problem).us == doctest::Approx(12));
-  CHECK(optimum(problem) == doctest::Approx(12));
+  CHECK(optimum_us(problem) == doctest::Approx(12));
 }

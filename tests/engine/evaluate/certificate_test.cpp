@@ -13,6 +13,7 @@
 #include "berth/bounds.h"
 #include "berth/evaluator.h"
 #include "berth/files.h"
+#include "support/optimum.h"
 #include "support/process.h"
 #include "support/random_problem.h"
 #include "support/random_rules.h"
@@ -73,29 +74,6 @@ Case collecting_case(std::uint64_t seed) {
                                                .kinds = 1 + static_cast<int>(random.below(2))});
   return certified(
       std::make_shared<const Problem>(graph, cluster, random_costs(random, *graph, *cluster)));
-}
-
-/// The best objective of all feasible placements; infinity where there is none.
-double optimum(const std::shared_ptr<const Problem>& problem) {
-  const auto evaluator = make_simulation_evaluator(problem, 1);
-  std::vector<DeviceId> device_of(static_cast<std::size_t>(problem->groups().count()), 0);
-  double best_us = std::numeric_limits<double>::infinity();
-  while (true) {
-    bool can_run = true;
-    for (GroupId group = 0; group < problem->groups().count(); ++group) {
-      can_run = can_run && problem->can_run(group, device_of[static_cast<std::size_t>(group)]);
-    }
-    if (can_run) {
-      const Evaluation evaluation =
-          evaluator->evaluate(problem->groups().expand(GroupPlacement(device_of)));
-      if (evaluation.feasible) best_us = std::min(best_us, evaluation.objective_us);
-    }
-    std::size_t digit = 0;
-    while (digit < device_of.size() && ++device_of[digit] == problem->cluster().device_count()) {
-      device_of[digit++] = 0;
-    }
-    if (digit == device_of.size()) return best_us;
-  }
 }
 
 /// What the checker says of each, a line for each: many at a time, since it is slow to start.
@@ -177,7 +155,7 @@ TEST_CASE(
   std::vector<Json> tampered;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Case tried = random_case(seed, 6);
-    const double best_us = optimum(tried.problem);
+    const double best_us = optimum_us(tried.problem);
     if (best_us == std::numeric_limits<double>::infinity() || best_us == 0) continue;
     CHECK(tried.certificate.bound.us <= best_us);
     Random random(seed);
@@ -212,7 +190,7 @@ TEST_CASE("certificates: links that are too slow for what flows into a cluster")
     CAPTURE(seed);
     const Case tried = collecting_case(seed);
     if (tried.certificate.bound.source.find("links into a cluster") == std::string::npos) continue;
-    const double best_us = optimum(tried.problem);
+    const double best_us = optimum_us(tried.problem);
     CHECK(tried.certificate.bound.us <= best_us);
     certificates.push_back(tried.json);
     Json json = tried.json;
