@@ -241,6 +241,12 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     function->emitRemark("berth-place: ") << imported.ops().size() << " ops placed by " << who
                                           << ", transfers: " << summary.transfer_count << "; "
                                           << llvm::StringRef(text.data, text.size).rtrim();
+    if (berth_result_text(&result, BERTH_TEXT_NOTES, &text) != BERTH_OK) return;
+    llvm::SmallVector<llvm::StringRef> notes;
+    llvm::StringRef(text.data, text.size).split(notes, '\n', -1, /*KeepEmpty=*/false);
+    for (const llvm::StringRef note : notes) {
+      function->emitRemark("berth-place: note: ") << note;
+    }
     if (remarks.getValue() != "ops") return;
     for (mlir::Operation* op : imported.ops()) {
       if (berth_result_explain(&result, imported.id_of(op), &text) != BERTH_OK) continue;

@@ -212,6 +212,15 @@ function berth.make_groups(graph, costs, grouping, count) end
 ---@field respect_devices? true | berth.Selector | berth.Selector[]
 ---@field memory_margin? string | integer
 
+---Places a model as settings say: the keys of berth.settings/1, over those of BERTH_CONFIG and of
+---`berth run --config`. The policy is "auto" where none is named. It raises an error for a key that
+---a script serves itself, such as `output`.
+---@param model string a file
+---@param settings? table
+---@return integer[] placement
+---@return berth.Found
+function berth.place(model, settings) end
+
 ---A placement problem. Defaults: `costs` are those that the graph states, or "roofline" if it states
 ---none; `groups` are the finest; `objective` is latency; `semantics` is dataflow. A number of `groups`
 ---merges ops, by `grouping` as in `berth.make_groups`. The gaps belong to placeto semantics.

@@ -88,6 +88,7 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.bound = std::move(result.bound);
   outcome.search = SearchFigures{result.evaluations, result.simulated_ops, result.wall_s,
                                  result.end, std::move(result.notes)};
+  outcome.notes = outcome.search->notes;
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
   return outcome;

@@ -158,14 +158,22 @@ void measure_again(Evaluator& evaluator, const Placement& placement, PlaceResult
 
 }  // namespace
 
+namespace {
+constexpr std::string_view kEfforts[] = {"none", "quick", "strong", "thorough"};
+}  // namespace
+
 BoundEffort bound_effort_from_name(std::string_view name) {
-  if (name == "none") return BoundEffort::none;
-  if (name == "quick") return BoundEffort::quick;
-  if (name == "strong") return BoundEffort::strong;
-  if (name == "thorough") return BoundEffort::thorough;
-  throw Error(ErrorCode::invalid_argument,
-              cat("no effort for a bound '", name, "'",
-                  known_names(name, {"none", "quick", "strong", "thorough"})));
+  const auto found = std::find(std::begin(kEfforts), std::end(kEfforts), name);
+  if (found == std::end(kEfforts)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("no effort for a bound '", name, "'",
+                    known_names(name, {std::begin(kEfforts), std::end(kEfforts)})));
+  }
+  return static_cast<BoundEffort>(found - std::begin(kEfforts));
+}
+
+std::string_view bound_effort_name(BoundEffort effort) noexcept {
+  return kEfforts[static_cast<std::size_t>(effort)];
 }
 
 LowerBound lower_bound(const Problem& problem, BoundEffort effort) {

@@ -13,15 +13,64 @@ namespace berth {
 std::string JsonReader::place() const {
   if (parent_ == nullptr) return {};
   std::string path = parent_->place();
-  if (key_.empty()) return path + cat("[", index_, "]");
+  if (key_.empty()) return path + cat("[", index_ + (lines_ == nullptr ? 0 : 1), "]");
   if (!path.empty()) path += '.';
   return path.append(key_);
 }
 
 void JsonReader::fail(const std::string& what) const {
   const std::string path = place();
+  std::string line;
+  if (lines_ != nullptr) {
+    if (const auto found = lines_->find(path); found != lines_->end()) {
+      line = cat("line ", found->second, ": ");
+    }
+  }
   throw Error(ErrorCode::invalid_file,
-              cat(*origin_, ": ", path.empty() ? "" : "at " + path + ": ", what));
+              cat(*origin_, ": ", line, path.empty() ? "" : "at " + path + ": ", what));
+}
+
+JsonLines json_lines(std::string_view text) {
+  struct Level {
+    std::string path;
+    bool object;
+    std::size_t entries = 0;
+    bool expects = true;  ///< a key, or an entry of the list
+  };
+  JsonLines lines;
+  std::vector<Level> levels;
+  std::string path;  // of the value that comes next
+  std::size_t line = 1;
+  const auto begins_value = [&] {
+    if (levels.empty() || levels.back().object || !levels.back().expects) return;
+    levels.back().expects = false;
+    path = cat(levels.back().path, "[", ++levels.back().entries, "]");
+    lines[path] = line;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '{' || c == '[') {
+      begins_value();
+      levels.push_back({path, c == '{'});
+    } else if (c == '}' || c == ']') {
+      levels.pop_back();
+    } else if (c == ',') {
+      levels.back().expects = true;
+    } else if (c == '"') {
+      begins_value();
+      const std::size_t begin = i + 1;
+      for (++i; text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
+      if (levels.empty() || !levels.back().object || !levels.back().expects) continue;
+      levels.back().expects = false;
+      const std::string& parent = levels.back().path;
+      path = cat(parent, parent.empty() ? "" : ".", text.substr(begin, i - begin));
+      lines[path] = line;
+    } else if (std::string_view(" \t\r\n:").find(c) == std::string_view::npos) {
+      begins_value();  // a number, true, false or null
+    }
+  }
+  return lines;
 }
 
 void JsonReader::expect_object(std::initializer_list<std::string_view> known,

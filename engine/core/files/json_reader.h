@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -11,13 +12,24 @@ namespace berth {
 
 using Json = nlohmann::json;
 
+/// The line of every value by its place, "constraints[2].pin": that of its key, or of its first
+/// character in a list. Entries of lists count from 1.
+using JsonLines = std::map<std::string, std::size_t, std::less<>>;
+/// Of a text that parse_json accepts.
+[[nodiscard]] JsonLines json_lines(std::string_view text);
+
 /// A value in a file, with its path. Cheap to copy; refers to the Json that it was made from.
 class JsonReader {
  public:
   /// Root of `origin`. `value` must outlive the reader.
   JsonReader(const Json& value, const std::string& origin) : value_(&value), origin_(&origin) {}
+  /// The same for files that people write by hand: messages name the line where `lines` has it, and
+  /// count entries of lists from 1.
+  JsonReader(const Json& value, const std::string& origin, const JsonLines& lines)
+      : value_(&value), origin_(&origin), lines_(&lines) {}
 
-  /// Throws Error(invalid_file): "<origin>: at <place>: <what>".
+  /// Throws Error(invalid_file): "<origin>: at <place>: <what>", or with lines "<origin>: line
+  /// <line>: at <place>: <what>".
   [[noreturn]] void fail(const std::string& what) const;
 
   /// Checks that this is an object whose keys are all in `known`, and that "format" equals `format`
@@ -43,14 +55,21 @@ class JsonReader {
   [[nodiscard]] std::int64_t bytes() const;
 
   [[nodiscard]] const Json& json() const { return *value_; }
+  /// "constraints[2].pin"; empty for the root.
+  [[nodiscard]] std::string place() const;
 
  private:
   JsonReader(const Json& value, const JsonReader& parent, std::string_view key, std::size_t index)
-      : value_(&value), origin_(parent.origin_), parent_(&parent), key_(key), index_(index) {}
-  [[nodiscard]] std::string place() const;
+      : value_(&value),
+        origin_(parent.origin_),
+        lines_(parent.lines_),
+        parent_(&parent),
+        key_(key),
+        index_(index) {}
 
   const Json* value_;
   const std::string* origin_;
+  const JsonLines* lines_ = nullptr;
   // The path to here, followed only for messages. A parent outlives the readers made from it.
   const JsonReader* parent_ = nullptr;
   std::string_view key_;

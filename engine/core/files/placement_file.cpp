@@ -20,7 +20,7 @@ Placement parse_placement(std::string_view json, const std::string& origin, cons
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
   root.expect_object(
-      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance"},
+      {"format", "graph", "cluster", "devices", "assignment", "results", "provenance", "settings"},
       kPlacementFormat);
   const JsonReader assignment = root.at("assignment");
   if (!assignment.json().is_object()) assignment.fail("expected an object { \"op\": \"device\" }");
@@ -55,7 +55,7 @@ Placement load_placement(const std::filesystem::path& path, const Graph& graph,
 }
 
 std::string placement_json(const Graph& graph, const Cluster& cluster, const Placement& placement,
-                           const Evaluation* evaluation, const Provenance* provenance) {
+                           const Evaluation* evaluation, const Origin* origin) {
   Json devices = Json::array();
   for (DeviceId id = 0; id < cluster.device_count(); ++id) {
     devices.push_back(cluster.device(id).name);
@@ -76,13 +76,15 @@ std::string placement_json(const Graph& graph, const Cluster& cluster, const Pla
     if (evaluation->max_load_us > 0) results["max_load_us"] = evaluation->max_load_us;
     document["results"] = std::move(results);
   }
-  if (provenance != nullptr) {
+  if (origin != nullptr) {
     Json options = Json::object();
-    for (const auto& [name, value] : provenance->options) options[name] = option_json(value);
-    document["provenance"] = {{"policy", provenance->policy},
+    for (const auto& [name, value] : origin->options) options[name] = option_json(value);
+    document["provenance"] = {{"policy", origin->policy},
                               {"options", std::move(options)},
-                              {"seed", provenance->seed},
+                              {"seed", origin->seed},
                               {"version", BERTH_VERSION_STRING}};
+    if (!origin->model.empty()) document["provenance"]["model"] = origin->model;
+    if (!origin->settings.empty()) document["settings"] = Json::parse(origin->settings);
   }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "berth/constraints.h"
+#include "berth/run.h"
 #include "berth/settings.h"
 #include "berth/version.h"
 #include "objects.h"
@@ -32,41 +33,38 @@ void berth::c::Policies::add(Engine& engine, const berth_policy& policy) {
 
 namespace {
 
-Settings settings_of(const berth_engine_options& options) {
+/// A call places on one machine with one seed, and gives out what it finds instead of writing it.
+constexpr std::string_view kUnserved[] = {"evaluator", "prove",  "policies",    "clusters", "seeds",
+                                          "output",    "trace",  "certificate", "annotate", "svg",
+                                          "report",    "write",  "csv",         "log"};
+
+Settings engine_settings(const berth_engine_options& options) {
   Settings settings;
   if (const std::string given = c::string(options.settings); !given.empty()) {
     settings = load_settings(given);
   }
   if (options.no_environment == 0) settings.add(environment_settings());
   if (options.plugin_folder_count > 0) {
-    std::string folders;
+    settings.plugin_folders.emplace();
     for (const berth_text& folder :
          c::array(options.plugin_folders, options.plugin_folder_count, "plugin_folders")) {
-      folders += (folders.empty() ? "" : ",") + c::string(folder);
+      settings.plugin_folders->push_back(c::string(folder));
     }
-    settings.values["plugin_folders"] = folders;
-    settings.origins["plugin_folders"] = "the program";
+    settings.origins.erase("plugin_folders");
   }
+  refuse_unserved(settings, "the C API", kUnserved);
   return settings;
 }
 
-Json value_of(const OptionValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
-
+/// By key: the value, and where it comes from.
 Json described(const Settings& settings) {
   Json all = Json::object();
-  const auto add = [&](const std::string& key, Json value) {
+  const Json values = Json::parse(settings_json(settings));
+  for (const auto& [key, value] : values.items()) {
+    if (key == "format") continue;
     const auto from = settings.origins.find(key);
-    all[key] = {{"value", std::move(value)},
+    all[key] = {{"value", value},
                 {"from", from == settings.origins.end() ? "the program" : from->second}};
-  };
-  for (const auto& [key, value] : settings.values) add(key, value_of(value));
-  for (const auto& [name, value] : settings.options) add("options." + name, value_of(value));
-  if (!settings.constraints.empty()) {
-    Json rules = Json::array();
-    for (const ConstraintRule& rule : settings.constraints) rules.push_back(to_text(rule));
-    add("constraints", std::move(rules));
   }
   return all;
 }
@@ -93,7 +91,7 @@ berth_status berth_engine_new(const berth_engine_options* options, berth_engine*
   return c::guarded([&] {
     berth_engine*& made = c::required(out, "out");
     const berth_engine_options defaults = BERTH_ENGINE_OPTIONS_INIT;
-    made = new berth_engine(settings_of(c::take(options, defaults, "berth_engine_options")));
+    made = new berth_engine(engine_settings(c::take(options, defaults, "berth_engine_options")));
   });
 }
 

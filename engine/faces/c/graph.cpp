@@ -233,7 +233,8 @@ berth_status berth_graph_load(berth_engine* engine, berth_text path, berth_graph
   return c::guarded([&] {
     berth_engine& the = c::get(engine);
     berth_graph*& made = c::required(out, "out");
-    made = new berth_graph(the.engine->load(c::string(path), the.settings.load).graph);
+    LoadedModel loaded = the.engine->load(c::string(path), the.settings.load);
+    made = new berth_graph(std::move(loaded.graph), std::move(loaded.notes));
   });
 }
 

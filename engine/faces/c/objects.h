@@ -11,6 +11,7 @@
 #include "berth/engine.h"
 #include "berth/graph.h"
 #include "berth/outcome.h"
+#include "berth/run.h"
 #include "berth/settings.h"
 #include "host/policy_table.h"
 #include "object.h"
@@ -56,10 +57,12 @@ struct berth_builder final : berth::c::Object {
 struct berth_graph final : berth::c::Object {
   static constexpr Kind kKind = Kind::graph;
   static constexpr const char* kName = "graph";
-  explicit berth_graph(std::shared_ptr<const berth::Graph> the_graph)
-      : Object(kKind), graph(std::move(the_graph)) {}
+  explicit berth_graph(std::shared_ptr<const berth::Graph> the_graph,
+                       std::vector<std::string> the_notes = {})
+      : Object(kKind), graph(std::move(the_graph)), notes(std::move(the_notes)) {}
 
   std::shared_ptr<const berth::Graph> graph;
+  std::vector<std::string> notes;  // of its frontend
 };
 
 struct berth_cluster final : berth::c::Object {
@@ -74,14 +77,10 @@ struct berth_cluster final : berth::c::Object {
 struct berth_problem final : berth::c::Object {
   static constexpr Kind kKind = Kind::problem;
   static constexpr const char* kName = "problem";
-  berth_problem(berth::MadeProblem made, berth::BoundEffort the_effort)
-      : Object(kKind),
-        problem(std::move(made.problem)),
-        notes(std::move(made.notes)),
-        effort(the_effort) {}
+  berth_problem(berth::Task the_task, berth::BoundEffort the_effort)
+      : Object(kKind), task(std::move(the_task)), effort(the_effort) {}
 
-  std::shared_ptr<const berth::Problem> problem;
-  std::vector<std::string> notes;
+  berth::Task task;
   berth::BoundEffort effort;  // of the bound of placements that are evaluated
 };
 

@@ -2,13 +2,12 @@
 #include <optional>
 
 #include "berth/cluster.h"
-#include "berth/compare.h"
 #include "berth/costs.h"
 #include "berth/graph.h"
 #include "berth/outcome.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
-#include "berth/problem_choices.h"
+#include "berth/run.h"
 #include "berth/settings.h"
 #include "objects.h"
 
@@ -47,78 +46,89 @@ std::shared_ptr<const Costs> asked_costs(const berth_problem_options& options, c
   return std::make_shared<const Costs>(std::move(us), std::move(workspace), "callback");
 }
 
+/// The settings with what the caller of one call says over them.
+class CallSettings {
+ public:
+  explicit CallSettings(const berth_engine& engine) : settings_(engine.settings) {}
+
+  void set(const char* key, berth_text text) {
+    if (text.size > 0) set_setting(caller_, key, c::string(text));
+  }
+  Settings& caller() { return caller_; }
+  [[nodiscard]] Settings merged() const {
+    Settings all = settings_;
+    all.add(caller_);
+    return all;
+  }
+
+ private:
+  Settings settings_;
+  Settings caller_;
+};
+
 Settings problem_settings(const berth_engine& engine, const berth_problem_options& options) {
-  Settings settings = engine.settings;
-  const auto set = [&](const char* key, berth_text text) {
-    if (text.size > 0) settings.values[key] = c::string(text);
-  };
-  set("objective", options.objective);
-  set("semantics", options.semantics);
-  set("costs", options.costs);
-  set("grouping", options.grouping);
+  CallSettings settings(engine);
+  settings.set("objective", options.objective);
+  settings.set("semantics", options.semantics);
+  settings.set("costs", options.costs);
+  settings.set("grouping", options.grouping);
   if (options.group_count < 0) {
     throw Error(ErrorCode::invalid_argument,
                 cat(options.group_count, " groups; give a number, or 0 for the settings'"));
   }
-  if (options.group_count > 0) settings.values["groups"] = std::int64_t{options.group_count};
+  if (options.group_count > 0) settings.caller().groups = options.group_count;
   if (options.constraints.size > 0) {
-    const std::string text =
-        cat(R"({"format":"berth.settings/1","constraints":)", c::view(options.constraints), "}");
-    settings.add(parse_settings(text, "the constraints"));
+    settings.caller().constraints =
+        parse_constraints(c::view(options.constraints), "the constraints");
   }
-  return settings;
+  return settings.merged();
 }
 
 Settings place_settings(const berth_engine& engine, const berth_place_options& options) {
-  Settings settings = engine.settings;
-  Settings caller;
-  if (options.policy.size > 0) caller.values["policy"] = c::string(options.policy);
+  CallSettings settings(engine);
+  Settings& caller = settings.caller();
+  if (options.policy.size > 0) caller.policy = c::string(options.policy);
   for (const berth_option& option : c::array(options.options, options.option_count, "options")) {
     caller.options[c::string(option.name)] = c::string(option.value);
   }
-  if (options.fallback_count > 0) {
-    std::string names;
-    for (const berth_text& name :
-         c::array(options.fallbacks, options.fallback_count, "fallbacks")) {
-      names += (names.empty() ? "" : ",") + c::string(name);
-    }
-    caller.values["fallbacks"] = names;
+  for (const berth_text& name : c::array(options.fallbacks, options.fallback_count, "fallbacks")) {
+    if (!caller.fallbacks) caller.fallbacks.emplace();
+    caller.fallbacks->push_back(c::string(name));
   }
   if (std::isnan(options.budget_s)) {
     throw Error(ErrorCode::invalid_argument, "a budget of nan s; give seconds, or INFINITY");
   }
-  if (options.budget_s >= 0) caller.values["budget"] = options.budget_s;
+  if (options.budget_s >= 0) caller.budget_s = options.budget_s;
   if (options.moves < 0 || options.threads < 0) {
     throw Error(ErrorCode::invalid_argument, cat(options.moves, " moves and ", options.threads,
                                                  " threads; give numbers, or 0 for the settings'"));
   }
-  if (options.moves > 0) caller.values["moves"] = options.moves;
-  if (options.seed >= 0) caller.values["seed"] = options.seed;
-  if (options.bound.size > 0) caller.values["bound"] = c::string(options.bound);
-  if (options.threads > 0) caller.values["threads"] = std::int64_t{options.threads};
-  settings.add(caller);
-  return settings;
+  if (options.moves > 0) caller.moves = options.moves;
+  if (options.seed >= 0) caller.seed = static_cast<std::uint64_t>(options.seed);
+  if (options.threads > 0) caller.threads = options.threads;
+  settings.set("bound", options.bound);
+  return settings.merged();
 }
 
-PlaceContext context_of(const berth_place_options& options, const Problem& problem) {
-  PlaceContext context;
+RunHooks hooks_of(const berth_place_options& options, const Problem& problem) {
+  RunHooks hooks;
   if (options.initial != nullptr) {
     const auto given =
         c::array(options.initial, static_cast<std::size_t>(problem.graph().op_count()), "initial");
-    context.initial.emplace_back(given.begin(), given.end());
+    hooks.initial.emplace_back(given.begin(), given.end());
   }
   if (options.should_stop != nullptr) {
-    context.should_stop = [asked = options.should_stop, user = options.user] {
+    hooks.should_stop = [asked = options.should_stop, user = options.user] {
       return asked(user) != 0;
     };
   }
   if (options.progress != nullptr) {
-    context.progress = [report = options.progress, user = options.user](double best_us,
+    hooks.progress = [report = options.progress, user = options.user](double best_us,
                                                                         const std::string& text) {
       report(user, best_us, c::borrow(text));
     };
   }
-  return context;
+  return hooks;
 }
 
 /// What a search uses. It owns all of it: a callback may release what the caller holds.
@@ -126,28 +136,18 @@ struct Search {
   Search(berth_engine* of_engine, const berth_problem* of_problem, const berth_place_options* given)
       : engine(c::get(of_engine).engine),
         tables(of_engine->policies),
-        problem(c::get(of_problem).problem),
-        notes(of_problem->notes) {
+        task(c::get(of_problem).task) {
     const berth_place_options options =
         c::take(given, kPlaceDefaults, "berth_place_options", offsetof(berth_place_options, bound));
     settings = place_settings(*of_engine, options);
-    context = context_of(options, *problem);
-  }
-
-  [[nodiscard]] std::unique_ptr<berth_result> result_of(Outcome outcome) const {
-    if (outcome.search) {
-      std::vector<std::string>& all = outcome.search->notes;
-      all.insert(all.begin(), notes.begin(), notes.end());
-    }
-    return std::make_unique<berth_result>(std::move(outcome));
+    hooks = hooks_of(options, *task.problem);
   }
 
   std::shared_ptr<Engine> engine;
   std::shared_ptr<const void> tables;
-  std::shared_ptr<const Problem> problem;
-  std::vector<std::string> notes;
+  Task task;
   Settings settings;
-  PlaceContext context;
+  RunHooks hooks;
 };
 
 }  // namespace
@@ -163,16 +163,18 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     berth_problem*& made = c::required(out, "out");
     const berth_problem_options defaults = BERTH_PROBLEM_OPTIONS_INIT;
     const berth_problem_options given = c::take(options, defaults, "berth_problem_options");
-    ProblemChoices choices = problem_choices(problem_settings(the, given));
-    std::vector<std::string> notes;
+    const Settings settings = problem_settings(the, given);
+    TaskParts parts;
+    std::vector<std::string> notes = c::get(graph).notes;
     if (given.cost != nullptr) {
-      LoadedCosts own = make_costs(*keeps, *the_graph, *the_cluster, choices.cost_source);
-      notes = std::move(own.notes);
-      choices.costs = asked_costs(given, *the_graph, *the_cluster, *own.costs);
+      LoadedCosts own =
+          make_costs(*keeps, *the_graph, *the_cluster, settings.costs.value_or(""));
+      notes.insert(notes.end(), own.notes.begin(), own.notes.end());
+      parts.costs = asked_costs(given, *the_graph, *the_cluster, *own.costs);
     }
-    MadeProblem problem = make_problem(*keeps, the_graph, the_cluster, choices);
-    problem.notes.insert(problem.notes.begin(), notes.begin(), notes.end());
-    made = new berth_problem(std::move(problem), bound_effort(the.settings));
+    Task task = make_task(*keeps, the_graph, the_cluster, settings, parts);
+    task.notes.insert(task.notes.begin(), notes.begin(), notes.end());
+    made = new berth_problem(std::move(task), bound_effort(the.settings));
   });
 }
 
@@ -181,9 +183,8 @@ berth_status berth_place(berth_engine* engine, const berth_problem* problem,
   return c::guarded([&] {
     const Search search(engine, problem, options);
     berth_result*& made = c::required(out, "out");
-    Outcome outcome =
-        place_outcome(*search.engine, search.problem, search.settings, search.context);
-    made = search.result_of(std::move(outcome)).release();
+    made = new berth_result(
+        berth::place(*search.engine, search.task, search.settings, search.hooks));
   });
 }
 
@@ -200,14 +201,14 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
     std::vector<std::string> copied;
     for (const berth_text& name : names) copied.push_back(c::string(name));
     std::vector<ComparedPolicy> compared =
-        compare_policies(*search.engine, search.problem, copied, search.settings, search.context);
+        berth::compare(*search.engine, search.task, copied, search.settings, search.hooks);
     std::vector<std::unique_ptr<berth_result>> made(count);
     std::string failures;
     for (std::size_t i = 0; i < count; ++i) {
       if (compared[i].outcome) {
-        made[i] = search.result_of(std::move(*compared[i].outcome));
+        made[i] = std::make_unique<berth_result>(std::move(*compared[i].outcome));
       } else {
-        failures += cat(compared[i].name, ": ", compared[i].failure, "\n");
+        failures += cat(compared[i].policy, ": ", compared[i].failure, "\n");
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -222,11 +223,14 @@ berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices
                             berth_result** out) {
   return c::guarded([&] {
     const berth_problem& the = c::get(problem);
-    const std::shared_ptr<const Problem> solved = the.problem;
+    const Task task = the.task;
+    const BoundEffort effort = the.effort;
     berth_result*& made = c::required(out, "out");
     const auto given = c::array(devices, count, "devices");
     const Placement placement(given.begin(), given.end());
-    solved->validate(placement);
-    made = new berth_result(simulated_outcome(solved, {}, placement, the.effort));
+    task.problem->validate(placement);
+    Outcome outcome = simulated_outcome(task.problem, {}, placement, effort);
+    outcome.notes = task.notes;
+    made = new berth_result(std::move(outcome));
   });
 }

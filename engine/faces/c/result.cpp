@@ -49,9 +49,8 @@ std::string report(const Outcome& outcome) {
 }
 
 std::string placement_text(const Outcome& outcome) {
-  const Provenance provenance{outcome.origin.policy, outcome.origin.options, outcome.origin.seed};
   return placement_json(outcome.problem->graph(), outcome.problem->cluster(), outcome.placement,
-                        &outcome.evaluation, outcome.origin.policy.empty() ? nullptr : &provenance);
+                        &outcome.evaluation, outcome.origin.policy.empty() ? nullptr : &outcome.origin);
 }
 
 std::string text_of(const Outcome& outcome, int32_t kind) {
@@ -59,7 +58,7 @@ std::string text_of(const Outcome& outcome, int32_t kind) {
     case BERTH_TEXT_POLICY:
       return outcome.origin.policy;
     case BERTH_TEXT_NOTES:
-      return outcome.search ? lines(outcome.search->notes) : std::string();
+      return lines(outcome.notes);
     case BERTH_TEXT_PLACEMENT:
       return placement_text(outcome);
     case BERTH_TEXT_TRACE:

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 /// Ranks what fits before what does not before what failed.
-int rank(const CompareRow& row) {
+int rank(const ComparedPolicy& row) {
   return row.fits() ? 0 : row.outcome ? 1 : 2;
 }
 
@@ -48,7 +48,7 @@ std::string verdict_text(const Outcome& best) {
   return printable(text) + ".\n";
 }
 
-std::vector<std::string> row_cells(const CompareRow& row) {
+std::vector<std::string> row_cells(const ComparedPolicy& row) {
   if (!row.outcome) return {row.policy, row.failure};
   const Outcome& outcome = *row.outcome;
   return {row.policy,
@@ -79,18 +79,19 @@ std::string csv_cell(const Json& object, const char* key) {
 
 }  // namespace
 
-void sort_rows(std::vector<CompareRow>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const CompareRow& a, const CompareRow& b) {
+void sort_rows(std::vector<ComparedPolicy>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const ComparedPolicy& a, const ComparedPolicy& b) {
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     return a.outcome && a.outcome->evaluation.objective_us < b.outcome->evaluation.objective_us;
   });
 }
 
-std::string compare_text(const std::string& model, const Problem& problem,
-                         const std::vector<CompareRow>& rows) {
-  const bool throughput = problem.options().objective == Objective::throughput;
-  std::string text = problem_text(model, problem);
-  const CompareRow& best = rows.front();
+std::string compare_text(const std::vector<ComparedPolicy>& rows) {
+  const ComparedPolicy& best = rows.front();
+  const Outcome* const any = best.outcome ? &*best.outcome : nullptr;
+  const bool throughput =
+      any != nullptr && any->problem->options().objective == Objective::throughput;
+  std::string text = any == nullptr ? "" : problem_text(any->origin.model, *any->problem);
   if (best.outcome && best.outcome->bound.us > 0) {
     text += fmt::format("no placement can have a {} below {} ({})\n",
                         throughput ? "largest load" : "runtime", format_us(best.outcome->bound.us),
@@ -105,21 +106,30 @@ std::string compare_text(const std::string& model, const Problem& problem,
                    {"ops simulated", Align::right},
                    {"search", Align::right},
                    {""}});
-  for (const CompareRow& row : rows) table.add_row(row_cells(row));
+  for (const ComparedPolicy& row : rows) table.add_row(row_cells(row));
   text += "\n" + table.text(2);
   if (best.fits()) text += "\n" + verdict_text(*best.outcome) + why_text(*best.outcome);
+  if (interrupted(rows)) text += "\nInterrupted: the policies had unequal times.\n";
   return text;
 }
 
-Json compare_json(const std::vector<CompareRow>& rows) {
+bool interrupted(const std::vector<ComparedPolicy>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const ComparedPolicy& row) {
+    return row.outcome ? row.outcome->search->end == SearchEnd::cancelled
+                       : row.code == ErrorCode::cancelled;
+  });
+}
+
+Json compare_json(const std::vector<ComparedPolicy>& rows) {
   Json json =
       rows.front().outcome ? outcome_json(*rows.front().outcome) : Json{{"feasible", false}};
+  json["interrupted"] = interrupted(rows);
   json["policies"] = Json::array();
-  for (const CompareRow& row : rows) json["policies"].push_back(row_json(row));
+  for (const ComparedPolicy& row : rows) json["policies"].push_back(row_json(row));
   return json;
 }
 
-Json row_json(const CompareRow& row) {
+Json row_json(const ComparedPolicy& row) {
   Json json = {{"policy", row.policy}};
   if (!row.outcome) {
     json["error"] = row.failure;
@@ -137,6 +147,7 @@ Json row_json(const CompareRow& row) {
   json["evaluations"] = outcome.search->evaluations;
   json["simulated_ops"] = outcome.search->simulated_ops;
   json["wall_s"] = outcome.search->wall_s;
+  json["ended"] = search_end_name(outcome.search->end);
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
   return json;
 }
@@ -155,12 +166,12 @@ std::string csv_line(const Json& object, const std::vector<std::string>& columns
   return line + "\r\n";
 }
 
-std::string compare_csv(const std::vector<CompareRow>& rows) {
+std::string compare_csv(const std::vector<ComparedPolicy>& rows) {
   const std::vector<std::string> columns = row_columns();
   std::string csv;
   for (const std::string& column : columns) csv += (csv.empty() ? "" : ",") + column;
   csv += "\r\n";
-  for (const CompareRow& row : rows) csv += csv_line(row_json(row), columns);
+  for (const ComparedPolicy& row : rows) csv += csv_line(row_json(row), columns);
   return csv;
 }
 

@@ -2,35 +2,28 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "berth/run.h"
 #include "outcome.h"
 
 namespace berth::command {
 
-/// One policy: what it found, or why it found nothing.
-struct CompareRow {
-  std::string policy;
-  std::optional<Outcome> outcome;
-  std::string failure;
-
-  [[nodiscard]] bool fits() const { return outcome && outcome->evaluation.feasible; }
-};
-
 /// Best first: what fits by its objective, then what does not fit, then the failures.
-void sort_rows(std::vector<CompareRow>& rows);
+void sort_rows(std::vector<ComparedPolicy>& rows);
+
+/// Whether Ctrl-C ended the comparison, so that its policies had unequal times.
+[[nodiscard]] bool interrupted(const std::vector<ComparedPolicy>& rows);
 
 /// `rows` sorted and not empty.
-[[nodiscard]] std::string compare_text(const std::string& model, const Problem& problem,
-                                       const std::vector<CompareRow>& rows);
+[[nodiscard]] std::string compare_text(const std::vector<ComparedPolicy>& rows);
 /// The best row's outcome_json with "policies": one object per row.
-[[nodiscard]] nlohmann::ordered_json compare_json(const std::vector<CompareRow>& rows);
+[[nodiscard]] nlohmann::ordered_json compare_json(const std::vector<ComparedPolicy>& rows);
 /// One object of the above "policies".
-[[nodiscard]] nlohmann::ordered_json row_json(const CompareRow& row);
+[[nodiscard]] nlohmann::ordered_json row_json(const ComparedPolicy& row);
 /// RFC 4180, with a header line.
-[[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
+[[nodiscard]] std::string compare_csv(const std::vector<ComparedPolicy>& rows);
 
 /// The keys of row_json in the order of the CSV's columns.
 [[nodiscard]] std::vector<std::string> row_columns();

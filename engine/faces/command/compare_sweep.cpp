@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -90,11 +89,11 @@ std::vector<std::string> summary_cells(const Summary& summary) {
 
 }  // namespace
 
-SweepRun sweep_run(const std::string& cluster, std::uint64_t seed, const CompareRow& row) {
+SweepRun sweep_run(const ComparedPolicy& row) {
   SweepRun run;
-  run.cluster = cluster;
+  run.cluster = row.cluster;
   run.policy = row.policy;
-  run.seed = seed;
+  run.seed = row.seed;
   run.fits = row.fits();
   if (row.outcome) {
     run.objective_us = row.outcome->evaluation.objective_us;
@@ -169,34 +168,6 @@ std::string sweep_csv(const std::vector<SweepRun>& runs) {
     csv += csv_line(object, columns);
   }
   return csv;
-}
-
-std::vector<std::uint64_t> parse_seeds(const std::string& text) {
-  constexpr std::uint64_t kMost = 10'000;
-  std::vector<std::uint64_t> seeds;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto number = [&](std::uint64_t& value) {
-    const auto [rest, error] = std::from_chars(at, end, value);
-    at = rest;
-    return error == std::errc() &&
-           value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  };
-  while (true) {
-    std::uint64_t first = 0;
-    if (!number(first)) return {};
-    std::uint64_t last = first;
-    if (end - at > 2 && at[0] == '.' && at[1] == '.') {
-      at += 2;
-      if (!number(last) || last < first) return {};
-    }
-    if (last - first >= kMost || seeds.size() + (last - first) >= kMost) return {};
-    for (std::uint64_t seed = first; seed <= last; ++seed) {
-      if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) seeds.push_back(seed);
-    }
-    if (at == end) return seeds;
-    if (*at++ != ',') return {};
-  }
 }
 
 }  // namespace berth::command

@@ -21,8 +21,7 @@ struct SweepRun {
   double single_us = 0;            ///< of the best single device; 0 if there is none
   nlohmann::ordered_json figures;  ///< row_json
 };
-[[nodiscard]] SweepRun sweep_run(const std::string& cluster, std::uint64_t seed,
-                                 const CompareRow& row);
+[[nodiscard]] SweepRun sweep_run(const ComparedPolicy& row);
 
 /// A table per cluster, a row per policy: the best and the median over the seeds. Best median
 /// first.
@@ -32,9 +31,5 @@ struct SweepRun {
 [[nodiscard]] nlohmann::ordered_json sweep_json(const std::vector<SweepRun>& runs);
 /// A line per run: cluster, seed, and the columns of compare_csv.
 [[nodiscard]] std::string sweep_csv(const std::vector<SweepRun>& runs);
-
-/// "0..4", "7" or "0..2,9" -> seeds, ascending as given, each once. Empty if it is none of these
-/// or means more than 10,000.
-[[nodiscard]] std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
 }  // namespace berth::command

@@ -8,10 +8,11 @@
 
 #include "berth/cluster.h"
 #include "berth/files.h"
+#include "berth/run.h"
 #include "console.h"
 #include "detect/detected_machine.h"
-#include "execution.h"
 #include "outcome.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -83,8 +84,8 @@ std::string cluster_text(const Cluster& cluster) {
 
 std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
   if (options.cluster) return load_cluster(*options.cluster);
-  Engine engine;
-  return make_backend(engine, options.backend)->cluster();
+  const auto engine = make_engine(read_settings());
+  return make_backend(*engine, options.backend)->cluster();
 }
 
 int show_detected(const DevicesOptions& options) {
@@ -122,8 +123,10 @@ void add_devices(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<DevicesOptions>();
   sub->add_option("--cluster", options->cluster, "show the devices and links of this machine")
       ->type_name("PRESET|FILE");
-  add_backend(*sub, options->backend)
-      ->description("show the devices of this backend on this machine, with nominal figures")
+  sub->add_option("--backend", options->backend,
+                  "show the devices of this backend on this machine, with nominal figures, such as "
+                  "cpu or cpu:devices=4,threads=1")
+      ->type_name("NAME[:KEY=VALUE,..]")
       ->excludes("--cluster");
   sub->add_flag("--detect", options->detect,
                 "find out what this machine is: processors, memory, NVIDIA's GPUs and the links "

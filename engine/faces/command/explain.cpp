@@ -7,29 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "berth/engine.h"
 #include "berth/error.h"
-#include "berth/files.h"
+#include "berth/run.h"
 #include "berth/support/text.h"
+#include "command_run.h"
 #include "console.h"
 #include "explanation_text.h"
-#include "model_options.h"
 #include "outcome.h"
-#include "policy_choice.h"
-#include "scripts.h"
-#include "search.h"
+#include "setting_options.h"
 #include "subcommands.h"
 
 namespace berth::command {
 namespace {
 
 struct ExplainOptions {
-  ModelOptions model;
-  ProblemChoices choices;
-  SearchChoices search;
-  PolicyChoice policy;
+  SettingOptions settings;
   std::string placement;
-  std::string config;
   std::string op;
   bool json = false;
 };
@@ -42,40 +35,33 @@ OpId op_called(const Graph& graph, const std::string& name) {
                                         known_names(name, std::move(names))));
 }
 
-Outcome outcome_of(Engine& engine, const ExplainOptions& options) {
-  if (!options.placement.empty()) {
-    auto problem = make_problem(engine, options.model, options.choices);
-    Placement placement = load_placement(options.placement, problem->graph(), problem->cluster());
-    Origin origin;
-    origin.model = options.model.model;
-    return simulated_outcome(std::move(problem), std::move(origin), std::move(placement));
+Outcome outcome_of(CommandRun& run, const std::string& model,
+                   const std::optional<StoredPlacement>& stored) {
+  const Settings& settings = run.settings();
+  require_cluster(settings);
+  if (!stored) {
+    Outcome outcome = berth::run(run.engine(), model, settings, run.hooks());
+    warn_of_interrupt();
+    return outcome;
   }
-  NamedPolicies maker(engine);
-  const std::unique_ptr<Policy> policy = maker.make(*options.policy.name, options.policy.options);
-  const auto problem = make_problem(engine, options.model, options.choices);
-  const InterruptGuard guard;
-  Origin origin{options.model.model, *options.policy.name,
-                maker.resolved(*options.policy.name, options.policy.options), 0};
-  Outcome outcome =
-      Search(problem, nullptr, options.choices, options.search).run(*policy, std::move(origin));
-  if (InterruptGuard::interrupted()) log_warning("interrupted: this is the best placement so far");
-  return outcome;
+  const Task task = load_task(run.engine(), model, settings, run.hooks());
+  note_other_machine(task, *stored);
+  return simulate(task, *stored, bound_effort(settings));
 }
 
-int run_explain(ExplainOptions options) {
-  const Settings settings = read_settings(options.config);
-  const std::unique_ptr<Engine> owned = make_engine(settings);
-  Engine& engine = *owned;
-  fill_in(settings, options.model, options.choices, options.search);
-  // A policy of the environment's settings does not stand against a placement.
-  if (options.placement.empty()) options.policy.fill_in(settings);
-  if (options.policy.name.has_value() == !options.placement.empty()) {
+int run_explain(const ExplainOptions& options) {
+  if (options.settings.given.policy && !options.placement.empty()) {
     throw CLI::ValidationError("explain", "name either a --placement or a --policy to make one");
   }
-  const Outcome outcome = outcome_of(engine, options);
+  std::optional<StoredPlacement> stored;
+  if (!options.placement.empty()) stored = read_placement(options.placement);
+  CommandRun run(options.settings.merged(stored ? stored->settings : Settings()));
+  constexpr std::string_view kUnserved[] = {"evaluator"};
+  refuse_unserved(run.settings(), "`berth explain`", kUnserved);
+  const Outcome outcome = outcome_of(run, options.settings.model, stored);
   if (options.op.empty()) {
     print(options.json ? json_text(placement_explanation_json(outcome))
-                       : problem_text(options.model.model, *outcome.problem) +
+                       : problem_text(options.settings.model, *outcome.problem) +
                              placement_explanation_text(outcome));
     return 0;
   }
@@ -91,17 +77,18 @@ void add_explain(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand(
       "explain", "show what a placement waits for, and why an op is where it is");
   const auto options = std::make_shared<ExplainOptions>();
-  options->model.add_to(*sub);
-  options->choices.add_to(*sub, /*searches=*/true);
-  add_file(*sub, "--placement", options->placement, "explain this berth.placement/1 file");
-  options->policy.add_to(*sub, "explain the placement that this policy finds");
+  SettingOptions& settings = options->settings;
+  settings.add_model(*sub);
+  settings.add(*sub, SettingGroup::machine);
+  settings.add(*sub, SettingGroup::problem);
+  add_file(*sub, "--placement", options->placement,
+           "explain this berth.placement/1 file; default: what --policy finds");
   sub->add_option(
          "--op", options->op,
          "explain this op: what keeps it on its device, and what each other device would cost")
       ->type_name("NAME");
-  options->search.add_to(*sub);
-  add_file(*sub, "--config", options->config,
-           "a file of settings, berth.settings/1 or Lua; the command line overrides it");
+  settings.add(*sub, SettingGroup::search);
+  settings.add_config(*sub);
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

@@ -1,13 +1,8 @@
 #include "graph_summary.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
-
-#include "support/units.h"
 
 namespace berth::command {
 namespace {
@@ -87,29 +82,6 @@ GraphSummary summarize(const Graph& graph) {
     if (!graph.bytes_known(tensor)) ++summary.tensors_without_size;
   }
   return summary;
-}
-
-std::string without_rule_text(const GraphSummary& summary) {
-  if (summary.ops_without_rule == 0) return {};
-  std::vector<GraphSummary::Type> types;
-  std::copy_if(summary.types.begin(), summary.types.end(), std::back_inserter(types),
-               [](const GraphSummary::Type& type) { return type.without_rule > 0; });
-  std::stable_sort(types.begin(), types.end(),
-                   [](const GraphSummary::Type& a, const GraphSummary::Type& b) {
-                     return a.without_rule > b.without_rule;
-                   });
-  constexpr std::size_t kShown = 8;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kShown, types.size()); ++i) {
-    names += fmt::format("{}{} ({})", i > 0 ? ", " : "", types[i].name,
-                         format_count(types[i].without_rule));
-  }
-  if (types.size() > kShown) names += fmt::format(" and {} more", types.size() - kShown);
-  const double share = summary.bytes > 0 ? summary.bytes_without_rule / summary.bytes : 0;
-  return fmt::format("{} {} no work rule, costed by the bytes moved alone ({} of the step's): {}",
-                     format_count(summary.ops_without_rule),
-                     summary.ops_without_rule == 1 ? "op has" : "ops have", format_percent(share),
-                     names);
 }
 
 }  // namespace berth::command

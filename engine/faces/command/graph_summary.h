@@ -43,8 +43,4 @@ struct GraphSummary {
 
 [[nodiscard]] GraphSummary summarize(const Graph& graph);
 
-/// Which types of ops are costed by their bytes alone, and how much of the step that may be; empty
-/// where there are none.
-[[nodiscard]] std::string without_rule_text(const GraphSummary& summary);
-
 }  // namespace berth::command

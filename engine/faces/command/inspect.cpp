@@ -12,10 +12,10 @@
 #include "berth/backend.h"
 #include "berth/engine.h"
 #include "console.h"
-#include "execution.h"
 #include "graph_summary.h"
-#include "model_options.h"
+#include "berth/run.h"
 #include "outcome.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -27,8 +27,7 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 struct InspectOptions {
-  ModelOptions model;
-  std::string backend;  ///< empty = none was asked about
+  SettingOptions settings;
   bool json = false;
 };
 
@@ -183,24 +182,28 @@ Json executability_json(const Graph& graph, const Executability& found) {
 
 /// The model, and what the backend can do with it where one was asked about.
 LoadedModel load_inspected(const InspectOptions& options, std::optional<Executability>& found) {
-  Engine engine;
-  if (options.backend.empty()) return engine.load(options.model.model, options.model.load);
-  const std::unique_ptr<Backend> backend = make_backend(engine, options.backend);
-  LoadedProgram loaded = engine.load_program(options.model.model, options.model.load);
-  found = Executability{options.backend, backend->cannot_run(*loaded.program)};
+  const std::string& path = options.settings.model;
+  const Settings settings = options.settings.merged();
+  const auto engine = make_engine(settings);
+  // A backend of a config is for measuring; here it is asked for.
+  const std::optional<std::string>& asked = options.settings.given.backend;
+  if (!asked) return engine->load(path, settings.load);
+  const std::unique_ptr<Backend> backend = make_backend(*engine, *asked);
+  LoadedProgram loaded = engine->load_program(path, settings.load);
+  found = Executability{*asked, backend->cannot_run(*loaded.program)};
   return {loaded.program->graph, std::move(loaded.notes)};
 }
 
 int run_inspect(const InspectOptions& options) {
   std::optional<Executability> executability;
-  const Stage stage("inspecting " + options.model.model);
+  const Stage stage("inspecting " + options.settings.model);
   LoadedModel model = load_inspected(options, executability);
   const GraphSummary summary = summarize(*model.graph);
-  if (const std::string uncounted = without_rule_text(summary); !uncounted.empty()) {
+  if (const std::string uncounted = without_rule_text(*model.graph); !uncounted.empty()) {
     model.notes.push_back(uncounted);
   }
   if (options.json) {
-    Json json = summary_json(options.model.model, *model.graph, summary, model.notes);
+    Json json = summary_json(options.settings.model, *model.graph, summary, model.notes);
     if (executability) json["execution"] = executability_json(*model.graph, *executability);
     print(json_text(json));
     return 0;
@@ -217,9 +220,11 @@ int run_inspect(const InspectOptions& options) {
 void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("inspect", "show what is in a model");
   const auto options = std::make_shared<InspectOptions>();
-  options->model.add_to(*sub);
-  add_backend(*sub, options->backend)
+  options->settings.add_model(*sub);
+  options->settings.add(*sub, {"backend"});
+  sub->get_option("--backend")
       ->description("also list the ops that this backend (such as cpu) cannot execute");
+  options->settings.add_config(*sub);
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

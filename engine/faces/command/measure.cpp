@@ -9,10 +9,12 @@
 #include "berth/backend.h"
 #include "berth/files.h"
 #include "console.h"
+#include "berth/run.h"
+#include "command_run.h"
 #include "execution.h"
-#include "model_options.h"
 #include "outcome.h"
 #include "report_file.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "targets.h"
@@ -25,14 +27,9 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 struct MeasureChoices {
-  ModelOptions model;
-  ProblemChoices choices;
+  SettingOptions settings;
   RepeatChoices repeats;
-  std::string backend;
   std::string placement;
-  std::string trace;
-  std::string svg;
-  std::string report;
   bool json = false;
 };
 
@@ -91,27 +88,46 @@ Json measured_json(const Measured& measured, const std::string& backend) {
           {"costs", problem.costs().source()},
           {"policy", measured.outcome.origin.policy},
           {"seed", measured.outcome.origin.seed},
-          {"devices", std::move(devices)}};
+          {"devices", std::move(devices)},
+          {"notes", measured.outcome.notes}};
 }
 
-Measured measure_stored(const MeasureChoices& options) {
-  Engine engine;
-  const Execution execution = load_execution(engine, options.model, options.backend);
-  const auto problem = make_problem(engine, execution, options.choices);
-  const std::string file = read_file(options.placement);
+/// All that is in force, for measuring. The placement's machine counts where the backend has its
+/// devices: what is measured is the backend.
+Settings settings_of(CommandRun& run, const MeasureChoices& options,
+                     const StoredPlacement& stored) {
+  const std::string backend = required_backend(run.settings());
+  Settings weakest = stored.settings;
+  if (weakest.cluster && load_cluster(*weakest.cluster)->device_names() !=
+                             make_backend(run.engine(), backend)->cluster()->device_names()) {
+    weakest.cluster.reset();
+  }
+  Settings settings = options.settings.merged(std::move(weakest));
+  settings.evaluator = EvaluatorKind::measure;
+  settings.seed = options.repeats.options.seed;
+  settings.objective.reset();
+  return settings;
+}
+
+Measured measure_stored(CommandRun& run, const Settings& settings, const MeasureChoices& options,
+                        const StoredPlacement& stored) {
+  const Task task = load_task(run.engine(), options.settings.model, settings, run.hooks());
+  note_other_machine(task, stored);
+  const std::shared_ptr<const Problem>& problem = task.problem;
   Measured measured;
   measured.outcome.problem = problem;
-  measured.outcome.origin = stored_origin(options.model.model, file);
+  measured.outcome.origin = stored.origin;
+  measured.outcome.origin.model = task.model;
+  measured.outcome.notes = task.notes;
   measured.outcome.placement =
-      parse_placement(file, options.placement, problem->graph(), problem->cluster());
+      parse_placement(stored.text, stored.path, problem->graph(), problem->cluster());
   problem->validate(measured.outcome.placement);
 
-  const auto session = open_session(execution, *problem, options.repeats.options.seed);
   const InterruptGuard guard;
-  const Stage stage("measuring " + options.model.model);
+  const Stage stage("measuring " + task.model);
   MeasureOptions repeats = options.repeats.options;
   repeats.trace = true;
-  measured.measurement = measure(*session, measured.outcome.placement, repeats);
+  measured.measurement = measure(*task.session, measured.outcome.placement, repeats);
   measured.outcome.trace = std::move(measured.measurement.step.trace);
   measured.simulated_us = Simulator(problem).trace(measured.outcome.placement).runtime_us;
   measured.outcome.executed = true;
@@ -125,25 +141,23 @@ Measured measure_stored(const MeasureChoices& options) {
 }
 
 int run_measure(const MeasureChoices& options) {
+  const StoredPlacement stored = read_placement(options.placement);
+  CommandRun run(options.settings.merged());
+  const Settings settings = settings_of(run, options, stored);
   std::vector<Target> targets;
-  if (!options.trace.empty()) targets.push_back({"--trace", options.trace});
-  if (!options.svg.empty()) targets.push_back({"--svg", options.svg});
-  if (!options.report.empty()) targets.push_back({"--report", options.report});
-  std::vector<Input> inputs = input_files(options.model, options.choices);
+  add_target(targets, "--trace", settings.trace);
+  add_target(targets, "--svg", settings.svg);
+  add_target(targets, "--report", settings.report);
+  std::vector<Input> inputs = options.settings.inputs(settings);
   inputs.push_back({"the placement", options.placement});
   check_targets(targets, inputs);
 
-  const Measured measured = measure_stored(options);
+  const Measured measured = measure_stored(run, settings, options, stored);
   const Outcome& outcome = measured.outcome;
-  if (!options.trace.empty()) {
-    write_target(options.trace, trace_json(*outcome.problem, outcome.placement, outcome.trace));
-  }
-  if (!options.svg.empty()) {
-    write_target(options.svg, timeline_svg(*outcome.problem, outcome.placement, outcome.trace));
-  }
-  if (!options.report.empty()) write_report(options.report, outcome);
+  write_step(settings, outcome);
+  if (settings.report) write_report(*settings.report, outcome);
   if (options.json) {
-    print(json_text(measured_json(measured, options.backend)));
+    print(json_text(measured_json(measured, *settings.backend)));
     return 0;
   }
   print(problem_text(outcome.origin.model, *outcome.problem) + runtime_text(measured) + "\n" +
@@ -156,17 +170,17 @@ int run_measure(const MeasureChoices& options) {
 void add_measure(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("measure", "execute a stored placement and time it");
   const auto options = std::make_shared<MeasureChoices>();
-  options->model.add_to(*sub);
-  add_backend(*sub, options->backend)->required();
+  SettingOptions& settings = options->settings;
+  settings.add_model(*sub);
+  settings.add(*sub, {"backend"});
   add_file(*sub, "--placement", options->placement,
-           "a berth.placement/1 file, as `berth place -o` writes it")
+           "a berth.placement/1 file, as `berth place -o` writes it; dimensions, costs and "
+           "constraints are as it says where nothing else is said")
       ->required();
-  options->choices.add_machine_to(*sub);
+  settings.add(*sub, SettingGroup::machine);
   options->repeats.add_to(*sub, /*least=*/1);
-  add_file(*sub, "--trace", options->trace,
-           "write the step here as a Chrome trace, which ui.perfetto.dev opens");
-  add_file(*sub, "--svg", options->svg, "draw the step here: devices, links, critical path (SVG)");
-  add_file(*sub, "--report", options->report, "write a page that shows the placement here (HTML)");
+  settings.add_config(*sub);
+  settings.add(*sub, {"trace", "svg", "report"});
   sub->add_flag("--json", options->json, "print one JSON object on standard output");
   sub->footer(
       "Examples:\n"

@@ -8,10 +8,6 @@
 
 namespace berth::command {
 
-/// What a placement file says of its making; `file` is its content, which has been read as a
-/// placement before.
-[[nodiscard]] Origin stored_origin(const std::string& model, const std::string& file);
-
 /// The object that `--json` prints.
 [[nodiscard]] nlohmann::ordered_json outcome_json(const Outcome& outcome);
 /// One line of JSON text; invalid UTF-8 of names is replaced.

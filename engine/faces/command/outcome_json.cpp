@@ -94,19 +94,6 @@ void add_comparison(const Outcome& outcome, Json& json) {
 
 }  // namespace
 
-Origin stored_origin(const std::string& model, const std::string& file) {
-  Origin origin;
-  origin.model = model;
-  const auto document = nlohmann::json::parse(file);
-  const auto provenance = document.find("provenance");
-  if (provenance == document.end() || !provenance->is_object()) return origin;
-  const auto policy = provenance->find("policy");
-  if (policy != provenance->end() && policy->is_string()) origin.policy = *policy;
-  const auto seed = provenance->find("seed");
-  if (seed != provenance->end() && seed->is_number_unsigned()) origin.seed = *seed;
-  return origin;
-}
-
 Json outcome_json(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   Json json = {{"model", outcome.origin.model},
@@ -137,8 +124,8 @@ Json outcome_json(const Outcome& outcome) {
     json["simulated_ops"] = outcome.search->simulated_ops;
     json["wall_s"] = outcome.search->wall_s;
     json["ended"] = search_end_name(outcome.search->end);
-    json["notes"] = outcome.search->notes;
   }
+  json["notes"] = outcome.notes;
   return json;
 }
 

@@ -14,19 +14,14 @@
 
 namespace berth::command {
 
-/// One plan to write.
-struct PlanTarget {
-  std::string format;  ///< of plan_writers(), or "model": the model's own format
-  std::string path;
-  std::string option;  ///< as it was asked for, for messages
-};
+/// Adds --write, whose texts go to Settings::write.
+void add_write(CLI::App& app, Settings& settings);
 
+/// The plans of the settings "write" and "annotate".
 class PlanTargets {
  public:
-  /// Adds --write, and --annotate FILE, which is --write model=FILE.
-  void add_to(CLI::App& app);
-  /// `write` and `annotate` of the settings, each where the command line has none.
-  void fill_in(const Settings& settings);
+  /// Throws Error(invalid_argument) for a form that there is not.
+  explicit PlanTargets(const Settings& settings);
   /// For check_targets.
   void add_to(std::vector<Target>& targets) const;
   /// Before the work: what writes the model, null where it is not to be written. Throws what
@@ -37,7 +32,14 @@ class PlanTargets {
   void write(const std::string& model, Frontend* frontend, const Outcome& outcome) const;
 
  private:
-  std::vector<PlanTarget> plans_;
+  struct Plan {
+    std::string format;  ///< of plan_writers(), or "model": the model's own format
+    std::string path;
+    std::string option;  ///< as it was asked for, for messages
+  };
+  static Plan parse(const std::string& text);
+
+  std::vector<Plan> plans_;
 };
 
 }  // namespace berth::command

@@ -10,9 +10,11 @@
 #include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/support/text.h"
+#include "command_run.h"
 #include "console.h"
 #include "outcome.h"
 #include "scripts.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "text_table.h"
 
@@ -23,6 +25,7 @@ using Json = nlohmann::ordered_json;
 
 struct PluginsOptions {
   std::string name;
+  std::string config;
   bool json = false;
 };
 
@@ -104,10 +107,11 @@ std::vector<PluginInfo> named(const std::vector<PluginInfo>& plugins, const std:
 }
 
 int run_plugins(const PluginsOptions& options) {
-  Engine engine;
+  CommandRun run(read_settings(options.config));
+  Engine& engine = run.engine();
   std::vector<PluginInfo> plugins;
   if (is_script(options.name)) {
-    plugins.push_back(Scripts(engine).describe(options.name));
+    plugins.push_back(run.scripts().describe(options.name));
   } else {
     plugins = engine.plugins();
     for (const std::string& problem : engine.problems()) log_warning(problem);
@@ -137,6 +141,8 @@ void add_plugins(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<PluginsOptions>();
   sub->add_option("NAME", options->name, "show the options of this one, or of a policy's Lua file")
       ->type_name("");
+  add_file(*sub, "--config", options->config,
+           "a file of settings, which may say where plugins are and which may be opened");
   sub->add_flag("--json", options->json, "print one JSON object");
   sub->footer(
       "Examples:\n"

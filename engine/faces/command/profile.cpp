@@ -14,9 +14,10 @@
 #include "berth/files.h"
 #include "console.h"
 #include "execution.h"
-#include "model_options.h"
+#include "berth/run.h"
 #include "outcome.h"
 #include "profile_cache.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "targets.h"
@@ -31,9 +32,8 @@ using Align = TextTable::Align;
 constexpr std::size_t kOpRows = 15;
 
 struct ProfileChoices {
-  ModelOptions model;
+  SettingOptions settings;
   RepeatChoices repeats;
-  std::string backend;
   std::string trace;    // another tool's measurements, instead of a backend's
   std::string machine;  // that they count for
   std::string costs;
@@ -78,7 +78,7 @@ ProfileFiles measure_profile(const ProfileChoices& options, const Execution& exe
   session_options.seed = repeats.seed;
   const auto session = execution.backend->open(execution.program, session_options);
   const InterruptGuard guard;
-  Stage stage("profiling " + options.model.model);
+  Stage stage("profiling " + options.settings.model);
   ProfileOptions profile_options;
   profile_options.warm_up = repeats.warm_up;
   profile_options.repeats = repeats.repeats;
@@ -90,9 +90,8 @@ ProfileFiles measure_profile(const ProfileChoices& options, const Execution& exe
           cluster_json(*profile.cluster)};
 }
 
-Profiled make_profile(const ProfileChoices& options) {
-  Engine engine;
-  const Execution execution = load_execution(engine, options.model, options.backend);
+Profiled make_profile(Engine& engine, const ProfileChoices& options, const Settings& settings) {
+  const Execution execution = load_execution(engine, options.settings.model, settings);
   Profiled profiled;
   profiled.graph = execution.program->graph;
   const MeasureOptions& repeats = options.repeats.options;
@@ -108,10 +107,11 @@ Profiled make_profile(const ProfileChoices& options) {
 }
 
 /// From what another tool measured.
-Profiled read_profile(const ProfileChoices& options) {
-  Engine engine;
+Profiled read_profile(Engine& engine, const ProfileChoices& options, const Settings& settings) {
   Profiled profiled;
-  profiled.graph = load_model(engine, options.model);
+  LoadedModel model = engine.load(options.settings.model, settings.load);
+  for (const std::string& note : model.notes) log_note(note);
+  profiled.graph = std::move(model.graph);
   profiled.cluster = load_cluster(options.machine);
   LoadedCosts loaded = engine.load_costs(options.trace, *profiled.graph, *profiled.cluster);
   for (const std::string& note : loaded.notes) log_note(note);
@@ -171,7 +171,7 @@ Json profiled_json(const ProfileChoices& options, const Profiled& profiled) {
                      {"ops_us", sum_us(profiled, kind)},
                      {"op_overhead_us", profiled.cluster->kind_device(kind).op_overhead_us}});
   }
-  return {{"model", options.model.model},
+  return {{"model", options.settings.model},
           {"graph", profiled.graph->name()},
           {"ops", profiled.graph->op_count()},
           {"machine", profiled.cluster->name()},
@@ -184,8 +184,15 @@ int run_profile(const ProfileChoices& options) {
   std::vector<Target> targets;
   if (!options.costs.empty()) targets.push_back({"-o", options.costs});
   if (!options.cluster.empty()) targets.push_back({"--cluster-output", options.cluster});
-  check_targets(targets, {{"the model", options.model.model}, {"the profile", options.trace}});
-  const Profiled profiled = options.trace.empty() ? make_profile(options) : read_profile(options);
+  check_targets(targets, {{"the model", options.settings.model}, {"the profile", options.trace}});
+  const Settings settings = options.settings.merged();
+  if (!settings.backend && options.trace.empty()) {
+    throw CLI::RequiredError(
+        "--backend, which measures, or --from, which reads what was measured,");
+  }
+  const auto engine = make_engine(settings);
+  const Profiled profiled =
+      (options.trace.empty() ? make_profile : read_profile)(*engine, options, settings);
   if (!options.costs.empty()) write_target(options.costs, profiled.files.costs);
   if (!options.cluster.empty()) write_target(options.cluster, profiled.files.cluster);
   if (options.json) {
@@ -210,13 +217,14 @@ void add_profile(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("profile", "measure a model's ops and this machine's links");
   const auto options = std::make_shared<ProfileChoices>();
   options->repeats.options.repeats = 10;
-  options->model.add_to(*sub);
-  CLI::Option* const backend = add_backend(*sub, options->backend);
+  options->settings.add_model(*sub);
+  options->settings.add(*sub, {"backend"});
+  options->settings.add_config(*sub);
   CLI::Option* const from =
       add_file(*sub, "--from", options->trace,
                "take what another tool measured, by op name: a profile of TensorFlow, a trace of "
                "PyTorch, ONNX Runtime or Nsight Systems")
-          ->excludes(backend);
+          ->excludes("--backend");
   CLI::Option* const cluster =
       sub->add_option("--cluster", options->machine,
                       "with --from, the machine whose kinds of devices it measured")
@@ -238,10 +246,6 @@ void add_profile(CLI::App& app, Action& chosen) {
       "  berth profile model.onnx --from trace.json --cluster machine.json -o costs.json\n"
       "Profiles are kept in the user's cache, by graph and machine.");
   sub->callback([&chosen, options] {
-    if (options->backend.empty() && options->trace.empty()) {
-      throw CLI::RequiredError(
-          "--backend, which measures, or --from, which reads what was measured,");
-    }
     chosen = [options] { return run_profile(*options); };
   });
 }

@@ -11,7 +11,7 @@ namespace berth::command {
 
 /// Adds the table of policies; its best placement too where the report has none yet. The rows must
 /// outlive the report.
-void add_rows(Report& report, const std::vector<CompareRow>& rows);
+void add_rows(Report& report, const std::vector<ComparedPolicy>& rows);
 
 /// Writes the page, after check_targets.
 void write_report(const std::filesystem::path& path, const Report& report);

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "berth/engine.h"
 #include "berth/error.h"
+#include "command_run.h"
 #include "console.h"
 #include "scripts.h"
+#include "setting_options.h"
 #include "subcommands.h"
 
 namespace berth::command {
@@ -15,6 +16,7 @@ namespace {
 
 struct RunOptions {
   std::string script;
+  std::string config;
   std::vector<std::string> args;
   std::optional<int> threads;
   std::optional<int> workers;
@@ -30,9 +32,9 @@ void launch(Scripts& scripts, const RunOptions& options) {
 }
 
 int run_script(const RunOptions& options) {
-  Engine engine;
+  CommandRun run(read_settings(options.config));
   try {
-    Scripts scripts(engine);
+    Scripts& scripts = run.scripts();
     if (options.workers) {
       launch(scripts, options);
       return 0;
@@ -61,6 +63,8 @@ void add_run(CLI::App& app, Action& chosen) {
       ->required()
       ->type_name("");
   sub->add_option("ARGS", options->args, "arguments of the script: its `...`")->type_name("");
+  add_file(*sub, "--config", options->config,
+           "a file of settings that hold where the script names nothing itself");
   sub->add_option(
          "--threads", options->threads,
          "threads of its policies and evaluators where it names no number; default: all cores")

@@ -12,19 +12,6 @@ bool is_script(const std::string& policy) {
   return policy.ends_with(".lua");
 }
 
-Settings read_settings(const std::string& file) {
-  Settings settings;
-  if (is_script(file)) {
-    Engine engine;
-    settings = Scripts(engine).read_config(file);
-  } else if (!file.empty()) {
-    // The name of a file, whatever it begins with.
-    settings = load_settings((std::filesystem::path(".") / file).string());
-  }
-  settings.add(environment_settings());
-  return settings;
-}
-
 #ifdef BERTH_HAS_LUA
 
 namespace {
@@ -67,6 +54,10 @@ void Scripts::run_library(const std::string& name, const std::vector<std::string
   run(library_folder() / "berth" / name, args);
 }
 
+void Scripts::set_settings(Settings settings) {
+  host_->set_settings(std::move(settings));
+}
+
 void Scripts::set_threads(int threads) {
   host_->set_threads(threads);
 }
@@ -99,6 +90,7 @@ Scripts::Scripts(Engine&) {
 
 void Scripts::run(const std::filesystem::path&, const std::vector<std::string>&) {}
 void Scripts::run_library(const std::string&, const std::vector<std::string>&) {}
+void Scripts::set_settings(Settings) {}
 void Scripts::set_threads(int) {}
 Settings Scripts::read_config(const std::filesystem::path&) {
   return {};

@@ -27,6 +27,8 @@ class Scripts {
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
   /// The same for a script of the library: "commands/study.lua".
   void run_library(const std::string& name, const std::vector<std::string>& args);
+  /// See lua::Host::set_settings.
+  void set_settings(Settings settings);
   /// See lua::Host::set_threads.
   void set_threads(int threads);
   [[nodiscard]] Settings read_config(const std::filesystem::path& file);
@@ -40,9 +42,5 @@ class Scripts {
   // Shared only because that needs no destructor of a Host that is not there.
   std::shared_ptr<lua::Host> host_;
 };
-
-/// What is in force before the command line: the file (".lua", or berth.settings/1; empty = none),
-/// and BERTH_CONFIG over it.
-[[nodiscard]] Settings read_settings(const std::string& file);
 
 }  // namespace berth::command

@@ -15,10 +15,8 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "console.h"
-#include "execution.h"
-#include "model_options.h"
 #include "outcome.h"
-#include "scripts.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "text_table.h"
 
@@ -27,8 +25,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What holds where nothing is set.
+/// Defaults.
 constexpr std::pair<const char*, const char*> kDefaults[] = {
+    {"policy", "auto"},
     {"costs", "stated where the graph states one, roofline for the other ops"},
     {"objective", "latency"},
     {"semantics", "dataflow"},
@@ -49,23 +48,38 @@ struct Line {
   std::string from;
 };
 
+/// A value as one text: the entries of a table or list apart by commas.
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, entry] : value.items()) {
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? key + "=" : "") + value_text(entry);
+  }
+  return text;
+}
+
 std::vector<Line> lines_of(const Settings& settings) {
   std::vector<Line> lines;
   const auto add = [&](const std::string& key, const std::string& value) {
     const auto from = settings.origins.find(key);
     lines.push_back({key, value, from == settings.origins.end() ? "" : from->second});
   };
-  for (const auto& [key, value] : settings.values) add(key, to_text(value));
-  for (const auto& [name, value] : settings.options) add("options." + name, to_text(value));
-  for (const ConstraintRule& rule : settings.constraints) add("constraints", to_text(rule));
-  for (const auto& [name, size] : settings.load.dims) {
-    lines.push_back({"dims." + name, std::to_string(size), ""});
-  }
-  for (const std::string& name : settings.load.fetches) lines.push_back({"fetches", name, ""});
-  for (const auto& [key, value] : kDefaults) {
-    if (settings.values.find(key) == settings.values.end()) {
-      lines.push_back({key, value, "default"});
+  const Json values = Json::parse(settings_json(settings));
+  for (const auto& [key, value] : values.items()) {
+    if (key == "format") continue;
+    if (key == "constraints") {
+      for (const ConstraintRule& rule : settings.constraints) add(key, to_text(rule));
+    } else if (key == "cluster" && value.is_object()) {
+      add(key, value.dump());
+    } else if (value.is_object()) {
+      for (const auto& [name, entry] : value.items()) add(key + "." + name, value_text(entry));
+    } else {
+      add(key, value_text(value));
     }
+  }
+  for (const auto& [key, value] : kDefaults) {
+    if (!settings.has(key)) lines.push_back({key, value, "default"});
   }
   return lines;
 }

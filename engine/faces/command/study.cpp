@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "berth/engine.h"
 #include "berth/error.h"
+#include "command_run.h"
 #include "console.h"
-#include "scripts.h"
+#include "setting_options.h"
 #include "subcommands.h"
 
 namespace berth::command {
@@ -25,9 +25,9 @@ struct StudyOptions {
 };
 
 int run_library(std::vector<std::string> args) {
-  Engine engine;
+  CommandRun run{read_settings()};
   try {
-    Scripts(engine).run_library("commands/study.lua", args);
+    run.scripts().run_library("commands/study.lua", args);
   } catch (const Error& error) {
     // Of the library's own lines and traceback a reader has no use.
     const std::string text = error.what();

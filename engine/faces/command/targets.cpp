@@ -45,6 +45,11 @@ void check_target(const Target& target, const std::vector<Input>& inputs) {
 
 }  // namespace
 
+void add_target(std::vector<Target>& targets, const char* option,
+                const std::optional<std::string>& path) {
+  if (path) targets.push_back({option, *path});
+}
+
 void check_targets(const std::vector<Target>& targets, const std::vector<Input>& inputs) {
   for (const Target& target : targets) {
     check_target(target, inputs);
@@ -59,6 +64,16 @@ void check_targets(const std::vector<Target>& targets, const std::vector<Input>&
 
 void write_target(const std::filesystem::path& path, std::string_view content) {
   write_file(output_path(path), content);
+}
+
+void write_step(const Settings& settings, const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  if (settings.trace) {
+    write_target(*settings.trace, trace_json(problem, outcome.placement, outcome.trace));
+  }
+  if (settings.svg) {
+    write_target(*settings.svg, timeline_svg(problem, outcome.placement, outcome.trace));
+  }
 }
 
 }  // namespace berth::command

@@ -9,8 +9,9 @@
 #include "berth/files.h"
 #include "console.h"
 #include "execution.h"
-#include "model_options.h"
+#include "berth/run.h"
 #include "outcome.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "text_table.h"
 
@@ -21,9 +22,8 @@ using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 
 struct VerifyChoices {
-  ModelOptions model;
+  SettingOptions settings;
   VerifyOptions options;
-  std::string backend;
   std::string placement;
   bool json = false;
 };
@@ -70,16 +70,18 @@ Json verification_json(const Verification& found, const Cluster& cluster) {
 }
 
 int run_verify(const VerifyChoices& options) {
-  Engine engine;
-  const Execution execution = load_execution(engine, options.model, options.backend);
+  const StoredPlacement stored = read_placement(options.placement);
+  const Settings settings = options.settings.merged(stored.settings);
+  const auto engine = make_engine(settings);
+  const Execution execution = load_execution(*engine, options.settings.model, settings);
   const std::shared_ptr<const Cluster> cluster = execution.backend->cluster();
   const Graph& graph = *execution.program->graph;
-  const Placement placement = load_placement(options.placement, graph, *cluster);
+  const Placement placement = parse_placement(stored.text, stored.path, graph, *cluster);
   SessionOptions session_options;
   session_options.seed = options.options.seed;
   const auto session = execution.backend->open(execution.program, session_options);
   const InterruptGuard guard;
-  const Stage stage("verifying " + options.model.model);
+  const Stage stage("verifying " + options.settings.model);
   const Verification found = verify(*execution.backend, *session, placement, options.options);
   const auto ops = static_cast<std::size_t>(graph.op_count());
   print(options.json ? json_text(verification_json(found, *cluster))
@@ -94,8 +96,9 @@ void add_verify(CLI::App& app, Action& chosen) {
       app.add_subcommand("verify", "check that a placement computes the same as one device");
   const auto options = std::make_shared<VerifyChoices>();
   options->options.should_stop = [] { return InterruptGuard::interrupted(); };
-  options->model.add_to(*sub);
-  add_backend(*sub, options->backend)->required();
+  options->settings.add_model(*sub);
+  options->settings.add(*sub, {"backend"});
+  options->settings.add_config(*sub);
   add_file(*sub, "--placement", options->placement,
            "a berth.placement/1 file, as `berth place -o` writes it")
       ->required();

@@ -24,7 +24,7 @@
 #include "berth/files.h"
 #include "console.h"
 #include "event_log.h"
-#include "model_options.h"
+#include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
 #include "text_table.h"

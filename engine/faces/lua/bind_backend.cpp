@@ -29,7 +29,7 @@ namespace {
 int make_program(Call& call) {
   const std::string path = call.argument(1, "path").text();
   Fields fields = call.options(2);
-  const LoadOptions options = read_load_options(call.L, fields);
+  const LoadOptions options = read_load_options(call.state, call.L, fields);
   fields.finish();
   const LoadedProgram loaded = call.state.engine.load_program(path, options);
   call.made(loaded.program);

@@ -1,7 +1,7 @@
 // berth.costs: how long each op takes on each kind of device.
 #include "berth/costs.h"
 #include "berth/files.h"
-#include "berth/problem_choices.h"
+#include "berth/run.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"

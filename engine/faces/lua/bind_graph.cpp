@@ -14,7 +14,7 @@ namespace {
 int load(Call& call) {
   const std::string path = call.argument(1, "path").text();
   Fields fields = call.options(2);
-  const LoadOptions options = read_load_options(call.L, fields);
+  const LoadOptions options = read_load_options(call.state, call.L, fields);
   fields.finish();
   const LoadedModel model = call.state.engine.load(path, options);
   call.made(model.graph);

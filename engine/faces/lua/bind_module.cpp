@@ -71,6 +71,7 @@ std::vector<std::filesystem::path> library_folders() {
 
 int module_file(Call& call) {
   const std::string name = call.argument(1, "name").text();
+  call.state.engine.check_allowed("module_" + name);
   const std::string file = cat("module_", name, ".so");
   std::string searched;
   for (const std::filesystem::path& folder : library_folders()) {

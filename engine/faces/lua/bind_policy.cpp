@@ -2,11 +2,13 @@
 #include <cmath>
 
 #include "berth/policy.h"
+#include "berth/run.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "learning.h"
 #include "lua_policy.h"
 #include "objects.h"
+#include "settings_values.h"
 #include "state.h"
 #include "values.h"
 
@@ -66,20 +68,23 @@ std::function<void(double, const std::string&)> progress_of(Call& call, const Va
   };
 }
 
-void push_outcome(const Call& call, const Problem& problem, const PlaceResult& result,
-                  const PolicyObject& self, std::uint64_t seed, bool measured) {
+/// `result` is a PlaceResult or an Outcome.
+template <typename Result>
+void push_outcome(const Call& call, const Problem& problem, const Result& result,
+                  const std::string& policy, std::uint64_t seed, const SearchFigures& figures,
+                  bool measured) {
   push_evaluation(call.L, result.evaluation);
-  set_text(call.L, "policy", self.name);
+  set_text(call.L, "policy", policy);
   set_number(call.L, "seed", static_cast<double>(seed));
-  set_number(call.L, "evaluations", static_cast<double>(result.evaluations));
-  set_number(call.L, "simulated_ops", static_cast<double>(result.simulated_ops));
-  set_number(call.L, "wall_s", result.wall_s);
+  set_number(call.L, "evaluations", static_cast<double>(figures.evaluations));
+  set_number(call.L, "simulated_ops", static_cast<double>(figures.simulated_ops));
+  set_number(call.L, "wall_s", figures.wall_s);
   if (!measured) {
     set_number(call.L, "bound_us", result.bound.us);
     set_text(call.L, "bound_source", result.bound.source);
     set_number(call.L, "gap", result.gap());
   }
-  set_text(call.L, "ended", std::string(search_end_name(result.end)));
+  set_text(call.L, "ended", std::string(search_end_name(figures.end)));
   push_texts(call.L, result.notes);
   lua_setfield(call.L, -2, "notes");
   if (result.best_single.device != kNoDevice) {
@@ -96,7 +101,9 @@ int place_problem(Call& call) {
   context.seed = self->seed;
   context.should_stop = call.state.should_stop;
   context.threads = call.state.threads;
-  double budget_s = std::numeric_limits<double>::infinity();
+  const Settings& settings = call.state.settings;
+  if (settings.threads && context.threads == 0) context.threads = *settings.threads;
+  double budget_s = settings.budget_s.value_or(std::numeric_limits<double>::infinity());
   if (const Value seed = fields.get("seed"); seed.present()) {
     context.seed = static_cast<std::uint64_t>(seed.integer(0));
   }
@@ -123,9 +130,40 @@ int place_problem(Call& call) {
   fields.finish();
   if (evaluator == nullptr) evaluator = &problem->evaluator();
   const std::uint64_t seed = context.seed;
-  const PlaceResult result = place(*self->policy, *evaluator, std::move(context), budget_s);
+  const PlaceResult result = place(*self->policy, *evaluator, std::move(context), budget_s,
+                                   bound_effort(call.state.settings));
   push_ids(call.L, result.placement);
-  push_outcome(call, problem->problem(), result, *self, seed, evaluator->measures());
+  push_outcome(call, problem->problem(), result, self->name, seed,
+               {result.evaluations, result.simulated_ops, result.wall_s, result.end, {}},
+               evaluator->measures());
+  return 2;
+}
+
+/// A script writes what it is given, and compares by calling again.
+constexpr std::string_view kUnserved[] = {"policies", "clusters",    "seeds",    "prove", "output",
+                                          "trace",    "certificate", "annotate", "svg",   "report",
+                                          "write",    "csv",         "log"};
+
+int place_model(Call& call) {
+  const std::string model = call.argument(1, "model").text();
+  const Value given = call.argument(2, "settings");
+  State& state = call.state;
+  Settings settings = state.settings;
+  if (given.present()) settings.add(read_settings(call.L, given, "the settings"));
+  refuse_unserved(settings, "berth.place", kUnserved);
+  RunHooks hooks;
+  hooks.knows = [&state](const std::string& name) {
+    return name.ends_with(".lua") || state.policies.contains(name);
+  };
+  hooks.make = [&state](std::string_view name, const OptionTexts& options) {
+    return make_policy(state, std::string(name), options);
+  };
+  hooks.should_stop = state.should_stop;
+  hooks.threads = state.threads;
+  const Outcome outcome = run(state.engine, model, settings, hooks);
+  push_ids(call.L, outcome.placement);
+  push_outcome(call, *outcome.problem, outcome, outcome.origin.policy, outcome.origin.seed,
+               *outcome.search, outcome.executed);
   return 2;
 }
 
@@ -140,6 +178,7 @@ int policy_options(Call& call) {
 }
 
 constexpr Binding kFunctions[] = {{"berth.policy", &make},
+                                  {"berth.place", &place_model},
                                   {"berth.register_policy", &register_policy}};
 constexpr Binding kMethods[] = {{"policy:name", &policy_name},
                                 {"policy:options", &policy_options},

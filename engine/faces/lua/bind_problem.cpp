@@ -3,15 +3,15 @@
 #include "berth/evaluator.h"
 #include "berth/files.h"
 #include "berth/plan_writers.h"
-#include "berth/problem_choices.h"
 #include "berth/report.h"
+#include "berth/run.h"
 #include "berth/sdk/neighbourhoods.h"
 #include "berth/support/text.h"
 #include "bind_constraints.h"
 #include "call.h"
-#include "constraint_values.h"
 #include "explanation_values.h"
 #include "objects.h"
+#include "settings_values.h"
 #include "state.h"
 #include "values.h"
 
@@ -37,56 +37,34 @@ std::shared_ptr<const Cluster> cluster_of(const Value& value) {
   return value.is_text() ? load_cluster(value.text()) : value.object<const Cluster>();
 }
 
-/// Costs as an object, or by name.
-void read_costs(const Value& value, berth::ProblemChoices& choices) {
-  if (value.is_text()) {
-    choices.cost_source = cost_source(value);
-  } else if (value.present()) {
-    choices.costs = value.object<const Costs>();
-  }
-}
-
-/// Groups as an object, or how many and how.
-void read_groups(const Value& value, const Value& grouping, berth::ProblemChoices& choices) {
-  if (grouping.present()) choices.grouping = grouping_from_name(grouping.text());
-  if (!value.present()) return;
-  if (value.is_number()) {
-    choices.group_count =
-        static_cast<GroupId>(value.integer(1, std::numeric_limits<GroupId>::max()));
-    return;
-  }
-  if (grouping.present()) grouping.fail("either a grouping or groups that are made already");
-  choices.groups = value.object<const Groups>();
-}
-
 int make(Call& call) {
   const Value table = call.argument(1, "problem");
   table.require_table();
   Fields fields(call.L, table);
   const auto graph = fields.get("graph").object<const Graph>();
-  const auto cluster = cluster_of(fields.get("cluster"));
-  berth::ProblemChoices choices;
-  read_costs(fields.get("costs"), choices);
-  const Value groups = fields.get("groups");
-  read_groups(groups, fields.get("grouping"), choices);
-  ProblemOptions& options = choices.options;
-  if (const Value objective = fields.get("objective"); objective.present()) {
-    options.objective = objective_from_name(objective.text());
+  Settings settings = call.state.settings;
+  settings.add(read_settings(call.L, fields, SettingGroup::problem));
+  TaskParts parts;
+  if (const Value groups = fields.get("groups"); groups.is_object()) {
+    if (settings.grouping) groups.refuse("either a grouping or groups that are made already");
+    parts.groups = groups.object<const Groups>();
   }
-  if (const Value semantics = fields.get("semantics"); semantics.present()) {
-    options.semantics = semantics_from_name(semantics.text());
+  if (const Value costs = fields.get("costs"); costs.is_text()) {
+    settings.costs = cost_source(costs);
+    settings.origins.erase("costs");
+  } else if (costs.present()) {
+    parts.costs = costs.object<const Costs>();
   }
   if (const Value gap = fields.get("device_gap_us"); gap.present()) {
-    options.device_gap_us = gap.number();
+    parts.device_gap_us = gap.number();
   }
   if (const Value gap = fields.get("transfer_gap_us"); gap.present()) {
-    options.transfer_gap_us = gap.number();
+    parts.transfer_gap_us = gap.number();
   }
-  if (const Value rules = fields.get("constraints"); rules.present()) {
-    choices.constraints = read_constraints(call.L, rules);
-  }
+  const Value cluster = fields.get("cluster");
   fields.finish();
-  MadeProblem made = make_problem(call.state.engine, graph, cluster, choices);
+  const auto machine = cluster.present() ? cluster_of(cluster) : make_cluster(settings);
+  Task made = make_task(call.state.engine, graph, machine, settings, parts);
   return call.made(std::make_shared<ProblemObject>(std::move(made.problem), call.state.threads,
                                                    std::move(made.notes)));
 }
@@ -284,21 +262,21 @@ int save_placement(Call& call) {
   const std::string path = call.argument(1, "path").text();
   const Placement placement = placement_of(call.argument(2, "placement"), problem);
   const Value table = call.argument(3, "provenance");
-  Provenance provenance;
+  Origin origin;
   if (table.present()) {
     Fields fields(call.L, table);
-    provenance.policy = fields.get("policy").text();
+    origin.policy = fields.get("policy").text();
     if (const Value options = fields.get("options"); options.present()) {
-      for (auto& [key, value] : options.options()) provenance.options[key] = std::move(value);
+      for (auto& [key, value] : options.options()) origin.options[key] = std::move(value);
     }
     if (const Value seed = fields.get("seed"); seed.present()) {
-      provenance.seed = static_cast<std::uint64_t>(seed.integer(0));
+      origin.seed = static_cast<std::uint64_t>(seed.integer(0));
     }
     fields.finish();
   }
   const Evaluation evaluation = self->evaluator().evaluate(placement);
   write_file(path, placement_json(problem.graph(), problem.cluster(), placement, &evaluation,
-                                  table.present() ? &provenance : nullptr));
+                                  table.present() ? &origin : nullptr));
   return 0;
 }
 

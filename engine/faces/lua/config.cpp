@@ -2,11 +2,9 @@
 #include <cstdlib>
 
 #include "berth/error.h"
-#include "berth/files.h"
 #include "berth/support/text.h"
-#include "cluster_values.h"
-#include "constraint_values.h"
 #include "host.h"
+#include "settings_values.h"
 #include "state.h"
 #include "value.h"
 #include "values.h"
@@ -16,39 +14,6 @@ namespace {
 
 /// A config computes a few values; one that goes on for this many instructions does not end.
 constexpr int kMaxInstructions = 10'000'000;
-
-OptionValue read_setting(const Value& value, SettingKind kind) {
-  switch (kind) {
-    case SettingKind::text:
-      return value.text();
-    case SettingKind::count:
-      return value.integer(0);
-    case SettingKind::names: {
-      if (value.is_text()) return value.text();
-      std::string joined;
-      for (const std::string& name : value.texts()) {
-        joined += (joined.empty() ? "" : ",") + name;
-      }
-      return joined;
-    }
-    case SettingKind::numbers: {
-      if (value.is_text()) return value.text();
-      if (value.is_number()) return std::to_string(value.integer(0));
-      std::string joined;
-      for (const std::int64_t number : value.integers(0, kMaxInteger)) {
-        joined += (joined.empty() ? "" : ",") + std::to_string(number);
-      }
-      return joined;
-    }
-    case SettingKind::duration:
-      if (value.is_text()) return value.text();
-      if (!value.is_number() || !(value.number() >= 0)) {
-        value.fail("a duration as text (\"30s\") or seconds >= 0");
-      }
-      return value.option();
-  }
-  throw Error(ErrorCode::invalid_argument, "unknown kind of setting");
-}
 
 /// What a config may allocate: far more than settings need, far less than a machine has.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
@@ -107,33 +72,15 @@ Settings config_from(lua_State* L, const std::string& origin) {
   const Value table(L, lua_gettop(L), "config", /*argument=*/0);
   if (!table.is_table()) {
     throw Error(ErrorCode::invalid_file,
-                cat("a table expected: return { cluster = \"k80x4\", ... }, got ",
+                cat(origin, ": a table expected: return { cluster = \"k80x4\", ... }, got ",
                     type_name_at(L, table.index())));
   }
-  Fields fields(L, table);
-  Settings settings;
-  for (const SettingKey& key : setting_keys()) {
-    const Value value = fields.get(key.name);
-    if (!value.present()) continue;
-    // A machine of one's own, as the text of the file that would hold it.
-    const bool machine = std::string_view(key.name) == "cluster" && value.is_table();
-    settings.values[key.name] =
-        machine ? cluster_json(*read_cluster(L, value)) : read_setting(value, key.kind);
-    settings.origins[key.name] = origin;
+  try {
+    return read_settings(L, table, origin);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_file) throw;
+    throw Error(ErrorCode::invalid_file, cat(origin, ": ", error.what()));
   }
-  if (const Value options = fields.get("options"); options.present()) {
-    settings.options = options.options();
-    for (const auto& [name, value] : settings.options) {
-      settings.origins["options." + name] = origin;
-    }
-  }
-  if (const Value constraints = fields.get("constraints"); constraints.present()) {
-    settings.constraints = read_constraints(L, constraints);
-    settings.origins["constraints"] = origin;
-  }
-  settings.load = read_load_options(L, fields);
-  fields.finish();
-  return settings;
 }
 
 }  // namespace
@@ -156,13 +103,9 @@ Settings Host::read_config(const std::filesystem::path& file) {
                     "; a config returns a table of settings and can use only `math` (",
                     file.string(), ")"));
   }
-  try {
-    Settings settings = config_from(L, file.string());
-    find_beside(file, settings);
-    return settings;
-  } catch (const Error& error) {
-    throw Error(ErrorCode::invalid_file, cat(file.string(), ": ", error.what()));
-  }
+  Settings settings = config_from(L, file.string());
+  find_beside(file, settings);
+  return settings;
 }
 
 }  // namespace berth::lua

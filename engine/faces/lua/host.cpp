@@ -70,6 +70,10 @@ void Host::set_threads(int threads) {
   state_->threads = threads;
 }
 
+void Host::set_settings(Settings settings) {
+  state_->settings = std::move(settings);
+}
+
 void Host::set_output(std::FILE* output) {
   if (lua_cpcall(state_->main, &redirect_output, output) != 0) throw std::bad_alloc();
 }

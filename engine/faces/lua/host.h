@@ -63,6 +63,9 @@ class Host {
   /// 0 = one per core, the default.
   void set_threads(int threads);
 
+  /// Settings that hold where a script names nothing itself. None of them is, until this is called.
+  void set_settings(Settings settings);
+
   /// Where `print`, `io.write` and `io.stdout` write from here on; C's stdout before. Stays open.
   void set_output(std::FILE* output);
 

@@ -236,6 +236,7 @@ std::unique_ptr<Policy> make_policy(State& state, const std::string& name,
     throw Error(ErrorCode::unsupported,
                 cat(name, ": a policy written in Lua is made on the thread of its host alone"));
   }
+  state.engine.check_allowed(name);
   // The script registers its policy; one that was registered by an earlier run is still there.
   const auto before = state.policies;
   run_script(state, name, {});

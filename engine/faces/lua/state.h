@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "berth/engine.h"
+#include "berth/settings.h"
 #include "berth/error.h"
 
 namespace berth::lua {
@@ -34,6 +35,8 @@ struct State {
   std::int64_t live_objects = 0;
   std::int64_t collect_at = 32;  ///< live objects at which collect_when_due collects
   int callback_depth = 0;
+  /// What is in force where a script names nothing itself: BERTH_CONFIG's, and a --config's.
+  Settings settings;
   int threads = 0;  ///< of policies and evaluators that are told no number; 0 = one per core
   std::function<bool()> should_stop;
   std::function<void(const std::string&)> progress;

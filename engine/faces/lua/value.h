@@ -31,6 +31,7 @@ class Value {
   [[nodiscard]] bool is_text() const { return lua_type(L_, index_) == LUA_TSTRING; }
   [[nodiscard]] bool is_number() const { return lua_type(L_, index_) == LUA_TNUMBER; }
   [[nodiscard]] bool is_table() const { return lua_istable(L_, index_); }
+  [[nodiscard]] bool is_object() const { return lua_type(L_, index_) == LUA_TUSERDATA; }
   [[nodiscard]] int index() const { return index_; }
 
   [[nodiscard]] std::string text() const;

@@ -6,6 +6,7 @@
 #include "berth/evaluator.h"
 #include "berth/support/text.h"
 #include "call.h"
+#include "settings_values.h"
 #include "state.h"
 
 namespace berth::lua {
@@ -218,25 +219,10 @@ void push_single_device(lua_State* L, const Problem& problem, const SingleDevice
   lua_setfield(L, -2, "evaluation");
 }
 
-LoadOptions read_load_options(lua_State* L, Fields& fields) {
-  LoadOptions options;
-  if (const Value dims = fields.get("dims"); dims.present()) {
-    options.dims = dims.integers_by_name(/*least=*/0);
-  }
-  if (const Value batch = fields.get("batch"); batch.present()) {
-    options.dims["*"] = batch.integer(/*least=*/0);
-  }
-  if (const Value shapes = fields.get("shapes"); shapes.present()) {
-    shapes.require_table();
-    Fields inputs(L, shapes);
-    for (const std::string& name : shapes.keys()) {
-      options.shapes[name] = inputs.get(name.c_str()).integers(/*least=*/0, kMaxInteger);
-    }
-  }
-  if (const Value fetches = fields.get("fetches"); fetches.present()) {
-    options.fetches = fetches.texts();
-  }
-  return options;
+LoadOptions read_load_options(const State& state, lua_State* L, Fields& fields) {
+  Settings settings = state.settings;
+  settings.add(read_settings(L, fields, SettingGroup::model));
+  return settings.load;
 }
 
 void read_placement(const Value& value, const Problem& problem, Placement& out) {

@@ -18,6 +18,7 @@ namespace berth {
 enum class BoundEffort { none, quick, strong, thorough };
 /// "none", "quick", "strong" or "thorough". Throws Error(invalid_argument) for another name.
 [[nodiscard]] BERTH_EXPORT BoundEffort bound_effort_from_name(std::string_view name);
+[[nodiscard]] BERTH_EXPORT std::string_view bound_effort_name(BoundEffort effort) noexcept;
 /// thorough_lower_bound, strong_lower_bound, lower_bound, or none: 0 us.
 [[nodiscard]] BERTH_EXPORT LowerBound lower_bound(const Problem& problem, BoundEffort effort);
 

@@ -64,9 +64,12 @@ class BERTH_EXPORT Engine {
   Engine& operator=(const Engine&) = delete;
 
   /// From now on only these plugins are opened: names of files without ".so", such as
-  /// "policy_heft", or "policy_*" for a whole kind. What is registered in process stays. Throws
-  /// Error(invalid_argument) for a text of another form.
+  /// "policy_heft", or "policy_*" for a whole kind; and policies' Lua files. What is registered in
+  /// process stays. Throws Error(invalid_argument) for a text of another form.
   void allow_only(std::vector<std::string> plugins);
+  /// Throws Error(incompatible) where allow_only left out this Lua file, or this plugin
+  /// ("module_torch"). Whoever opens one that the engine does not open asks here first.
+  void check_allowed(const std::string& plugin) const;
 
   /// Every plugin found or registered, by kind and name. Opens all files but creates nothing.
   [[nodiscard]] std::vector<PluginInfo> plugins();

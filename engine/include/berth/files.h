@@ -19,8 +19,7 @@
 #include "berth/costs.h"
 #include "berth/export.h"
 #include "berth/graph.h"
-#include "berth/options.h"
-#include "berth/policy.h"
+#include "berth/outcome.h"
 #include "berth/problem.h"
 #include "berth/simulator.h"
 
@@ -61,13 +60,6 @@ BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view
     const std::string& preset_or_path);
 [[nodiscard]] BERTH_EXPORT std::string cluster_json(const Cluster& cluster);
 
-/// Where a placement came from.
-struct Provenance {
-  std::string policy;
-  std::map<std::string, OptionValue, std::less<>> options;
-  std::uint64_t seed = 0;
-};
-
 /// Reads berth.placement/1 and checks it against the graph and the cluster: it must name every op,
 /// no other op, and known devices only.
 [[nodiscard]] BERTH_EXPORT Placement parse_placement(std::string_view json,
@@ -75,11 +67,11 @@ struct Provenance {
                                                      const Cluster& cluster);
 [[nodiscard]] BERTH_EXPORT Placement load_placement(const std::filesystem::path& path,
                                                     const Graph& graph, const Cluster& cluster);
-/// `evaluation` and `provenance` may be null.
+/// `evaluation` and `origin` may be null.
 [[nodiscard]] BERTH_EXPORT std::string placement_json(const Graph& graph, const Cluster& cluster,
                                                       const Placement& placement,
                                                       const Evaluation* evaluation,
-                                                      const Provenance* provenance);
+                                                      const Origin* origin);
 
 /// Writes berth.certificate/1: a proof that no feasible placement of `problem` is better than the
 /// certificate's bound, with all of the problem that the proof uses.

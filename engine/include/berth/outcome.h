@@ -42,6 +42,7 @@ struct Origin {
   std::string policy;
   std::map<std::string, OptionValue, std::less<>> options;
   std::uint64_t seed = 0;
+  std::string settings;  ///< berth.settings/1 of model and problem; empty = not known
 };
 
 /// What only a search knows.
@@ -50,7 +51,7 @@ struct SearchFigures {
   std::int64_t simulated_ops = 0;
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< those of the search
 };
 
 /// The result of one placement.
@@ -67,6 +68,9 @@ struct BERTH_EXPORT Outcome {
   LowerBound bound;                        ///< 0 us = none
   std::optional<Certificate> certificate;  ///< where a proof was asked for
   std::optional<SearchFigures> search;
+  /// What a user should know, each a sentence without a full stop: of the model and its costs, of
+  /// the search and its fallbacks.
+  std::vector<std::string> notes;
 
   /// Of one step: as it was measured, else as it was simulated.
   [[nodiscard]] double runtime_us() const;

@@ -1,103 +1,142 @@
 /// @file
-/// Settings: every choice of a run in one file or text, berth.settings/1. A program that embeds the
-/// engine takes its policy and all else from it, so that a user swaps a policy in one line.
+/// Settings: every choice of a run, once. JSON (berth.settings/1), Lua, the environment, the command
+/// line and C fill the same struct; berth/run.h does what it says.
 ///
-/// The order is: defaults, the program's file, the file or text that BERTH_CONFIG names, and what
-/// the caller sets itself. The page share/berth/formats/settings.md has all keys.
+/// The order of strength is: defaults, the program's file, the file or text that BERTH_CONFIG names,
+/// and what the caller sets itself. The page share/berth/formats/settings.md has all keys;
+/// engine/host/README.md says how one is added.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "berth/cluster.h"
+#include "berth/bound_effort.h"
 #include "berth/constraints.h"
-#include "berth/engine.h"
-#include "berth/evaluator.h"
 #include "berth/export.h"
 #include "berth/frontend.h"
+#include "berth/groups.h"
 #include "berth/options.h"
-#include "berth/policy.h"
-#include "berth/problem_choices.h"
+#include "berth/problem.h"
 
 namespace berth {
 
-/// What a setting's value is.
-enum class SettingKind {
-  text,
-  count,     ///< a whole number >= 0
-  names,     ///< a list of texts; kept as "a,b,c"
-  numbers,   ///< a list of whole numbers >= 0; kept as "0,1,2"
-  duration,  ///< seconds >= 0, or a text such as "30s"
+/// How placements are evaluated.
+enum class EvaluatorKind {
+  simulate,
+  measure,  ///< executed by Settings::backend
 };
-struct SettingKey {
-  const char* name;
-  SettingKind kind;
-};
-/// All keys with one value. Beside them there are options, constraints, dims, batch, shapes and
-/// fetches.
-[[nodiscard]] BERTH_EXPORT std::span<const SettingKey> setting_keys() noexcept;
 
-/// What one place, or several over one another, say. Names of policies, clusters, .. are not yet
-/// looked up.
+/// The choices of one source, or of several merged. A field without a value is left open. Names of
+/// policies, clusters, .. have not been looked up.
 struct BERTH_EXPORT Settings {
-  std::map<std::string, OptionValue, std::less<>> values;  ///< by the names of setting_keys
-  OptionTexts options;                                     ///< of the policy
-  std::vector<ConstraintRule> constraints;
+  // --- The engine
+  std::optional<std::vector<std::string>> plugin_folders;
+  std::optional<std::vector<std::string>> plugins;  ///< those that may be opened
+
+  // --- The model, as it is loaded
   LoadOptions load;
-  /// Where the value of a key comes from, by key; "options.moves" for an option.
+
+  // --- The problem
+  std::optional<std::string> cluster;  ///< a preset, a file, or the text of a file
+  std::optional<std::string> costs;
+  std::optional<Objective> objective;
+  std::optional<Semantics> semantics;
+  std::optional<Grouping> grouping;
+  std::optional<GroupId> groups;
+  std::vector<ConstraintRule> constraints;
+
+  // --- The search
+  std::optional<std::string> policy;
+  OptionTexts options;  ///< of `policy`
+  std::optional<std::vector<std::string>> fallbacks;
+  std::optional<std::uint64_t> seed;
+  std::optional<int> threads;      ///< 0 = one per core
+  std::optional<double> budget_s;  ///< >= 0; infinity = none
+  std::optional<std::int64_t> moves;
+  std::optional<BoundEffort> bound;
+  std::optional<bool> prove;
+  std::optional<EvaluatorKind> evaluator;
+  std::optional<std::string> backend;
+
+  // --- A comparison
+  std::optional<std::vector<std::string>> policies;
+  std::optional<std::vector<std::string>> clusters;
+  std::optional<std::vector<std::uint64_t>> seeds;
+
+  // --- Files to write
+  std::optional<std::string> output, annotate, trace, svg, certificate, report, log, csv;
+  std::optional<std::vector<std::string>> write;
+
+  /// Where a value comes from, by key: "study.json: line 3". "options.moves" for an option. A value
+  /// that the caller set has no entry.
   std::map<std::string, std::string, std::less<>> origins;
 
-  /// Nothing where the key is not given.
-  [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
-  [[nodiscard]] std::optional<std::int64_t> count(std::string_view key) const;
-  [[nodiscard]] std::vector<std::string> names(std::string_view key) const;
-  /// In seconds; infinity where no budget is given.
-  [[nodiscard]] double budget_s() const;
-
   /// Values of `stronger` replace those here. Options belong to their policy: where `stronger` names
-  /// another, those here are left out. Constraints of both hold.
+  /// another, those here are left out. One cluster or seed replaces several, and several one.
+  /// Constraints of both hold.
   void add(const Settings& stronger);
+  /// Whether the key has a value. Throws Error(invalid_argument) for an unknown key.
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// "study.json: line 3: at cluster: ", or empty where the caller set the value.
+  [[nodiscard]] std::string place(std::string_view key) const;
 };
 
-/// Reads berth.settings/1. Throws Error(invalid_file).
-[[nodiscard]] BERTH_EXPORT Settings parse_settings(std::string_view json,
-                                                   const std::string& origin);
-/// The text itself where it begins with '{', else the file of this name. Relative paths of clusters,
-/// costs and plugin folders in a file are relative to the file's own folder.
-[[nodiscard]] BERTH_EXPORT Settings load_settings(const std::string& file_or_text);
-/// What load_settings does with the relative paths of what `file` gave.
+/// What a key is about. A way in adds options, or refuses keys, by group.
+enum class SettingGroup { engine, model, machine, problem, search, measuring, comparison, files };
+
+struct SettingKey {
+  const char* name;
+  SettingGroup group;
+  const char* form;     ///< of a value on a command line: "N", "NAME", "A,B,C"; empty = it has none
+  const char* meaning;  ///< one line for a help text
+};
+/// All keys, in the order of the page.
+[[nodiscard]] BERTH_EXPORT std::span<const SettingKey> setting_keys() noexcept;
+
+/// Sets a key from text as it is written on a command line: "30s", "a,b,c", "0..4". Throws
+/// Error(invalid_argument) for a key without such a form and for a text that is no value of it.
+BERTH_EXPORT void set_setting(Settings& settings, std::string_view key, const std::string& text);
+
+/// Whose settings they are.
+enum class SettingsTrust {
+  own,
+  /// Somebody else's: they may choose presets, numbers and installed plugins, but name no file,
+  /// folder, address or Lua, and nothing to write.
+  untrusted,
+};
+
+/// Reads berth.settings/1. Throws Error(invalid_file) naming origin, line and key.
+[[nodiscard]] BERTH_EXPORT Settings parse_settings(std::string_view json, const std::string& origin,
+                                                   SettingsTrust trust = SettingsTrust::own);
+/// The text itself where it begins with '{', else the file of this name. Relative paths of what a
+/// file has read are relative to the file's own folder.
+[[nodiscard]] BERTH_EXPORT Settings load_settings(const std::string& file_or_text,
+                                                  SettingsTrust trust = SettingsTrust::own);
+/// The part of load_settings that makes the relative paths of `file` relative to where the program
+/// is.
 BERTH_EXPORT void find_beside(const std::filesystem::path& file, Settings& settings);
-/// What BERTH_CONFIG says; nothing where it is not set.
+/// Settings of BERTH_CONFIG; none where it is not set.
 [[nodiscard]] BERTH_EXPORT Settings environment_settings();
 
-// --- What they mean ------------------------------------------------------------------------------
-// `plugin_folders` and `plugins` (those that may be opened) are the engine's; `policy`, `options`,
-// `fallbacks`, `budget`, `moves`, `threads` and `seed` the search's; all else is the problem's.
+/// A list of rules, as "constraints" of berth.settings/1. Throws Error(invalid_file).
+[[nodiscard]] BERTH_EXPORT std::vector<ConstraintRule> parse_constraints(std::string_view json,
+                                                                         const std::string& origin);
 
-[[nodiscard]] BERTH_EXPORT std::unique_ptr<Engine> make_engine(const Settings& settings);
-/// Throws Error(invalid_argument) where no cluster is named.
-[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> make_cluster(const Settings& settings);
-[[nodiscard]] BERTH_EXPORT ProblemChoices problem_choices(const Settings& settings);
+/// All that is set, as berth.settings/1.
+[[nodiscard]] BERTH_EXPORT std::string settings_json(const Settings& settings);
+/// Those of these groups.
+[[nodiscard]] BERTH_EXPORT Settings settings_of(const Settings& settings,
+                                                std::span<const SettingGroup> groups);
 
-struct SettledResult {
-  PlaceResult result;
-  std::string policy;  ///< that found it
-  std::map<std::string, OptionValue, std::less<>> options;
-};
-/// Runs the policy ("auto" where none is named) with its options. `moves` is the option of that name,
-/// of policies that have one. If a policy is not there, fails, or gives up without a placement that
-/// fits, the `fallbacks` are asked in order, each with its own defaults; a note says so. `context`
-/// gives what the settings leave open: seed, threads.
-[[nodiscard]] BERTH_EXPORT SettledResult place_as_set(Engine& engine, Evaluator& evaluator,
-                                                      const Settings& settings,
-                                                      PlaceContext context);
+/// Throws Error(unsupported) naming the first key of `unserved` that has a value, and where it comes
+/// from. `who` as in "the C API".
+BERTH_EXPORT void refuse_unserved(const Settings& settings, std::string_view who,
+                                  std::span<const std::string_view> unserved);
 
 }  // namespace berth

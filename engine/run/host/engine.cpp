@@ -215,15 +215,31 @@ std::vector<PluginInfo> Engine::plugins() {
   return infos;
 }
 
+void Engine::check_allowed(const std::string& plugin) const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->allowed) return;
+  std::error_code ignored;
+  for (const std::string& entry : *state_->allowed) {
+    // Whatever way leads to it, it is the file that was allowed.
+    const bool lua = plugin.ends_with(".lua") && entry.ends_with(".lua");
+    if (lua && std::filesystem::equivalent(plugin, entry, ignored)) return;
+  }
+  if (!plugin.ends_with(".lua") && state_->allows(plugin)) return;
+  throw Error(ErrorCode::incompatible,
+              cat("'", plugin, "' may not be opened: the setting \"plugins\" allows only ",
+                  join(*state_->allowed), "; add it there if you trust it"));
+}
+
 void Engine::allow_only(std::vector<std::string> plugins) {
   for (const std::string& name : plugins) {
     const bool of_a_kind = name.starts_with("policy_") || name.starts_with("frontend_") ||
-                           name.starts_with("backend_");
+                           name.starts_with("backend_") || name.starts_with("module_");
     if (of_a_kind && name.find_first_of("/. ") == std::string::npos) continue;
+    if (name.ends_with(".lua")) continue;
     throw Error(ErrorCode::invalid_argument,
                 cat("'", name,
                     "' names no plugin; write KIND_NAME as its file is called, such as "
-                    "policy_heft, or policy_* for all policies"));
+                    "policy_heft, policy_* for all policies, or a policy's Lua file"));
   }
   const std::lock_guard lock(state_->mutex);
   state_->allowed = std::move(plugins);

@@ -1,119 +1,78 @@
 #include "berth/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
-#include "berth/error.h"
 #include "berth/files.h"
-#include "berth/groups.h"
-#include "berth/support/text.h"
-#include "files/json_reader.h"
-#include "host/settings_constraints.h"
-#include "support/duration.h"
+#include "host/setting_keys.h"
+#include "host/setting_values.h"
 
 namespace berth {
 namespace {
 
 constexpr std::string_view kFormat = "berth.settings/1";
 
-constexpr SettingKey kKeys[] = {
-    {"cluster", SettingKind::text},   {"policy", SettingKind::text},
-    {"policies", SettingKind::names}, {"fallbacks", SettingKind::names},
-    {"objective", SettingKind::text}, {"semantics", SettingKind::text},
-    {"costs", SettingKind::text},     {"groups", SettingKind::count},
-    {"grouping", SettingKind::text},  {"seed", SettingKind::count},
-    {"threads", SettingKind::count},  {"budget", SettingKind::duration},
-    {"moves", SettingKind::count},    {"evaluator", SettingKind::text},
-    {"backend", SettingKind::text},   {"clusters", SettingKind::names},
-    {"seeds", SettingKind::numbers},  {"output", SettingKind::text},
-    {"annotate", SettingKind::text},  {"trace", SettingKind::text},
-    {"svg", SettingKind::text},       {"certificate", SettingKind::text},
-    {"csv", SettingKind::text},       {"report", SettingKind::text},
-    {"write", SettingKind::names},    {"plugin_folders", SettingKind::names},
-    {"plugins", SettingKind::names},  {"bound", SettingKind::text},
-    {"log", SettingKind::text},
+/// Calls `with` with the field of the row in each of the settings.
+template <typename With>
+void visit(const KeyRow& row, Settings& settings, const With& with) {
+  std::visit(
+      [&](const auto& field) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(field)>, Batch>) with(field(settings));
+      },
+      row.field);
+}
+/// A row gives access to a field that is not changed here.
+template <typename With>
+void visit(const KeyRow& row, const Settings& settings, const With& with) {
+  visit(row, const_cast<Settings&>(settings), [&](const auto& value) { with(value); });
+}
+
+bool names_file(std::string_view text) {
+  return !text.starts_with('{') && text.find_first_of("/.") != std::string_view::npos;
+}
+
+/// Options of policies that are names of files, whatever their text.
+constexpr std::string_view kFileOptions[] = {"weights"};
+
+/// What another's settings may not do: name what is not Berth's own.
+class Distrust {
+ public:
+  Distrust(const JsonReader& root, const KeyRow& row) : root_(root), row_(row) {}
+
+  void operator()(const std::optional<std::string>& text) const {
+    if (text) check(*text);
+  }
+  void operator()(const std::optional<std::vector<std::string>>& texts) const {
+    for (const std::string& text : texts.value_or(std::vector<std::string>())) check(text);
+  }
+  void operator()(const OptionTexts& options) const {
+    for (const auto& [name, value] : options) {
+      const auto* const text = std::get_if<std::string>(&value);
+      const bool file = std::find(std::begin(kFileOptions), std::end(kFileOptions), name) !=
+                        std::end(kFileOptions);
+      if (text != nullptr && (file || names_file(*text))) {
+        root_.at("options").at(name).fail(refusal());
+      }
+    }
+  }
+  template <typename Other>
+  void operator()(const Other&) const {}
+
+ private:
+  void check(const std::string& text) const {
+    const bool harmless =
+        row_.names == Names::nothing || (row_.names == Names::name_or_file && !names_file(text));
+    if (!harmless) root_.at(row_.key.name).fail(refusal());
+  }
+  static std::string refusal() {
+    return "untrusted settings may name presets, numbers and installed plugins, but no files; read "
+           "it as your own settings (--config) if you trust its author as you trust a program's";
+  }
+
+  const JsonReader& root_;
+  const KeyRow& row_;
 };
-
-/// Lists travel as one text.
-std::string joined(const std::vector<std::string>& items) {
-  std::string list;
-  for (const std::string& item : items) list += (list.empty() ? "" : ",") + item;
-  return list;
-}
-
-std::vector<std::string> texts(const JsonReader& json) {
-  std::vector<std::string> items;
-  for (std::size_t i = 0; i < json.size(); ++i) items.push_back(json.at(i).text());
-  return items;
-}
-
-/// What every JSON reader and Lua agree on.
-constexpr std::int64_t kMostCount = std::int64_t{1} << 53;
-
-OptionValue read_value(const JsonReader& json, SettingKind kind) {
-  switch (kind) {
-    case SettingKind::text:
-      break;
-    case SettingKind::count:
-      return json.integer(0, kMostCount);
-    case SettingKind::names:
-      if (json.json().is_array()) return joined(texts(json));
-      break;
-    case SettingKind::numbers: {
-      if (json.json().is_string()) break;
-      if (!json.json().is_array()) return std::to_string(json.integer(0, kMostCount));
-      std::vector<std::string> numbers;
-      for (std::size_t i = 0; i < json.size(); ++i) {
-        numbers.push_back(std::to_string(json.at(i).integer(0, kMostCount)));
-      }
-      return joined(numbers);
-    }
-    case SettingKind::duration:
-      if (json.json().is_string()) {
-        try {
-          static_cast<void>(parse_duration_s(json.text()));
-        } catch (const Error& error) {
-          json.fail(error.what());
-        }
-        return json.text();
-      }
-      return json.amount();
-  }
-  return json.text();
-}
-
-OptionValue read_option(const JsonReader& json) {
-  const Json& value = json.json();
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_integer()) return json.integer(-kMostCount, kMostCount);
-  if (value.is_number()) return json.number();
-  return json.text();
-}
-
-LoadOptions read_load(const JsonReader& root) {
-  LoadOptions load;
-  if (root.has("dims")) {
-    const JsonReader dims = root.at("dims");
-    if (!dims.json().is_object()) dims.fail("expected an object { ... }");
-    for (const auto& [name, value] : dims.json().items()) {
-      load.dims[name] = dims.at(name).integer(0, kMostCount);
-    }
-  }
-  if (root.has("batch")) load.dims["*"] = root.at("batch").integer(0, kMostCount);
-  if (root.has("shapes")) {
-    const JsonReader shapes = root.at("shapes");
-    if (!shapes.json().is_object()) shapes.fail("expected an object { ... }");
-    for (const auto& [name, value] : shapes.json().items()) {
-      const JsonReader shape = shapes.at(name);
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        load.shapes[name].push_back(shape.at(i).integer(0, kMostCount));
-      }
-    }
-  }
-  if (root.has("fetches")) load.fetches = texts(root.at("fetches"));
-  return load;
-}
 
 void check_known(const JsonReader& root) {
   if (!root.json().is_object()) root.fail("expected an object { ... }");
@@ -121,129 +80,183 @@ void check_known(const JsonReader& root) {
     root.at("format").fail(
         cat("the format is '", root.at("format").text(), "', expected '", kFormat, "'"));
   }
-  std::vector<std::string> known = {"format", "options", "constraints", "dims",
-                                    "batch",  "shapes",  "fetches"};
-  for (const SettingKey& key : kKeys) known.emplace_back(key.name);
+  std::vector<std::string> known = {"format"};
+  for (const KeyRow& row : key_rows()) known.emplace_back(row.key.name);
   for (const auto& [key, value] : root.json().items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      root.fail(cat("unknown key '", key, "'", known_names(key, known, known.size())));
+      root.at(key).fail(cat("unknown key '", key, "'", known_names(key, known, known.size())));
     }
   }
 }
 
+/// A machine may be described in place.
+void read_cluster(const JsonReader& json, Settings& settings) {
+  Json machine = json.json();
+  machine.emplace("format", "berth.cluster/1");
+  settings.cluster = machine.dump();
+  try {
+    static_cast<void>(load_cluster(*settings.cluster));
+  } catch (const Error& error) {
+    json.fail(error.what());
+  }
+}
+
+void read_key(const JsonReader& root, const KeyRow& row, Settings& settings) {
+  const JsonReader json = root.at(row.key.name);
+  if (std::holds_alternative<Batch>(row.field)) {
+    settings.load.dims["*"] = json.integer(row.least, row.most);
+  } else if (std::string_view(row.key.name) == "cluster" && json.json().is_object()) {
+    read_cluster(json, settings);
+  } else {
+    visit(row, settings, [&](auto& value) { read(json, row, value); });
+  }
+}
+
 /// A name that a file gives, as seen from the program.
-std::string beside(const std::filesystem::path& file, const std::string& name) {
-  const bool is_file = !name.starts_with('{') && name.find_first_of("/.") != std::string::npos;
-  if (!is_file || std::filesystem::path(name).is_absolute()) return name;
+std::string beside(const std::filesystem::path& file, const std::string& name, bool always) {
+  if ((!always && !names_file(name)) || std::filesystem::path(name).is_absolute()) return name;
   return (file.parent_path() / name).string();
 }
 
 }  // namespace
 
-std::span<const SettingKey> setting_keys() noexcept {
-  return kKeys;
-}
-
-std::optional<std::string> Settings::text(std::string_view key) const {
-  const auto found = values.find(key);
-  if (found == values.end()) return std::nullopt;
-  return to_text(found->second);
-}
-
-std::optional<std::int64_t> Settings::count(std::string_view key) const {
-  const auto found = values.find(key);
-  if (found == values.end()) return std::nullopt;
-  return std::get<std::int64_t>(found->second);
-}
-
-std::vector<std::string> Settings::names(std::string_view key) const {
-  return split_names(text(key).value_or(""));
-}
-
-double Settings::budget_s() const {
-  const auto found = values.find("budget");
-  if (found == values.end()) return std::numeric_limits<double>::infinity();
-  if (const auto* const written = std::get_if<std::string>(&found->second)) {
-    return parse_duration_s(*written);
+std::vector<std::uint64_t> parse_seeds(const std::string& text) {
+  constexpr std::uint64_t kMost = 10'000;
+  std::vector<std::uint64_t> seeds;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto fail = [&] {
+    throw Error(ErrorCode::invalid_argument,
+                cat("'", text, "' is no list of at most 10,000 seeds; write 0..4 or 0,3,7"));
+  };
+  const auto number = [&] {
+    std::uint64_t value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    at = rest;
+    if (error != std::errc() || value > static_cast<std::uint64_t>(kMostCount)) fail();
+    return value;
+  };
+  while (true) {
+    const std::uint64_t first = number();
+    std::uint64_t last = first;
+    if (end - at > 2 && at[0] == '.' && at[1] == '.') {
+      at += 2;
+      last = number();
+      if (last < first) fail();
+    }
+    if (last - first >= kMost || seeds.size() + (last - first) >= kMost) fail();
+    for (std::uint64_t seed = first; seed <= last; ++seed) {
+      if (std::find(seeds.begin(), seeds.end(), seed) == seeds.end()) seeds.push_back(seed);
+    }
+    if (at == end) return seeds;
+    if (*at++ != ',') fail();
   }
-  if (const auto* const whole = std::get_if<std::int64_t>(&found->second)) {
-    return static_cast<double>(*whole);
-  }
-  return std::get<double>(found->second);
 }
 
 void Settings::add(const Settings& stronger) {
-  const auto mine = text("policy"), theirs = stronger.text("policy");
-  if (theirs && theirs != mine) {
+  if (stronger.policy && stronger.policy != policy) {
     for (const auto& [name, value] : options) origins.erase("options." + name);
     options.clear();
   }
-  for (const auto& [key, value] : stronger.values) values[key] = value;
-  for (const auto& [name, value] : stronger.options) options[name] = value;
-  constraints.insert(constraints.end(), stronger.constraints.begin(), stronger.constraints.end());
-  for (const auto& [name, value] : stronger.load.dims) load.dims[name] = value;
-  for (const auto& [name, value] : stronger.load.shapes) load.shapes[name] = value;
-  if (!stronger.load.fetches.empty()) load.fetches = stronger.load.fetches;
+  if (stronger.cluster && !stronger.clusters) clusters.reset();
+  if (stronger.clusters && !stronger.cluster) cluster.reset();
+  if (stronger.seed && !stronger.seeds) seeds.reset();
+  if (stronger.seeds && !stronger.seed) seed.reset();
+  for (const KeyRow& row : key_rows()) {
+    if (!stronger.has(row.key.name)) continue;
+    origins.erase(row.key.name);
+    std::visit(
+        [&](const auto& field) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(field)>, Batch>) {
+            merge(field(*this), std::as_const(field(const_cast<Settings&>(stronger))));
+          }
+        },
+        row.field);
+  }
+  for (const auto& [name, value] : stronger.options) origins.erase("options." + name);
   for (const auto& [key, origin] : stronger.origins) origins[key] = origin;
 }
 
-Settings parse_settings(std::string_view json, const std::string& origin) {
+bool Settings::has(std::string_view key) const {
+  const KeyRow& row = key_row(key);
+  if (std::holds_alternative<Batch>(row.field)) return load.dims.contains("*");
+  bool found = false;
+  visit(row, *this, [&](const auto& value) { found = given(value); });
+  return found;
+}
+
+std::string Settings::place(std::string_view key) const {
+  const auto from = origins.find(key);
+  return from == origins.end() ? std::string() : cat(from->second, ": at ", key, ": ");
+}
+
+void set_setting(Settings& settings, std::string_view key, const std::string& text) {
+  const KeyRow& row = key_row(key);
+  visit(row, settings, [&](auto& value) { parse(text, row, value); });
+}
+
+Settings parse_settings(std::string_view json, const std::string& origin, SettingsTrust trust) {
   const Json document = parse_json(json, origin);
-  const JsonReader root(document, origin);
+  // A line says nothing of a text that has one.
+  const bool one_line = json.find('\n') == std::string_view::npos;
+  const JsonLines lines = one_line ? JsonLines() : json_lines(json);
+  const JsonReader root(document, origin, lines);
   check_known(root);
   Settings settings;
-  for (const SettingKey& key : kKeys) {
-    if (!root.has(key.name)) continue;
-    settings.values[key.name] = read_value(root.at(key.name), key.kind);
-    settings.origins[key.name] = origin;
-  }
-  if (root.has("options")) {
-    const JsonReader options = root.at("options");
-    if (!options.json().is_object()) options.fail("expected an object { ... }");
-    for (const auto& [name, value] : options.json().items()) {
-      settings.options[name] = read_option(options.at(name));
-      settings.origins["options." + name] = origin;
+  const auto from = [&](const std::string& place) {
+    const auto line = lines.find(place);
+    return line == lines.end() ? origin : cat(origin, ": line ", line->second);
+  };
+  for (const KeyRow& row : key_rows()) {
+    const std::string key = row.key.name;
+    if (!root.has(key)) continue;
+    read_key(root, row, settings);
+    settings.origins[key] = from(key);
+    if (trust == SettingsTrust::untrusted) {
+      visit(row, std::as_const(settings), Distrust(root, row));
     }
   }
-  if (root.has("constraints")) {
-    settings.constraints = read_constraints(root.at("constraints"));
-    settings.origins["constraints"] = origin;
+  for (const auto& [name, value] : settings.options) {
+    settings.origins["options." + name] = from("options." + name);
   }
-  settings.load = read_load(root);
-  for (const char* key : {"dims", "batch", "shapes", "fetches"}) {
-    if (root.has(key)) settings.origins[key] = origin;
+  for (std::size_t i = 0; i < settings.constraints.size(); ++i) {
+    std::string& text = settings.constraints[i].text;
+    text = cat(text, " (", from(cat("constraints[", i + 1, "]")), ")");
   }
   return settings;
 }
 
-void find_beside(const std::filesystem::path& file, Settings& settings) {
-  for (const char* key : {"cluster", "costs", "policy"}) {
-    const auto found = settings.values.find(key);
-    if (found == settings.values.end()) continue;
-    found->second = beside(file, std::get<std::string>(found->second));
-  }
-  for (const char* key : {"clusters", "policies"}) {
-    const auto found = settings.values.find(key);
-    if (found == settings.values.end()) continue;
-    std::vector<std::string> names = settings.names(key);
-    for (std::string& name : names) name = beside(file, name);
-    found->second = joined(names);
-  }
-  const auto folders = settings.values.find("plugin_folders");
-  if (folders == settings.values.end()) return;
-  std::vector<std::string> names = settings.names("plugin_folders");
-  for (std::string& name : names) {
-    name = (std::filesystem::absolute(file).parent_path() / name).string();
-  }
-  folders->second = joined(names);
+std::vector<ConstraintRule> parse_constraints(std::string_view json, const std::string& origin) {
+  const Json document = {{"constraints", parse_json(json, origin)}};
+  const JsonLines lines;
+  const JsonReader root(document, origin, lines);
+  return read_constraints(root.at("constraints"));
 }
 
-Settings load_settings(const std::string& file_or_text) {
+void find_beside(const std::filesystem::path& file, Settings& settings) {
+  const auto each = [&](auto& value, bool always) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::optional<std::string>>) {
+      if (value) *value = beside(file, *value, always);
+    } else if constexpr (std::is_same_v<Value, std::optional<std::vector<std::string>>>) {
+      if (!value) return;
+      for (std::string& name : *value) name = beside(file, name, always);
+    }
+  };
+  for (const KeyRow& row : key_rows()) {
+    if (row.names != Names::name_or_file) continue;
+    visit(row, settings, [&](auto& value) { each(value, false); });
+  }
+  each(settings.plugins, false);
+  each(settings.plugin_folders, true);
+}
+
+Settings load_settings(const std::string& file_or_text, SettingsTrust trust) {
   const std::size_t first = file_or_text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && file_or_text[first] == '{') {
-    return parse_settings(file_or_text, "the settings");
+    return parse_settings(file_or_text, "the settings", trust);
   }
-  Settings settings = parse_settings(read_file(file_or_text), file_or_text);
+  Settings settings = parse_settings(read_file(file_or_text), file_or_text, trust);
   find_beside(file_or_text, settings);
   return settings;
 }
@@ -257,6 +270,47 @@ Settings environment_settings() {
     return settings;
   } catch (const Error& error) {
     throw Error(error.code(), cat("BERTH_CONFIG: ", error.what()));
+  }
+}
+
+std::string settings_json(const Settings& settings) {
+  Written json = {{"format", kFormat}};
+  for (const KeyRow& row : key_rows()) {
+    const std::string key = row.key.name;
+    if (!settings.has(key)) continue;
+    if (std::holds_alternative<Batch>(row.field)) {
+      json[key] = settings.load.dims.at("*");
+    } else if (key == "cluster" && settings.cluster->starts_with('{')) {
+      json[key] = Written::parse(*settings.cluster);
+    } else {
+      visit(row, settings, [&](const auto& value) { json[key] = written(value); });
+    }
+  }
+  if (const auto dims = json.find("dims"); dims != json.end()) {
+    dims->erase("*");
+    if (dims->empty()) json.erase("dims");
+  }
+  return json.dump(-1, ' ', false, Written::error_handler_t::replace);
+}
+
+Settings settings_of(const Settings& settings, std::span<const SettingGroup> groups) {
+  Settings part = settings;
+  for (const KeyRow& row : key_rows()) {
+    if (std::find(groups.begin(), groups.end(), row.key.group) != groups.end()) continue;
+    visit(row, part, [](auto& value) { value = {}; });
+    part.origins.erase(row.key.name);
+  }
+  return part;
+}
+
+void refuse_unserved(const Settings& settings, std::string_view who,
+                     std::span<const std::string_view> unserved) {
+  for (const std::string_view key : unserved) {
+    const bool simulates = key == "evaluator" && settings.evaluator == EvaluatorKind::simulate;
+    if (!settings.has(key) || simulates) continue;
+    throw Error(ErrorCode::unsupported,
+                cat(settings.place(key), who, " does not serve the setting '", key,
+                    "'; leave it out"));
   }
 }
 

@@ -1,7 +1,10 @@
 #include "host/settings_constraints.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "berth/error.h"
 #include "berth/support/text.h"
@@ -111,6 +114,37 @@ std::vector<ConstraintRule> read_constraints(const JsonReader& list) {
     rules.back().text = cat("constraints[", i + 1, "] ", to_text(rules.back()));
   }
   return rules;
+}
+
+nlohmann::ordered_json written_constraints(const std::vector<ConstraintRule>& rules) {
+  using Written = nlohmann::ordered_json;
+  Written list = Written::array();
+  for (const ConstraintRule& rule : rules) {
+    const RuleKey& key = *std::find_if(std::begin(kRuleKeys), std::end(kRuleKeys),
+                                       [&](const RuleKey& each) { return each.kind == rule.kind; });
+    Written ops = Written::array();
+    for (const OpSelector& selector : rule.ops) {
+      Written fields = Written::object();
+      const auto add = [&fields](const char* name, const std::string& text) {
+        if (!text.empty()) fields[name] = text;
+      };
+      add("name", selector.name);
+      add("regex", selector.regex);
+      add("type", selector.type);
+      add("requested_device", selector.requested_device);
+      ops.push_back(std::move(fields));
+    }
+    Written json;
+    if (rule.kind == Kind::memory_margin) {
+      json[key.name] = rule.margin_share > 0 ? Written(cat(rule.margin_share * 100, "%"))
+                                             : Written(rule.margin_bytes);
+    } else {
+      json[key.name] = ops.empty() ? Written(true) : std::move(ops);
+    }
+    if (key.devices != nullptr && !rule.devices.empty()) json[key.devices] = rule.devices;
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 }  // namespace berth

@@ -141,8 +141,8 @@ Json figures_json(const Outcome& outcome) {
     json["tried"] = outcome.search->evaluations;
     json["wall_s"] = outcome.search->wall_s;
     json["ended"] = search_end_name(outcome.search->end);
-    json["notes"] = outcome.search->notes;
   }
+  if (!outcome.notes.empty()) json["notes"] = outcome.notes;
   return json;
 }
 

@@ -1,7 +1,7 @@
 // An embedder that another compiler has compiled, in a later mode of the language, against the same
 // standard library: it registers a policy of its own and places by it.
-#include <berth/compare.h>
 #include <berth/engine.h>
+#include <berth/run.h>
 
 #include <cstdio>
 
@@ -38,9 +38,8 @@ int main() try {
   const berth::Settings settings = berth::parse_settings(
       R"({"format": "berth.settings/1", "cluster": "k80x4", "policy": "last"})", "the test");
   const auto cluster = berth::make_cluster(settings);
-  const auto problem =
-      berth::make_problem(engine, graph, cluster, berth::problem_choices(settings)).problem;
-  const berth::Outcome outcome = berth::place_outcome(engine, problem, settings);
+  const berth::Task task = berth::make_task(engine, graph, cluster, settings);
+  const berth::Outcome outcome = berth::place(engine, task, settings);
   const berth::DeviceId wanted = cluster->device_count() - 2;
   for (const berth::DeviceId device : outcome.placement) {
     if (device != wanted) return std::puts("an op is elsewhere"), 1;

@@ -30,11 +30,11 @@ int main() try {
   const auto cluster = berth::load_cluster("k80x2");
   berth::Engine tables({fixtures + "/table_good"});
   tables.register_plugin(kFirst);
-  const auto problem = berth::make_problem(tables, graph, cluster, {}).problem;
+  const berth::Task task = berth::make_task(tables, graph, cluster, {});
   for (const auto& [policy, device] : {std::pair("first", 0), std::pair("fixture", 2)}) {
     berth::Settings settings;
-    settings.values["policy"] = std::string(policy);
-    const berth::Outcome outcome = berth::place_outcome(tables, problem, settings);
+    settings.policy = policy;
+    const berth::Outcome outcome = berth::place(tables, task, settings);
     if (outcome.placement.at(0) != device) return failed(policy, "the op is elsewhere");
   }
   berth::Engine linked({fixtures + "/good"});

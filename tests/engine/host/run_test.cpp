@@ -1,4 +1,4 @@
-#include "berth/compare.h"
+#include "berth/run.h"
 
 #include <doctest/doctest.h>
 
@@ -48,24 +48,24 @@ constexpr PluginDescriptor kFirst =
     describe_plugin<First>("first", "1", "all on the first device", kOptions);
 constexpr PluginDescriptor kThrowing = describe_plugin<Throwing>("throwing", "1", "throws an int");
 
-std::shared_ptr<const Problem> problem_of_90_ops() {
-  const auto graph = layered_graph(/*seed=*/1, {.ops = 90});
-  const auto cluster = equal_devices(2);
-  return std::make_shared<const Problem>(graph, cluster, Costs::stated(*graph, *cluster));
+Task task_of_90_ops(Engine& engine, const Settings& settings) {
+  return make_task(engine, layered_graph(/*seed=*/1, {.ops = 90}), equal_devices(2), settings);
 }
 
 }  // namespace
 
-TEST_CASE("place_outcome: one call from settings to what is told of a placement") {
+TEST_CASE("place: one call from settings to an outcome") {
   Engine engine({"/no/plugins"});
   engine.register_plugin(kFirst);
   const Settings settings = parse_settings(
       R"({"format": "berth.settings/1", "policy": "missing", "fallbacks": ["first"], "seed": 7,
           "threads": 3})",
       "a test");
-  PlaceContext context;
-  context.threads = 1;  // the settings are stronger
-  const Outcome outcome = place_outcome(engine, problem_of_90_ops(), settings, context);
+  RunHooks hooks;
+  hooks.threads = 1;  // the settings are stronger
+  std::vector<std::string> told;
+  hooks.note = [&](const std::string& note) { told.push_back(note); };
+  const Outcome outcome = place(engine, task_of_90_ops(engine, settings), settings, hooks);
   CHECK(outcome.origin.policy == "first");
   CHECK(outcome.origin.seed == 7);
   CHECK(outcome.origin.options.at("rounds") == OptionValue(std::int64_t{8}));
@@ -76,19 +76,22 @@ TEST_CASE("place_outcome: one call from settings to what is told of a placement"
   CHECK(outcome.bound.us > 0);
   REQUIRE(outcome.search);
   REQUIRE(outcome.search->notes.size() == 2);
-  CHECK(outcome.search->notes[0].find("'first' was asked instead") != std::string::npos);
+  CHECK(outcome.search->notes[0].find("'first' is asked instead") != std::string::npos);
   CHECK(outcome.search->notes[1] == "all on the first");
+  CHECK(outcome.notes == outcome.search->notes);
+  CHECK(told == std::vector{outcome.notes[0]});
 }
 
-TEST_CASE("place_outcome: the bound is worth as much work as the settings say") {
+TEST_CASE("place: the bound is worth as much work as the settings say") {
   Engine engine({"/no/plugins"});
   engine.register_plugin(kFirst);
-  const auto problem = problem_of_90_ops();
+  const Task task = task_of_90_ops(engine, {});
+  const auto& problem = task.problem;
   const auto bound_us = [&](const std::string& effort) {
     Settings settings;
-    settings.values["policy"] = std::string("first");
-    if (!effort.empty()) settings.values["bound"] = effort;
-    const Outcome outcome = place_outcome(engine, problem, settings);
+    settings.policy = "first";
+    if (!effort.empty()) set_setting(settings, "bound", effort);
+    const Outcome outcome = place(engine, task, settings);
     CHECK(simulated_outcome(problem, {}, outcome.placement, bound_effort(settings)).bound.us ==
           outcome.bound.us);
     return outcome.bound.us;
@@ -103,7 +106,7 @@ TEST_CASE("place_outcome: the bound is worth as much work as the settings say") 
                      [&] { static_cast<void>(bound_us("some")); });
 }
 
-TEST_CASE("compare_policies: in order, each with its outcome or why it has none") {
+TEST_CASE("compare: in order, each with its outcome or why it has none") {
   Engine engine({"/no/plugins"});
   engine.register_plugin(kFirst);
   engine.register_plugin(kThrowing);
@@ -112,12 +115,13 @@ TEST_CASE("compare_policies: in order, each with its outcome or why it has none"
           "fallbacks": ["first"]})",
       "a test");
   const std::vector<std::string> names = {"throwing", "first", "missing"};
-  PlaceContext context;
-  context.threads = 1;
-  context.seed = 5;
-  const auto compared = compare_policies(engine, problem_of_90_ops(), names, settings, context);
+  RunHooks hooks;
+  hooks.threads = 1;
+  hooks.seed = 5;
+  const auto compared =
+      compare(engine, task_of_90_ops(engine, settings), names, settings, hooks);
   REQUIRE(compared.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(compared[i].name == names[i]);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(compared[i].policy == names[i]);
   CHECK_FALSE(compared[0].outcome);
   CHECK(compared[0].failure.find("policy 'throwing'") != std::string::npos);
   REQUIRE(compared[1].outcome);

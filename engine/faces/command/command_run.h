@@ -1,0 +1,47 @@
+// What the command adds to a run: Lua policies, Ctrl-C, the progress line, notes, the log of events.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/run.h"
+#include "console.h"
+#include "event_log.h"
+#include "scripts.h"
+
+namespace berth::command {
+
+/// The engine of the settings and the hooks of one command.
+class CommandRun {
+ public:
+  explicit CommandRun(Settings settings);
+  CommandRun(const CommandRun&) = delete;
+  CommandRun& operator=(const CommandRun&) = delete;
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] const RunHooks& hooks() const { return hooks_; }
+  /// Lua on this engine. Throws Error(unsupported) in a build without it.
+  [[nodiscard]] Scripts& scripts();
+
+ private:
+  void begins(const Task& task, const Origin& origin, double budget_s);
+
+  Settings settings_;
+  std::unique_ptr<Engine> engine_;
+  std::optional<Scripts> scripts_;
+  RunHooks hooks_;
+  std::weak_ptr<Stage> innermost_;       ///< the stage that began last
+  std::unique_ptr<EventLog> log_;        ///< null = none
+  std::optional<InterruptGuard> guard_;  ///< from the first search on
+};
+
+/// Tells on standard error where a placement was made for another machine than the task's.
+void note_other_machine(const Task& task, const StoredPlacement& stored);
+/// Tells on standard error that Ctrl-C ended the search, where it did.
+void warn_of_interrupt();
+
+}  // namespace berth::command

@@ -1,0 +1,261 @@
+#include "setting_options.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "berth/error.h"
+#include "scripts.h"
+
+namespace berth::command {
+namespace {
+
+std::int64_t parse_dimension(const std::string& text, const std::string& option) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < 1) {
+    throw CLI::ValidationError(
+        option, fmt::format("'{}' is not a dimension; write a whole number from 1 on", text));
+  }
+  return value;
+}
+
+std::vector<std::int64_t> parse_shape(const std::string& text, const std::string& option) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("x,", begin), text.size());
+    shape.push_back(parse_dimension(text.substr(begin, end - begin), option));
+    begin = end + 1;
+  }
+  return shape;
+}
+
+void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
+  add_repeated(app, "--pin", "REGEX=DEVICE",
+               "keep ops whose whole name matches on this device, or on devices of this kind; "
+               "repeatable; a --config can also forbid, co-locate and separate",
+               [&rules](const std::string& text) {
+                 auto [regex, device] = split_assignment(text, "--pin");
+                 ConstraintRule rule;
+                 rule.kind = ConstraintRule::Kind::pin;
+                 rule.ops.emplace_back().regex = std::move(regex);
+                 rule.devices.push_back(std::move(device));
+                 rule.text = fmt::format("--pin '{}'", text);
+                 rules.push_back(std::move(rule));
+               });
+  app.add_flag_callback(
+      "--respect-devices",
+      [&rules] {
+        ConstraintRule rule;
+        rule.kind = ConstraintRule::Kind::respect_devices;
+        rule.text = "--respect-devices";
+        rules.push_back(std::move(rule));
+      },
+      "keep ops on the devices that the model file asks for");
+  add_repeated(app, "--memory-margin", "[DEVICE=]AMOUNT",
+               "keep this much memory free, on every device or on one device or kind: 10%, 2GiB, "
+               "gpu:0=500MB; repeatable",
+               [&rules](const std::string& text) {
+                 const std::size_t equals = text.rfind('=');
+                 std::vector<std::string> devices;
+                 if (equals != std::string::npos) devices.push_back(text.substr(0, equals));
+                 try {
+                   rules.push_back(memory_margin_rule(
+                       equals == std::string::npos ? text : text.substr(equals + 1), devices));
+                 } catch (const Error& error) {
+                   throw CLI::ValidationError("--memory-margin", error.what());
+                 }
+                 rules.back().text = fmt::format("--memory-margin '{}'", text);
+               });
+}
+
+void add_policy_options(CLI::App& app, OptionTexts& options) {
+  add_repeated(app, "--set", "KEY=VALUE",
+               "an option of the policy (see `berth plugins NAME`); repeatable",
+               [&options](const std::string& text) {
+                 const std::size_t equals = text.find('=');
+                 if (equals == std::string::npos || equals == 0) {
+                   throw CLI::ValidationError(
+                       "--set", fmt::format("'{}' is not of the form key=value", text));
+                 }
+                 options[text.substr(0, equals)] = text.substr(equals + 1);
+               });
+}
+
+void add_key(CLI::App& app, Settings& settings, const SettingKey& key) {
+  const std::string name = "--" + std::string(key.name);
+  const auto set = [&settings, &key, name](const std::string& text) {
+    try {
+      if (text.empty() && key.form == std::string_view("FILE")) {
+        throw Error(ErrorCode::invalid_argument, "give it a file name");
+      }
+      set_setting(settings, key.name, text);
+    } catch (const Error& error) {
+      throw CLI::ValidationError(name, error.what());
+    }
+  };
+  app.add_option_function<std::string>((name == "--output" ? "-o," : "") + name, set, key.meaning)
+      ->type_name(key.form);
+}
+
+Settings read_file_or_lua(const std::string& file) {
+  if (is_script(file)) {
+    Engine engine;
+    return Scripts(engine).read_config(file);
+  }
+  // The name of a file, whatever it begins with.
+  return load_settings((std::filesystem::path(".") / file).string());
+}
+
+}  // namespace
+
+void SettingOptions::add_model(CLI::App& app) {
+  app.add_option("MODEL", model, "model file or folder: .onnx, .graph.json, ...")
+      ->required()
+      ->type_name("");
+  LoadOptions& load = given.load;
+  add_repeated(app, "--dim", "NAME=SIZE",
+               "size of a dynamic dimension, such as batch=8; repeatable",
+               [&load](const std::string& text) {
+                 auto [name, value] = split_assignment(text, "--dim");
+                 load.dims[name] = parse_dimension(value, "--dim");
+               });
+  add_repeated(
+      app, "--batch", "SIZE", "size of the first dimension of every input that leaves it open",
+      [&load](const std::string& text) { load.dims["*"] = parse_dimension(text, "--batch"); });
+  add_repeated(app, "--shape", "NAME=SHAPE",
+               "shape of a model input, such as data=1x3x224x224 or data=1,3,224,224; repeatable",
+               [&load](const std::string& text) {
+                 auto [name, value] = split_assignment(text, "--shape");
+                 load.shapes[name] = parse_shape(value, "--shape");
+               });
+  add_repeated(app, "--fetch", "NAME",
+               "load only what this op or tensor needs, such as train_op or loss:0; repeatable; "
+               "default: the model's training step if it has one, else its outputs",
+               [&load](const std::string& text) {
+                 if (text.empty()) {
+                   throw CLI::ValidationError("--fetch", "name an op or a tensor of the model");
+                 }
+                 load.fetches.push_back(text);
+               });
+}
+
+void SettingOptions::add(CLI::App& app, SettingGroup group) {
+  for (const SettingKey& key : setting_keys()) {
+    if (key.group == group && *key.form != 0) add_key(app, given, key);
+  }
+  if (group == SettingGroup::problem) add_constraints(app, given.constraints);
+  if (group == SettingGroup::search) add_policy_options(app, given.options);
+}
+
+void SettingOptions::add(CLI::App& app, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view name : keys) {
+    const auto all = setting_keys();
+    add_key(app, given, *std::find_if(all.begin(), all.end(), [&](const SettingKey& key) {
+              return name == key.name;
+            }));
+  }
+}
+
+void SettingOptions::add_config(CLI::App& app) {
+  add_file(app, "--config", config_,
+           "a file of settings, berth.settings/1 or Lua; the command line overrides it. It may name "
+           "files to read and write, and code to run: use your own");
+  add_file(app, "--untrusted-config", untrusted_,
+           "somebody else's berth.settings/1, which may choose presets, numbers and installed "
+           "plugins, but name no files; --config overrides it");
+}
+
+Settings SettingOptions::merged(Settings weakest) const {
+  Settings settings = std::move(weakest);
+  if (!untrusted_.empty()) {
+    settings.add(load_settings((std::filesystem::path(".") / untrusted_).string(),
+                               SettingsTrust::untrusted));
+  }
+  settings.add(read_settings(config_));
+  settings.add(given);
+  return settings;
+}
+
+std::vector<Input> SettingOptions::inputs(const Settings& merged) const {
+  // A preset or "roofline" may be the name of a file as well, which is then not what is read.
+  const auto file = [](const std::optional<std::string>& name) {
+    return name && !name->starts_with('{') && name->find_first_of("/.") != std::string::npos
+               ? *name
+               : std::string();
+  };
+  std::vector<Input> inputs = {{"the model", model},
+                               {"the cluster", file(merged.cluster)},
+                               {"the file of costs", file(merged.costs)},
+                               {"the config", config_},
+                               {"the config", untrusted_},
+                               {"the policy", file(merged.policy)}};
+  for (const std::string& name : merged.clusters.value_or(std::vector<std::string>())) {
+    inputs.push_back({"a cluster", file(name)});
+  }
+  for (const std::string& name : merged.policies.value_or(std::vector<std::string>())) {
+    inputs.push_back({"a policy", file(name)});
+  }
+  return inputs;
+}
+
+Settings read_settings(const std::string& file) {
+  Settings settings;
+  if (!file.empty()) settings = read_file_or_lua(file);
+  settings.add(environment_settings());
+  return settings;
+}
+
+void require_cluster(const Settings& settings) {
+  if (settings.cluster || settings.evaluator == EvaluatorKind::measure) return;
+  throw CLI::ValidationError("--cluster",
+                             "which machine? Name a preset of `berth devices` or a "
+                             "berth.cluster/1 file");
+}
+
+std::string required_backend(const Settings& settings) {
+  if (!settings.backend) {
+    throw CLI::RequiredError("--backend, such as cpu, which executes the model,");
+  }
+  return *settings.backend;
+}
+
+std::pair<std::string, std::string> split_assignment(const std::string& text,
+                                                     const std::string& option) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError(option, fmt::format("'{}' is not of the form name=value", text));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& path,
+                      const std::string& meaning) {
+  return app.add_option(name, path, meaning)
+      ->type_name("FILE")
+      ->check(CLI::Validator(
+          [](const std::string& text) -> std::string {
+            return text.empty() ? "give it a file name" : "";
+          },
+          ""));
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, const std::string& value_name,
+                          const std::string& meaning,
+                          std::function<void(const std::string&)> take) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [take = std::move(take)](const std::vector<std::string>& values) {
+            for (const std::string& value : values) take(value);
+          },
+          meaning)
+      ->type_name(value_name)
+      ->allow_extra_args(false);
+}
+
+}  // namespace berth::command

@@ -1,0 +1,395 @@
+// Searches as settings ask for them: one policy with its fallbacks, several side by side.
+#include "berth/run.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "berth/bounds.h"
+#include "berth/files.h"
+#include "berth/support/text.h"
+#include "files/json_reader.h"
+
+namespace berth {
+namespace {
+
+/// Policies by name, of the engine and of the hooks.
+class Policies {
+ public:
+  Policies(Engine& engine, const RunHooks& hooks) : engine_(engine), hooks_(hooks) {}
+
+  std::unique_ptr<Policy> make(const std::string& name, const OptionTexts& options) const {
+    return knows(name) ? hooks_.make(name, options)
+                       : engine_.make_policy(name, options, hooks_.make);
+  }
+  /// All options of a plugin, with their defaults; of another those given.
+  std::map<std::string, OptionValue, std::less<>> resolved(const std::string& name,
+                                                           const OptionTexts& options) const {
+    if (knows(name)) return {options.begin(), options.end()};
+    return engine_.options_of(PluginKind::policy, name, options).values();
+  }
+  /// Adds the limit of moves for a policy that counts them.
+  OptionTexts with_moves(const std::string& name, OptionTexts options,
+                         const Settings& settings) const {
+    if (!settings.moves || knows(name)) return options;
+    for (const auto& option : engine_.plugin(PluginKind::policy, name).options) {
+      if (option.name == "moves") options.try_emplace("moves", *settings.moves);
+    }
+    return options;
+  }
+
+ private:
+  bool knows(const std::string& name) const { return hooks_.knows && hooks_.knows(name); }
+
+  Engine& engine_;
+  const RunHooks& hooks_;
+};
+
+double budget_s(const Settings& settings) {
+  return settings.budget_s.value_or(std::numeric_limits<double>::infinity());
+}
+
+bool stopped(const RunHooks& hooks) {
+  return hooks.should_stop && hooks.should_stop();
+}
+
+std::shared_ptr<void> stage_within(const RunHooks& hooks, const std::string& what,
+                                   double within_s) {
+  return hooks.stage ? hooks.stage(what, within_s) : nullptr;
+}
+
+/// Searches on one task. Its evaluator is kept: the bound is computed once.
+class Searches {
+ public:
+  Searches(const Task& task, const Settings& settings, const RunHooks& hooks)
+      : task_(task), hooks_(hooks), threads_(settings.threads.value_or(hooks.threads)) {
+    evaluator_ = task.session == nullptr ? make_simulation_evaluator(task.problem, threads_)
+                                         : make_measuring_evaluator(task.problem, task.session);
+  }
+
+  Outcome run(Policy& policy, Origin origin, const Settings& settings) {
+    origin.model = task_.model;
+    origin.settings = task_.settings;
+    origin.seed = settings.seed.value_or(hooks_.seed);
+    PlaceContext context;
+    context.seed = origin.seed;
+    context.threads = threads_;
+    context.should_stop = hooks_.should_stop;
+    context.progress = hooks_.progress;
+    context.initial = hooks_.initial;
+    const double within_s = budget_s(settings);
+    const auto stage = stage_within(
+        hooks_, cat(origin.policy, " places ", task_.problem->groups().count(), " groups"),
+        within_s);
+    if (hooks_.begins) hooks_.begins(task_, origin, within_s);
+    try {
+      PlaceResult result =
+          berth::place(policy, *evaluator_, std::move(context), within_s, bound_effort(settings));
+      Outcome outcome = searched_outcome(task_.problem, std::move(origin), std::move(result));
+      outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
+      if (task_.session != nullptr) trace_measured(outcome);
+      if (hooks_.ends) hooks_.ends(&outcome, {});
+      return outcome;
+    } catch (const Error& error) {
+      if (hooks_.ends) hooks_.ends(nullptr, error.what());
+      throw;
+    }
+  }
+
+ private:
+  void trace_measured(Outcome& outcome) const {
+    outcome.executed = true;
+    if (!outcome.evaluation.feasible) return;
+    MeasureOptions options;
+    options.trace = true;
+    outcome.trace = berth::measure(*task_.session, outcome.placement, options).step.trace;
+  }
+
+  const Task& task_;
+  const RunHooks& hooks_;
+  int threads_;
+  std::unique_ptr<Evaluator> evaluator_;
+};
+
+/// The policy, then its fallbacks. `task` is asked for once there is a policy.
+Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks,
+                 const std::function<const Task&()>& task) {
+  const Policies policies(engine, hooks);
+  std::vector<std::string> names = {settings.policy.value_or("auto")};
+  if (settings.fallbacks) {
+    names.insert(names.end(), settings.fallbacks->begin(), settings.fallbacks->end());
+  }
+  std::optional<Searches> searches;
+  std::vector<std::string> notes;
+  for (std::size_t i = 0;; ++i) {
+    const bool last = i + 1 == names.size();
+    std::string why;
+    try {
+      const OptionTexts options =
+          policies.with_moves(names[i], i == 0 ? settings.options : OptionTexts(), settings);
+      const auto policy = policies.make(names[i], options);
+      if (!searches) searches.emplace(task(), settings, hooks);
+      Origin origin;
+      origin.policy = names[i];
+      origin.options = policies.resolved(names[i], options);
+      Outcome outcome = searches->run(*policy, std::move(origin), settings);
+      const bool useless =
+          outcome.search->end == SearchEnd::gave_up || !outcome.evaluation.feasible;
+      if (last || !useless || outcome.search->end == SearchEnd::cancelled) {
+        outcome.search->notes.insert(outcome.search->notes.begin(), notes.begin(), notes.end());
+        outcome.notes.insert(outcome.notes.begin(), notes.begin(), notes.end());
+        return outcome;
+      }
+      why = outcome.search->end == SearchEnd::gave_up ? "gave up" : "found no placement that fits";
+    } catch (const Error& error) {
+      // What the user wrote wrongly is told, not worked around.
+      if (last || error.code() == ErrorCode::invalid_argument) throw;
+      why = cat("failed (", error.what(), ")");
+    }
+    notes.push_back(cat("policy '", names[i], "' ", why, "; '", names[i + 1], "' is asked instead"));
+    if (hooks.note) hooks.note(notes.back());
+  }
+}
+
+/// A policy of a comparison, made before any work.
+struct Candidate {
+  std::string name;
+  OptionTexts options;
+  std::unique_ptr<Policy> policy;  ///< null = it could not be made
+  ErrorCode code{};
+  std::string failure;
+};
+
+std::vector<Candidate> candidates_of(const Policies& policies, std::span<const std::string> names,
+                                     const Settings& settings, bool must_exist) {
+  std::vector<Candidate> candidates;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) continue;
+    Candidate& candidate = candidates.emplace_back();
+    candidate.name = name;
+    try {
+      candidate.options = policies.with_moves(
+          name, name == settings.policy ? settings.options : OptionTexts(), settings);
+      candidate.policy = policies.make(name, candidate.options);
+    } catch (const Error& error) {
+      if (must_exist) throw;
+      candidate.code = error.code();
+      candidate.failure = error.what();
+    }
+  }
+  return candidates;
+}
+
+/// A policy's entry; what fails is an entry with the reason.
+ComparedPolicy compare_one(Searches& searches, const Policies& policies, const Candidate& candidate,
+                           const Settings& settings, const RunHooks& hooks) {
+  ComparedPolicy entry;
+  entry.policy = candidate.name;
+  entry.code = candidate.code;
+  entry.failure = candidate.failure;
+  entry.seed = settings.seed.value_or(hooks.seed);
+  if (candidate.policy == nullptr) return entry;
+  if (stopped(hooks)) {
+    entry.code = ErrorCode::cancelled;
+    entry.failure = "not run: interrupted";
+    return entry;
+  }
+  try {
+    Origin origin;
+    origin.policy = candidate.name;
+    origin.options = policies.resolved(candidate.name, candidate.options);
+    entry.outcome = searches.run(*candidate.policy, std::move(origin), settings);
+  } catch (const Error& error) {
+    entry.code = error.code();
+    entry.failure = error.what();
+  }
+  return entry;
+}
+
+/// "policy 7 of 19", and when the last of them ends at the latest.
+std::shared_ptr<void> policy_stage(const RunHooks& hooks, std::size_t done, std::size_t count,
+                                   const Settings& settings) {
+  return stage_within(hooks, cat("policy ", done + 1, " of ", count),
+                      static_cast<double>(count - done) * budget_s(settings));
+}
+
+std::vector<ComparedPolicy> compare_all(const Task& task, const Policies& policies,
+                                        const std::vector<Candidate>& candidates,
+                                        const Settings& settings, const RunHooks& hooks) {
+  Searches searches(task, settings, hooks);
+  std::vector<ComparedPolicy> compared;
+  for (const Candidate& candidate : candidates) {
+    const auto stage = policy_stage(hooks, compared.size(), candidates.size(), settings);
+    compared.push_back(compare_one(searches, policies, candidate, settings, hooks));
+  }
+  if (compared.size() > 1 && stopped(hooks)) {
+    for (ComparedPolicy& entry : compared) {
+      if (!entry.outcome) continue;
+      entry.outcome->notes.emplace_back(
+          "the comparison was interrupted: its policies had unequal times");
+    }
+  }
+  return compared;
+}
+
+std::vector<std::string> policies_of(Engine& engine, const Settings& settings) {
+  if (settings.policies) return *settings.policies;
+  std::vector<std::string> names;
+  for (const PluginInfo& plugin : engine.plugins()) {
+    if (plugin.kind == PluginKind::policy) names.push_back(plugin.name);
+  }
+  if (names.empty()) {
+    throw Error(ErrorCode::not_found,
+                "there are no policies to compare; `berth plugins` says which plugins were found");
+  }
+  return names;
+}
+
+void sweep(Engine& engine, const std::string& model, Settings settings, const RunHooks& hooks,
+           const Policies& policies, const std::vector<Candidate>& candidates,
+           const std::function<void(ComparedPolicy)>& each) {
+  if (settings.evaluator == EvaluatorKind::measure) {
+    throw Error(ErrorCode::invalid_argument,
+                "several clusters or seeds are simulated; leave out the evaluator, or compare one "
+                "cluster with one seed");
+  }
+  const std::vector<std::uint64_t> seeds =
+      settings.seeds.value_or(std::vector{settings.seed.value_or(hooks.seed)});
+  std::vector<std::string> names = settings.clusters.value_or(std::vector<std::string>());
+  if (names.empty()) {
+    static_cast<void>(make_cluster(settings));  // throws where none is named
+    names.push_back(*settings.cluster);
+  }
+  std::size_t done = 0;
+  const std::size_t count = names.size() * seeds.size() * candidates.size();
+  std::vector<Settings> machines;
+  for (const std::string& name : names) {
+    machines.push_back(settings);
+    machines.back().cluster = name;
+    if (const auto from = settings.origins.find("clusters"); from != settings.origins.end()) {
+      machines.back().origins["cluster"] = from->second;
+    }
+    static_cast<void>(make_cluster(machines.back()));  // a wrong name is told before any search
+  }
+  std::shared_ptr<const Graph> graph;
+  for (Settings& machine : machines) {
+    Task task;
+    if (graph == nullptr) {
+      task = load_task(engine, model, machine, hooks);
+      graph = task.problem->shared_graph();
+    } else {
+      task = make_task(engine, graph, make_cluster(machine), machine);
+      task.model = model;
+    }
+    for (const std::uint64_t seed : seeds) {
+      machine.seed = seed;
+      Searches searches(task, machine, hooks);
+      for (const Candidate& candidate : candidates) {
+        const auto stage = policy_stage(hooks, done++, count, settings);
+        ComparedPolicy entry = compare_one(searches, policies, candidate, machine, hooks);
+        entry.cluster = *machine.cluster;
+        each(std::move(entry));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Outcome place(Engine& engine, const Task& task, const Settings& settings, const RunHooks& hooks) {
+  return in_order(engine, settings, hooks, [&]() -> const Task& { return task; });
+}
+
+Outcome run(Engine& engine, const std::string& model, const Settings& settings,
+            const RunHooks& hooks) {
+  std::optional<Task> task;
+  Outcome outcome = in_order(engine, settings, hooks, [&]() -> const Task& {
+    return task.emplace(load_task(engine, model, settings, hooks));
+  });
+  if (outcome.evaluation.feasible && !outcome.executed &&
+      (settings.prove.value_or(false) || settings.certificate)) {
+    outcome.certificate = certify(*task->problem, strong_lower_bounds(*task->problem));
+  }
+  return outcome;
+}
+
+std::vector<ComparedPolicy> compare(Engine& engine, const Task& task,
+                                    std::span<const std::string> policies, const Settings& settings,
+                                    const RunHooks& hooks) {
+  const Policies maker(engine, hooks);
+  return compare_all(task, maker, candidates_of(maker, policies, settings, /*must_exist=*/false),
+                     settings, hooks);
+}
+
+bool is_sweep(const Settings& settings) {
+  return settings.clusters.has_value() || settings.seeds.has_value();
+}
+
+std::vector<ComparedPolicy> compare(Engine& engine, const std::string& model,
+                                    const Settings& settings, const RunHooks& hooks,
+                                    const std::function<void(ComparedPolicy)>& each) {
+  const Policies maker(engine, hooks);
+  const std::vector<Candidate> candidates =
+      candidates_of(maker, policies_of(engine, settings), settings, /*must_exist=*/true);
+  if (is_sweep(settings)) {
+    sweep(engine, model, settings, hooks, maker, candidates, each);
+    return {};
+  }
+  const Task task = load_task(engine, model, settings, hooks);
+  return compare_all(task, maker, candidates, settings, hooks);
+}
+
+StoredPlacement read_placement(const std::filesystem::path& path) {
+  StoredPlacement stored;
+  stored.path = path.string();
+  stored.text = read_file(path);
+  const Json document = parse_json(stored.text, stored.path);
+  const auto text = [](const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (!document.is_object()) return stored;  // parse_placement says what is wrong with it
+  stored.machine = text(document, "cluster");
+  if (const auto made = document.find("provenance"); made != document.end() && made->is_object()) {
+    stored.origin.policy = text(*made, "policy");
+    stored.origin.model = text(*made, "model");
+    const auto seed = made->find("seed");
+    if (seed != made->end() && seed->is_number_unsigned()) stored.origin.seed = *seed;
+  }
+  if (const auto settings = document.find("settings"); settings != document.end()) {
+    stored.settings = parse_settings(settings->dump(), stored.path + ": settings");
+  }
+  return stored;
+}
+
+std::string other_machine_text(const Task& task, const StoredPlacement& stored) {
+  const Cluster& cluster = task.problem->cluster();
+  std::string name = stored.machine;
+  if (stored.settings.cluster) {
+    const auto made = load_cluster(*stored.settings.cluster);
+    if (cluster_json(*made) == cluster_json(cluster)) return {};
+    name = made->name() == cluster.name() ? made->name() + " with other figures" : made->name();
+  }
+  if (name.empty() || name == cluster.name()) return {};
+  return cat("the placement was made for the machine ", name, ", not for ", cluster.name());
+}
+
+Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort effort) {
+  const Problem& problem = *task.problem;
+  Placement placement =
+      parse_placement(stored.text, stored.path, problem.graph(), problem.cluster());
+  Origin origin = stored.origin;
+  origin.model = task.model;
+  origin.settings = task.settings;
+  Outcome outcome =
+      simulated_outcome(task.problem, std::move(origin), std::move(placement), effort);
+  outcome.notes = task.notes;
+  if (std::string other = other_machine_text(task, stored); !other.empty()) {
+    outcome.notes.push_back(std::move(other));
+  }
+  return outcome;
+}
+
+}  // namespace berth

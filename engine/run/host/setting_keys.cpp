@@ -1,0 +1,188 @@
+#include "host/setting_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+using Group = SettingGroup;
+
+/// The accessor of a member.
+template <auto Member>
+constexpr auto field() {
+  using Value = std::remove_reference_t<decltype(std::declval<Settings&>().*Member)>;
+  return Field<Value>([](Settings& settings) -> Value& { return settings.*Member; });
+}
+
+constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostThreads = 1024;
+
+const KeyRow kRows[] = {
+    {{"cluster", Group::machine, "PRESET|FILE",
+      "the machine: a preset (see `berth devices`) or a berth.cluster/1 file"},
+     field<&Settings::cluster>(),
+     Names::name_or_file},
+    {{"costs", Group::machine, "SOURCE",
+      "source of compute times: roofline, stated (in the graph file), or a file (berth.costs/1, or a "
+      "profile of TensorFlow, PyTorch, ONNX Runtime or Nsight Systems); default: stated where the "
+      "graph has one, roofline for the other ops"},
+     field<&Settings::costs>(),
+     Names::name_or_file},
+    {{"objective", Group::problem, "latency|throughput",
+      "what to minimise: latency (the runtime of one step) or throughput (the largest load of a "
+      "device when steps run as a pipeline); default: latency"},
+     field<&Settings::objective>()},
+    {{"semantics", Group::problem, "dataflow|placeto",
+      "rules of the simulator; default: dataflow"},
+     field<&Settings::semantics>()},
+    {{"grouping", Group::problem, "NAME",
+      "how ops are grouped: colocation (only ops that must stay together), icml2017 (LSTM steps, "
+      "runs of convolutions, and what serves only one of them), placeto (icml2017, then merged along "
+      "the heaviest edges to --groups), balanced (merged to --groups of similar size); default: "
+      "balanced with --groups, else colocation"},
+     field<&Settings::grouping>()},
+    {{"groups", Group::problem, "N",
+      "merge ops into at most this many groups; default: every op by itself"},
+     field<&Settings::groups>(),
+     Names::nothing,
+     1,
+     kMost32},
+    {{"clusters", Group::comparison, "A,B,C",
+      "place on each of these machines instead of --cluster; separated by commas"},
+     field<&Settings::clusters>(),
+     Names::name_or_file},
+    {{"policy", Group::search, "NAME",
+      "policy name, or a policy's Lua file, which runs with your privileges (it has `os` and `io`); "
+      "default: auto"},
+     field<&Settings::policy>(),
+     Names::name_or_file},
+    {{"fallbacks", Group::search, "A,B,C",
+      "policies to try in order where the one before fails or finds nothing that fits"},
+     field<&Settings::fallbacks>(),
+     Names::name_or_file},
+    {{"policies", Group::comparison, "A,B,C",
+      "the policies to run, separated by commas; default: all of `berth plugins`"},
+     field<&Settings::policies>(),
+     Names::name_or_file},
+    {{"options", Group::search, "", "options of the policy"},
+     Field<OptionTexts>([](Settings& settings) -> OptionTexts& { return settings.options; })},
+    {{"seed", Group::search, "N",
+      "the only source of randomness: same seed, same placement; default: 0"},
+     field<&Settings::seed>()},
+    {{"seeds", Group::comparison, "0..4",
+      "use each of these seeds instead of --seed; the table shows the best and the median"},
+     field<&Settings::seeds>()},
+    {{"threads", Group::search, "N",
+      "threads of the policy, and of what evaluates placements; 0 = all cores, the default"},
+     field<&Settings::threads>(),
+     Names::nothing,
+     0,
+     kMostThreads},
+    {{"budget", Group::search, "DURATION",
+      "stop a policy's search after this time: 30s, 500ms, 2m, ...; default: when it is done"},
+     field<&Settings::budget_s>()},
+    {{"moves", Group::search, "N",
+      "stop policies that count moves after so many: a limit that no machine's speed changes"},
+     field<&Settings::moves>()},
+    {{"plugin_folders", Group::engine, "", "where plugins are looked for, in order"},
+     field<&Settings::plugin_folders>(),
+     Names::folder_or_lua},
+    {{"plugins", Group::engine, "", "the plugins and Lua policies that may be opened"},
+     field<&Settings::plugins>(),
+     Names::folder_or_lua},
+    {{"evaluator", Group::measuring, "simulate|measure",
+      "whether placements are simulated, or executed by --backend and measured (then --cluster is "
+      "not needed); default: simulate"},
+     field<&Settings::evaluator>()},
+    {{"backend", Group::measuring, "NAME[:KEY=VALUE,..]",
+      "the backend that executes the model, such as cpu or cpu:devices=4,threads=1; `berth plugins "
+      "NAME` lists a backend's options"},
+     field<&Settings::backend>()},
+    {{"bound", Group::search, "none|quick|strong|thorough",
+      "how much work the lower bound is worth; default: strong"},
+     field<&Settings::bound>()},
+    {{"prove", Group::search, "",
+      "say how far from the best this is at most, and what the proof rests on"},
+     field<&Settings::prove>()},
+    {{"output", Group::files, "FILE", "write the placement here (berth.placement/1)"},
+     field<&Settings::output>(),
+     Names::written_file},
+    {{"annotate", Group::files, "FILE",
+      "write the model here, with the placement in the model's own format: --write model=FILE"},
+     field<&Settings::annotate>(),
+     Names::written_file},
+    {{"trace", Group::files, "FILE",
+      "write the step here as a Chrome trace, which ui.perfetto.dev opens"},
+     field<&Settings::trace>(),
+     Names::written_file},
+    {{"svg", Group::files, "FILE",
+      "draw the step here: devices, links, critical path (SVG)"},
+     field<&Settings::svg>(),
+     Names::written_file},
+    {{"certificate", Group::files, "FILE",
+      "write the lower bound's proof here (berth.certificate/1), which check_certificate.py among "
+      "the scripts checks on its own"},
+     field<&Settings::certificate>(),
+     Names::written_file},
+    {{"report", Group::files, "FILE", "write a page that shows the placement here (HTML)"},
+     field<&Settings::report>(),
+     Names::written_file},
+    {{"log", Group::files, "FILE",
+      "write here what the search does, as lines of JSON, while it does it; `berth watch` shows "
+      "them"},
+     field<&Settings::log>(),
+     Names::written_file},
+    {{"write", Group::files, "", "plans in other tools' forms"},
+     field<&Settings::write>(),
+     Names::written_file},
+    {{"csv", Group::files, "FILE", "write the table to this file too"},
+     field<&Settings::csv>(),
+     Names::written_file},
+    {{"batch", Group::model, "", "size of the first dimension of every input that leaves it open"},
+     Batch{}},
+    {{"dims", Group::model, "", "sizes of dynamic dimensions"},
+     Field<std::map<std::string, std::int64_t>>(
+         [](Settings& settings) -> auto& { return settings.load.dims; })},
+    {{"shapes", Group::model, "", "shapes of model inputs"},
+     Field<std::map<std::string, std::vector<std::int64_t>>>(
+         [](Settings& settings) -> auto& { return settings.load.shapes; })},
+    {{"fetches", Group::model, "", "ops or tensors to compute"},
+     Field<std::vector<std::string>>(
+         [](Settings& settings) -> auto& { return settings.load.fetches; })},
+    {{"constraints", Group::problem, "", "rules that every placement obeys"},
+     Field<std::vector<ConstraintRule>>(
+         [](Settings& settings) -> auto& { return settings.constraints; })},
+};
+
+}  // namespace
+
+std::span<const KeyRow> key_rows() noexcept {
+  return kRows;
+}
+
+const KeyRow& key_row(std::string_view key) {
+  for (const KeyRow& row : kRows) {
+    if (key == row.key.name) return row;
+  }
+  std::vector<std::string> known;
+  for (const KeyRow& row : kRows) known.emplace_back(row.key.name);
+  throw Error(ErrorCode::invalid_argument,
+              cat("no setting '", key, "'", known_names(key, known, known.size())));
+}
+
+std::span<const SettingKey> setting_keys() noexcept {
+  static const auto keys = [] {
+    std::array<SettingKey, std::size(kRows)> all{};
+    std::transform(std::begin(kRows), std::end(kRows), all.begin(),
+                   [](const KeyRow& row) { return row.key; });
+    return all;
+  }();
+  return keys;
+}
+
+}  // namespace berth

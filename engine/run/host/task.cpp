@@ -1,0 +1,267 @@
+// From settings to a problem and what evaluates its placements.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "berth/files.h"
+#include "berth/groups.h"
+#include "berth/run.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "support/units.h"
+
+namespace berth {
+namespace {
+
+/// What is wrong with the value of a key is said with the key's file and line.
+template <typename Call>
+auto at_key(const Settings& settings, const char* key, const Call& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    throw Error(error.code(), settings.place(key) + error.what());
+  }
+}
+
+std::shared_ptr<void> stage_of(const RunHooks& hooks, const std::string& what) {
+  return hooks.stage ? hooks.stage(what, std::numeric_limits<double>::infinity()) : nullptr;
+}
+
+/// Kinds of devices that no op can run on: stated costs that speak of other kinds, most likely.
+/// The placement would leave them idle without a word.
+void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
+  if (problem.costs().source() == "roofline") return;  // it knows what only a host can run
+  const Cluster& cluster = problem.cluster();
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    bool used = false;
+    for (OpId op = 0; op < problem.graph().op_count() && !used; ++op) {
+      used = problem.costs().can_run(op, kind);
+    }
+    if (used || problem.graph().op_count() == 0) continue;
+    notes.push_back(cat("no op has a cost on device kind '", cluster.kind_name(kind),
+                        "', so that those devices stay idle (costs: ", problem.costs().source(),
+                        "); name a cluster of the kinds that the costs are for, or choose "
+                        "roofline costs"));
+  }
+}
+
+/// A machine of the caller's own is stored whole, so that the placement does not need its file.
+std::string machine_text(const Cluster& cluster) {
+  for (const Cluster::PresetInfo& preset : Cluster::presets()) {
+    if (preset.name == cluster.name() &&
+        cluster_json(*Cluster::preset(preset.name)) == cluster_json(cluster)) {
+      return cluster.name();
+    }
+  }
+  return cluster_json(cluster);
+}
+
+std::string stored_settings(const Settings& settings, const Problem& problem, bool own_costs) {
+  constexpr SettingGroup kGroups[] = {SettingGroup::model, SettingGroup::machine,
+                                      SettingGroup::problem};
+  Settings part = settings_of(settings, kGroups);
+  part.cluster = machine_text(problem.cluster());
+  if (own_costs) part.costs.reset();
+  const bool file = part.costs && part.costs->find_first_of("/.") != std::string::npos;
+  if (file) part.costs = std::filesystem::absolute(*part.costs).string();
+  return settings_json(part);
+}
+
+/// The part of make_task that load_task shares.
+Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
+          std::shared_ptr<const Cluster> cluster, const Settings& settings,
+          const TaskParts& parts) {
+  Task task;
+  std::shared_ptr<const Costs> costs = parts.costs;
+  if (costs == nullptr) {
+    LoadedCosts loaded = at_key(settings, "costs", [&] {
+      return make_costs(engine, *graph, *cluster, settings.costs.value_or(""));
+    });
+    costs = std::move(loaded.costs);
+    task.notes = std::move(loaded.notes);
+  }
+  std::shared_ptr<const Constraints> constraints;
+  if (!settings.constraints.empty()) {
+    constraints =
+        std::make_shared<const Constraints>(*graph, *cluster, *costs, settings.constraints);
+  }
+  std::shared_ptr<const Groups> groups = parts.groups;
+  if (groups == nullptr) {
+    groups = at_key(settings, settings.grouping ? "grouping" : "groups", [&] {
+      return make_groups(*graph, *costs, settings.grouping, settings.groups);
+    });
+  }
+  ProblemOptions options;
+  if (settings.objective) options.objective = *settings.objective;
+  if (settings.semantics) options.semantics = *settings.semantics;
+  if (parts.device_gap_us) options.device_gap_us = *parts.device_gap_us;
+  if (parts.transfer_gap_us) options.transfer_gap_us = *parts.transfer_gap_us;
+  task.problem = std::make_shared<const Problem>(std::move(graph), std::move(cluster),
+                                                 std::move(costs), std::move(groups), options,
+                                                 std::move(constraints));
+  note_idle_kinds(*task.problem, task.notes);
+  if (task.problem->costs().source() == "roofline") {
+    std::string uncounted = without_rule_text(task.problem->graph());
+    if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));
+  }
+  task.settings = stored_settings(settings, *task.problem, parts.costs != nullptr);
+  return task;
+}
+
+/// The machine of the settings, which has the backend's devices, or else the backend's own.
+std::shared_ptr<const Cluster> measured_cluster(const Backend& backend, const Settings& settings) {
+  const std::shared_ptr<const Cluster> own = backend.cluster();
+  if (!settings.cluster) return own;
+  auto cluster = make_cluster(settings);
+  if (cluster->device_names() == own->device_names()) return cluster;
+  throw Error(ErrorCode::invalid_argument,
+              cat(settings.place("cluster"), "cluster ", cluster->name(), " has the devices ",
+                  cluster->device_names(), ", the backend ", own->device_names(),
+                  "; give the cluster file that `berth profile` wrote for it, or none"));
+}
+
+Task load_measured(Engine& engine, const std::string& model, const Settings& settings,
+                   const RunHooks& hooks) {
+  // The backend first: a misspelled option is told at once.
+  std::shared_ptr<Backend> backend = at_key(
+      settings, "backend", [&] { return make_backend(engine, settings.backend.value_or("cpu")); });
+  const auto cluster = measured_cluster(*backend, settings);
+  LoadedProgram loaded = [&] {
+    const auto stage = stage_of(hooks, "loading " + model);
+    return engine.load_program(model, settings.load);
+  }();
+  const auto stage = stage_of(hooks, "costs and groups");
+  Task task = pose(engine, loaded.program->graph, cluster, settings, {});
+  task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  task.backend = std::move(backend);
+  task.program = std::move(loaded.program);
+  SessionOptions options;
+  options.seed = settings.seed.value_or(hooks.seed);
+  options.priorities_us = priorities_us(*task.problem);
+  task.session = task.backend->open(task.program, options);
+  return task;
+}
+
+Task load_simulated(Engine& engine, const std::string& model, const Settings& settings,
+                    const RunHooks& hooks) {
+  // The small file first: a wrong name is told at once.
+  auto cluster = make_cluster(settings);
+  LoadedModel loaded = [&] {
+    const auto stage = stage_of(hooks, "loading " + model);
+    return engine.load(model, settings.load);
+  }();
+  const auto stage = stage_of(hooks, "costs and groups");
+  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {});
+  task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  return task;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(const Settings& settings) {
+  const std::vector<std::string> names =
+      settings.plugin_folders.value_or(std::vector<std::string>());
+  auto engine =
+      std::make_unique<Engine>(std::vector<std::filesystem::path>(names.begin(), names.end()));
+  if (settings.plugins) {
+    at_key(settings, "plugins", [&] { engine->allow_only(*settings.plugins); });
+  }
+  return engine;
+}
+
+std::shared_ptr<const Cluster> make_cluster(const Settings& settings) {
+  if (!settings.cluster) {
+    throw Error(ErrorCode::invalid_argument,
+                "no cluster is named; set \"cluster\" (on a command line --cluster) to a preset of "
+                "`berth devices` or a berth.cluster/1 file");
+  }
+  return at_key(settings, "cluster", [&] { return load_cluster(*settings.cluster); });
+}
+
+std::unique_ptr<Backend> make_backend(Engine& engine, const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  OptionTexts options;
+  for (std::size_t begin = colon + 1; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string pair = text.substr(begin, end - begin);
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("backend '", text, "': '", pair,
+                      "' is not of the form name=value; write cpu:devices=4,threads=1"));
+    }
+    options[pair.substr(0, equals)] = pair.substr(equals + 1);
+    begin = end + 1;
+  }
+  return engine.make_backend(text.substr(0, colon), options);
+}
+
+LoadedCosts make_costs(Engine& engine, const Graph& graph, const Cluster& cluster,
+                       const std::string& source) {
+  if (source.empty()) return {Costs::stated_or_roofline(graph, cluster), {}};
+  if (source == "stated") return {Costs::stated(graph, cluster), {}};
+  if (source == "roofline") return {Costs::roofline(graph, cluster), {}};
+  return engine.load_costs(source, graph, cluster);
+}
+
+BoundEffort bound_effort(const Settings& settings) {
+  return settings.bound.value_or(BoundEffort::strong);
+}
+
+std::string without_rule_text(const Graph& graph) {
+  double bytes = 0, uncounted = 0;
+  std::int64_t ops = 0;
+  std::map<std::string, std::int64_t> types;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const Work work = op_work(graph, op);
+    bytes += work.bytes;
+    if (!graph.stated_costs(op).empty() || has_work_rule(graph, op)) continue;
+    uncounted += work.bytes;
+    ++ops;
+    ++types[graph.op_type(op)];
+  }
+  if (ops == 0) return {};
+  std::vector<std::pair<std::string, std::int64_t>> most(types.begin(), types.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t kShown = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, most.size()); ++i) {
+    names += cat(i > 0 ? ", " : "", most[i].first, " (", format_count(most[i].second), ")");
+  }
+  if (most.size() > kShown) names += cat(" and ", most.size() - kShown, " more");
+  return cat(format_count(ops), ops == 1 ? " op has" : " ops have",
+             " no work rule, costed by the bytes moved alone (",
+             format_percent(bytes > 0 ? uncounted / bytes : 0), " of the step's): ", names);
+}
+
+Task load_task(Engine& engine, const std::string& model, const Settings& settings,
+               const RunHooks& hooks) {
+  const bool measures = settings.evaluator == EvaluatorKind::measure;
+  Task task = (measures ? load_measured : load_simulated)(engine, model, settings, hooks);
+  task.model = model;
+  for (const std::string& note : task.notes) {
+    if (hooks.note) hooks.note(note);
+  }
+  return task;
+}
+
+Task make_task(Engine& engine, std::shared_ptr<const Graph> graph,
+               std::shared_ptr<const Cluster> cluster, const Settings& settings,
+               const TaskParts& parts) {
+  Task task = pose(engine, std::move(graph), std::move(cluster), settings, parts);
+  // A frontend says it of the models that it loads.
+  const Graph& posed = task.problem->graph();
+  TensorId unknown = 0;
+  for (TensorId tensor = 0; tensor < posed.tensor_count(); ++tensor) {
+    unknown += posed.bytes_known(tensor) ? 0 : 1;
+  }
+  if (unknown > 0) {
+    task.notes.push_back(cat(unknown, " of ", posed.tensor_count(),
+                             " tensors have no known size and count as empty; give the sizes that "
+                             "the graph leaves open"));
+  }
+  return task;
+}
+
+}  // namespace berth
