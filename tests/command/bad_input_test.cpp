@@ -349,7 +349,7 @@ TEST_CASE("a script or config that is wrong") {
              {"more groups than there can be",
               text("c.lua", "return { groups = 2^32 + 1 }"),
               {"--config", "c.lua"},
-              {"groups = 4294967297 is out of range"}},
+              {"c.lua: at groups: expected a whole number from 1 to 2147483647", "4294967297"}},
              {"no groups at all",
               text("c.lua", "return { groups = 0 }"),
               {"--config", "c.lua"},

@@ -47,7 +47,7 @@ TEST_CASE("BERTH_CONFIG is stronger than the file, and the command line than bot
   std::map<std::string, std::string> from;
   for (const Json& line : config["settings"]) from[line["key"]] = line["from"];
   CHECK(from.at("seed").starts_with("BERTH_CONFIG"));
-  CHECK(from.at("cluster").ends_with("s.json"));
+  CHECK(from.at("cluster").ends_with("s.json: line 2"));
   CHECK(from.at("objective") == "default");
 }
 
@@ -88,6 +88,118 @@ TEST_CASE("settings that are wrong name the file, the key and the fix") {
     CHECK_MESSAGE(result.err.find(part) != std::string::npos, result.err);
     CHECK(result.out.empty());
   }
+}
+
+TEST_CASE("a placement carries what it was made for, and commands take it from there") {
+  const Workplace work;
+  const ProcessResult placed =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                  "topo", "--pin", "a0=gpu:1", "--memory-margin", "10%", "--costs", "stated", "-o",
+                  "p.json"});
+  REQUIRE(placed.status == 0);
+  const Json file = Json::parse(file_text(work / "p.json"));
+  CHECK(file["provenance"]["model"] == "diamond.graph.json");
+  CHECK(file["settings"]["costs"] == "stated");
+  CHECK(file["settings"]["constraints"].size() == 2);
+  // The machine is in it: its file may go.
+  CHECK(file["settings"]["cluster"]["name"] == "pair");
+  std::filesystem::remove(work / "pair.cluster.json");
+  const std::vector<std::string> simulate = {"simulate", "diamond.graph.json", "--placement",
+                                             "p.json", "--json"};
+  const Json same = work.berth_json(simulate);
+  CHECK(same["runtime_us"] == file["results"]["runtime_us"]);
+  CHECK(same["cluster"] == "pair");
+  CHECK(same["notes"].empty());
+  for (const char* command : {"explain", "report"}) {
+    CAPTURE(std::string(command));
+    std::vector<std::string> arguments = {command, "diamond.graph.json"};
+    if (arguments[0] == "explain") arguments.push_back("--placement");
+    arguments.push_back("p.json");
+    if (arguments[0] == "report") arguments.insert(arguments.end(), {"-o", "page.html"});
+    const ProcessResult ran = work.berth(arguments);
+    CHECK(ran.err == "");
+    CHECK(ran.status == 0);
+  }
+  // Told otherwise it says that the machine is another one.
+  Json other = pair_cluster();
+  other["links"][0]["latency_us"] = 500;
+  work.write("other.cluster.json", other);
+  std::vector<std::string> elsewhere = simulate;
+  elsewhere.insert(elsewhere.end(), {"--cluster", "other.cluster.json"});
+  const ProcessResult ran = work.berth(elsewhere);
+  const std::string note =
+      "the placement was made for the machine pair with other figures, not for pair";
+  CHECK(ran.err == "berth: note: " + note + "\n");
+  CHECK(Json::parse(ran.out)["notes"] == Json::array({note}));
+  // What it was made for holds: a constraint that the placement breaks is one here too.
+  Json broken = file;
+  broken["settings"]["constraints"].push_back({{"pin", "a0"}, {"to", "gpu:0"}});
+  work.write("p.json", broken);
+  const ProcessResult refused = work.berth(simulate);
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("(p.json: settings)") != std::string::npos);
+}
+
+TEST_CASE("simulate takes a config: its dimensions, machine and constraints") {
+  const Workplace work;
+  work.write_text("s.json", kSettings);
+  const ProcessResult broken = work.berth(
+      {"simulate", "diamond.graph.json", "--config", "s.json", "--placement", "split.json"});
+  CHECK(broken.status == 1);
+  CHECK(broken.err.find("constraints[1] { pin = \"end\", to = \"gpu:1\" } (./s.json: line 4)") !=
+        std::string::npos);
+}
+
+TEST_CASE("two files whose constraints contradict each other: both are named, with their lines") {
+  Workplace work;
+  work.write_text("s.json", kSettings);
+  work.write_text("other.json",
+                  "{\"format\": \"berth.settings/1\",\n\"constraints\": [\n"
+                  "  {\"pin\": \"end\", \"to\": \"gpu:0\"}]}");
+  work.settings.environment = {"BERTH_CONFIG=" + (work / "other.json").string()};
+  const ProcessResult ran = work.berth({"place", "diamond.graph.json", "--config", "s.json"});
+  CHECK(ran.status == 1);
+  CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
+  CHECK_MESSAGE(ran.err.find("(./s.json: line 4)") != std::string::npos, ran.err);
+  CHECK_MESSAGE(ran.err.find("other.json: line 3)") != std::string::npos, ran.err);
+}
+
+TEST_CASE("what a file names is beside it, and a message says which file named it") {
+  const Workplace work;
+  std::filesystem::create_directory(work / "study");
+  work.write_text("study/s.json",
+                  "{\"format\": \"berth.settings/1\",\n \"cluster\": \"pair.cluster.json\"}");
+  const ProcessResult ran =
+      work.berth({"place", "diamond.graph.json", "--config", "study/s.json"});
+  CHECK(ran.status == 1);
+  CHECK_MESSAGE(ran.err.find("study/s.json: line 2: at cluster: ./study/pair.cluster.json: ") !=
+                    std::string::npos,
+                ran.err);
+}
+
+TEST_CASE("--untrusted-config chooses, opens nothing, and is the weakest") {
+  const Workplace work;
+  work.write_text("theirs.json",
+                  "{\"format\": \"berth.settings/1\",\n\"cluster\": \"k80x2\", \"policy\": \"topo\","
+                  "\n\"seed\": 4}");
+  work.write_text("s.json", kSettings);
+  Json result = work.berth_json(
+      {"place", "diamond.graph.json", "--untrusted-config", "theirs.json", "--costs", "roofline",
+       "--json"});
+  CHECK(result["policy"] == "topo");
+  CHECK(result["seed"] == 4);
+  result = work.berth_json({"place", "diamond.graph.json", "--untrusted-config", "theirs.json",
+                            "--config", "s.json", "--policy", "single", "--json"});
+  CHECK(result["cluster"] == "pair");
+  CHECK(result["seed"] == 7);
+  work.write_text("theirs.json",
+                  "{\"format\": \"berth.settings/1\",\n\"policy\": \"./evil.lua\"}");
+  const ProcessResult refused = work.berth(
+      {"place", "diamond.graph.json", "--untrusted-config", "theirs.json", "--cluster", "k80x2"});
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(refused.err.find("theirs.json: line 2: at policy: untrusted settings may name") !=
+                    std::string::npos,
+                refused.err);
 }
 
 TEST_CASE("a schema has the keys of its format's page") {

@@ -30,7 +30,10 @@ void JsonReader::fail(const std::string& what) const {
               cat(*origin_, ": ", line, path.empty() ? "" : "at " + path + ": ", what));
 }
 
-JsonLines json_lines(std::string_view text) {
+namespace {
+
+/// Also finds the line of the first key that its object has already; 0 = none.
+JsonLines scan_lines(std::string_view text, std::size_t& duplicate) {
   struct Level {
     std::string path;
     bool object;
@@ -38,6 +41,7 @@ JsonLines json_lines(std::string_view text) {
     bool expects = true;  ///< a key, or an entry of the list
   };
   JsonLines lines;
+  duplicate = 0;
   std::vector<Level> levels;
   std::string path;  // of the value that comes next
   std::size_t line = 1;
@@ -65,12 +69,19 @@ JsonLines json_lines(std::string_view text) {
       levels.back().expects = false;
       const std::string& parent = levels.back().path;
       path = cat(parent, parent.empty() ? "" : ".", text.substr(begin, i - begin));
-      lines[path] = line;
+      if (!lines.emplace(path, line).second && duplicate == 0) duplicate = line;
     } else if (std::string_view(" \t\r\n:").find(c) == std::string_view::npos) {
       begins_value();  // a number, true, false or null
     }
   }
   return lines;
+}
+
+}  // namespace
+
+JsonLines json_lines(std::string_view text) {
+  std::size_t duplicate = 0;
+  return scan_lines(text, duplicate);
 }
 
 void JsonReader::expect_object(std::initializer_list<std::string_view> known,
@@ -188,6 +199,7 @@ class Inspection final : public nlohmann::json_sax<Json> {
     check(key);
     if (!keys_.back().insert(key).second && refused.empty()) {
       refused = cat("the key '", key, "' appears twice in one object");
+      duplicate = true;
     }
     return true;
   }
@@ -206,6 +218,7 @@ class Inspection final : public nlohmann::json_sax<Json> {
   }
 
   std::string refused;     ///< what is valid JSON but not accepted; empty = nothing
+  bool duplicate = false;  ///< it is a key that its object has already
   bool too_large = false;  ///< reading stopped at a number too large for a double
   std::string token;       ///< the last one read where reading stopped
   std::size_t end = 0;     ///< bytes read until then
@@ -251,7 +264,11 @@ Json parse_json(std::string_view text, const std::string& origin) {
                  text.empty() ? "the file is empty" : "not valid JSON here");
   }
   if (!found.refused.empty()) {
-    throw Error(ErrorCode::invalid_file, cat(origin, ": ", found.refused, "; correct the file"));
+    std::size_t line = 0;
+    if (found.duplicate) static_cast<void>(scan_lines(text, line));
+    throw Error(ErrorCode::invalid_file,
+                cat(origin, ": ", line > 0 ? cat("line ", line, ": ") : "", found.refused,
+                    "; correct the file"));
   }
   return Json::parse(text.begin(), text.end());
 }

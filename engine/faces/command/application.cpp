@@ -27,7 +27,7 @@ constexpr const char* kDescription =
 constexpr const char* kExamples =
     "Examples:\n"
     "  berth compare model.onnx --cluster k80x4           which policy is best here?\n"
-    "  berth place model.onnx --cluster k80x4 --policy scotch -o placement.json\n"
+    "  berth place model.onnx --cluster k80x4 -o placement.json\n"
     "  berth inspect model.onnx                           what is in this model?\n"
     "  berth SUBCOMMAND --help                            options and examples of each";
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "berth/bounds.h"
+#include "berth/evaluator.h"
 #include "support/units.h"
 
 namespace berth::command {

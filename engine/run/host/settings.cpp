@@ -80,10 +80,10 @@ void check_known(const JsonReader& root) {
     root.at("format").fail(
         cat("the format is '", root.at("format").text(), "', expected '", kFormat, "'"));
   }
-  std::vector<std::string> known = {"format"};
+  std::vector<std::string> known;
   for (const KeyRow& row : key_rows()) known.emplace_back(row.key.name);
   for (const auto& [key, value] : root.json().items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (key != "format" && std::find(known.begin(), known.end(), key) == known.end()) {
       root.at(key).fail(cat("unknown key '", key, "'", known_names(key, known, known.size())));
     }
   }

@@ -28,7 +28,7 @@ TEST_CASE("placement_json reads back, with results and provenance") {
   Evaluation evaluation;
   evaluation.runtime_us = 12.5;
   evaluation.peak_bytes = {1, 2};
-  const Provenance provenance{"topo", {{"parts", std::int64_t{3}}}, 7};
+  const Origin provenance{"layers.onnx", "topo", {{"parts", std::int64_t{3}}}, 7, {}};
   const std::string json = placement_json(*graph, cluster, {1, 0}, &evaluation, &provenance);
   CHECK(parse_placement(json, "p.json", *graph, cluster) == Placement{1, 0});
   const auto document = nlohmann::json::parse(json);

@@ -128,7 +128,7 @@ check.test("a file that is not there, or not a graph, is named", function()
   file:write '{"format": "berth.graph/1"'
   file:close()
   check.fails("berth.load: .*bad.graph.json", berth.load, path)
-  check.fails("'batch': integer >= 0 expected, got 'x'", berth.load, path, { dims = { batch = "x" } })
+  check.fails("at dims.batch: expected a whole number", berth.load, path, { dims = { batch = "x" } })
   check.fails("'x': entry 1: integer >= 0 expected", berth.load, path, { shapes = { x = { "1" } } })
   check.fails("unknown field 'dim'.*dims", berth.load, path, { dim = {} })
 end)

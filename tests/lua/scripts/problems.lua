@@ -258,7 +258,7 @@ check.test("bad problems are refused", function()
               { graph = graph, cluster = "k80x4", objective = "speed" })
   check.fails("berth.problem: .*dataflow", berth.problem,
               { graph = graph, cluster = "k80x4", semantics = "magic" })
-  check.fails("'groups': integer in 1", berth.problem, { graph = graph, cluster = "k80x4", groups = 0 })
+  check.fails("at groups: expected a whole number from 1", berth.problem, { graph = graph, cluster = "k80x4", groups = 0 })
   local problem = models.problem()
   check.fails("op%): integer in 1%.%.4 expected, got 5", problem.cost_us, problem, 5, 1)
   check.fails("device%): integer in 1%.%.2 expected, got 3", problem.cost_us, problem, 1, 3)
