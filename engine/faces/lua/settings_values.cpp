@@ -67,10 +67,6 @@ Settings read_settings(lua_State* L, const Value& table, const std::string& orig
   Json json = json_of(L, table, "");
   if (json.is_array() && json.empty()) json = Json::object();
   if (!json.is_object()) table.refuse("names as keys expected: { cluster = \"k80x4\", ... }");
-  // An empty table gives nothing, whether a list or names belong there.
-  for (auto entry = json.begin(); entry != json.end();) {
-    entry = entry->is_array() && entry->empty() ? json.erase(entry) : std::next(entry);
-  }
   json.emplace("format", "berth.settings/1");
   return parse_settings(json.dump(), origin);
 }
@@ -81,8 +77,7 @@ Settings read_settings(lua_State* L, Fields& fields, SettingGroup group) {
     if (key.group != group) continue;
     const Value value = fields.get(key.name);
     if (!value.present() || value.is_object()) continue;
-    Json given = json_of(L, value, key.name);
-    if (!given.is_array() || !given.empty()) json[key.name] = std::move(given);
+    json[key.name] = json_of(L, value, key.name);
   }
   return parse_settings(json.dump(), "the table");
 }

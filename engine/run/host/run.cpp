@@ -235,7 +235,7 @@ std::vector<ComparedPolicy> compare_all(const Task& task, const Policies& polici
 }
 
 std::vector<std::string> policies_of(Engine& engine, const Settings& settings) {
-  if (settings.policies) return *settings.policies;
+  if (settings.policies && !settings.policies->empty()) return *settings.policies;
   std::vector<std::string> names;
   for (const PluginInfo& plugin : engine.plugins()) {
     if (plugin.kind == PluginKind::policy) names.push_back(plugin.name);

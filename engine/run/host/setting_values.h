@@ -132,8 +132,10 @@ inline void read(const JsonReader& json, const KeyRow& row,
   if (!json.json().is_array()) return seed(json);
   for (std::size_t i = 0; i < json.size(); ++i) seed(json.at(i));
 }
+/// An empty table of Lua has become a list.
 inline void expect_table(const JsonReader& json) {
-  if (!json.json().is_object()) json.fail("expected an object { ... }");
+  const bool empty = json.json().is_array() && json.json().empty();
+  if (!empty && !json.json().is_object()) json.fail("expected an object { ... }");
 }
 inline void read(const JsonReader& json, const KeyRow& row,
                  std::map<std::string, std::int64_t>& out) {
