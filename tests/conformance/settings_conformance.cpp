@@ -83,7 +83,7 @@ Answer by_c(const Workplace& work, const std::string& settings) {
   Held held;
   const auto failed = [&](berth_status status) {
     if (status == BERTH_OK) return false;
-    answer.error = berth_message();
+    answer.error = text_of(berth_message());
     return true;
   };
   berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
@@ -261,6 +261,7 @@ TEST_CASE("settings mean the same from every way in") {
     CHECK(command.error.empty());
     CHECK(command.devices.size() == 7);
     check_same(by_c(work, settings), command);
+    if (what == "plugins") continue;  // a script's engine is there already: see below
     const Answer lua = by_lua(work, settings);
     if (!lua.devices.empty() || !lua.error.empty()) check_same(lua, command);
   }
@@ -270,6 +271,7 @@ TEST_CASE("wrong settings are the same error from every way in") {
   struct Row {
     std::string keys;
     std::string error;
+    bool lua = true;  ///< a script's engine is there already
   };
   const std::vector<Row> rows = {
       {R"("polcy": "heft")", "at polcy: unknown key 'polcy'; did you mean 'policy'?"},
@@ -286,8 +288,8 @@ TEST_CASE("wrong settings are the same error from every way in") {
       {R"("cluster": "k80x4", "policy": "heff")", "no policy 'heff'; did you mean 'heft'"},
       {R"("cluster": "k80x4", "policy": "heft", "options": {"nod": 1})", "nod"},
       {R"("cluster": "k80x4", "policy": "heft", "plugins": ["policy_topo"])",
-       "Allowed are only: policy_topo"},
-      {R"("plugins": ["heft"])", "at plugins: 'heft' names no plugin"},
+       "Allowed are only: policy_topo", /*lua=*/false},
+      {R"("plugins": ["heft"])", "at plugins: 'heft' names no plugin", /*lua=*/false},
   };
   for (const Row& row : rows) {
     CAPTURE(row.keys);
@@ -300,7 +302,9 @@ TEST_CASE("wrong settings are the same error from every way in") {
     const Answer lua = by_lua(work, settings);
     // Beside a table there is no file: what is relative to it is relative to here.
     const bool file = row.error == "at cluster: " && row.keys.find('/') != std::string::npos;
-    if (!lua.error.empty() && !file) {
+    if (!row.lua) {
+      CHECK((lua.error.empty() || lua.error.find("does not serve") != std::string::npos));
+    } else if (!lua.error.empty() && !file) {
       CHECK_MESSAGE(lua.error.find(from_key(command.error)) != std::string::npos, lua.error,
                     " lacks ", from_key(command.error));
     }
@@ -347,7 +351,7 @@ TEST_CASE("the pass tells the notes of its result") {
       work, "\"cluster\": \"k80x2\", \"policy\": \"absent\", \"fallbacks\": [\"single\"]");
   const Answer answer = by_mlir(work, settings);
   REQUIRE(!answer.notes.empty());
-  CHECK(answer.notes[0].find("'single' is asked instead") != std::string::npos);
+  CHECK(answer.notes[0].find("'single' was asked instead") != std::string::npos);
 #else
   MESSAGE("skipped: the MLIR pass was not built, or mlir-opt-19 is missing");
 #endif

@@ -144,12 +144,18 @@ constexpr std::string_view kUnserved[] = {"policies", "clusters",    "seeds",   
                                           "trace",    "certificate", "annotate", "svg",   "report",
                                           "write",    "csv",         "log"};
 
+constexpr std::string_view kEngineKeys[] = {"plugins", "plugin_folders"};
+
 int place_model(Call& call) {
   const std::string model = call.argument(1, "model").text();
   const Value given = call.argument(2, "settings");
   State& state = call.state;
   Settings settings = state.settings;
-  if (given.present()) settings.add(read_settings(call.L, given, "the settings"));
+  if (given.present()) {
+    const Settings own = read_settings(call.L, given, "the settings");
+    refuse_unserved(own, "berth.place, whose engine is there,", kEngineKeys);
+    settings.add(own);
+  }
   refuse_unserved(settings, "berth.place", kUnserved);
   RunHooks hooks;
   hooks.knows = [&state](const std::string& name) {

@@ -147,7 +147,7 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
       if (last || error.code() == ErrorCode::invalid_argument) throw;
       why = cat("failed (", error.what(), ")");
     }
-    notes.push_back(cat("policy '", names[i], "' ", why, "; '", names[i + 1], "' is asked instead"));
+    notes.push_back(cat("policy '", names[i], "' ", why, "; '", names[i + 1], "' was asked instead"));
     if (hooks.note) hooks.note(notes.back());
   }
 }
@@ -182,16 +182,17 @@ std::vector<Candidate> candidates_of(const Policies& policies, std::span<const s
   return candidates;
 }
 
-/// A policy's entry; what fails is an entry with the reason.
+/// A policy's entry; what fails is an entry with the reason. The first one begins even where the
+/// comparison has been stopped, so that there is an answer.
 ComparedPolicy compare_one(Searches& searches, const Policies& policies, const Candidate& candidate,
-                           const Settings& settings, const RunHooks& hooks) {
+                           bool first, const Settings& settings, const RunHooks& hooks) {
   ComparedPolicy entry;
   entry.policy = candidate.name;
   entry.code = candidate.code;
   entry.failure = candidate.failure;
   entry.seed = settings.seed.value_or(hooks.seed);
   if (candidate.policy == nullptr) return entry;
-  if (stopped(hooks)) {
+  if (!first && stopped(hooks)) {
     entry.code = ErrorCode::cancelled;
     entry.failure = "not run: interrupted";
     return entry;
@@ -222,7 +223,7 @@ std::vector<ComparedPolicy> compare_all(const Task& task, const Policies& polici
   std::vector<ComparedPolicy> compared;
   for (const Candidate& candidate : candidates) {
     const auto stage = policy_stage(hooks, compared.size(), candidates.size(), settings);
-    compared.push_back(compare_one(searches, policies, candidate, settings, hooks));
+    compared.push_back(compare_one(searches, policies, candidate, compared.empty(), settings, hooks));
   }
   if (compared.size() > 1 && stopped(hooks)) {
     for (ComparedPolicy& entry : compared) {
@@ -287,8 +288,10 @@ void sweep(Engine& engine, const std::string& model, Settings settings, const Ru
       machine.seed = seed;
       Searches searches(task, machine, hooks);
       for (const Candidate& candidate : candidates) {
-        const auto stage = policy_stage(hooks, done++, count, settings);
-        ComparedPolicy entry = compare_one(searches, policies, candidate, machine, hooks);
+        const auto stage = policy_stage(hooks, done, count, settings);
+        ComparedPolicy entry =
+            compare_one(searches, policies, candidate, done == 0, machine, hooks);
+        ++done;
         entry.cluster = *machine.cluster;
         each(std::move(entry));
       }

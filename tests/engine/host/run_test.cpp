@@ -76,7 +76,7 @@ TEST_CASE("place: one call from settings to an outcome") {
   CHECK(outcome.bound.us > 0);
   REQUIRE(outcome.search);
   REQUIRE(outcome.search->notes.size() == 2);
-  CHECK(outcome.search->notes[0].find("'first' is asked instead") != std::string::npos);
+  CHECK(outcome.search->notes[0].find("'first' was asked instead") != std::string::npos);
   CHECK(outcome.search->notes[1] == "all on the first");
   CHECK(outcome.notes == outcome.search->notes);
   CHECK(told == std::vector{outcome.notes[0]});

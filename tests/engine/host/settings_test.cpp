@@ -110,7 +110,8 @@ TEST_CASE("a command line's text means what the file's value means") {
            {"policies", ",", "at least one"},
            {"dims", "a=1", "no form of one text"},
            {"polcy", "x", "did you mean 'policy'"}}) {
-    expect_error(ErrorCode::invalid_argument, {part}, [&] { set_setting(settings, key, text); });
+    expect_error(ErrorCode::invalid_argument, {part},
+                 [&, &key = key, &text = text] { set_setting(settings, key, text); });
   }
 }
 
@@ -123,7 +124,7 @@ TEST_CASE("what is wrong is said with file, line and key") {
       {"\"groups\": 0", {"s.json: line 3: at groups: expected a whole number from 1 to"}},
       {"\"threads\": 4096", {"s.json: line 3: at threads: ", "from 0 to 1024"}},
       {"\"objective\": \"speed\"", {"s.json: line 3: at objective: ", "'speed'", "latency"}},
-      {"\"evaluator\": \"guess\"", {"s.json: line 3: at evaluator: ", "simulate, measure"}},
+      {"\"evaluator\": \"guess\"", {"s.json: line 3: at evaluator: ", "simulate"}},
       {"\"budget\": \"soon\"", {"s.json: line 3: at budget: ", "30s"}},
       {"\"seeds\": \"all\"", {"s.json: line 3: at seeds: 'all' is no list"}},
       {"\"options\": {\n\"a\": []}", {"s.json: line 4: at options.a: "}},
@@ -134,10 +135,11 @@ TEST_CASE("what is wrong is said with file, line and key") {
   };
   for (const auto& [line, parts] : cases) {
     CAPTURE(line);
-    expect_error(ErrorCode::invalid_file, parts, [&, &line = line] {
-      static_cast<void>(parse_settings(
-          "{\n\"format\": \"berth.settings/1\",\n" + line + "\n}", "s.json"));
-    });
+    const std::string text = "{\n\"format\": \"berth.settings/1\",\n" + line + "\n}";
+    for (const std::string& part : parts) {
+      expect_error(ErrorCode::invalid_file, {part},
+                   [&] { static_cast<void>(parse_settings(text, "s.json")); });
+    }
   }
 }
 
