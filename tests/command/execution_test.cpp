@@ -154,7 +154,7 @@ TEST_CASE("what cannot be executed is said with the fix") {
        1,
        "devices"},
       {{"measure", machine.model, "--backend", "cpu:devices", "--placement", "placement.json"},
-       2,
+       1,
        "name=value"},
       {{"measure", machine.model, "--backend", "cpu", "--cluster", "k80x4", "--placement",
         "placement.json"},

@@ -92,10 +92,9 @@ TEST_CASE("settings that are wrong name the file, the key and the fix") {
 
 TEST_CASE("a placement carries what it was made for, and commands take it from there") {
   const Workplace work;
-  const ProcessResult placed =
-      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
-                  "topo", "--pin", "a0=gpu:1", "--memory-margin", "10%", "--costs", "stated", "-o",
-                  "p.json"});
+  const ProcessResult placed = work.berth(
+      {"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "topo", "--pin",
+       "a0=gpu:1", "--memory-margin", "10%", "--costs", "stated", "-o", "p.json"});
   REQUIRE(placed.status == 0);
   const Json file = Json::parse(file_text(work / "p.json"));
   CHECK(file["provenance"]["model"] == "diamond.graph.json");
@@ -157,8 +156,8 @@ TEST_CASE("two files whose constraints contradict each other: both are named, wi
                   "{\"format\": \"berth.settings/1\",\n\"constraints\": [\n"
                   "  {\"pin\": \"end\", \"to\": \"gpu:0\"}]}");
   work.settings.environment = {"BERTH_CONFIG=" + (work / "other.json").string()};
-  const ProcessResult ran = work.berth(
-      {"place", "diamond.graph.json", "--config", "s.json", "--policy", "single"});
+  const ProcessResult ran =
+      work.berth({"place", "diamond.graph.json", "--config", "s.json", "--policy", "single"});
   CHECK(ran.status == 1);
   CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
   CHECK_MESSAGE(ran.err.find("(./s.json: line 4)") != std::string::npos, ran.err);
@@ -170,8 +169,7 @@ TEST_CASE("what a file names is beside it, and a message says which file named i
   std::filesystem::create_directory(work / "study");
   work.write_text("study/s.json",
                   "{\"format\": \"berth.settings/1\",\n \"cluster\": \"pair.cluster.json\"}");
-  const ProcessResult ran =
-      work.berth({"place", "diamond.graph.json", "--config", "study/s.json"});
+  const ProcessResult ran = work.berth({"place", "diamond.graph.json", "--config", "study/s.json"});
   CHECK(ran.status == 1);
   CHECK_MESSAGE(ran.err.find("study/s.json: line 2: at cluster: ./study/pair.cluster.json: ") !=
                     std::string::npos,
@@ -180,21 +178,20 @@ TEST_CASE("what a file names is beside it, and a message says which file named i
 
 TEST_CASE("--untrusted-config chooses, opens nothing, and is the weakest") {
   const Workplace work;
-  work.write_text("theirs.json",
-                  "{\"format\": \"berth.settings/1\",\n\"cluster\": \"k80x2\", \"policy\": \"topo\","
-                  "\n\"seed\": 4}");
+  work.write_text(
+      "theirs.json",
+      "{\"format\": \"berth.settings/1\",\n\"cluster\": \"k80x2\", \"policy\": \"topo\","
+      "\n\"seed\": 4}");
   work.write_text("s.json", kSettings);
-  Json result = work.berth_json(
-      {"place", "diamond.graph.json", "--untrusted-config", "theirs.json", "--costs", "roofline",
-       "--json"});
+  Json result = work.berth_json({"place", "diamond.graph.json", "--untrusted-config", "theirs.json",
+                                 "--costs", "roofline", "--json"});
   CHECK(result["policy"] == "topo");
   CHECK(result["seed"] == 4);
   result = work.berth_json({"place", "diamond.graph.json", "--untrusted-config", "theirs.json",
                             "--config", "s.json", "--policy", "single", "--json"});
   CHECK(result["cluster"] == "pair");
   CHECK(result["seed"] == 7);
-  work.write_text("theirs.json",
-                  "{\"format\": \"berth.settings/1\",\n\"policy\": \"./evil.lua\"}");
+  work.write_text("theirs.json", "{\"format\": \"berth.settings/1\",\n\"policy\": \"./evil.lua\"}");
   const ProcessResult refused = work.berth(
       {"place", "diamond.graph.json", "--untrusted-config", "theirs.json", "--cluster", "k80x2"});
   CHECK(refused.status == 1);

@@ -41,9 +41,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 Answer by_command(const Workplace& work, const std::string& settings) {
-  const ProcessResult ran =
-      work.berth({"place", (work / kModel).string(), "--config", settings, "--json", "-o",
-                  (work / "by_command.json").string()});
+  const ProcessResult ran = work.berth({"place", (work / kModel).string(), "--config", settings,
+                                        "--json", "-o", (work / "by_command.json").string()});
   Answer answer;
   if (ran.status != 0) {
     const std::string mark = "berth: error: ";
@@ -248,7 +247,8 @@ TEST_CASE("settings mean the same from every way in") {
       {"groups", R"("policy": "topo", "groups": 2)"},
       {"grouping", R"("policy": "topo", "grouping": "placeto", "groups": 3)"},
       {"constraints", R"("policy": "single", "constraints": [{"pin": "end", "to": "gpu:1"}])"},
-      {"memory margin", R"("policy": "single", "constraints": [{"memory_margin": "95%", "on": "gpu"}])"},
+      {"memory margin",
+       R"("policy": "single", "constraints": [{"memory_margin": "95%", "on": "gpu"}])"},
       {"fetches", R"("policy": "single")"},
       {"evaluator", R"("policy": "heft", "evaluator": "simulate")"},
       {"plugins", R"("policy": "heft", "plugins": ["policy_heft"])"},
@@ -316,20 +316,19 @@ TEST_CASE("wrong settings are the same error from every way in") {
 
 TEST_CASE("a key that a way in does not serve is an error there") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"evaluator", R"("measure")"}, {"prove", "true"},
-      {"policies", R"(["heft"])"},   {"clusters", R"(["k80x2"])"},
-      {"seeds", "[0, 1]"},           {"output", R"("p.json")"},
-      {"annotate", R"("p.onnx")"},   {"trace", R"("t.json")"},
-      {"svg", R"("t.svg")"},         {"certificate", R"("c.json")"},
-      {"report", R"("r.html")"},     {"write", R"(["csv=p.csv"])"},
-      {"csv", R"("t.csv")"},         {"log", R"("l.jsonl")"},
+      {"evaluator", R"("measure")"},  {"prove", "true"},         {"policies", R"(["heft"])"},
+      {"clusters", R"(["k80x2"])"},   {"seeds", "[0, 1]"},       {"output", R"("p.json")"},
+      {"annotate", R"("p.onnx")"},    {"trace", R"("t.json")"},  {"svg", R"("t.svg")"},
+      {"certificate", R"("c.json")"}, {"report", R"("r.html")"}, {"write", R"(["csv=p.csv"])"},
+      {"csv", R"("t.csv")"},          {"log", R"("l.jsonl")"},
   };
   for (const auto& [key, value] : rows) {
     CAPTURE(key);
     const Workplace work;
     const std::string settings =
         file_of(work, "\"cluster\": \"k80x4\",\n\"" + key + "\": " + value);
-    const std::string refused = "at " + key + ": the C API does not serve the setting '" + key + "'";
+    const std::string refused =
+        "at " + key + ": the C API does not serve the setting '" + key + "'";
     CHECK(by_c(work, settings).error.find("settings.json: line 4: " + refused) !=
           std::string::npos);
     const Answer lua = by_lua(work, settings);
@@ -347,8 +346,8 @@ TEST_CASE("a key that a way in does not serve is an error there") {
 TEST_CASE("the pass tells the notes of its result") {
 #ifdef BERTH_MLIR_OPT
   const Workplace work;
-  const std::string settings = file_of(
-      work, "\"cluster\": \"k80x2\", \"policy\": \"absent\", \"fallbacks\": [\"single\"]");
+  const std::string settings =
+      file_of(work, "\"cluster\": \"k80x2\", \"policy\": \"absent\", \"fallbacks\": [\"single\"]");
   const Answer answer = by_mlir(work, settings);
   REQUIRE(!answer.notes.empty());
   CHECK(answer.notes[0].find("'single' was asked instead") != std::string::npos);

@@ -266,9 +266,8 @@ Json parse_json(std::string_view text, const std::string& origin) {
   if (!found.refused.empty()) {
     std::size_t line = 0;
     if (found.duplicate) static_cast<void>(scan_lines(text, line));
-    throw Error(ErrorCode::invalid_file,
-                cat(origin, ": ", line > 0 ? cat("line ", line, ": ") : "", found.refused,
-                    "; correct the file"));
+    throw Error(ErrorCode::invalid_file, cat(origin, ": ", line > 0 ? cat("line ", line, ": ") : "",
+                                             found.refused, "; correct the file"));
   }
   return Json::parse(text.begin(), text.end());
 }

@@ -124,7 +124,7 @@ RunHooks hooks_of(const berth_place_options& options, const Problem& problem) {
   }
   if (options.progress != nullptr) {
     hooks.progress = [report = options.progress, user = options.user](double best_us,
-                                                                        const std::string& text) {
+                                                                      const std::string& text) {
       report(user, best_us, c::borrow(text));
     };
   }
@@ -167,8 +167,7 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     TaskParts parts;
     std::vector<std::string> notes = c::get(graph).notes;
     if (given.cost != nullptr) {
-      LoadedCosts own =
-          make_costs(*keeps, *the_graph, *the_cluster, settings.costs.value_or(""));
+      LoadedCosts own = make_costs(*keeps, *the_graph, *the_cluster, settings.costs.value_or(""));
       notes.insert(notes.end(), own.notes.begin(), own.notes.end());
       parts.costs = asked_costs(given, *the_graph, *the_cluster, *own.costs);
     }
@@ -183,8 +182,8 @@ berth_status berth_place(berth_engine* engine, const berth_problem* problem,
   return c::guarded([&] {
     const Search search(engine, problem, options);
     berth_result*& made = c::required(out, "out");
-    made = new berth_result(
-        berth::place(*search.engine, search.task, search.settings, search.hooks));
+    made =
+        new berth_result(berth::place(*search.engine, search.task, search.settings, search.hooks));
   });
 }
 

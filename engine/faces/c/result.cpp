@@ -50,7 +50,8 @@ std::string report(const Outcome& outcome) {
 
 std::string placement_text(const Outcome& outcome) {
   return placement_json(outcome.problem->graph(), outcome.problem->cluster(), outcome.placement,
-                        &outcome.evaluation, outcome.origin.policy.empty() ? nullptr : &outcome.origin);
+                        &outcome.evaluation,
+                        outcome.origin.policy.empty() ? nullptr : &outcome.origin);
 }
 
 std::string text_of(const Outcome& outcome, int32_t kind) {

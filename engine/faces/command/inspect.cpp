@@ -11,9 +11,9 @@
 
 #include "berth/backend.h"
 #include "berth/engine.h"
+#include "berth/run.h"
 #include "console.h"
 #include "graph_summary.h"
-#include "berth/run.h"
 #include "outcome.h"
 #include "setting_options.h"
 #include "subcommands.h"

@@ -8,9 +8,9 @@
 
 #include "berth/backend.h"
 #include "berth/files.h"
-#include "console.h"
 #include "berth/run.h"
 #include "command_run.h"
+#include "console.h"
 #include "execution.h"
 #include "outcome.h"
 #include "report_file.h"

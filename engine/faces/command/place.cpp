@@ -71,8 +71,7 @@ int run_place(const PlaceOptions& options) {
   check_targets(targets, options.settings.inputs(settings));
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model);
 
-  const Outcome outcome =
-      berth::run(run.engine(), options.settings.model, settings, run.hooks());
+  const Outcome outcome = berth::run(run.engine(), options.settings.model, settings, run.hooks());
   warn_of_interrupt();
   if (!outcome.evaluation.feasible) {
     throw Error(

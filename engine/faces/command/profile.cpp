@@ -12,9 +12,9 @@
 #include "berth/backend.h"
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/run.h"
 #include "console.h"
 #include "execution.h"
-#include "berth/run.h"
 #include "outcome.h"
 #include "profile_cache.h"
 #include "setting_options.h"
@@ -245,9 +245,7 @@ void add_profile(CLI::App& app, Action& chosen) {
       "  berth place model.onnx --cluster machine.json --costs costs.json --policy auto -o p.json\n"
       "  berth profile model.onnx --from trace.json --cluster machine.json -o costs.json\n"
       "Profiles are kept in the user's cache, by graph and machine.");
-  sub->callback([&chosen, options] {
-    chosen = [options] { return run_profile(*options); };
-  });
+  sub->callback([&chosen, options] { chosen = [options] { return run_profile(*options); }; });
 }
 
 }  // namespace berth::command

@@ -70,8 +70,8 @@ int run_report(const ReportOptions& options) {
   }
   std::vector<StoredPlacement> placements;
   for (const std::string& path : options.placements) placements.push_back(read_placement(path));
-  CommandRun run(options.settings.merged(placements.empty() ? Settings()
-                                                            : placements.front().settings));
+  CommandRun run(
+      options.settings.merged(placements.empty() ? Settings() : placements.front().settings));
   const Settings& settings = run.settings();
   require_cluster(settings);
   std::vector<Input> inputs = options.settings.inputs(settings);

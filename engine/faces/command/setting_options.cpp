@@ -162,9 +162,10 @@ void SettingOptions::add(CLI::App& app, std::initializer_list<std::string_view> 
 }
 
 void SettingOptions::add_config(CLI::App& app) {
-  add_file(app, "--config", config_,
-           "a file of settings, berth.settings/1 or Lua; the command line overrides it. It may name "
-           "files to read and write, and code to run: use your own");
+  add_file(
+      app, "--config", config_,
+      "a file of settings, berth.settings/1 or Lua; the command line overrides it. It may name "
+      "files to read and write, and code to run: use your own");
   add_file(app, "--untrusted-config", untrusted_,
            "somebody else's berth.settings/1, which may choose presets, numbers and installed "
            "plugins, but name no files; --config overrides it");

@@ -57,7 +57,6 @@ CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& path,
                       const std::string& meaning);
 /// An option that may be given again and again; `take` gets each value.
 CLI::Option* add_repeated(CLI::App& app, const std::string& name, const std::string& value_name,
-                          const std::string& meaning,
-                          std::function<void(const std::string&)> take);
+                          const std::string& meaning, std::function<void(const std::string&)> take);
 
 }  // namespace berth::command

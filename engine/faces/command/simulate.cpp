@@ -63,9 +63,10 @@ void add_simulate(CLI::App& app, Action& chosen) {
   settings.add(*sub, SettingGroup::problem);
   settings.add(*sub, {"bound"});
   settings.add_config(*sub);
-  add_file(*sub, "--placement", options->placement,
-           "a berth.placement/1 file, as `berth place -o` writes it; machine, dimensions, costs and "
-           "constraints are as it says where nothing else is said")
+  add_file(
+      *sub, "--placement", options->placement,
+      "a berth.placement/1 file, as `berth place -o` writes it; machine, dimensions, costs and "
+      "constraints are as it says where nothing else is said")
       ->required();
   add_write(*sub, settings.given);
   settings.add(*sub, {"annotate", "trace", "svg", "report"});

@@ -7,9 +7,9 @@
 
 #include "berth/backend.h"
 #include "berth/files.h"
+#include "berth/run.h"
 #include "console.h"
 #include "execution.h"
-#include "berth/run.h"
 #include "outcome.h"
 #include "setting_options.h"
 #include "subcommands.h"

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "berth/engine.h"
-#include "berth/settings.h"
 #include "berth/error.h"
+#include "berth/settings.h"
 
 namespace berth::lua {
 

@@ -125,29 +125,42 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
   for (std::size_t i = 0;; ++i) {
     const bool last = i + 1 == names.size();
     std::string why;
+    // What the user wrote wrongly is told, not worked around.
+    const auto failed = [&](const Error& error) {
+      if (last || error.code() == ErrorCode::invalid_argument) throw;
+      why = cat("failed (", error.what(), ")");
+    };
+    std::unique_ptr<Policy> policy;
+    Origin origin;
+    origin.policy = names[i];
     try {
       const OptionTexts options =
           policies.with_moves(names[i], i == 0 ? settings.options : OptionTexts(), settings);
-      const auto policy = policies.make(names[i], options);
-      if (!searches) searches.emplace(task(), settings, hooks);
-      Origin origin;
-      origin.policy = names[i];
+      policy = policies.make(names[i], options);
       origin.options = policies.resolved(names[i], options);
-      Outcome outcome = searches->run(*policy, std::move(origin), settings);
-      const bool useless =
-          outcome.search->end == SearchEnd::gave_up || !outcome.evaluation.feasible;
-      if (last || !useless || outcome.search->end == SearchEnd::cancelled) {
-        outcome.search->notes.insert(outcome.search->notes.begin(), notes.begin(), notes.end());
-        outcome.notes.insert(outcome.notes.begin(), notes.begin(), notes.end());
-        return outcome;
-      }
-      why = outcome.search->end == SearchEnd::gave_up ? "gave up" : "found no placement that fits";
     } catch (const Error& error) {
-      // What the user wrote wrongly is told, not worked around.
-      if (last || error.code() == ErrorCode::invalid_argument) throw;
-      why = cat("failed (", error.what(), ")");
+      failed(error);
     }
-    notes.push_back(cat("policy '", names[i], "' ", why, "; '", names[i + 1], "' was asked instead"));
+    // A model that cannot be loaded is no failure of the policy.
+    if (policy != nullptr && !searches) searches.emplace(task(), settings, hooks);
+    try {
+      if (policy != nullptr) {
+        Outcome outcome = searches->run(*policy, std::move(origin), settings);
+        const bool useless =
+            outcome.search->end == SearchEnd::gave_up || !outcome.evaluation.feasible;
+        if (last || !useless || outcome.search->end == SearchEnd::cancelled) {
+          outcome.search->notes.insert(outcome.search->notes.begin(), notes.begin(), notes.end());
+          outcome.notes.insert(outcome.notes.begin(), notes.begin(), notes.end());
+          return outcome;
+        }
+        why =
+            outcome.search->end == SearchEnd::gave_up ? "gave up" : "found no placement that fits";
+      }
+    } catch (const Error& error) {
+      failed(error);
+    }
+    notes.push_back(
+        cat("policy '", names[i], "' ", why, "; '", names[i + 1], "' was asked instead"));
     if (hooks.note) hooks.note(notes.back());
   }
 }
@@ -223,7 +236,8 @@ std::vector<ComparedPolicy> compare_all(const Task& task, const Policies& polici
   std::vector<ComparedPolicy> compared;
   for (const Candidate& candidate : candidates) {
     const auto stage = policy_stage(hooks, compared.size(), candidates.size(), settings);
-    compared.push_back(compare_one(searches, policies, candidate, compared.empty(), settings, hooks));
+    compared.push_back(
+        compare_one(searches, policies, candidate, compared.empty(), settings, hooks));
   }
   if (compared.size() > 1 && stopped(hooks)) {
     for (ComparedPolicy& entry : compared) {

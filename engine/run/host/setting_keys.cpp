@@ -28,7 +28,8 @@ const KeyRow kRows[] = {
      field<&Settings::cluster>(),
      Names::name_or_file},
     {{"costs", Group::machine, "SOURCE",
-      "source of compute times: roofline, stated (in the graph file), or a file (berth.costs/1, or a "
+      "source of compute times: roofline, stated (in the graph file), or a file (berth.costs/1, or "
+      "a "
       "profile of TensorFlow, PyTorch, ONNX Runtime or Nsight Systems); default: stated where the "
       "graph has one, roofline for the other ops"},
      field<&Settings::costs>(),
@@ -37,12 +38,12 @@ const KeyRow kRows[] = {
       "what to minimise: latency (the runtime of one step) or throughput (the largest load of a "
       "device when steps run as a pipeline); default: latency"},
      field<&Settings::objective>()},
-    {{"semantics", Group::problem, "dataflow|placeto",
-      "rules of the simulator; default: dataflow"},
+    {{"semantics", Group::problem, "dataflow|placeto", "rules of the simulator; default: dataflow"},
      field<&Settings::semantics>()},
     {{"grouping", Group::problem, "NAME",
       "how ops are grouped: colocation (only ops that must stay together), icml2017 (LSTM steps, "
-      "runs of convolutions, and what serves only one of them), placeto (icml2017, then merged along "
+      "runs of convolutions, and what serves only one of them), placeto (icml2017, then merged "
+      "along "
       "the heaviest edges to --groups), balanced (merged to --groups of similar size); default: "
       "balanced with --groups, else colocation"},
      field<&Settings::grouping>()},
@@ -57,7 +58,8 @@ const KeyRow kRows[] = {
      field<&Settings::clusters>(),
      Names::name_or_file},
     {{"policy", Group::search, "NAME",
-      "policy name, or a policy's Lua file, which runs with your privileges (it has `os` and `io`); "
+      "policy name, or a policy's Lua file, which runs with your privileges (it has `os` and "
+      "`io`); "
       "default: auto"},
      field<&Settings::policy>(),
      Names::name_or_file},
@@ -120,8 +122,7 @@ const KeyRow kRows[] = {
       "write the step here as a Chrome trace, which ui.perfetto.dev opens"},
      field<&Settings::trace>(),
      Names::written_file},
-    {{"svg", Group::files, "FILE",
-      "draw the step here: devices, links, critical path (SVG)"},
+    {{"svg", Group::files, "FILE", "draw the step here: devices, links, critical path (SVG)"},
      field<&Settings::svg>(),
      Names::written_file},
     {{"certificate", Group::files, "FILE",
@@ -151,9 +152,8 @@ const KeyRow kRows[] = {
     {{"shapes", Group::model, "", "shapes of model inputs"},
      Field<std::map<std::string, std::vector<std::int64_t>>>(
          [](Settings& settings) -> auto& { return settings.load.shapes; })},
-    {{"fetches", Group::model, "", "ops or tensors to compute"},
-     Field<std::vector<std::string>>(
-         [](Settings& settings) -> auto& { return settings.load.fetches; })},
+    {{"fetches", Group::model, "", "ops or tensors to compute"}, Field<std::vector<std::string>>([
+     ](Settings& settings) -> auto& { return settings.load.fetches; })},
     {{"constraints", Group::problem, "", "rules that every placement obeys"},
      Field<std::vector<ConstraintRule>>(
          [](Settings& settings) -> auto& { return settings.constraints; })},

@@ -186,8 +186,8 @@ void parse_number(const std::string& text, const KeyRow& row, std::optional<Numb
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || value < row.least || value > row.most) {
-    throw Error(ErrorCode::invalid_argument, cat("'", text, "' is not a whole number from ",
-                                                 row.least, " to ", row.most));
+    throw Error(ErrorCode::invalid_argument,
+                cat("'", text, "' is not a whole number from ", row.least, " to ", row.most));
   }
   out = static_cast<Number>(value);
 }

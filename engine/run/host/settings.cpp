@@ -308,9 +308,9 @@ void refuse_unserved(const Settings& settings, std::string_view who,
   for (const std::string_view key : unserved) {
     const bool simulates = key == "evaluator" && settings.evaluator == EvaluatorKind::simulate;
     if (!settings.has(key) || simulates) continue;
-    throw Error(ErrorCode::unsupported,
-                cat(settings.place(key), who, " does not serve the setting '", key,
-                    "'; leave it out"));
+    throw Error(
+        ErrorCode::unsupported,
+        cat(settings.place(key), who, " does not serve the setting '", key, "'; leave it out"));
   }
 }
 

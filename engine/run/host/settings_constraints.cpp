@@ -20,6 +20,9 @@ OpSelector read_selector(const JsonReader& json) {
     selector.regex = json.text();
     return selector;
   }
+  if (!json.json().is_object()) {
+    json.fail("an expression over names of ops, or an object of selectors, is expected");
+  }
   json.expect_object({"name", "regex", "type", "requested_device"});
   if (json.has("name")) selector.name = json.at("name").text();
   if (json.has("regex")) selector.regex = json.at("regex").text();
@@ -108,6 +111,9 @@ ConstraintRule read_rule(const JsonReader& json) {
 }  // namespace
 
 std::vector<ConstraintRule> read_constraints(const JsonReader& list) {
+  if (!list.json().is_array()) {
+    list.fail("a list of rules is expected: [{ \"pin\": \"conv1/.*\", \"to\": \"gpu:0\" }, ...]");
+  }
   std::vector<ConstraintRule> rules;
   for (std::size_t i = 0; i < list.size(); ++i) {
     rules.push_back(read_rule(list.at(i)));

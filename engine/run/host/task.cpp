@@ -96,9 +96,9 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
   if (settings.semantics) options.semantics = *settings.semantics;
   if (parts.device_gap_us) options.device_gap_us = *parts.device_gap_us;
   if (parts.transfer_gap_us) options.transfer_gap_us = *parts.transfer_gap_us;
-  task.problem = std::make_shared<const Problem>(std::move(graph), std::move(cluster),
-                                                 std::move(costs), std::move(groups), options,
-                                                 std::move(constraints));
+  task.problem =
+      std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
+                                      std::move(groups), options, std::move(constraints));
   note_idle_kinds(*task.problem, task.notes);
   if (task.problem->costs().source() == "roofline") {
     std::string uncounted = without_rule_text(task.problem->graph());

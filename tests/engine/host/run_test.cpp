@@ -118,8 +118,7 @@ TEST_CASE("compare: in order, each with its outcome or why it has none") {
   RunHooks hooks;
   hooks.threads = 1;
   hooks.seed = 5;
-  const auto compared =
-      compare(engine, task_of_90_ops(engine, settings), names, settings, hooks);
+  const auto compared = compare(engine, task_of_90_ops(engine, settings), names, settings, hooks);
   REQUIRE(compared.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) CHECK(compared[i].policy == names[i]);
   CHECK_FALSE(compared[0].outcome);

@@ -56,9 +56,10 @@ const std::vector<std::pair<std::string, std::string>> kValues = {
     {"dims", "{\"sequence\":8}"},
     {"shapes", "{\"x\":[1,2]}"},
     {"fetches", "[\"loss:0\"]"},
-    {"constraints", "[{\"pin\":[{\"regex\":\"a.*\"}],\"to\":[\"gpu:0\"]},"
-                    "{\"respect_devices\":true},"
-                    "{\"memory_margin\":\"10%\",\"on\":[\"gpu\"]},{\"memory_margin\":4096}]"},
+    {"constraints",
+     "[{\"pin\":[{\"regex\":\"a.*\"}],\"to\":[\"gpu:0\"]},"
+     "{\"respect_devices\":true},"
+     "{\"memory_margin\":\"10%\",\"on\":[\"gpu\"]},{\"memory_margin\":4096}]"},
 };
 
 }  // namespace
@@ -84,9 +85,11 @@ TEST_CASE("every key is read, written as it was, and read again as the same") {
 
 TEST_CASE("a command line's text means what the file's value means") {
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"cluster", "k80x4"}, {"objective", "throughput"}, {"groups", "12"},
-      {"budget", "1500ms"}, {"seeds", "0,7"},            {"bound", "quick"},
-      {"prove", "true"},    {"fallbacks", "topo,single"}, {"evaluator", "measure"}};
+      {"cluster", "k80x4"},    {"objective", "throughput"},
+      {"groups", "12"},        {"budget", "1500ms"},
+      {"seeds", "0,7"},        {"bound", "quick"},
+      {"prove", "true"},       {"fallbacks", "topo,single"},
+      {"evaluator", "measure"}};
   for (const auto& [key, text] : texts) {
     CAPTURE(key);
     Settings settings;
@@ -169,14 +172,26 @@ TEST_CASE("untrusted settings choose, but open and write nothing") {
                 "seed": 1, "fallbacks": ["topo"], "constraints": [{"pin": "a", "to": "gpu:0"}])",
                SettingsTrust::untrusted)
             .policy == "heft");
-  for (const std::string keys :
-       {R"("cluster": "x.json")", R"("cluster": "/x")", R"("costs": "c.json")",
-        R"("policy": "./evil.lua")", R"("policies": ["heft", "evil.lua"])",
-        R"("fallbacks": ["evil.lua"])", R"("clusters": ["a/b"])", R"("plugin_folders": ["x"])",
-        R"("plugins": ["policy_*"])", R"("output": "p")", R"("annotate": "p")",
-        R"("trace": "p")", R"("svg": "p")", R"("certificate": "p")", R"("report": "p")",
-        R"("log": "p")", R"("csv": "p")", R"("write": ["csv=p"])",
-        R"("options": {"weights": "w"})", R"("options": {"from": "evil.lua"})"}) {
+  for (const std::string keys : {R"("cluster": "x.json")",
+                                 R"("cluster": "/x")",
+                                 R"("costs": "c.json")",
+                                 R"("policy": "./evil.lua")",
+                                 R"("policies": ["heft", "evil.lua"])",
+                                 R"("fallbacks": ["evil.lua"])",
+                                 R"("clusters": ["a/b"])",
+                                 R"("plugin_folders": ["x"])",
+                                 R"("plugins": ["policy_*"])",
+                                 R"("output": "p")",
+                                 R"("annotate": "p")",
+                                 R"("trace": "p")",
+                                 R"("svg": "p")",
+                                 R"("certificate": "p")",
+                                 R"("report": "p")",
+                                 R"("log": "p")",
+                                 R"("csv": "p")",
+                                 R"("write": ["csv=p"])",
+                                 R"("options": {"weights": "w"})",
+                                 R"("options": {"from": "evil.lua"})"}) {
     CAPTURE(keys);
     CHECK_NOTHROW(static_cast<void>(parsed(", " + keys)));
     expect_error(ErrorCode::invalid_file, {"s.json: at ", "untrusted settings may name presets"},
@@ -187,10 +202,8 @@ TEST_CASE("untrusted settings choose, but open and write nothing") {
 TEST_CASE("a key that a way in does not serve is an error there, with its place") {
   constexpr std::string_view kUnserved[] = {"evaluator", "output"};
   CHECK_NOTHROW(refuse_unserved(parsed(", \"evaluator\": \"simulate\""), "this", kUnserved));
-  expect_error(ErrorCode::unsupported, {"s.json: at output: this does not serve"}, [&] {
-    refuse_unserved(parsed(", \"output\": \"p.json\""), "this", kUnserved);
-  });
-  expect_error(ErrorCode::unsupported, {"s.json: at evaluator: this does not serve"}, [&] {
-    refuse_unserved(parsed(", \"evaluator\": \"measure\""), "this", kUnserved);
-  });
+  expect_error(ErrorCode::unsupported, {"s.json: at output: this does not serve"},
+               [&] { refuse_unserved(parsed(", \"output\": \"p.json\""), "this", kUnserved); });
+  expect_error(ErrorCode::unsupported, {"s.json: at evaluator: this does not serve"},
+               [&] { refuse_unserved(parsed(", \"evaluator\": \"measure\""), "this", kUnserved); });
 }
