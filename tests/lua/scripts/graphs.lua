@@ -129,7 +129,7 @@ check.test("a file that is not there, or not a graph, is named", function()
   file:close()
   check.fails("berth.load: .*bad.graph.json", berth.load, path)
   check.fails("at dims.batch: expected a whole number", berth.load, path, { dims = { batch = "x" } })
-  check.fails("'x': entry 1: integer >= 0 expected", berth.load, path, { shapes = { x = { "1" } } })
+  check.fails("at shapes.x%[1%]: expected a whole number", berth.load, path, { shapes = { x = { "1" } } })
   check.fails("unknown field 'dim'.*dims", berth.load, path, { dim = {} })
 end)
 
