@@ -91,6 +91,16 @@ TEST_CASE("compare shows what there is when it is interrupted") {
   CHECK(result.out.find("single   not run: interrupted") != std::string::npos);
 }
 
+TEST_CASE("an interrupted report says that its policies had unequal times") {
+  const PatientWorkplace work(SIGINT);
+  const ProcessResult result =
+      work.berth({"report", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policies",
+                  "patient,single", "-o", "page.html"});
+  CHECK(result.status == 0);
+  CHECK(result.err == "berth: warning: interrupted: the policies had unequal times\n");
+  CHECK(file_text(work / "page.html").find("the comparison was interrupted") != std::string::npos);
+}
+
 TEST_CASE("a script learns of the first signal and ends by itself") {
   const PatientWorkplace work(SIGINT);
   work.write_text("wait.lua",

@@ -1,4 +1,6 @@
 // `berth report`, and --report of the commands that place.
+#include <sstream>
+
 #include "berth.h"
 
 using namespace berth::test;
@@ -70,4 +72,31 @@ TEST_CASE("report says what it cannot show") {
     CHECK(result.status != 0);
     CHECK_MESSAGE(result.err.find(message) != std::string::npos, result.err, " lacks ", message);
   }
+}
+
+TEST_CASE("report asks the settings' policy; several share the budget") {
+  const Workplace work;
+  work.write("s.json", {{"format", "berth.settings/1"},
+                        {"cluster", "pair.cluster.json"},
+                        {"policy", "single"},
+                        {"options", {{"device", "gpu:1"}}}});
+  const std::vector<std::string> report = {"report", "diamond.graph.json", "--config", "s.json",
+                                           "-o",     "page.html",          "--budget", "8s",
+                                           "--log",  "log.jsonl"};
+  const auto starts = [&] {
+    std::vector<std::pair<std::string, double>> found;
+    std::istringstream lines(file_text(work / "log.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      const Json event = Json::parse(line);
+      if (event["event"] == "start") found.emplace_back(event["policy"], event["budget_s"]);
+    }
+    return found;
+  };
+  REQUIRE(work.berth(report).status == 0);
+  CHECK(starts() == std::vector<std::pair<std::string, double>>{{"single", 8}});
+  CHECK(file_text(work / "page.html").find("\"label\":\"single\"") != std::string::npos);
+  std::vector<std::string> several = report;
+  several.insert(several.end(), {"--policies", "single,topo"});
+  REQUIRE(work.berth(several).status == 0);
+  CHECK(starts() == std::vector<std::pair<std::string, double>>{{"single", 4}, {"topo", 4}});
 }

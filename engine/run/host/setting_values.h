@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +18,10 @@
 #include "support/duration.h"
 
 namespace berth {
+
+/// Numbers without a fraction.
+template <typename T>
+concept Whole = std::integral<T> && !std::same_as<T, bool>;
 
 // --- Words -------------------------------------------------------------------------------------
 
@@ -87,18 +92,9 @@ template <typename Word>
 void read(const JsonReader& json, const KeyRow&, std::optional<Word>& out) {
   read_text(json, [&](const std::string& text) { parse_word(text, out.emplace()); });
 }
-template <typename Number>
-void read_number(const JsonReader& json, const KeyRow& row, std::optional<Number>& out) {
+template <Whole Number>
+void read(const JsonReader& json, const KeyRow& row, std::optional<Number>& out) {
   out = static_cast<Number>(json.integer(row.least, row.most));
-}
-inline void read(const JsonReader& json, const KeyRow& row, std::optional<std::int32_t>& out) {
-  read_number(json, row, out);
-}
-inline void read(const JsonReader& json, const KeyRow& row, std::optional<std::int64_t>& out) {
-  read_number(json, row, out);
-}
-inline void read(const JsonReader& json, const KeyRow& row, std::optional<std::uint64_t>& out) {
-  read_number(json, row, out);
 }
 inline void read(const JsonReader& json, const KeyRow&, std::optional<bool>& out) {
   out = json.boolean();
@@ -180,8 +176,8 @@ template <typename Word>
 void parse(const std::string& text, const KeyRow&, std::optional<Word>& out) {
   parse_word(text, out.emplace());
 }
-template <typename Number>
-void parse_number(const std::string& text, const KeyRow& row, std::optional<Number>& out) {
+template <Whole Number>
+void parse(const std::string& text, const KeyRow& row, std::optional<Number>& out) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
@@ -190,15 +186,6 @@ void parse_number(const std::string& text, const KeyRow& row, std::optional<Numb
                 cat("'", text, "' is not a whole number from ", row.least, " to ", row.most));
   }
   out = static_cast<Number>(value);
-}
-inline void parse(const std::string& text, const KeyRow& row, std::optional<std::int32_t>& out) {
-  parse_number(text, row, out);
-}
-inline void parse(const std::string& text, const KeyRow& row, std::optional<std::int64_t>& out) {
-  parse_number(text, row, out);
-}
-inline void parse(const std::string& text, const KeyRow& row, std::optional<std::uint64_t>& out) {
-  parse_number(text, row, out);
 }
 inline void parse(const std::string& text, const KeyRow&, std::optional<double>& out) {
   out = parse_budget_s(text);
