@@ -40,8 +40,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Answer by_command(const Workplace& work, const std::string& settings) {
-  const ProcessResult ran = work.berth({"place", (work / kModel).string(), "--config", settings,
+Answer by_command(const Workplace& work, const std::string& settings,
+                  const std::string& model = kModel) {
+  const ProcessResult ran = work.berth({"place", (work / model).string(), "--config", settings,
                                         "--json", "-o", (work / "by_command.json").string()});
   Answer answer;
   if (ran.status != 0) {
@@ -57,6 +58,7 @@ Answer by_command(const Workplace& work, const std::string& settings) {
   const Json result = Json::parse(ran.out);
   const Json placed = Json::parse(file_text(work / "by_command.json"));
   for (const char* op : {"a0", "a1", "a2", "b0", "b1", "b2", "end"}) {
+    if (model != kModel) break;
     answer.devices.push_back(placed["assignment"][op]);
   }
   answer.bound_us = result.value("lower_bound_us", 0.0);
@@ -77,7 +79,7 @@ class Held {
   std::vector<void*> objects_;
 };
 
-Answer by_c(const Workplace& work, const std::string& settings) {
+Answer by_c(const Workplace& work, const std::string& settings, const std::string& file = kModel) {
   Answer answer;
   Held held;
   const auto failed = [&](berth_status status) {
@@ -94,7 +96,7 @@ Answer by_c(const Workplace& work, const std::string& settings) {
   berth_result* result = nullptr;
   if (failed(berth_engine_new(&options, &engine))) return answer;
   held.keep(engine);
-  const std::string model = (work / kModel).string();
+  const std::string model = (work / file).string();
   if (failed(berth_graph_load(engine, view(model), &graph))) return answer;
   held.keep(graph);
   if (failed(berth_cluster_new(engine, {}, &cluster))) return answer;
@@ -135,13 +137,14 @@ std::string lua_literal(const Json& json) {
 }
 
 /// Empty error and devices where this build has no Lua.
-Answer by_lua(const Workplace& work, const std::string& settings) {
+Answer by_lua(const Workplace& work, const std::string& settings,
+              const std::string& model = kModel) {
   Json table = Json::parse(file_text(settings));
   table.erase("format");
   work.write_text("place.lua",
                   "local berth = require 'berth'\n"
                   "local ok, placement, found = pcall(berth.place, '" +
-                      (work / kModel).string() + "', " + lua_literal(table) +
+                      (work / model).string() + "', " + lua_literal(table) +
                       ")\n"
                       "if not ok then print('error ' .. placement) return end\n"
                       "for _, device in ipairs(placement) do print('device ' .. device) end\n"
@@ -265,6 +268,28 @@ TEST_CASE("settings mean the same from every way in") {
     const Answer lua = by_lua(work, settings);
     if (!lua.devices.empty() || !lua.error.empty()) check_same(lua, command);
   }
+}
+
+TEST_CASE("assumed dimensions are noted from every way in, and given ones are taken from all") {
+#ifdef BERTH_TEST_ONNX
+  const std::string model = BERTH_TEST_ONNX;
+  for (const std::string keys : {"", R"(, "dims": {"batch": 4})", R"(, "batch": 4)"}) {
+    CAPTURE(keys);
+    const Workplace work;
+    const std::string settings =
+        file_of(work, R"("cluster": "k80x2", "policy": "single", "bound": "none")" + keys);
+    const Answer command = by_command(work, settings, model);
+    CHECK(command.error.empty());
+    const bool assumed = !command.notes.empty() &&
+                         command.notes[0].starts_with("dimensions not given are taken as 1");
+    CHECK(assumed == keys.empty());
+    CHECK(by_c(work, settings, model).notes == command.notes);
+    const Answer lua = by_lua(work, settings, model);
+    if (!lua.end.empty()) CHECK(lua.notes == command.notes);
+  }
+#else
+  MESSAGE("skipped: the ONNX frontend was not built");
+#endif
 }
 
 TEST_CASE("wrong settings are the same error from every way in") {

@@ -73,6 +73,10 @@ int run_report(const ReportOptions& options) {
   CommandRun run(
       options.settings.merged(placements.empty() ? Settings() : placements.front().settings));
   const Settings& settings = run.settings();
+  if (!placements.empty()) {
+    constexpr std::string_view kUnserved[] = {"evaluator"};
+    refuse_unserved(settings, "`berth report` of stored placements", kUnserved);
+  }
   require_cluster(settings);
   std::vector<Input> inputs = options.settings.inputs(settings);
   for (const std::string& path : options.placements) inputs.push_back({"the placement", path});

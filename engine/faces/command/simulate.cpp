@@ -26,6 +26,8 @@ int run_simulate(const SimulateOptions& options) {
   const StoredPlacement stored = read_placement(options.placement);
   CommandRun run(options.settings.merged(stored.settings));
   const Settings& settings = run.settings();
+  constexpr std::string_view kUnserved[] = {"evaluator"};
+  refuse_unserved(settings, "`berth simulate`", kUnserved);
   require_cluster(settings);
   const PlanTargets plans(settings);
   std::vector<Target> targets;
