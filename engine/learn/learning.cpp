@@ -16,6 +16,15 @@ namespace {
               "gradients are its own; train it in one");
 }
 
+/// By the FNV-1a hash of Fowler, Noll and Vo: as large as a double is exact.
+std::uint64_t fingerprint(const GroupPlacement& placement) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const DeviceId device : placement.devices()) {
+    hash = (hash ^ static_cast<std::uint64_t>(device)) * 1099511628211U;
+  }
+  return hash >> 11;
+}
+
 }  // namespace
 
 Rollout::Tape::~Tape() = default;
@@ -27,6 +36,7 @@ void Rollout::begin(std::span<const EpisodeStart> starts) {
     Episode& episode = episodes[i];
     const std::size_t steps = starts[i].order.size();
     episode.problem = starts[i].problem;
+    episode.start = fingerprint(starts[i].initial);
     episode.steps = static_cast<std::int32_t>(steps);
     episode.measured = 0;
     episode.best.clear();

@@ -84,24 +84,40 @@ class Advantages {
   }
 
  private:
+  /// Sums of returns over the samples of an update that began alike.
+  struct Sums {
+    std::uint64_t start;
+    std::size_t samples;
+    std::vector<double> by_step;
+  };
+
+  static Sums& sums_of(std::vector<Sums>& all, std::uint64_t start, std::size_t steps) {
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [start](const Sums& sums) { return sums.start == start; });
+    if (found != all.end()) return *found;
+    return all.emplace_back(Sums{start, 0, std::vector<double>(steps, 0.0)});
+  }
+
   void by_step(const Rollout& rollout) {
     const auto steps = static_cast<std::size_t>(rollout.episodes.front().steps);
     const auto samples = rollout.episodes.size();
-    std::vector<double> sums(steps, 0.0);
+    std::vector<Sums> now;
     values_.assign(steps * samples, 0.0);
     for (std::size_t e = 0; e < samples; ++e) {
       const Rollout::Episode& episode = rollout.episodes[e];
+      Sums& sums = sums_of(now, episode.start, steps);
+      ++sums.samples;
       double later = 0;
       for (std::size_t t = steps; t-- > 0;) {
         const double gain = cost(episode.evaluations[t], options_.reward) -
                             cost(episode.evaluations[t + 1], options_.reward);
         later = gain + options_.discount * later;
         values_[e * steps + t] = later;
-        sums[t] += later;
+        sums.by_step[t] += later;
       }
     }
-    subtract_baseline(sums, steps, samples);
-    past_.push_back(std::move(sums));
+    subtract_baseline(rollout, now, steps);
+    past_.push_back(std::move(now));
     if (past_.size() > kBaselineRollouts) past_.pop_front();
   }
 
@@ -139,17 +155,31 @@ class Advantages {
     }
   }
 
-  void subtract_baseline(const std::vector<double>& sums, std::size_t steps, std::size_t samples) {
-    std::vector<double> before(steps, 0.0);
-    for (const std::vector<double>& past : past_) {
-      for (std::size_t t = 0; t < steps; ++t) before[t] += past[t];
-    }
-    const double count = static_cast<double>((past_.size() + 1) * samples - 1);
-    if (count <= 0) return;
-    for (std::size_t e = 0; e < samples; ++e) {
+  /// Of samples that began alike, those of updates before among them: where an episode starts says
+  /// more of what is gained than what is decided, so that others would drown what differs.
+  void subtract_baseline(const Rollout& rollout, const std::vector<Sums>& now, std::size_t steps) {
+    for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
+      Sums alike{rollout.episodes[e].start, 0, std::vector<double>(steps, 0.0)};
+      const auto add = [&](const Sums& sums) {
+        alike.samples += sums.samples;
+        for (std::size_t t = 0; t < steps; ++t) alike.by_step[t] += sums.by_step[t];
+      };
+      const auto add_alike = [&](const std::vector<Sums>& update) {
+        for (const Sums& sums : update) {
+          if (sums.start == alike.start) add(sums);
+        }
+      };
+      add_alike(now);
+      for (const std::vector<Sums>& update : past_) add_alike(update);
+      if (alike.samples == 1) {
+        alike = {alike.start, 0, std::vector<double>(steps, 0.0)};
+        for (const Sums& sums : now) add(sums);
+      }
+      if (alike.samples == 1) continue;  // alone
+      const auto others = static_cast<double>(alike.samples - 1);
       for (std::size_t t = 0; t < steps; ++t) {
         double& value = values_[e * steps + t];
-        value -= (before[t] + sums[t] - value) / count;
+        value -= (alike.by_step[t] - value) / others;
       }
     }
   }
@@ -163,7 +193,7 @@ class Advantages {
   }
 
   const RefineOptions& options_;
-  std::deque<std::vector<double>> past_;  ///< sums over samples, by step
+  std::deque<std::vector<Sums>> past_;
   double average_ = kFailure;
   std::int64_t updates_ = 0;
   std::vector<double> values_;
@@ -324,8 +354,8 @@ class Refinement {
       } else if (i % kUpdatesPerStart == 0 && !plain_.empty()) {
         from = plain_[static_cast<std::size_t>(i / kUpdatesPerStart) % plain_.size()];
       }
-      how_.initial.clear();
-      if (!plain_.empty()) how_.initial.assign(1, {start_at(from)});
+      how_.initial.assign(1,
+                          {plain_.empty() ? random_placement(problem_, seeds_) : start_at(from)});
       how_.seed = seeds_.next();
       play("update " + std::to_string(i + 1));
       if (rollout_.tape == nullptr) break;
@@ -396,7 +426,11 @@ DecideNeighbourhood by_episodes(LearnedPolicy& policy, const PlaceContext& conte
 PolicyAnswer coarsened(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                        const RefineOptions& options, const Course& course, GroupId count) {
   const Problem& problem = evaluator.problem();
-  const auto groups = coarsen(problem.graph(), problem.costs(), count, problem.constraints().get());
+  const bool as_published =
+      options.grouping == Grouping::placeto && problem.constraints() == nullptr;
+  const auto groups =
+      as_published ? placeto_groups(problem.graph(), problem.costs(), count)
+                   : coarsen(problem.graph(), problem.costs(), count, problem.constraints().get());
   PolicyAnswer answer =
       repaired(policy, *make_regrouped_evaluator(evaluator, groups), context, options, course);
   answer.notes.push_back(cat(problem.groups().count(), " groups were placed as ", groups->count()));

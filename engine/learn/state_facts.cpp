@@ -26,10 +26,9 @@ GroupFacts::GroupFacts(const Problem& problem) {
   }
   tail.resize(cost_us.size());
   double longest = 0;
-  // Groups are numbered topologically; where co-location forces a cycle, an edge back counts 0.
   for (GroupId group = groups.count() - 1; group >= 0; --group) {
     double after = 0;
-    for (const Groups::Edge& edge : groups.out_edges(group)) {
+    for (const Groups::Edge& edge : forward_out_edges(groups, group)) {
       after = std::max(after, tail[at(edge.dst)]);
     }
     tail[at(group)] = cost_us[at(group)] + after;

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "berth/sdk/environment.h"
+#include "berth/sdk/observation.h"
 #include "berth/support/index.h"
 #include "support/enum_name.h"
 
@@ -11,13 +12,13 @@ namespace {
 constexpr Traversal kAll[] = {Traversal::topological, Traversal::reverse, Traversal::breadth_first,
                               Traversal::depth_first, Traversal::random};
 
-/// Groups without incoming edges, by number; then any that only a cycle leads to.
-std::vector<GroupId> roots_first(const Groups& groups) {
-  std::vector<GroupId> all(at(groups.count()));
-  std::iota(all.begin(), all.end(), GroupId{0});
-  std::stable_partition(all.begin(), all.end(),
-                        [&](GroupId group) { return groups.in_edges(group).empty(); });
-  return all;
+/// Groups that no edge leads to, by number. All others can be reached from them.
+std::vector<GroupId> roots(const Groups& groups) {
+  std::vector<GroupId> roots;
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    if (forward_in_edges(groups, group).empty()) roots.push_back(group);
+  }
+  return roots;
 }
 
 std::vector<GroupId> breadth_first(const Groups& groups) {
@@ -28,16 +29,9 @@ std::vector<GroupId> breadth_first(const Groups& groups) {
     seen[at(group)] = true;
     order.push_back(group);
   };
-  std::size_t next = 0;
-  const std::vector<GroupId> starts = roots_first(groups);
-  for (const GroupId group : starts) {
-    if (groups.in_edges(group).empty()) visit(group);
-  }
-  for (const GroupId start : starts) {
-    visit(start);
-    for (; next < order.size(); ++next) {
-      for (const Groups::Edge& edge : groups.out_edges(order[next])) visit(edge.dst);
-    }
+  for (const GroupId root : roots(groups)) visit(root);
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    for (const Groups::Edge& edge : forward_out_edges(groups, order[next])) visit(edge.dst);
   }
   return order;
 }
@@ -46,7 +40,7 @@ std::vector<GroupId> depth_first(const Groups& groups) {
   std::vector<GroupId> order;
   std::vector<bool> seen(at(groups.count()));
   std::vector<GroupId> stack;
-  for (const GroupId start : roots_first(groups)) {
+  for (const GroupId start : roots(groups)) {
     stack.push_back(start);
     while (!stack.empty()) {
       const GroupId group = stack.back();
@@ -54,7 +48,7 @@ std::vector<GroupId> depth_first(const Groups& groups) {
       if (seen[at(group)]) continue;
       seen[at(group)] = true;
       order.push_back(group);
-      const auto edges = groups.out_edges(group);
+      const auto edges = forward_out_edges(groups, group);
       for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) stack.push_back(edge->dst);
     }
   }

@@ -17,10 +17,9 @@ struct Paths {
     for (GroupId i = 0; i < count; ++i) {
       const GroupId group = back ? count - 1 - i : i;
       double longest = 0;
-      for (const Groups::Edge& edge : back ? groups.out_edges(group) : groups.in_edges(group)) {
+      for (const Groups::Edge& edge :
+           back ? forward_out_edges(groups, group) : forward_in_edges(groups, group)) {
         const GroupId other = back ? edge.dst : edge.src;
-        // Not there yet: an edge that closes a cycle.
-        if (back ? other <= group : other >= group) continue;
         if (next[at(group)] != kNoGroup && length[at(other)] <= longest) continue;
         longest = length[at(other)];
         next[at(group)] = other;
@@ -62,7 +61,7 @@ torch::Tensor neighbour_means(const Groups& groups, bool back) {
   torch::Tensor rows = torch::zeros({count, count});
   float* const values = rows.data_ptr<float>();
   for (GroupId group = 0; group < groups.count(); ++group) {
-    const auto edges = back ? groups.out_edges(group) : groups.in_edges(group);
+    const auto edges = back ? forward_out_edges(groups, group) : forward_in_edges(groups, group);
     double all = 0;
     for (const Groups::Edge& edge : edges) all += static_cast<double>(edge.bytes) + 1;
     for (const Groups::Edge& edge : edges) {
@@ -103,7 +102,8 @@ ProblemView::ProblemView(const Problem& of)
   for (GroupId group = 0; group < all.count(); ++group) {
     for (const Groups::Edge& edge : all.in_edges(group)) {
       in_bytes[at(group)] += static_cast<double>(edge.bytes);
-      if (edge.src >= group) continue;
+    }
+    for (const Groups::Edge& edge : forward_in_edges(all, group)) {
       waiting[at(edge.src)].push_back(group);
       ++waits_for[at(group)];
     }
@@ -121,8 +121,8 @@ ProblemView::ProblemView(const Problem& of)
     row[3] = share(parameters, facts.largest_parameters);
     row[4] = static_cast<float>(facts.tail[at(group)]);
     row[5] = share(from_source.length[at(group)], longest);
-    row[6] = std::min(static_cast<float>(all.in_edges(group).size()) / 4, 4.0F);
-    row[7] = std::min(static_cast<float>(all.out_edges(group).size()) / 4, 4.0F);
+    row[6] = std::min(static_cast<float>(forward_in_edges(all, group).size()) / 4, 4.0F);
+    row[7] = std::min(static_cast<float>(forward_out_edges(all, group).size()) / 4, 4.0F);
     tail.data_ptr<float>()[group] = row[4];
   }
 }

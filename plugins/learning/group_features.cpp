@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "berth/error.h"
+#include "berth/sdk/observation.h"
 #include "berth/support/index.h"
 
 namespace berth::learning {
@@ -144,7 +145,7 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
       if (!problem.can_run(unit, device))
         unable[r * width_of_devices + at(device)] += ops_[at(unit)];
     }
-    for (const Groups::Edge& edge : problem.groups().out_edges(unit)) {
+    for (const Groups::Edge& edge : forward_out_edges(problem.groups(), unit)) {
       const std::int32_t other = label[at(edge.dst)];
       if (row_of[at(other)] == row) continue;
       result.outputs.data_ptr<float>()[row * capacity + other] = 1;

@@ -208,8 +208,10 @@ void NetworkPolicy::check_values(std::span<const float> values, const char* what
 PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& context) {
   RefineOptions how;
   if (settings_.coarsens) how.groups = static_cast<GroupId>(options_.integer("groups"));
-  if (settings_.searches)
+  if (settings_.searches) {
     how.neighbourhood = static_cast<GroupId>(options_.integer("neighbourhood"));
+    how.grouping = grouping_from_name(options_.text("grouping"));
+  }
   how.passes = settings_.passes;
   how.updates = options_.integer("episodes");
   how.samples = static_cast<int>(options_.integer("samples"));

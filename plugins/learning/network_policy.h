@@ -92,7 +92,7 @@ struct NetworkPolicySettings {
   std::span<const OptionSpec> shape;  ///< options that weights depend on
   int passes = 1;                     ///< greedy passes at most
   bool coarsens = true;               ///< to the option `groups` where a problem has more
-  bool searches = false;              ///< has the option `neighbourhood`
+  bool searches = false;              ///< has the options `neighbourhood` and `grouping`
 };
 
 /// The options of every such policy, beside those of its own: weights, init_seed, groups, episodes,

@@ -21,7 +21,8 @@ constexpr OptionSpec baseline_option(const char* first) {
   return {kBaseline,
           OptionType::text,
           first,
-          "steps: gains at the same step of other samples and of 10 updates before; average: what "
+          "steps: gains at the same step of other samples, and of those of 10 updates before that "
+          "began alike; average: what "
           "placements cost lately, a failure to begin with; after 5000 updates failures teach "
           "nothing; best: the best tenth of an update's placements teach, against the next one",
           {},
@@ -34,13 +35,14 @@ inline constexpr OptionSpec kAdvantagesOption = {
     "advantages", OptionType::text,
     "normalised", "normalised (to a root mean square of 1 in every update) or plain",
     {},           "normalised,plain"};
-inline constexpr OptionSpec kStartsOption = {
-    "starts",
-    OptionType::text,
-    "known",
-    "where training starts: known (a single device, runs of groups, list scheduling) or random",
-    {},
-    "known,random"};
+inline constexpr OptionSpec kStartsOption = {"starts",
+                                             OptionType::text,
+                                             "known",
+                                             "where training starts: known (a single device, runs "
+                                             "of groups, list scheduling) or random (one "
+                                             "placement for all samples of an update)",
+                                             {},
+                                             "known,random"};
 inline constexpr OptionSpec kMaxNormOption = {"max_norm", OptionType::real, "1.25",
                                               "the gradient's norm is clipped to it; 0: not at all",
                                               OptionRange::at_least(0)};

@@ -10,7 +10,7 @@
 //   per set (ancestors, descendants, parallel): relu(h(sum of relu(l(X))))
 //   state = [sets.. ; X of the current group]               [(sets + 1) * 2d]
 //   per device (optional): the same pooling over the groups that are on it now   [devices, 2d]
-// With `mean` every sum is divided by the number of its terms (where it has any).
+// A mean is the sum divided by the number of its terms (where it has any).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct EmbeddingShape {
   SelfTerm self_term = SelfTerm::transform;
   std::size_t layers = 1;  ///< of f, g, l, h; self has one more. Paper 1, code by default 2
   Pooling pooling = Pooling::three;
-  bool mean = false;  ///< messages and pools are means, not sums (the code's "normalize-aggs")
+  bool mean_messages = false;  ///< messages are means, not sums
+  bool mean_pools = false;     ///< pools are means, not sums (the code's "normalize-aggs")
   bool by_device = false;
 
   [[nodiscard]] std::size_t sets() const {

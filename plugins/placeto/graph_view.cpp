@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "berth/sdk/observation.h"
+
 namespace berth::placeto {
 namespace {
 
@@ -9,7 +11,8 @@ Neighbours neighbours(const Groups& groups, bool incoming) {
   Neighbours result;
   result.begin.push_back(0);
   for (GroupId group = 0; group < groups.count(); ++group) {
-    for (const Groups::Edge& edge : incoming ? groups.in_edges(group) : groups.out_edges(group)) {
+    for (const Groups::Edge& edge :
+         incoming ? forward_in_edges(groups, group) : forward_out_edges(groups, group)) {
       result.to.push_back(incoming ? edge.src : edge.dst);
     }
     const std::int32_t before = result.begin.back();

@@ -19,6 +19,7 @@ struct Neighbours {
 enum class Relation : std::uint8_t { ancestor, descendant, parallel, self, far_parallel };
 inline constexpr std::size_t kRelations = 3;
 
+/// The graph of the edges that run with the groups' order (forward_out_edges), which has no cycle.
 /// Immutable.
 struct GraphView {
   /// Of the groups that are parallel to one, those but the `peers` nearest in topological order are
@@ -32,8 +33,7 @@ struct GraphView {
   std::size_t count;
   Neighbours parents;
   Neighbours children;
-  /// [current][other]. In a quotient graph with a cycle (which co-location can force) a group that
-  /// is both before and after counts as an ancestor.
+  /// [current][other].
   std::vector<Relation> relations;
 };
 

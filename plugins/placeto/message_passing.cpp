@@ -58,7 +58,7 @@ void MessagePassing::rounds(const Perceptrons& run, ConstRows h) {
     const Round at = round(r);
     run.forward(message_, now, at.heard);
     run.kernel().gather_sum(sources_.begin.data(), sources_.to.data(),
-                            shape_.mean ? sources_.share.data() : nullptr, groups_,
+                            shape_.mean_messages ? sources_.share.data() : nullptr, groups_,
                             at.heard.layer(last).data, width_, at.sums.data);
     run.forward(update_, at.sums, at.change);
     const Rows change = at.change.layer(last);
@@ -121,7 +121,7 @@ void MessagePassing::sweep(const Perceptrons& run, ConstRows h) {
     each_heard(
         v, [&](std::size_t u) { run.kernel().add(at.heard.layer(last).row(u), width_, sum.data); });
     const std::size_t terms = heard_count(v);
-    if (shape_.mean) divide(sum, terms);
+    if (shape_.mean_messages) divide(sum, terms);
     const Activations change = at.change.part(v, 1);
     run.forward(update_, sum, change);
     if (terms == 0) clear(change.layer(last));
@@ -144,7 +144,7 @@ void MessagePassing::sweep_back(const Perceptrons& run, ConstRows, MessageGradie
     copy(d.x.part(v, 1), d.row);
     run.backward(update_, at.sums.part(v, 1), at.change.part(v, 1), d.row.data, d.input.data);
     const Rows d_sum = d.input.part(0, 1);
-    if (shape_.mean) divide(d_sum, heard_count(v));
+    if (shape_.mean_messages) divide(d_sum, heard_count(v));
     each_heard(v, [&](std::size_t u) { kernels.add(d_sum.data, width_, d.messages.row(u)); });
   }
 }
@@ -160,7 +160,7 @@ void MessagePassing::add_self_term(const Kernels& kernels, ConstRows now, ConstR
 }
 
 void MessagePassing::divide_by_degree(Rows rows) const {
-  if (!shape_.mean) return;
+  if (!shape_.mean_messages) return;
   for (std::size_t v = 0; v < groups_; ++v) {
     for (std::size_t i = 0; i < width_; ++i) rows.row(v)[i] *= sources_.share[v];
   }

@@ -31,7 +31,9 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
   shape.embedding.self_term = self_term(options.text("self"));
   shape.embedding.layers = static_cast<std::size_t>(options.integer("layers"));
   shape.embedding.pooling = pooling(options.text("pooling"));
-  shape.embedding.mean = options.text("aggregate") == "mean";
+  const std::string& aggregate = options.text("aggregate");
+  shape.embedding.mean_messages = aggregate == "mean";
+  shape.embedding.mean_pools = aggregate != "sum";
   shape.embedding.by_device = !features.one_hot;
   shape.devices = features.devices;
   shape.candidate_features = features.candidate_width();

@@ -60,7 +60,7 @@ void SetPools::forward(const Perceptrons& run, ConstRows x, float* pooled) {
     for (std::size_t r = 0; r < count; ++r) {
       run.kernel().add(members.layer(last).row(r), sum.width, sum.data);
     }
-    if (shape_.mean) divide(sum, count);
+    if (shape_.mean_pools) divide(sum, count);
     const Activations result = pooled_.part(set, 1);
     run.forward(out_[set], sum, result);
     std::copy_n(result.layer(last).data, out, pooled + set * out);
@@ -76,7 +76,7 @@ void SetPools::backward(const Perceptrons& run, const float* d_pooled, PoolGradi
     const Rows d_sum = d.sums.part(0, 1);
     pad(d_pooled + set * out, out, d_result);
     run.backward(out_[set], sums_.part(set, 1), pooled_.part(set, 1), d_result.data, d_sum.data);
-    if (shape_.mean) divide(d_sum, count);
+    if (shape_.mean_pools) divide(d_sum, count);
     for (std::size_t r = 0; r < count; ++r) copy(d_sum, d.members.part(r, 1));
     run.backward(in_[set], rows_.part(begin_[set], count), members_.part(begin_[set], count),
                  d.members.data, d.rows.data);
@@ -99,7 +99,7 @@ DevicePools::DevicePools(const EmbeddingShape& shape, std::span<const Perceptron
 }
 
 void DevicePools::divide_by_members(Rows sums) const {
-  if (!shape_.mean) return;
+  if (!shape_.mean_pools) return;
   for (std::size_t m = 0; m < view_.devices; ++m) {
     std::size_t members = 0;
     for (std::size_t u = 0; u < view_.graph->count; ++u) {

@@ -193,7 +193,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode,
         in_us += us;
         arrival += us;
       }
-      ready_us = std::max(ready_us, arrival);
+      if (edge.src < current) ready_us = std::max(ready_us, arrival);
     }
     for (const Groups::Edge& edge : groups.out_edges(current)) {
       const DeviceId to = episode.placement[edge.dst];
@@ -205,7 +205,7 @@ void FeatureEncoder::encode_candidates(const Environment::Episode& episode,
         out_us += us;
         start -= us;
       }
-      needed_us = std::min(needed_us, start);
+      if (edge.dst > current) needed_us = std::min(needed_us, start);
     }
     const double load = loads.us[static_cast<std::size_t>(device)];
     const std::int64_t memory = problem_.memory_bytes(device);

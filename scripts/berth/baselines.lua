@@ -1,13 +1,16 @@
 -- Baselines of REINFORCE: what a return is compared with.
 --
 -- A baseline is a table with
---   advantages(returns, out)  fills `out` with the returns less the baseline, and remembers the returns;
---                             both are indexed [episode][step], for the episodes of one problem
+--   advantages(returns, out, starts)  fills `out` with the returns less the baseline, and remembers the
+--                             returns; both are indexed [episode][step], for the episodes of one problem.
+--                             starts, optional, by episode: the same for those that began with one placement
 --   state(), restore(state)   plain tables, which a checkpoint can hold
 
 local baselines = {}
 
--- The mean return at the same step of the last rollouts, as in Placeto (Addanki et al., NeurIPS 2019).
+-- The mean return at the same step of the last rollouts, as in Placeto (Addanki et al., NeurIPS 2019), over
+-- the episodes that began with the same placement: where an episode starts says more of what is gained than what
+-- is decided. An episode that no other began like is compared with all others of its rollout.
 --   ARGS    options  table, all optional:
 --             rollouts  how many rollouts it looks back on, default 10
 --             others    also count the other episodes of this rollout, but not the episode itself, so
@@ -16,28 +19,69 @@ function baselines.per_step(options)
   options = options or {}
   local rollouts = options.rollouts or 10
   local others = options.others ~= false
-  local past = {}  -- each { n = episodes, [t] = sum over episodes }
+  local past = {}  -- a rollout each: array of { start =, n = episodes, [t] = sum over them }
 
   local baseline = {}
 
-  function baseline.advantages(returns, out)
-    local episodes, steps = #returns, #returns[1]
-    local sums = { n = episodes }
-    for t = 1, steps do
-      local now, before, count = 0, 0, 0
-      for e = 1, episodes do now = now + returns[e][t] end
-      sums[t] = now
-      for i = 1, #past do
-        before, count = before + past[i][t], count + past[i].n
+  local function zeros(start, steps)
+    local sums = { start = start, n = 0 }
+    for t = 1, steps do sums[t] = 0 end
+    return sums
+  end
+
+  local function add(sums, more)
+    sums.n = sums.n + more.n
+    for t = 1, #more do sums[t] = sums[t] + more[t] end
+  end
+
+  -- Sums over the episodes of a rollout by their start.
+  local function sums_of(returns, starts)
+    local all, by_start = {}, {}
+    for e = 1, #returns do
+      local start = starts and starts[e] or 0
+      local sums = by_start[start]
+      if not sums then
+        sums = zeros(start, #returns[e])
+        by_start[start], all[#all + 1] = sums, sums
       end
-      for e = 1, episodes do
-        local value = returns[e][t]
-        local seen, of = before, count
-        if others then seen, of = seen + now - value, of + episodes - 1 end
-        out[e][t] = of > 0 and value - seen / of or value
+      returns[e].n = 1
+      add(sums, returns[e])
+      returns[e].n = nil
+    end
+    return all
+  end
+
+  -- What episodes of a start are compared with, the episode itself among it where it counts.
+  local function alike(start, now, steps)
+    local sums = zeros(start, steps)
+    for _, rollout in ipairs(past) do
+      for _, each in ipairs(rollout) do
+        if each.start == start then add(sums, each) end
       end
     end
-    past[#past + 1] = sums
+    if not others then return sums end
+    for _, each in ipairs(now) do
+      if each.start == start then add(sums, each) end
+    end
+    if sums.n > 1 then return sums end
+    sums = zeros(start, steps)
+    for _, each in ipairs(now) do add(sums, each) end
+    return sums
+  end
+
+  function baseline.advantages(returns, out, starts)
+    local steps = #returns[1]
+    local now, known = sums_of(returns, starts), {}
+    for e = 1, #returns do
+      local start = starts and starts[e] or 0
+      known[start] = known[start] or alike(start, now, steps)
+      local sums, own = known[start], others and 1 or 0
+      for t = 1, steps do
+        local value, of = returns[e][t], sums.n - own
+        out[e][t] = of > 0 and value - (sums[t] - own * value) / of or value
+      end
+    end
+    past[#past + 1] = now
     if #past > rollouts then table.remove(past, 1) end
   end
 
@@ -57,8 +101,8 @@ function baselines.normalised(inner)
 
   local baseline = { state = inner.state, restore = inner.restore }
 
-  function baseline.advantages(returns, out)
-    inner.advantages(returns, out)
+  function baseline.advantages(returns, out, starts)
+    inner.advantages(returns, out, starts)
     local sum, count = 0, 0
     for e = 1, #out do
       for t = 1, #out[e] do

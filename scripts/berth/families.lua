@@ -33,8 +33,8 @@ local function read_options(given, defaults)
       table.sort(known)
       error(("unknown option '%s'; known: %s"):format(tostring(name), table.concat(known, ", ")), 3)
     end
-    if type(value) ~= "number" then
-      error(("option '%s': number expected, got %s"):format(name, type(value)), 3)
+    if type(value) ~= type(defaults[name]) then
+      error(("option '%s': %s expected, got %s"):format(name, type(defaults[name]), type(value)), 3)
     end
     options[name] = value
   end
@@ -65,7 +65,7 @@ local function draw_new(generator, random, drawn)
 end
 
 local function draw(family, given)
-  local options = read_options(given, { count = 32, seed = 1 })
+  local options = read_options(given, { count = 32, seed = 1, colocate_gradients = false })
   if options.count < 1 or options.count % 1 ~= 0 then
     error(("option 'count': integer >= 1 expected, got %s"):format(options.count), 2)
   end
@@ -76,7 +76,8 @@ local function draw(family, given)
     if not architecture then
       error(("option 'count': the family has hardly more than %d different graphs"):format(i - 1), 2)
     end
-    graphs[i] = generator.build(("%s_%d_%d"):format(family, options.seed, i), architecture)
+    graphs[i] = generator.build(("%s_%d_%d"):format(family, options.seed, i), architecture,
+      options.colocate_gradients)
   end
   return graphs
 end
@@ -86,6 +87,8 @@ end
 --             count  graphs, default 32
 --             seed   default 1; the same seed gives the same graphs on every machine, the first ones
 --                    whatever the count
+--             colocate_gradients  gradients share the devices of their ops, as TensorFlow 1 can be told to;
+--                    default false: with it every grouping has cycles
 --   RETURN  array of berth.Graph, all different, named family_seed_number
 function families.cifar10(options) return draw("cifar10", options) end
 function families.ptb(options) return draw("ptb", options) end

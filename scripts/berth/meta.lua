@@ -140,6 +140,13 @@ function berth.load(path, options) end
 ---@return berth.Graph
 function berth.prune(graph, fetches) end
 
+---The graph in which ops that read anything from outside of their co-location class are free of it: gradients need no
+---longer be beside their ops (colocate_gradients_with_ops of TensorFlow 1) nor updates beside their variables, which
+---leaves no grouping without cycles. Placements of it are not what TensorFlow runs.
+---@param graph berth.Graph
+---@return berth.Graph
+function berth.free_gradients(graph) end
+
 ---Starts a new graph.
 ---@param name string
 ---@param dialect? string vocabulary of the op types: "onnx", "tf", "berth" (default)
@@ -1010,7 +1017,8 @@ function policy:learns() end
 ---policies that place a sequence, in units of the logits' root mean square.
 ---
 ---For policies that place one group per step, `traversal` is "topological", "reverse", "breadth_first",
----"depth_first" or "random". `initial` says where episodes start: "random", "zero", "single" (all on
+---"depth_first" or "random". `initial` says where episodes start: "random", "shared" (one random
+---placement for all samples of a problem), "zero", "single" (all on
 ---the best device), "contiguous" (one run of groups per fast device), "earliest" (list scheduling in
 ---topological order), or for every problem an array of placements, taken in turn.
 ---
@@ -1084,6 +1092,12 @@ function rollout:episodes() end
 ---@param episode integer
 ---@return integer
 function rollout:steps(episode) end
+
+---The same for episodes of a problem that began with one placement; 0 where nothing is placed before the
+---first decision.
+---@param episode integer
+---@return integer
+function rollout:start(episode) end
 
 ---Number of placements that were measured for an episode.
 ---@param episode integer
@@ -1195,7 +1209,7 @@ local environment = {}
 
 ---Starts new episodes. The first `samples` are those of the first problem, and so on.
 ---@param options? { samples?: integer, seed?: integer, traversal?: string, initial?: string | berth.Placement[][] }
----`initial` as of `policy:rollout`: "random" (the default), "zero", "single", "contiguous", "earliest",
+---`initial` as of `policy:rollout`: "random" (the default), "shared", "zero", "single", "contiguous", "earliest",
 ---or for every problem an array of placements
 ---@return berth.Environment self
 function environment:reset(options) end

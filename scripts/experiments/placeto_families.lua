@@ -1,204 +1,398 @@
--- Does a policy trained on some graphs of a family place others well? The protocol of the generalization figures of
--- Addanki et al., NeurIPS 2019: 32 graphs of a family, some to learn from and some to be judged by.
+-- Does a policy trained on some graphs of a family place others well? The generalization experiment of Addanki et al.,
+-- NeurIPS 2019: 32 graphs of a family, some to learn from and some to be judged by.
 --
---   berth run scripts/experiments/placeto_families.lua [table] [--record FILE] [--families cifar10,ptb,nmt]
---       [--cluster k80x4] [--groups 64] [--train 24] [--test 8] [--updates 150] [--own 40] [--budget SECONDS]
---       [--seeds 1,2,3] [--figures FOLDER] [--format text|markdown]
+--   berth run scripts/experiments/placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER]
+--       [--families cifar10,ptb,nmt] [--clusters k80x4,k80x2] [--columns a,b] [--groups 64] [--train 24] [--test 8]
+--       [--updates 2000] [--own 300] [--own-graphs 8] [--rnn 300] [--ahead 150] [--budget SECONDS] [--seeds 1,2,3,4,5]
+--       [--held training|test] [--figures FOLDER] [--csv FILE] [--format text|markdown]
 --
--- For each family and seed a policy is trained on `train` graphs, and places the `test` others without further
--- training ("zero-shot"). It is compared with
---   untrained  the weights it began with
---   own        a policy trained on the test graph alone, with `own` updates: the best placement it measured
---   own, untrained  the same with a learning rate of 0
---   shipped    the weights that come with Berth
---   random     the mean of eight random placements
---   scotch     Scotch's mapping
---   classic    the best of several policies that do not learn, on the same groups, `budget` seconds each (2)
---   auto       which also splits groups, for `budget` seconds
--- Runtimes are divided by the best that any of them found for the graph.
+-- The policy is the published network (form=published), which does not look ahead. It learns by the logarithm of
+-- the runtime, since the graphs of a family differ in it, from normalised advantages, with an entropy that falls from
+-- 0.2 to 0.02: from 0.02 on it settles for one device. Columns, for each held-out graph and seed of weights:
+--   random      the starts themselves
+--   untrained   fresh weights, by their likeliest devices ("greedy") and by devices drawn ("sampled")
+--   zero-shot   the same after `updates` updates of one of the `train` graphs, 16 episodes each
+--   own         the same weights trained on the held-out graph itself, with `own` updates, for the first `own-graphs` of
+--               them; "best" is the best placement that it met while it learned
+--   rnn         seq2seq trained on the held-out graph, with `rnn` updates: the best placement that it met
+--   ahead       Berth's own form, which simulates the step with the group on every device: untrained, and after
+--               `ahead` updates of the training graphs
+--   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
+--   auto        the search, with `budget` seconds (2)
+-- What a policy says is the placement at the end of an episode, not the best on the way: the median of eight
+-- episodes, from the same eight random starts in every column.
 --
--- --record: what is done (berth.record); the same command goes on where it was stopped. "table" makes nothing.
+-- --held training: the last graphs to learn from are held out in place of the test's. Whatever is chosen is chosen
+-- there. --record: what is done (berth.record); the same command goes on where it was stopped, in the middle of a training
+-- too where there is a folder of --checkpoints. "table" makes nothing.
 
 local arguments = require "berth.arguments"
+local baselines = require "berth.baselines"
 local berth = require "berth"
+local events = require "berth.events"
 local families = require "berth.families"
 local plots = require "berth.plots"
 local record = require "berth.record"
+local rewards = require "berth.rewards"
+local schedules = require "berth.schedules"
 local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 local train = require "berth.train"
 
 -- 1. The command line.
 
-local options = { families = families.names, cluster = "k80x4", groups = 64, train = 24, test = 8,
-                  updates = 150, own = 40, budget = 2, seeds = { 1, 2, 3 }, format = "text" }
-local line = arguments.parser("placeto_families.lua [table] [--record FILE] [--families a,b] [--cluster C] "
-  .. "[--groups N] [--train N] [--test N] [--updates N] [--own N] [--budget SECONDS] [--seeds 1,2,3] "
-  .. "[--figures FOLDER] [--format text|markdown]")
+local COLUMNS = { "single", "random", "scotch", "list", "expert", "untrained greedy", "untrained sampled",
+  "zero-shot greedy", "zero-shot sampled", "own greedy", "own sampled", "own best", "rnn best", "ahead untrained",
+  "ahead zero-shot", "auto" }
+local options = { families = families.names, clusters = { "k80x4", "k80x2" }, groups = 64, train = 24, test = 8,
+                  updates = 2000, own = 300, own_graphs = 8, rnn = 300, ahead = 150, budget = 2, seeds = { 1, 2, 3, 4, 5 },
+                  columns = COLUMNS, held = "test", format = "text" }
+local line = arguments.parser("placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER] [--families a,b] "
+  .. "[--clusters a,b] [--columns a,b] [--groups N] [--train N] [--test N] [--updates N] [--own N] [--own-graphs N] [--rnn N] "
+  .. "[--ahead N] [--budget SECONDS] [--seeds 1,2,3] [--held training|test] [--figures FOLDER] [--csv FILE] "
+  .. "[--format text|markdown]")
 local parts = {}
+local function list_into(key) return function(text) options[key] = arguments.list(text) end end
 line.read({ ... }, parts, {
   ["--record"] = line.text_into(options, "record"),
-  ["--families"] = function(text) options.families = arguments.list(text) end,
-  ["--cluster"] = line.text_into(options, "cluster"),
+  ["--checkpoints"] = line.text_into(options, "checkpoints"),
+  ["--families"] = list_into "families",
+  ["--clusters"] = list_into "clusters",
+  ["--columns"] = list_into "columns",
   ["--groups"] = line.number_into(options, "groups"),
   ["--train"] = line.number_into(options, "train"),
   ["--test"] = line.number_into(options, "test"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--own"] = line.number_into(options, "own"),
+  ["--own-graphs"] = function(text) options.own_graphs = line.number(text, "--own-graphs") end,
+  ["--rnn"] = line.number_into(options, "rnn"),
+  ["--ahead"] = line.number_into(options, "ahead"),
   ["--budget"] = line.number_into(options, "budget"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
+  ["--held"] = function(text)
+    options.held = line.one_of(text, "--held", { training = true, test = true }, "training or test")
+  end,
   ["--figures"] = line.text_into(options, "figures"),
+  ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
 })
 local only_table = parts[1] == "table"
 if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part is 'table'" end
 
--- 2. Problems and policies.
+-- 2. Graphs: those of a family on a cluster, to learn from and held out.
 
--- What is learned is compared: no search follows it.
-local function fresh(seed)
-  return berth.policy("placeto", { weights = "none", init_seed = seed, neighbourhood = 0 })
-end
-
-local function trained_on(problems, updates, seed, rate, what)
-  local policy = fresh(seed)
-  local result = train.episodes { policy = policy, problems = problems, count = updates, batch = 2,
-    seed = seed, initial = train.explore_then_improve, learning_rate = rate, progress = train.show_progress(what) }
-  return policy, result.best[1].evaluation.objective_us
-end
-
--- What a policy places, in microseconds; inf where nothing fits.
-local function placed_us(problem, policy, budget_s, seed)
-  local ok, placement = pcall(policy.place, policy, problem, { seed = seed or 1, budget_s = budget_s })
-  local evaluation = ok and problem:evaluate(placement)
-  return evaluation and evaluation.feasible and evaluation.objective_us or math.huge
-end
-
-local function random_us(problem)
-  local sum, count = 0, 8
-  for i = 1, count do
-    sum = sum + placed_us(problem, berth.policy("random", { repair = true }), nil, i) / count
-  end
-  return sum
-end
-
--- Of those that this build has.
-local function classic_us(problem)
-  local best = math.huge
-  for _, name in ipairs { "heft", "m-etf", "m-sct", "metis", "mincut", "mcmc" } do
-    local ok, policy = pcall(berth.policy, name)
-    if ok then best = math.min(best, placed_us(problem, policy, options.budget)) end
-  end
-  return best
-end
-
--- 3. The measurements: microseconds by family, column, seed and graph.
-
-local COLUMNS = { "random", "scotch", "classic", "auto", "shipped", "untrained", "zero-shot", "own, untrained", "own" }
--- What does not depend on a seed of weights and training.
-local ONCE = {
-  random = random_us,
-  scotch = function(problem)
-    local ok, policy = pcall(berth.policy, "scotch")
-    return ok and placed_us(problem, policy) or math.huge
-  end,
-  classic = classic_us,
-  auto = function(problem) return placed_us(problem, berth.policy "auto", options.budget) end,
-  shipped = function(problem)
-    return placed_us(problem, berth.policy("placeto", { groups = options.groups, neighbourhood = 0 }))
-  end,
-}
-
-local runs = record.open(options.record)
-local function key_of(family, column, seed, graph)
-  return ("%s, %s, seed %d, graph %d"):format(family, column, ONCE[column] and 0 or seed, graph)
-end
+local EPISODES = 8
 
 local sets = {}
-local function set_of(family)
-  if not sets[family] then
-    local learn, held = families.split(families[family] { seed = 1 })
-    local as = { cluster = options.cluster, groups = options.groups }
-    local function problems(graphs, count)
-      return families.problems(graphs, { count = count, cluster = as.cluster, groups = as.groups })
-    end
-    sets[family] = { train = problems(learn, options.train), test = problems(held, options.test) }
+local function set_of(family, cluster)
+  local name = family .. cluster
+  if sets[name] then return sets[name] end
+  local learn, held = families.split(families[family] { seed = 1 })
+  if options.held == "training" then
+    held = {}
+    for _ = 1, options.test do table.insert(held, 1, table.remove(learn)) end
   end
-  return sets[family]
+  local function problems(graphs, count)
+    return families.problems(graphs, { count = count, cluster = cluster, groups = options.groups,
+      grouping = "placeto" })
+  end
+  sets[name] = { train = problems(learn, options.train), test = problems(held, options.test) }
+  return sets[name]
 end
 
-local function measure(family, seed)
-  local set = set_of(family)
-  local zero_shot
-  local by_column = {
-    untrained = function(problem) return placed_us(problem, fresh(seed), nil, seed) end,
-    ["zero-shot"] = function(problem)
-      zero_shot = zero_shot or trained_on(set.train, options.updates, seed, false, family)
-      return placed_us(problem, zero_shot, nil, seed)
+-- Where episodes start on a held-out graph: the same for all columns.
+local starts = {}
+local function starts_of(problem, graph)
+  if not starts[problem] then
+    starts[problem] = {}
+    for i = 1, EPISODES do
+      starts[problem][i] = berth.policy "random":place(problem, { seed = 1000 * graph + i })
+    end
+  end
+  return starts[problem]
+end
+
+-- 3. What is measured, in microseconds; inf where nothing fits.
+
+local function us_of(evaluation) return evaluation.feasible and evaluation.objective_us or math.huge end
+
+local function placed_us(problem, name, settings, budget_s)
+  local ok, placement = pcall(function()
+    return (berth.policy(name, settings):place(problem, { seed = 1, budget_s = budget_s, threads = 1 }))
+  end)
+  return ok and us_of(problem:evaluate(placement)) or math.huge
+end
+
+-- The upper median: inf where half of them do not fit.
+local function median_us(ends)
+  table.sort(ends)
+  return ends[EPISODES / 2 + 1]
+end
+
+local function answer_us(policy, problem, graph, greedy)
+  local rollout = policy:rollout(problem, { samples = EPISODES, seed = graph, greedy = greedy,
+    initial = { starts_of(problem, graph) } })
+  local ends = {}
+  for e = 1, EPISODES do ends[e] = us_of(rollout:evaluation(e, rollout:steps(e))) end
+  return median_us(ends)
+end
+
+local function random_us(problem, graph)
+  local ends = {}
+  for e, start in ipairs(starts_of(problem, graph)) do ends[e] = us_of(problem:evaluate(start)) end
+  return median_us(ends)
+end
+
+-- 4. What learns.
+
+local function published(seed)
+  return berth.policy("placeto", { form = "published", weights = "none", init_seed = seed })
+end
+
+local function trained(policy, problems, updates, seed, name, more)
+  local given = { policy = policy, problems = problems, batch = 1, count = updates, seed = seed, samples = 16,
+    initial = "shared", discount = 1, reward = rewards.improvement { log = true },
+    baseline = baselines.normalised, entropy_weight = schedules.linear(0.2, 0.02, updates), progress = train.show_progress(name),
+    checkpoint = options.checkpoints and ("%s/%s.berth"):format(options.checkpoints, name:gsub("[^%w]+", "_")) or "" }
+  for key, value in pairs(more or {}) do given[key] = value end
+  return train.episodes(given)
+end
+
+-- The best placement after 1, 2, 4, .. 512 updates, and at the end: how soon something is found.
+local MARKS = 10
+local function curve_into(curve, show)
+  return function(seen)
+    for mark = 1, MARKS do
+      if seen.update <= 2 ^ (mark - 1) then curve[mark] = seen.best_us end
+    end
+    show(seen)
+  end
+end
+
+-- 5. All of them.
+
+local runs = record.open(options.record)
+local ONCE = {
+  single = function(problem) return placed_us(problem, "single", {}) end,
+  random = random_us,
+  scotch = function(problem) return placed_us(problem, "scotch", {}) end,
+  list = function(problem) return placed_us(problem, "heft", {}) end,
+  expert = function(problem) return placed_us(problem, "expert", {}) end,
+  auto = function(problem) return placed_us(problem, "auto", {}, options.budget) end,
+}
+local function key_of(family, cluster, column, seed, graph)
+  return ("%s, %s, %s, seed %d, %s %d"):format(family, cluster, column, ONCE[column] and 0 or seed,
+    options.held == "test" and "graph" or "validation graph", graph)
+end
+
+-- By column what makes it; what several columns share is made when the first of them asks.
+local function makers(family, cluster, seed)
+  local set = set_of(family, cluster)
+  local name = ("%s %s seed %d"):format(family, cluster, seed)
+  local kept = {}
+  local function once(key, make)
+    kept[key] = kept[key] or make()
+    return kept[key]
+  end
+  local function zero_shot()
+    return once("zero-shot", function()
+      local policy = published(seed)
+      trained(policy, set.train, options.updates, seed, name)
+      return policy
+    end)
+  end
+  local function own(graph)
+    return once("own " .. graph, function()
+      local policy, curve = published(seed), {}
+      local what = ("%s own %d"):format(name, graph)
+      local result = trained(policy, { set.test[graph] }, options.own, seed, what,
+        { progress = curve_into(curve, train.show_progress(what)) })
+      curve[MARKS + 1] = us_of(result.best[1].evaluation)
+      return { policy = policy, curve = curve }
+    end)
+  end
+  local function ahead(updates)
+    return once("ahead " .. updates, function()
+      local policy = berth.policy("placeto", { weights = "none", init_seed = seed })
+      if updates > 0 then trained(policy, set.train, updates, seed, name .. " ahead", { discount = 0.98 }) end
+      return policy
+    end)
+  end
+  local function answers(policy_of, greedy)
+    return function(problem, graph)
+      local policy = policy_of(graph)
+      return answer_us(policy.policy or policy, problem, graph, greedy)
+    end
+  end
+  local function untrained()
+    return once("untrained", function() return published(seed) end)
+  end
+  return {
+    ["untrained greedy"] = answers(untrained, true), ["untrained sampled"] = answers(untrained, false),
+    ["zero-shot greedy"] = answers(zero_shot, true), ["zero-shot sampled"] = answers(zero_shot, false),
+    ["own greedy"] = answers(own, true), ["own sampled"] = answers(own, false),
+    ["own best"] = function(_, graph)
+      local curve = own(graph).curve
+      return curve[MARKS + 1], unpack(curve, 1, MARKS)
     end,
-    own = function(problem) return (select(2, trained_on({ problem }, options.own, seed, false, "own"))) end,
-    ["own, untrained"] = function(problem) return (select(2, trained_on({ problem }, options.own, seed, 0, "own"))) end,
+    ["rnn best"] = function(problem)
+      local curve, what = {}, name .. " rnn"
+      local result = train.episodes { policy = berth.policy("seq2seq", { weights = "none", init_seed = seed }),
+        problems = { problem }, count = options.rnn, samples = 16, seed = seed,
+        progress = curve_into(curve, train.show_progress(what)) }
+      return us_of(result.best[1].evaluation), unpack(curve, 1, MARKS)
+    end,
+    ["ahead untrained"] = answers(function() return ahead(0) end, true),
+    ["ahead zero-shot"] = answers(function() return ahead(options.ahead) end, true),
   }
-  for _, column in ipairs(COLUMNS) do
-    for graph, problem in ipairs(set.test) do
-      runs.once(key_of(family, column, seed, graph), function()
-        return (ONCE[column] or by_column[column])(problem)
+end
+
+local function measure(family, cluster, seed)
+  local set, by_column = set_of(family, cluster), makers(family, cluster, seed)
+  for _, column in ipairs(options.columns) do
+    local few = column:find "^own" or column:find "^rnn"
+    for graph = 1, few and math.min(options.own_graphs, #set.test) or #set.test do
+      local problem = set.test[graph]
+      runs.once(key_of(family, cluster, column, seed, graph), function()
+        return (ONCE[column] or by_column[column])(problem, graph)
       end)
     end
   end
 end
 
 for _, seed in ipairs(only_table and {} or options.seeds) do
-  for _, family in ipairs(options.families) do measure(family, seed) end
-end
-
--- 4. Medians, and the distributions.
-
-local function best_of(family, graph)
-  local best = math.huge
-  for _, column in ipairs(COLUMNS) do
-    for _, seed in ipairs(options.seeds) do
-      best = math.min(best, (runs.get(key_of(family, column, seed, graph))) or math.huge)
-    end
+  for _, cluster in ipairs(options.clusters) do
+    for _, family in ipairs(options.families) do measure(family, cluster, seed) end
   end
-  return best
 end
 
--- By column, one for each graph and seed that is done.
-local function shares_of(family)
-  local shares, to_own = {}, {}
-  for _, column in ipairs(COLUMNS) do shares[column] = {} end
-  for graph = 1, options.test do
-    local best = best_of(family, graph)
-    for i, seed in ipairs(options.seeds) do
-      for _, column in ipairs(COLUMNS) do
-        local us = runs.get(key_of(family, column, seed, graph))
-        if us and (i == 1 or not ONCE[column]) then table.insert(shares[column], us / best) end
+-- 6. Tables: runtimes as a share of the best single device's, comparisons, and the distributions.
+
+local function each_cell(visit)
+  for _, cluster in ipairs(options.clusters) do
+    for _, family in ipairs(options.families) do visit(family, cluster) end
+  end
+end
+
+-- By column, runtimes by seed and graph as a share of the single device's (of the random placements' where none fits).
+local function values_of(family, cluster)
+  local values = {}
+  for _, column in ipairs(COLUMNS) do
+    values[column] = {}
+    for graph = 1, options.test do
+      local whole = runs.get(key_of(family, cluster, "single", 0, graph))
+      if whole == math.huge then whole = runs.get(key_of(family, cluster, "random", 0, graph)) end
+      for _, seed in ipairs(options.seeds) do
+        local us = runs.get(key_of(family, cluster, column, seed, graph))
+        if us and us < math.huge and whole then values[column][seed * 1000 + graph] = us / whole end
       end
-      local zero, own = runs.get(key_of(family, "zero-shot", seed, graph)), runs.get(key_of(family, "own", seed, graph))
-      if zero and own then to_own[#to_own + 1] = zero / own end
     end
   end
-  return shares, to_own
+  return values
 end
 
-local rows = {}
-for _, family in ipairs(options.families) do
-  local shares, to_own = shares_of(family)
-  local row, lines = { family = family, graphs = options.test, seeds = #shares.own / options.test }, {}
+local function list_of(by_key)
+  local list = {}
+  for _, value in pairs(by_key) do list[#list + 1] = value end
+  table.sort(list)
+  return list
+end
+
+local rows, detail = {}, {}
+each_cell(function(family, cluster)
+  local values = values_of(family, cluster)
+  local row, series = { family = family, cluster = cluster }, {}
   for _, column in ipairs(COLUMNS) do
-    if #shares[column] > 0 then
-      row[column] = statistics.median(shares[column])
-      if column ~= "random" then lines[#lines + 1] = { name = column, values = shares[column] } end
+    local list = list_of(values[column])
+    row[column] = statistics.median(list)
+    if #list > 0 and column ~= "single" and column ~= "random" then
+      series[#series + 1] = { name = column, values = list }
+    end
+    for key, share in pairs(values[column]) do
+      detail[#detail + 1] = { family = family, cluster = cluster, column = column, seed = math.floor(key / 1000),
+        graph = key % 1000, share = share }
     end
   end
-  row.to_own = #to_own > 0 and statistics.median(to_own) or nil
   rows[#rows + 1] = row
-  plots.keep(options.figures, "zero_shot_" .. family, #lines > 0 and plots.distributions {
-    title = "Held-out graphs of " .. family, series = lines,
-    x = "runtime / the best found for the graph", y = "share of graphs and seeds" })
-end
-local columns = { { key = "family" }, { key = "graphs" }, { key = "seeds", format = "%.1f" } }
-for _, column in ipairs(COLUMNS) do columns[#columns + 1] = { key = column, format = "%.3f" } end
-columns[#columns + 1] = { key = "to_own", title = "zero-shot to own", format = "%.3f" }
+  plots.keep(options.figures, ("zero_shot_%s_%s"):format(family, cluster), #series > 0 and plots.distributions {
+    title = ("Held-out graphs of %s, %s"):format(family, cluster), series = series,
+    x = "runtime / the best single device's", y = "share of graphs and seeds" })
+end)
+local columns = { { key = "family" }, { key = "cluster" } }
+for _, column in ipairs(COLUMNS) do columns[#columns + 1] = { key = column, format = "%.3f", optional = true } end
 io.write(tables[options.format](rows, columns), "\n")
+
+local PAIRS = {
+  { "zero-shot greedy", "untrained greedy" }, { "zero-shot sampled", "untrained sampled" },
+  { "zero-shot greedy", "random" }, { "zero-shot sampled", "random" },
+  { "zero-shot greedy", "own greedy" }, { "zero-shot sampled", "own sampled" },
+  { "own greedy", "untrained greedy" }, { "own best", "rnn best" },
+  { "zero-shot greedy", "scotch" }, { "zero-shot greedy", "list" }, { "zero-shot greedy", "auto" },
+  { "ahead zero-shot", "ahead untrained" } }
+local compared = {}
+each_cell(function(family, cluster)
+  local values = values_of(family, cluster)
+  for _, pair in ipairs(PAIRS) do
+    local xs, ys, ratios = {}, {}, {}
+    for key, x in pairs(values[pair[1]]) do
+      local y = values[pair[2]][key]
+      if y then xs[#xs + 1], ys[#ys + 1], ratios[#ratios + 1] = x, y, x / y - 1 end
+    end
+    if #xs > 0 then
+      local low, high = statistics.bootstrap(ratios)
+      local test = statistics.sign_test(xs, ys)
+      compared[#compared + 1] = { family = family, cluster = cluster, what = pair[1], against = pair[2], pairs = #xs,
+        median = 100 * statistics.median(ratios), interval = ("%+.1f to %+.1f %%"):format(100 * low, 100 * high),
+        better = test.n - test.positive, worse = test.positive, p = test.p }
+    end
+  end
+end)
+io.write(tables[options.format](compared, {
+  { key = "family" }, { key = "cluster" }, { key = "what" }, { key = "against" }, { key = "pairs" },
+  { key = "median", format = "%+.1f %%" }, { key = "interval", title = "95 % of the median" }, { key = "better" },
+  { key = "worse" }, { key = "p", format = "%.4f" },
+}))
+
+-- 7. How many placements it takes to what the RNN ends with: an update is 16.
+
+local soon = {}
+each_cell(function(family, cluster)
+  local factors, never = {}, 0
+  for graph = 1, options.test do
+    for _, seed in ipairs(options.seeds) do
+      local rnn = { runs.get(key_of(family, cluster, "rnn best", seed, graph)) }
+      local own = { runs.get(key_of(family, cluster, "own best", seed, graph)) }
+      if #rnn > 0 and #own > 0 then
+        local function reached(curve, updates)
+          for mark = 2, #curve do
+            if curve[mark] <= rnn[1] * 1.0001 then return 16 * math.min(2 ^ (mark - 2), updates) end
+          end
+          return curve[1] <= rnn[1] * 1.0001 and 16 * updates or nil
+        end
+        local mine, its = reached(own, options.own), reached(rnn, options.rnn)
+        if mine and its then factors[#factors + 1] = its / mine else never = never + 1 end
+      end
+    end
+  end
+  if #factors + never > 0 then
+    soon[#soon + 1] = { family = family, cluster = cluster, runs = #factors + never, never = never,
+      factor = statistics.median(factors) }
+  end
+end)
+if #soon > 0 then
+  io.write("\n", tables[options.format](soon, { { key = "family" }, { key = "cluster" }, { key = "runs" },
+    { key = "factor", title = "placements of the RNN / of Placeto, median", format = "%.1f" },
+    { key = "never", title = "not reached" } }))
+end
+
+if options.csv then
+  table.sort(detail, function(a, b)
+    for _, key in ipairs { "family", "cluster", "column", "seed", "graph" } do
+      if a[key] ~= b[key] then return a[key] < b[key] end
+    end
+    return false
+  end)
+  local csv = events.csv(options.csv, { "family", "cluster", "column", "seed", "graph", "share" })
+  for _, each in ipairs(detail) do csv.write(each) end
+  csv.close()
+end

@@ -4,10 +4,13 @@
 --   berth run scripts/experiments/published.lua [table] [--record FILE] [--graphs a,b] [--gpus 2,4] [--seeds 1,2,3]
 --       [--forms a,b] [--seconds 30] [--models FOLDER] [--figures FOLDER] [--format text|markdown]
 --
--- Forms of placeto (64 groups), seq2seq (the groups of icml2017) and hdp (makes its groups):
+-- Gradients need not be beside their ops (berth.free_gradients): with them there, no grouping is without cycles.
+--
+-- Forms of placeto (64 groups of placeto), seq2seq (the groups of icml2017) and hdp (makes its groups):
 --   published  the constants of the paper (option form=published)
 --   own        the defaults, with fresh weights
---   untrained  own with a learning rate of 0: what sampling alone finds in the same time
+--   untrained  own with a learning rate of 0: what sampling alone finds in the same time; "placeto published
+--              untrained" likewise
 -- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. All on one thread.
 --
 -- --record: a file with a line for each run that is done. A run that is there is not made again, so that the same
@@ -22,7 +25,7 @@ local statistics = require "berth.statistics"
 local tables = require "berth.tables"
 
 local GRAPHS = { "inception_v3_b64", "nmt_b256", "nasnet_b64", "rnnlm_b64", "nmt_b64", "inception_v3_b32" }
-local FORMS = { "1 GPU", "expert", "auto", "placeto published", "placeto own", "placeto untrained",
+local FORMS = { "1 GPU", "expert", "auto", "placeto published", "placeto published untrained", "placeto own", "placeto untrained",
   "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" }
 -- What the papers say of these forms.
 local SAID = { ["1 GPU"] = "gpu", expert = "expert", ["placeto published"] = "placeto",
@@ -70,12 +73,13 @@ local function published_row(name, gpus)
 end
 
 -- Groups by policy; the others take TensorFlow's co-location.
-local GROUPS = { placeto = { groups = 64 }, seq2seq = { grouping = "icml2017" } }
+local GROUPS = { placeto = { groups = 64, grouping = "placeto" }, seq2seq = { grouping = "icml2017" } }
 local problems = {}
 local function problem_of(name, gpus, policy)
   local key = ("%s %d %s"):format(name, gpus, GROUPS[policy] and policy or "")
   if not problems[key] then
-    local of = { graph = (berth.load(("%s/%s.pb.gz"):format(options.models, name))), cluster = "k80x" .. gpus }
+    local graph = berth.load(("%s/%s.pb.gz"):format(options.models, name))
+    local of = { graph = berth.free_gradients(graph), cluster = "k80x" .. gpus }
     for option, value in pairs(GROUPS[policy] or {}) do of[option] = value end
     problems[key] = berth.problem(of)
   end
@@ -94,15 +98,15 @@ end
 
 local function learn(problem, policy, kind, seed)
   local settings = { init_seed = seed, weights = "none", episodes = -1 }
-  if kind == "published" then settings.form = "published" end
-  if kind == "untrained" then settings.learning_rate = 0 end
+  if kind:find "published" then settings.form = "published" end
+  if kind:find "untrained" then settings.learning_rate = 0 end
   if policy == "placeto" then settings.neighbourhood = 0 end  -- what is learned is compared: no search follows it
   if policy == "seq2seq" then settings.groups = math.max(2, problem:groups():count()) end
   return place(problem, policy, settings, { seed = seed, budget_s = options.seconds })
 end
 
 local function make(name, gpus, form, seed)
-  local policy, kind = form:match "^(%S+) (%S+)$"
+  local policy, kind = form:match "^(%S+) (.+)$"
   local problem = problem_of(name, gpus, policy)
   if form == "auto" then return place(problem, "auto", {}, { seed = seed, budget_s = options.seconds }) end
   if form == "1 GPU" or form == "expert" then

@@ -367,19 +367,22 @@ TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as 
                                         "--test",     "1",
                                         "--updates",  "1",
                                         "--own",      "1",
+                                        "--rnn",      "1",
+                                        "--ahead",    "1",
+                                        "--clusters", "k80x2",
                                         "--budget",   "0.1",
                                         "--seeds",    "1,2",
                                         "--record",   (folder / "families").string(),
                                         "--figures",  folder.path().string()};
   host.run_script(script("placeto_families"), arguments);
-  run("first = output(); assert(first:find('ptb +1 +2.0 +%d'), first)");
+  run("first = output(); assert(first:find('ptb +k80x2 +1.000 +%d'), first)");
   arguments.insert(arguments.begin(), "table");
   host.run_script(script("placeto_families"), arguments);
   run("local text = output(); assert(text == first, text)");
   host.run_script(script("placeto_ablations"),
                   {"--family", "ptb", "--groups", "6", "--train", "1", "--test", "1", "--updates",
                    "1", "--figures", folder.path().string()});
-  for (const char* picture : {"zero_shot_ptb.svg", "placeto_ablations.svg"}) {
+  for (const char* picture : {"zero_shot_ptb_k80x2.svg", "placeto_ablations.svg"}) {
     CAPTURE(std::string(picture));
     CHECK(std::filesystem::exists(folder.path() / picture));
   }

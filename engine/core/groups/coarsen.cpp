@@ -1,4 +1,4 @@
-// Coarsening of any groups (`balanced`: of the finest, with sizes kept even) in three phases, each
+// Coarsening of any groups (`balanced`: of the finest), with sizes kept even, in three phases, each
 // only as far as it is needed:
 //   1. contract the heaviest edge that creates no cycle (contraction.h);
 //   2. merge neighbours in the resulting topological order, the cheapest pair first;
@@ -38,15 +38,13 @@ struct Part {
   MergeRules::State may;
 };
 
-enum class Sizes { even, any };
-
 class Coarsening {
  public:
-  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count, Sizes sizes,
-             const MergeLimits* limits)
+  Coarsening(const Graph& graph, const Costs& costs, const Groups& base, GroupId count,
+             std::int32_t search_limit, const MergeLimits* limits)
       : base_(base),
         count_(count),
-        sizes_(sizes),
+        search_limit_(search_limit),
         rules_(costs, limits),
         parts_(at(base.count())),
         part_of_(at(base.count())),
@@ -92,7 +90,6 @@ class Coarsening {
 
   /// Not past twice the mean, in compute or in parameters; what adds nothing is always welcome.
   [[nodiscard]] bool size_allows(std::int32_t a, std::int32_t b) const {
-    if (sizes_ == Sizes::any) return true;
     const Part& p = parts_[at(a)];
     const Part& q = parts_[at(b)];
     const auto fits = [](double x, double y, double mean) {
@@ -113,7 +110,7 @@ class Coarsening {
 
   /// Phase 1; the parts in topological order.
   std::vector<std::int32_t> contract_heavy_edges() {
-    Contraction graph(base_, sizes_ == Sizes::any ? kThoroughSearch : kQuickSearch);
+    Contraction graph(base_, search_limit_);
     using Entry =
         std::pair<std::int64_t, Contraction::EdgeId>;  // (bytes, -edge): heavy, then early
     std::priority_queue<Entry> heaviest;
@@ -238,7 +235,7 @@ class Coarsening {
 
   const Groups& base_;
   GroupId count_;
-  Sizes sizes_;
+  std::int32_t search_limit_;
   MergeRules rules_;
   std::vector<Part> parts_;  // by the base group that survives
   DisjointSets part_of_;     // of base groups
@@ -262,7 +259,7 @@ std::shared_ptr<const Groups> groups::coarsen_within(const Graph& graph, const C
   if (base->count() <= count) return base;
   require_costs_of(graph, costs);
   return std::make_shared<const Groups>(
-      graph, Coarsening(graph, costs, *base, count, Sizes::even, limits).run(graph));
+      graph, Coarsening(graph, costs, *base, count, kQuickSearch, limits).run(graph));
 }
 
 std::shared_ptr<const Groups> coarsen(const Graph& graph, const Costs& costs, GroupId count) {
@@ -275,7 +272,8 @@ std::shared_ptr<const Groups> placeto_groups(const Graph& graph, const Costs& co
   std::shared_ptr<const Groups> base = icml2017_groups(graph, costs);
   if (base->count() <= count) return base;
   return std::make_shared<const Groups>(
-      graph, Coarsening(graph, costs, *base, count, Sizes::any, /*limits=*/nullptr).run(graph));
+      graph,
+      Coarsening(graph, costs, *base, count, kThoroughSearch, /*limits=*/nullptr).run(graph));
 }
 
 }  // namespace berth

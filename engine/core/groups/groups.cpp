@@ -4,7 +4,9 @@
 #include <numeric>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "berth/error.h"
@@ -100,10 +102,48 @@ std::vector<double> mean_positions(const Graph& graph, std::span<const GroupId> 
   return sum;
 }
 
-/// The new number of each group: topological where that is possible (`acyclic` says), the mean
-/// position deciding among groups that could come next.
-std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
-                               const std::vector<double>& position, bool& acyclic) {
+/// Position in the graph's topological order of each label's first op. `label_of` [ops], from 0.
+std::vector<double> first_positions(const Graph& graph, std::span<const GroupId> label_of,
+                                    GroupId count) {
+  std::vector<double> first(at(count), -1);
+  double position = 0;
+  for (const OpId op : graph.topological_order()) {
+    double& own = first[at(label_of[at(op)])];
+    if (own < 0) own = position;
+    ++position;
+  }
+  return first;
+}
+
+/// The edges that remain where co-location closes cycles: those of ops whose co-location class begins
+/// no later than that of the op they lead to. From the gradient beside its op an edge leads back to
+/// the classes of earlier ops.
+std::vector<Groups::Edge> edges_of_forward_classes(const Graph& graph,
+                                                   std::span<const GroupId> group_of) {
+  std::vector<GroupId> class_of(at(graph.op_count()));
+  std::unordered_map<std::string_view, GroupId> by_name;
+  GroupId next = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const std::string& name = graph.colocation(op);
+    class_of[at(op)] = name.empty() ? next : by_name.try_emplace(name, next).first->second;
+    if (class_of[at(op)] == next) ++next;
+  }
+  const std::vector<double> first = first_positions(graph, class_of, next);
+  std::vector<Groups::Edge> edges;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    for (const berth::Edge& edge : graph.out_edges(op)) {
+      const GroupId src = group_of[at(op)], dst = group_of[at(edge.dst)];
+      if (src == dst || first[at(class_of[at(op)])] > first[at(class_of[at(edge.dst)])]) continue;
+      edges.push_back({src, dst, 0, 0});
+    }
+  }
+  return edges;
+}
+
+/// The groups in a topological order, the lowest position first among those that could come next;
+/// fewer where a cycle is left.
+std::vector<GroupId> topological(const std::vector<Groups::Edge>& edges,
+                                 const std::vector<double>& position) {
   const auto count = static_cast<GroupId>(position.size());
   const Rows<Groups::Edge> out_edges = by_end(position.size(), edges, &Groups::Edge::src);
   std::vector<std::int32_t> waiting_for(at(count), 0);
@@ -114,25 +154,33 @@ std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
   for (GroupId group = 0; group < count; ++group) {
     if (waiting_for[at(group)] == 0) ready.emplace(position[at(group)], group);
   }
-  std::vector<GroupId> number(at(count), kNoGroup);
-  GroupId next = 0;
+  std::vector<GroupId> order;
   while (!ready.empty()) {
     const GroupId group = ready.top().second;
     ready.pop();
-    number[at(group)] = next++;
+    order.push_back(group);
     for (const Groups::Edge& edge : out_edges[group]) {
       if (--waiting_for[at(edge.dst)] == 0) ready.emplace(position[at(edge.dst)], edge.dst);
     }
   }
-  acyclic = next == count;
-  if (!acyclic) {
-    std::vector<GroupId> order(at(count));
-    std::iota(order.begin(), order.end(), GroupId{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](GroupId a, GroupId b) { return position[at(a)] < position[at(b)]; });
-    for (GroupId i = 0; i < count; ++i) number[at(order[at(i)])] = i;
-  }
-  return number;
+  return order;
+}
+
+/// The groups in their order: topological where that is possible (`acyclic` says), else of the edges
+/// that run with co-location classes, else by the first member.
+std::vector<GroupId> ordered(const Graph& graph, std::span<const GroupId> group_of, GroupId count,
+                             const std::vector<Groups::Edge>& edges, bool& acyclic) {
+  std::vector<GroupId> order = topological(edges, mean_positions(graph, group_of, count));
+  acyclic = order.size() == at(count);
+  if (acyclic) return order;
+  const std::vector<double> first = first_positions(graph, group_of, count);
+  order = topological(edges_of_forward_classes(graph, group_of), first);
+  if (order.size() == at(count)) return order;
+  order.resize(at(count));
+  std::iota(order.begin(), order.end(), GroupId{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](GroupId a, GroupId b) { return first[at(a)] < first[at(b)]; });
+  return order;
 }
 
 }  // namespace
@@ -140,8 +188,9 @@ std::vector<GroupId> numbering(const std::vector<Groups::Edge>& edges,
 Groups::Groups(const Graph& graph, std::vector<GroupId> group_of) : group_of_(std::move(group_of)) {
   const GroupId count = make_dense(graph, group_of_);
   std::vector<Edge> edges = quotient_edges(graph, group_of_);
-  const std::vector<GroupId> number =
-      numbering(edges, mean_positions(graph, group_of_, count), acyclic_);
+  const std::vector<GroupId> order = ordered(graph, group_of_, count, edges, acyclic_);
+  std::vector<GroupId> number(order.size());
+  for (GroupId i = 0; i < count; ++i) number[at(order[at(i)])] = i;
 
   for (GroupId& group : group_of_) group = number[at(group)];
   for (Edge& edge : edges) {

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "berth/colocation.h"
 #include "berth/error.h"
 #include "berth/groups.h"
 #include "berth/support/index.h"
@@ -89,9 +90,11 @@ std::int64_t extra_param_bytes(const Graph& graph, OpId op) {
 /// Copies ops of one graph into a builder.
 class Copy {
  public:
-  Copy(const Graph& graph, std::vector<bool> needed)
+  /// `freed` [ops] lose their co-location; empty = none does.
+  Copy(const Graph& graph, std::vector<bool> needed, std::vector<bool> freed = {})
       : graph_(graph),
         needed_(std::move(needed)),
+        freed_(std::move(freed)),
         builder_(graph.name(), graph.dialect()),
         new_tensor_(at(graph.tensor_count()), kNoTensor) {}
 
@@ -123,7 +126,7 @@ class Copy {
           builder_.add_output(copy, tensor_info(graph_, tensor), graph_.tensor_name(tensor));
     }
     builder_.set_param_bytes(copy, extra_param_bytes(graph_, op));
-    builder_.set_colocation(copy, graph_.colocation(op));
+    if (freed_.empty() || !freed_[at(op)]) builder_.set_colocation(copy, graph_.colocation(op));
     builder_.set_requested_device(copy, graph_.requested_device(op));
     for (const auto& [name, value] : graph_.attributes(op)) {
       builder_.set_attribute(copy, std::string(name), *value);
@@ -145,6 +148,7 @@ class Copy {
 
   const Graph& graph_;
   std::vector<bool> needed_;
+  std::vector<bool> freed_;
   GraphBuilder builder_;
   std::vector<TensorId> new_tensor_;
 };
@@ -154,6 +158,17 @@ class Copy {
 std::shared_ptr<const Graph> prune(const Graph& graph, std::span<const std::string> fetches) {
   std::vector<OpId> roots = fetches.empty() ? results(graph) : named_ops(graph, fetches);
   return Copy(graph, needed_by(graph, std::move(roots))).build();
+}
+
+std::shared_ptr<const Graph> free_gradients(const Graph& graph) {
+  std::vector<bool> freed(at(graph.op_count()));
+  for (const OpId op : graph.topological_order()) {
+    const auto edges = graph.in_edges(op);
+    freed[at(op)] = std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      return freed[at(edge.src)] || graph.colocation(edge.src) != graph.colocation(op);
+    });
+  }
+  return Copy(graph, std::vector<bool>(at(graph.op_count()), true), std::move(freed)).build();
 }
 
 }  // namespace berth

@@ -1,4 +1,5 @@
 // berth.load, berth.prune and graphs. Ids are 1.. in Lua.
+#include "berth/colocation.h"
 #include "berth/costs.h"
 #include "berth/engine.h"
 #include "berth/files.h"
@@ -224,7 +225,13 @@ int save(Call& call) {
   return 0;
 }
 
-constexpr Binding kFunctions[] = {{"berth.load", &load}, {"berth.prune", &prune_graph}};
+int free_gradients_of(Call& call) {
+  return call.made(free_gradients(*call.argument(1, "graph").object<const Graph>()));
+}
+
+constexpr Binding kFunctions[] = {{"berth.load", &load},
+                                  {"berth.prune", &prune_graph},
+                                  {"berth.free_gradients", &free_gradients_of}};
 constexpr Binding kMethods[] = {
     {"graph:name", &name},
     {"graph:dialect", &dialect},

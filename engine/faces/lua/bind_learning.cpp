@@ -33,8 +33,9 @@ std::vector<std::shared_ptr<ProblemObject>> problems_of(const Call& call, const 
 }
 
 /// The start that `name` stands for.
-static GroupPlacement start_of(const Value& value, const std::string& name,
-                               ProblemObject& problem) {
+static GroupPlacement start_of(const Value& value, const std::string& name, ProblemObject& problem,
+                               Random& random) {
+  if (name == "shared") return random_placement(problem.problem(), random);
   if (name == "zero") return zero_placement(problem.problem());
   if (name == "contiguous") return contiguous_placement(problem.problem());
   if (name == "earliest") return earliest_placement(problem.problem());
@@ -45,18 +46,22 @@ static GroupPlacement start_of(const Value& value, const std::string& name,
                                       : group_placement(problem.problem(), single.placement);
   }
   value.refuse(
-      "'random', 'zero', 'single', 'contiguous', 'earliest' or placements by problem expected");
+      "'random', 'shared', 'zero', 'single', 'contiguous', 'earliest' or placements by problem "
+      "expected");
 }
 
 static std::vector<std::vector<GroupPlacement>> initial_of(
     const Call& call, const Value& value,
-    const std::vector<std::shared_ptr<ProblemObject>>& problems) {
+    const std::vector<std::shared_ptr<ProblemObject>>& problems, std::uint64_t seed) {
   std::vector<std::vector<GroupPlacement>> initial;
   if (!value.present()) return initial;
   if (value.is_text()) {
     const std::string name = value.text();
     if (name == "random") return initial;
-    for (const auto& problem : problems) initial.push_back({start_of(value, name, *problem)});
+    Random random = Random(seed).split();
+    for (const auto& problem : problems) {
+      initial.push_back({start_of(value, name, *problem, random)});
+    }
     return initial;
   }
   value.require_table();
@@ -110,7 +115,7 @@ void read_episodes(const Call& call, Fields& fields,
   if (const Value traversal = fields.get("traversal"); traversal.present()) {
     options.traversal = traversal_from_name(traversal.text());
   }
-  options.initial = initial_of(call, fields.get("initial"), problems);
+  options.initial = initial_of(call, fields.get("initial"), problems, options.seed);
 }
 
 namespace {
@@ -142,6 +147,11 @@ int steps(Call& call) {
 
 int measured(Call& call) {
   return call.integer(episode_of(call, *call.self<RolloutObject>()).measured);
+}
+
+int start(Call& call) {
+  return call.integer(
+      static_cast<std::int64_t>(episode_of(call, *call.self<RolloutObject>()).start));
 }
 
 int problem(Call& call) {
@@ -198,6 +208,7 @@ constexpr Binding kMethods[] = {
     {"rollout:episodes", &episodes},
     {"rollout:steps", &steps},
     {"rollout:measured", &measured},
+    {"rollout:start", &start},
     {"rollout:problem", &problem},
     {"rollout:evaluation", &evaluation},
     {"rollout:best", &best},

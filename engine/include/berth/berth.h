@@ -7,6 +7,7 @@
 #include "berth/bound_effort.h"  // IWYU pragma: export
 #include "berth/bounds.h"        // IWYU pragma: export
 #include "berth/cluster.h"       // IWYU pragma: export
+#include "berth/colocation.h"    // IWYU pragma: export
 #include "berth/constraints.h"   // IWYU pragma: export
 #include "berth/costs.h"         // IWYU pragma: export
 #include "berth/dtype.h"         // IWYU pragma: export

@@ -25,8 +25,8 @@ namespace berth {
 ///
 /// No group is empty. If the quotient graph is acyclic, the groups are numbered in a topological
 /// order. Co-location constraints can force a cycle, for example between a forward op and its
-/// gradient. The groups are then numbered by the mean position of their members in the graph's
-/// order. [thread-safe: immutable]
+/// gradient. The groups are then numbered by the edges from classes that begin earlier to others
+/// (those of the forward ops) or, where these have a cycle, by their first member. [thread-safe]
 class BERTH_EXPORT Groups {
  public:
   /// `group_of[op]` may hold any labels >= 0; they are renumbered as described above. Throws
@@ -103,11 +103,11 @@ class BERTH_EXPORT Groups {
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> icml2017_groups(const Graph& graph,
                                                                          const Costs& costs);
 
-/// At most `count` groups: `icml2017_groups`, merged further along the heaviest edge (in bytes)
-/// that creates no cycle, whatever the sizes. When no such edge is left, neighbours in topological
-/// order are merged, the cheapest pair first. The first rule is what others report of the grouping
-/// of Addanki et al., "Placeto", NeurIPS 2019; the code released with the paper leaves grouping
-/// out. Ops that run on different kinds are never merged; `count` can be exceeded only for this
+/// At most `count` groups: `icml2017_groups`, merged further as `coarsen` does, along the heaviest
+/// edge that creates no cycle and no group above twice the mean. The first rule is what others report
+/// of the grouping of Addanki et al., "Placeto", NeurIPS 2019; the code released with the paper leaves
+/// grouping out. Without a limit on sizes Inception-V3 becomes a star: one group with most of the work.
+/// Ops that run on different kinds are never merged; `count` can be exceeded only for this
 /// reason. Deterministic. Throws Error(invalid_argument) for count < 1 and for the costs of another
 /// graph.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> placeto_groups(const Graph& graph,

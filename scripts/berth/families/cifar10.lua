@@ -128,9 +128,9 @@ local function cell(net, name, architecture, before, last, channels)
   return layers.concat(net, name .. "/concat", loose, 4)
 end
 
--- The training graph of an architecture.
-function cifar10.build(name, architecture)
-  local net = network.new(name, "momentum")
+-- The training graph of an architecture; with `colocate` its gradients share the devices of their ops.
+function cifar10.build(name, architecture, colocate)
+  local net = network.new(name, "momentum", colocate)
   local channels, number = architecture.channels, 0
   local images = net:placeholder("input/images", { architecture.batch, 32, 32, 3 })
   local last = layers.convolution(net, "stem/conv_3x3", images, 3, 3 * channels)

@@ -7,6 +7,11 @@
 --   * a forward op, its gradient ops, and the weights that it alone reads, with their updates;
 --   * a variable that several ops read, its reading, and its update;
 --   * a sum of gradients, with the op that gave the first of them.
+-- That is what TensorFlow 1 writes with colocate_gradients_with_ops; no grouping is then without cycles. The default
+-- here is as in the graphs of Addanki et al., NeurIPS 2019, which have none: every weight is a variable with its
+-- reading, and gradients and updates are free. An update reads the weight, so that it costs something to put it
+-- elsewhere.
+--
 -- Scalars (learning rate, axes, sizes) are left out: they cost nothing and would tie devices together
 -- that real programs keep apart by a copy on each. So are initialization, summaries, checkpoints.
 --
@@ -31,8 +36,10 @@ local OPTIMIZERS = {
 --   ARGS    name       of the graph
 --           optimizer  "momentum", or "clipped_descent": gradient descent behind a limit on the global
 --                      norm of the gradients
-function network.new(name, optimizer)
+--           colocate   gradients share the devices of their ops
+function network.new(name, optimizer, colocate)
   return setmetatable({
+    colocate = colocate,
     builder = berth.graph_builder(name, "tf"),
     optimizer = assert(OPTIMIZERS[optimizer], optimizer),
     tape = {},     -- { outputs, class, backward }, in forward order
@@ -128,10 +135,11 @@ local function bytes_of(shape, dtype)
   return bytes
 end
 
--- A weight that a single forward op reads; it lies where that op runs.
+-- A weight that a single forward op reads. With gradients beside their ops it lies where that op runs.
 --   ARGS    owner  name of that op
 function Network:weight(owner, name, shape)
   name = owner .. "/" .. name
+  if not self.colocate then return self:variable(name, shape) end
   local tensor = self.builder:add_parameter({ dtype = "f32", shape = shape }, name)
   return self:add_weight { tensor = tensor, reference = tensor, shape = shape, name = name,
                            class = owner }
@@ -213,7 +221,7 @@ function Network:train(loss)
     end
     if any then
       self.step = step
-      self:within(step.class, function() step.backward(gradients) end)
+      self:within(self.colocate and step.class or nil, function() step.backward(gradients) end)
     end
   end
   self:update()
@@ -230,7 +238,7 @@ function Network:update()
   for i, weight in ipairs(self.weights) do gradients[i] = self:weight_gradient(weight) end
   if self.optimizer.clip then gradients = self:clipped(gradients) end
   for i, weight in ipairs(self.weights) do
-    self:within(weight.class, function() self:apply(weight, gradients[i]) end)
+    self:within(self.colocate and weight.class or nil, function() self:apply(weight, gradients[i]) end)
     updates[i] = self.last
   end
   self:add("NoOp", "train/train_op", {}, {})
@@ -242,7 +250,7 @@ function Network:weight_gradient(weight)
   if not weight.rows then return assert(self:total(weight), weight.name .. " has no gradient") end
   local rows, shape = {}, { weight.indices.shape[1], weight.shape[2] }
   for i, row in ipairs(weight.rows) do rows[#weight.rows + 1 - i] = row end  -- they came backwards
-  return self:within(weight.class, function()
+  return self:within(self.colocate and weight.class or nil, function()
     return (self:add("ConcatV2", "gradients/" .. weight.name .. "/concat", rows, { shape }))
   end)
 end
@@ -268,14 +276,14 @@ end
 
 function Network:apply(weight, gradient)
   local name = "train/update_" .. weight.name .. "/"
+  local target = { tensor = self.colocate and weight.reference or weight.tensor }
   if weight.rows then
     local step = self:add("Mul", name .. "mul", { gradient }, { gradient.shape })
-    self:add("ScatterSub", name .. "ScatterSub", { { tensor = weight.reference }, weight.indices, step },
-             {})
+    self:add("ScatterSub", name .. "ScatterSub", { target, weight.indices, step }, {})
     return
   end
   local optimizer = self.optimizer
-  local inputs = { { tensor = weight.reference } }
+  local inputs = { target }
   for _ = 1, optimizer.slots + 1 do inputs[#inputs + 1] = false end  -- the slots, the learning rate
   inputs[#inputs + 1] = gradient
   self:add(optimizer.type, name .. optimizer.type, inputs, {})

@@ -70,9 +70,9 @@ local function attend(net, name, x, memory, weight)
   return layers.tanh(net, name .. "/tanh", layers.matmul(net, name .. "/MatMul", joined, weight))
 end
 
--- The training graph of an architecture.
-function nmt.build(name, architecture)
-  local net = network.new(name, "clipped_descent")
+-- The training graph of an architecture; with `colocate` its gradients share the devices of their ops.
+function nmt.build(name, architecture, colocate)
+  local net = network.new(name, "clipped_descent", colocate)
   local batch = architecture.batch
 
   local states = {}

@@ -90,9 +90,9 @@ local function cell(net, name, nodes, weights, word, state)
   return layers.average(net, name .. "/average", loose)
 end
 
--- The training graph of an architecture.
-function ptb.build(name, architecture)
-  local net = network.new(name, "clipped_descent")
+-- The training graph of an architecture; with `colocate` its gradients share the devices of their ops.
+function ptb.build(name, architecture, colocate)
+  local net = network.new(name, "clipped_descent", colocate)
   local batch, units = architecture.batch, architecture.units
   local words = layers.embedding(net, "embedding", architecture.steps, batch, VOCABULARY, units)
   local weights = {}

@@ -11,11 +11,12 @@ local schedules = require "berth.schedules"
 local course = {}
 
 -- What TensorBoard shows, beside the best of each problem where there are several.
-local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "entropy", "loss", "gradient_norm",
+local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "signal", "entropy", "loss", "gradient_norm",
   "learning_rate", "entropy_weight" }
 
+-- `signal`: of the advantages' energy, the share that tells episodes apart that began alike.
 local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
-  "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
+  "signal", "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
 
 -- Greedy placements of all problems, from the best single device.
 --   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found

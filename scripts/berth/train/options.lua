@@ -36,7 +36,8 @@ options.DEFAULTS = {
   batch = 0,              -- problems per update, in turn; 0 = all
   traversal = "topological",
   initial = "single",     -- "single" (the best device for all), "zero", "contiguous" (one run of groups
-                          -- per fast device), "earliest" (list scheduling), "random", "best" (the
+                          -- per fast device), "earliest" (list scheduling), "random", "shared" (one
+                          -- random placement for all samples of a problem in an update), "best" (the
                           -- best placement so far), "latest" (the best of the problem's last update),
                           -- or a function(round, rounds) that returns one of them; a round is as many
                           -- updates as it takes to sample from every problem.

@@ -26,6 +26,24 @@ local function episode_returns(rollout, e, reward, discount, returns)
   return sum
 end
 
+-- Of the energy (the sum of squares) of advantages, what tells the episodes that began alike apart, and all of it.
+-- What they share teaches nothing: it pushes every choice the same way.
+local function energies(out, starts)
+  local mean, count, apart, all = {}, {}, 0, 0
+  for e = 1, #out do
+    local sums = mean[starts[e]] or {}
+    mean[starts[e]], count[starts[e]] = sums, (count[starts[e]] or 0) + 1
+    for t = 1, #out[e] do sums[t] = (sums[t] or 0) + out[e][t] end
+  end
+  for e = 1, #out do
+    local sums, n = mean[starts[e]], count[starts[e]]
+    for t = 1, #out[e] do
+      apart, all = apart + (out[e][t] - sums[t] / n) ^ 2, all + out[e][t] ^ 2
+    end
+  end
+  return apart, all
+end
+
 -- What training remembers of a problem.
 --   ARGS    measured  whether its figures are measurements
 function sampling.new_memory(options, measured)
@@ -101,8 +119,9 @@ function sampling.sample(options, state, memories, reward, rates, seed)
   local episodes = #indices * options.samples
   local record = { update = state.update, runtime_us = 0, reward = 0, episodes = episodes, measured = 0 }
   local advantages, count, found = {}, 0, {}
+  local apart, energy = 0, 0
   for k, i in ipairs(indices) do
-    local returns, out, heard = {}, {}, { returns = {}, out = {} }
+    local returns, out, heard = {}, {}, { returns = {}, out = {}, starts = {} }
     local best, best_placement = nil, nil
     for s = 1, options.samples do
       local e = (k - 1) * options.samples + s
@@ -113,6 +132,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
       record.runtime_us = record.runtime_us + last.objective_us
       if last.feasible or state.update <= options.valid_only_after then
         heard.returns[#heard.returns + 1], heard.out[#heard.out + 1] = returns[s], out[s]
+        heard.starts[#heard.starts + 1] = rollout:start(e)
       end
       -- Tables are made only for what may be kept.
       if options.score or ranking.better(rollout:best_evaluation(e, after), best) then
@@ -124,7 +144,11 @@ function sampling.sample(options, state, memories, reward, rates, seed)
     memories[i].latest = best_placement
     memories[i].note(best_placement, best)
     found[i] = { placement = best_placement, evaluation = best }
-    if #heard.returns > 0 then memories[i].baseline.advantages(heard.returns, heard.out) end
+    if #heard.returns > 0 then
+      memories[i].baseline.advantages(heard.returns, heard.out, heard.starts)
+      local own_apart, own = energies(heard.out, heard.starts)
+      apart, energy = apart + own_apart, energy + own
+    end
     for s = 1, options.samples do
       for t = 1, #returns[s] do
         count = count + 1
@@ -133,6 +157,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
     end
   end
   record.runtime_us, record.reward = record.runtime_us / episodes, record.reward / episodes
+  record.signal = energy > 0 and apart / energy or nil
   record.entropy_weight = rates.entropy_weight(state.update)
   return record, rollout, advantages, found
 end

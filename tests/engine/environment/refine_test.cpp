@@ -47,6 +47,7 @@ class Noting final : public Weightless {
       Evaluation after = before;
       after.objective_us = seconds_[e % seconds_.size()] * 1e6;
       Rollout::Episode& episode = out.episodes[e];
+      episode.start = starts.empty() ? 0 : starts[e % starts.size()];
       episode.steps = episode.measured = 1;
       episode.evaluations = {before, after};
       episode.entropy = {entropy};
@@ -62,6 +63,7 @@ class Noting final : public Weightless {
     return {};
   }
 
+  std::vector<std::uint64_t> starts;  ///< of the samples, in turn
   std::vector<double> told;
   int updates = 0;
   double entropy = 0.5;
@@ -116,9 +118,11 @@ double placed_us(OneStep& policy, const std::shared_ptr<const Problem>& problem,
   return evaluator->evaluate(placement).objective_us;
 }
 
-std::vector<double> taught(std::vector<double> seconds, RefineOptions::Baseline baseline) {
+std::vector<double> taught(std::vector<double> seconds, RefineOptions::Baseline baseline,
+                           std::vector<std::uint64_t> starts = {}, std::int64_t updates = 1) {
   Noting policy(std::move(seconds));
-  policy.options.updates = 1;
+  policy.starts = std::move(starts);
+  policy.options.updates = updates;
   policy.options.samples = 20;
   policy.options.reward = RefineOptions::Reward::seconds;
   policy.options.baseline = baseline;
@@ -157,6 +161,28 @@ TEST_CASE("steps: gains, against those of the other samples") {
   REQUIRE(told.size() == 20);
   CHECK(told[3] == doctest::Approx(1));
   CHECK(told[0] == doctest::Approx(-1.0 / 19));
+}
+
+TEST_CASE("steps: samples are compared with those that began alike") {
+  // Every second sample begins where all is slow.
+  std::vector<double> seconds;
+  for (int i = 0; i < 10; ++i) seconds.insert(seconds.end(), {2.0, 8.0});
+  seconds[4] = 1;
+  const std::vector<std::uint64_t> two = {7, 9};
+  for (const std::int64_t updates : {1, 3}) {
+    const std::vector<double> told = taught(seconds, RefineOptions::Baseline::steps, two, updates);
+    REQUIRE(told.size() == 20);
+    const double alike = 10.0 * static_cast<double>(updates) - 1;
+    CHECK(told[4] * alike == doctest::Approx(alike - static_cast<double>(updates - 1)));
+    CHECK(told[0] * alike == doctest::Approx(-static_cast<double>(updates)));
+    CHECK(told[1] == doctest::Approx(0));
+  }
+  // Where each begins elsewhere, with all others.
+  std::vector<std::uint64_t> apart;
+  for (std::uint64_t i = 0; i < 20; ++i) apart.push_back(i);
+  const std::vector<double> told = taught(seconds, RefineOptions::Baseline::steps, apart);
+  CHECK(told[1] < -2);
+  CHECK(told[0] > 2);
 }
 
 TEST_CASE("a policy that is certain of every decision learns nothing, and a note says so") {

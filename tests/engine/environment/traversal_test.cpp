@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "berth/sdk/environment.h"
+#include "berth/sdk/observation.h"
 #include "support/expect_error.h"
 #include "support/random_graph.h"
 
@@ -60,6 +61,53 @@ TEST_CASE("every order visits every group once") {
       std::iota(all.begin(), all.end(), GroupId{0});
       CHECK(order == all);
     }
+  }
+}
+
+TEST_CASE("forward edges are those that run with the order of the groups") {
+  Random random(3);
+  std::size_t against = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto graph = random_graph(random, {.ops = 30, .colocate_chance = 0.4, .classes = 3});
+    const auto groups = colocation_groups(*graph);
+    std::size_t all = 0, in = 0, out = 0;
+    for (GroupId group = 0; group < groups->count(); ++group) {
+      for (const Groups::Edge& edge : groups->out_edges(group)) {
+        ++(edge.dst > edge.src ? all : against);
+      }
+      for (const Groups::Edge& edge : forward_out_edges(*groups, group)) {
+        CHECK(edge.src == group);
+        CHECK(edge.dst > group);
+        ++out;
+      }
+      for (const Groups::Edge& edge : forward_in_edges(*groups, group)) {
+        CHECK(edge.dst == group);
+        CHECK(edge.src < group);
+        ++in;
+      }
+    }
+    CHECK(out == all);
+    CHECK(in == all);
+  }
+  CHECK(against > 0);
+}
+
+TEST_CASE("breadth and depth first follow edges that run with the order, on a cycle too") {
+  // 0 -> 1 -> 2 -> 3 with 0 and 3 together: {0, 3} -> 1 -> 2, and back.
+  GraphBuilder builder("cycle");
+  TensorInfo info;
+  info.bytes = 4;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    builder.add_output(builder.add_op(name, "Op"), info);
+  }
+  for (OpId op = 0; op < 3; ++op) builder.add_input(op + 1, op);
+  builder.set_colocation(0, "x");
+  builder.set_colocation(3, "x");
+  const auto groups = colocation_groups(*builder.build());
+  REQUIRE_FALSE(groups->acyclic());
+  for (const Traversal traversal :
+       {Traversal::topological, Traversal::breadth_first, Traversal::depth_first}) {
+    CHECK(order_of(*groups, traversal) == std::vector<GroupId>{0, 1, 2});
   }
 }
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "berth/colocation.h"
 #include "berth/error.h"
 #include "berth/groups.h"
 
@@ -105,4 +106,27 @@ TEST_CASE("prune: everything known of an op is kept") {
   CHECK(graph->dtype(out) == DType::f32);
   CHECK(graph->shape(out)[1] == kUnknownDim);
   CHECK(graph->bytes(out) == 64);
+}
+
+TEST_CASE("free_gradients: what reads from outside of its class is free of it") {
+  // weights -> read -> loss -> op_grad -> update
+  GraphBuilder builder("training", "tf");
+  for (const char* const name : {"weights", "read", "loss", "op_grad", "update"}) {
+    builder.add_output(builder.add_op(name, "Op"), {DType::f32, true, {2}, 8});
+  }
+  for (OpId op = 0; op < 4; ++op) builder.add_input(op + 1, op);
+  builder.set_param_bytes(0, 8);
+  for (const OpId op : {0, 1, 4}) builder.set_colocation(op, "weights");
+  for (const OpId op : {2, 3}) builder.set_colocation(op, "loss");
+  const auto graph = builder.build();
+  const auto freed = free_gradients(*graph);
+  REQUIRE(freed->op_count() == 5);
+  for (OpId op = 0; op < 5; ++op) {
+    CHECK(freed->op_name(op) == graph->op_name(op));
+    CHECK(freed->colocation(op) == (op < 2 ? "weights" : ""));
+    CHECK(freed->in_edges(op).size() == graph->in_edges(op).size());
+  }
+  CHECK(freed->param_bytes(0) == 8);
+  CHECK_FALSE(colocation_groups(*graph)->acyclic());
+  CHECK(colocation_groups(*freed)->acyclic());
 }

@@ -64,6 +64,23 @@ check.test("the baseline of a step is the mean of the others and of the rollouts
   check.near(a[1][1], 7 - (2 + 2 + 8) / 3)  -- the first rollout is forgotten
 end)
 
+check.test("episodes are compared with those that began alike, of rollouts before too", function()
+  local baseline = baselines.per_step {}
+  local out = { {}, {}, {}, {} }
+  baseline.advantages({ { 1 }, { 3 }, { 10 }, { 14 } }, out, { 5, 5, 6, 6 })
+  check.equal(out, { { -2 }, { 2 }, { -4 }, { 4 } })
+  baseline.advantages({ { 2 }, { 2 }, { 20 }, { 26 } }, out, { 5, 5, 7, 7 })
+  check.equal(out, { { 0 }, { 0 }, { -6 }, { 6 } })  -- 5: 2 - (1 + 3 + 2) / 3
+  local other = baselines.per_step {}
+  other.restore(notes.read(notes.write(baseline.state())))
+  local a, b = { {}, {} }, { {}, {} }
+  baseline.advantages({ { 7 }, { 8 } }, a, { 5, 9 })
+  other.advantages({ { 7 }, { 8 } }, b, { 5, 9 })
+  check.equal(a, b)
+  check.equal(a[1][1], 7 - (1 + 3 + 2 + 2) / 4)
+  check.equal(b[2][1], 8 - 7)  -- nothing began like it
+end)
+
 check.test("normalised advantages have the root mean square 1", function()
   local baseline = baselines.normalised(baselines.per_step { rollouts = 1 })
   local out = { {}, {} }

@@ -43,8 +43,11 @@ std::vector<Case> cases() {
   EmbeddingShape swept{.features = 6, .rounds = 1, .sweep = true, .layers = 2};
   EmbeddingShape swept_bare{.features = 6, .rounds = 1, .sweep = true, .self_term = SelfTerm::none};
   EmbeddingShape by_device{.features = 11, .rounds = 8, .by_device = true};
-  EmbeddingShape swept_mean{.features = 6, .rounds = 1, .sweep = true, .mean = true};
-  EmbeddingShape by_device_mean{.features = 11, .rounds = 3, .mean = true, .by_device = true};
+  EmbeddingShape swept_mean{
+      .features = 6, .rounds = 1, .sweep = true, .mean_messages = true, .mean_pools = true};
+  EmbeddingShape by_device_mean{
+      .features = 11, .rounds = 3, .mean_messages = true, .mean_pools = true, .by_device = true};
+  EmbeddingShape mean_pools{.features = 8, .rounds = 8, .layers = 2, .mean_pools = true};
   EmbeddingShape by_device_deep{.features = 6, .rounds = 2, .layers = 2, .by_device = true};
   return {{"paper", paper, 4, 0, 1, 0},
           {"wide", wide, 8, 0, 1, 0},
@@ -57,6 +60,7 @@ std::vector<Case> cases() {
           {"sweep", swept, 2, 0, 1, 0},
           {"sweep without self", swept_bare, 2, 0, 1, 0},
           {"sweep of means", swept_mean, 2, 0, 1, 0},
+          {"means of pools", mean_pools, 4, 0, 2, 0},
           {"by device", by_device, 0, 4, 1, 0},
           {"by device, means", by_device_mean, 0, 4, 1, 0},
           {"by device, deep", by_device_deep, 0, 3, 2, 5}};
@@ -163,7 +167,7 @@ class Reference {
 
   Tensor pool(const std::string& name, const Tensor& x, const Tensor& in) {
     Tensor sum = torch::matmul(in, perceptron(name + ".l", x, true));
-    if (embedding_.shape().mean) sum = sum / torch::clamp_min(in.sum(), 1);
+    if (embedding_.shape().mean_pools) sum = sum / torch::clamp_min(in.sum(), 1);
     return perceptron(name + ".h", sum, true);
   }
 
@@ -180,7 +184,7 @@ class Reference {
       }
     }
     const Tensor hears = (adjacency.sum(1, true) > 0).to(torch::kFloat64);
-    if (shape.mean) adjacency = adjacency / torch::clamp_min(adjacency.sum(1, true), 1);
+    if (shape.mean_messages) adjacency = adjacency / torch::clamp_min(adjacency.sum(1, true), 1);
     const auto update = [&](const Tensor& rows, const Tensor& x) {
       return perceptron(direction + ".g",
                         torch::matmul(rows, perceptron(direction + ".f", x, true)), true);

@@ -52,6 +52,9 @@ class BERTH_EXPORT Rollout {
  public:
   struct Episode {
     std::size_t problem = 0;  ///< index into the evaluators of the call
+    /// The same for episodes of a problem that began with one placement, another (all but surely) for
+    /// those that did not; 0 where nothing is placed before the first decision. Below 2^53.
+    std::uint64_t start = 0;
     /// Number of measured decisions. A policy that decides a whole placement at once has one, with
     /// the probability of everything drawn for it.
     std::int32_t steps = 0;
@@ -167,6 +170,8 @@ BERTH_EXPORT void check_update(const UpdateOptions& options);
 /// What a learned policy does with one problem when it is asked for a placement.
 struct RefineOptions {
   GroupId groups = 0;  ///< coarsened to so many where the problem has more; 0 = never
+  /// To groups of this kind, balanced or placeto; balanced where there are constraints.
+  Grouping grouping = Grouping::balanced;
   /// Where the problem has more groups than this, while the budget lasts: merges them into so many
   /// others, fine in one part and coarse in the rest, and decides these from the best placement on.
   /// Without a budget it ends when 32 such divisions in a row bring nothing. Where the problem has
@@ -189,7 +194,8 @@ struct RefineOptions {
   enum class Reward { log, seconds, root };
   Reward reward = Reward::log;
   /// What a sample is compared with. `steps`: a decision's return is what is gained from it on, and
-  /// its baseline the mean at the same step over the other samples and the updates before. `average`:
+  /// its baseline the mean at the same step over other samples, of this update and those before, that
+  /// began with the same placement; where none did, over the other samples of this update. `average`:
   /// the return is what the last placement saves against a moving average of such costs, which begins
   /// with that of a failure. `best`: of an update's samples the best tenth alone teach, at least one,
   /// by what their last placements save against that of the next best (risk-seeking policy gradients;
@@ -198,9 +204,11 @@ struct RefineOptions {
   Baseline baseline = Baseline::steps;
   /// Of what is gained a step later. Less than 1 spares a decision the noise of those long after it.
   double discount = 0.98;
-  bool normalised = true;    ///< advantages are divided by their root mean square
-  bool known_starts = true;  ///< false: episodes start at random, and greedy passes only at the end
-  double max_norm = 1.25;    ///< as UpdateOptions::max_norm
+  bool normalised = true;  ///< advantages are divided by their root mean square
+  /// false: every update draws a placement from which all its episodes start, and there are greedy
+  /// passes only at the end.
+  bool known_starts = true;
+  double max_norm = 1.25;  ///< as UpdateOptions::max_norm
 };
 
 /// The best placement seen, those of PlaceContext::initial among them, repaired: by objective among

@@ -3,6 +3,7 @@
 /// device that the current group could go to. Which ones is a list of names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,10 +12,31 @@
 #include <vector>
 
 #include "berth/export.h"
+#include "berth/groups.h"
 #include "berth/problem.h"
 #include "berth/sdk/environment.h"
 
 namespace berth {
+
+/// The edges between groups that a network sees: those that run with the order of the groups, which
+/// are all where the quotient graph is acyclic. On the others, which only co-location brings (from a
+/// gradient back to its op's group), messages would go round in circles, and every group would be
+/// before and after every other. By dst, as Groups::out_edges.
+[[nodiscard]] inline std::span<const Groups::Edge> forward_out_edges(const Groups& groups,
+                                                                     GroupId group) noexcept {
+  const auto all = groups.out_edges(group);
+  const auto later = std::partition_point(
+      all.begin(), all.end(), [&](const Groups::Edge& edge) { return edge.dst < group; });
+  return {later, all.end()};
+}
+/// By src, as Groups::in_edges.
+[[nodiscard]] inline std::span<const Groups::Edge> forward_in_edges(const Groups& groups,
+                                                                    GroupId group) noexcept {
+  const auto all = groups.in_edges(group);
+  const auto later = std::partition_point(
+      all.begin(), all.end(), [&](const Groups::Edge& edge) { return edge.src < group; });
+  return {all.begin(), later};
+}
 
 /// Of the groups of a problem, what no state changes.
 struct BERTH_EXPORT GroupFacts {
