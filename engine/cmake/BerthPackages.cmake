@@ -35,7 +35,7 @@ berth_package(development libberth-dev "Device placement of neural networks: hea
 if(NOT BERTH_CORE_ONLY)
   berth_package(command berth "Device placement of neural networks: the command and its Lua library"
     DEPENDS "${_core}, berth-plugins" SUGGESTS
-      "berth-frontends, berth-plugins-partition, berth-plugins-torch, libsqlite3-0, librsvg2-2")
+      "berth-frontends, berth-plugins-partition, berth-plugins-torch, libsqlite3-0, librsvg2-2, redis-tools")
   berth_package(plugins berth-plugins "Device placement of neural networks: policies that need nothing more"
     DEPENDS "${_core}")
   # What of it there is depends on what the build found.

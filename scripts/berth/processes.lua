@@ -26,6 +26,12 @@ int mkdir(const char*, unsigned);
 char* strerror(int);
 char* mkdtemp(char*);
 int rmdir(const char*);
+int access(const char*, int);
+int chmod(const char*, unsigned);
+unsigned umask(unsigned);
+int lockf(int, int, long);
+int execv(const char*, char* const*);
+ssize_t write(int, const void*, size_t);
 int open(const char*, int, ...);
 int close(int);
 long sysconf(int);
@@ -35,7 +41,8 @@ ssize_t readlink(const char*, char*, size_t);
 local C = ffi.C
 -- Of Linux's headers.
 local SIGINT, SIGKILL, PR_SET_PDEATHSIG, WNOHANG, SETPGROUP, EEXIST = 2, 9, 1, 1, 2, 17
-local WRITE_CREATE_APPEND, WRITE_CREATE_EXCLUSIVE = 1 + 64 + 1024, 1 + 64 + 128
+local WRITE_CREATE, WRITE_CREATE_APPEND, WRITE_CREATE_EXCLUSIVE = 1 + 64, 1 + 64 + 1024, 1 + 64 + 128
+local TRY_LOCK, TEST_LOCK, EXECUTABLE = 2, 3, 1
 local PROCESSORS_ONLINE = 84
 -- The C library's own types, larger than in any that is in use.
 local OPAQUE_BYTES = 1024
@@ -177,6 +184,14 @@ function processes.make_folder(path)
   end
 end
 
+-- Makes a folder that is this user's alone.
+function processes.make_private_folder(path)
+  processes.make_folder(path)
+  if C.chmod(path, 448) ~= 0 then  -- rwx------
+    error(("%s: the folder cannot be kept from others: %s"):format(path, ffi.string(C.strerror(ffi.errno()))), 0)
+  end
+end
+
 -- Makes a folder that is this user's alone, with a name that nobody has.
 --   RETURN  its path
 function processes.temporary_folder(name)
@@ -190,6 +205,12 @@ end
 
 -- Removes an empty folder; false where it cannot.
 function processes.remove_folder(path) return C.rmdir(path) == 0 end
+
+-- Removes a file, or a folder with all that is in it.
+function processes.remove_all(path)
+  local pid = processes.start({ "/bin/rm", "-rf", "--", path }, {})
+  while not processes.ended(pid) do processes.sleep(0.002) end
+end
 
 -- Texts of `bytes` random bytes in hexadecimal digits.
 function processes.random_text(bytes)
@@ -207,6 +228,58 @@ function processes.claim(path)
   return true
 end
 
+-- Makes a file for this user alone; false where there is one of that name.
+function processes.write_private(path, content)
+  local descriptor = C.open(path, WRITE_CREATE_EXCLUSIVE, ffi.cast("int", 384))  -- rw-------
+  if descriptor < 0 then
+    if ffi.errno() == EEXIST then return false end
+    error(("%s: the file cannot be made: %s"):format(path, ffi.string(C.strerror(ffi.errno()))), 0)
+  end
+  local written = C.write(descriptor, content, #content)
+  C.close(descriptor)
+  if written ~= #content then error(("%s: the file cannot be written"):format(path), 0) end
+  return true
+end
+
+-- Holds a file for as long as this process lives, also as another program; false where another one does.
+function processes.lock(path)
+  local descriptor = C.open(path, WRITE_CREATE, ffi.cast("int", 384))
+  return descriptor >= 0 and C.lockf(descriptor, TRY_LOCK, 0) == 0
+end
+
+-- Whether another process holds it.
+function processes.is_locked(path)
+  local descriptor = C.open(path, 2)
+  if descriptor < 0 then return false end
+  local held = C.lockf(descriptor, TEST_LOCK, 0) ~= 0
+  C.close(descriptor)
+  return held
+end
+
+-- Goes on as another program, whose files are for this user alone. Returns only with an error.
+--   ARGS    path  of the program
+--           command  array: the name that it is called by, then its arguments
+function processes.become(path, command)
+  C.umask(63)
+  local arguments, kept = text_array(command)
+  C.execv(path, arguments)
+  kept = nil
+  error(("%s cannot be started: %s"):format(path, ffi.string(C.strerror(ffi.errno()))), 0)
+end
+
+-- The first of some programs that can be started, of the folders in PATH and those of the system; nil where there is
+-- none.
+function processes.find_program(names)
+  local folders = (os.getenv "PATH" or "") .. ":/usr/bin:/usr/sbin"
+  for _, name in ipairs(names) do
+    for folder in folders:gmatch "[^:]+" do
+      local path = folder .. "/" .. name
+      if C.access(path, EXECUTABLE) == 0 then return path end
+    end
+  end
+  return nil
+end
+
 -- The last line that says something in a file; nil where there is none.
 function processes.last_line(path)
   local last
@@ -216,12 +289,16 @@ function processes.last_line(path)
   return last
 end
 
--- Why a `berth` whose output is in a file failed: its error, without where in a script it came from; else its
--- last line.
-function processes.reason(path)
+-- The error of a `berth` whose output is in a file, without where in a script it came from; nil where there is none.
+function processes.error_of(path)
   local found
   for line in (content_of(path) or ""):gmatch "[^\n]+" do found = line:match "^berth: error: (.*)" or found end
-  return found or processes.last_line(path) or "it printed nothing"
+  return found
+end
+
+-- Why such a `berth` failed: its error, else its last line.
+function processes.reason(path)
+  return processes.error_of(path) or processes.last_line(path) or "it printed nothing"
 end
 
 return processes

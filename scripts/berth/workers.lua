@@ -11,6 +11,7 @@
 local berth = require "berth"
 local notes = require "berth.notes"
 local processes = require "berth.processes"
+local redis = require "berth.redis"
 local store = require "berth.store"
 
 local workers = {}
@@ -91,17 +92,11 @@ local function reader(get, what)
   end
 end
 
-local function checked(place)
-  if place.rank >= place.size then
-    error(("workers: rank %d of %d processes; ranks count from 0"):format(place.rank, place.size), 0)
-  end
-  return place
-end
-
 -- What the environment says.
 --   ARGS    get     function(name): a variable; default os.getenv
---   RETURN  nil where it says nothing; or { by ("berth", "torchrun", "slurm"), rank, size, address, port, id (of
---           the job), local_rank, node }
+--   RETURN  nil where it says nothing; or { by ("berth", "torchrun", "slurm"), rank, size, id (of the job), local_rank,
+--           node; url (of a server that is there), or address and port (of the one that rank 0 starts) and alone
+--           (whether all processes are on one machine, and it is reached from there only) }
 function workers.environment(get)
   get = get or os.getenv
   local function port(otherwise)
@@ -113,79 +108,156 @@ function workers.environment(get)
     end
     return value
   end
+  local function place(by, names, id, default_port, others)
+    local read = reader(get, by == "berth" and "berth run --workers" or by)
+    local rank, size = read(names.rank, 0), read(names.size, 1)
+    if rank >= size then
+      error(("workers: rank %d of %d processes; ranks count from 0"):format(rank, size), 0)
+    end
+    local found = { by = by, rank = rank, size = size, id = get "BERTH_JOB" or id, url = get "BERTH_STORE",
+      local_rank = tonumber(get(names.local_rank)), node = tonumber(names.node and get(names.node) or 0) }
+    if found.url then return found end
+    -- The processes of one machine need no address that others can reach.
+    local named = get "BERTH_STORE_ADDRESS"
+    found.alone = not named and not others
+    found.address, found.port = named or others or "127.0.0.1", port(default_port)
+    return found
+  end
   if get "BERTH_RANK" then
-    local read = reader(get, "berth run --workers")
-    return checked { by = "berth", rank = read("BERTH_RANK", 0), size = read("BERTH_SIZE", 1),
-      address = "127.0.0.1", port = port(0), id = "local", local_rank = read("BERTH_RANK", 0), node = 0,
-      parent = read("BERTH_PARENT", 1) }
+    local found = place("berth", { rank = "BERTH_RANK", size = "BERTH_SIZE", local_rank = "BERTH_RANK" }, "local", 0)
+    found.parent = reader(get, "berth run --workers")("BERTH_PARENT", 1)
+    return found
   end
   if get "RANK" and get "WORLD_SIZE" then
-    local read = reader(get, "torchrun")
-    local size = read("WORLD_SIZE", 1)
-    -- The processes of one machine need no address that others can reach.
-    local alone = tonumber(get "LOCAL_WORLD_SIZE") == size
-    if not alone and not get "MASTER_ADDR" then
+    local alone = tonumber(get "LOCAL_WORLD_SIZE") == tonumber(get "WORLD_SIZE")
+    if not alone and not get "MASTER_ADDR" and not get "BERTH_STORE" then
       error("workers: RANK is set and MASTER_ADDR is not; start all processes by torchrun, or set both", 0)
     end
     -- The next port: torchrun's own store has the one that it names.
-    local master = get "MASTER_PORT" and read("MASTER_PORT", 1) or 29500
-    return checked { by = "torchrun", rank = read("RANK", 0), size = size,
-      address = get "BERTH_STORE_ADDRESS" or alone and "127.0.0.1" or get "MASTER_ADDR",
-      port = port(master < 65535 and master + 1 or master - 1), id = get "TORCHELASTIC_RUN_ID" or "none",
-      local_rank = tonumber(get "LOCAL_RANK"), node = tonumber(get "GROUP_RANK") }
+    local master = get "MASTER_PORT" and reader(get, "torchrun")("MASTER_PORT", 1) or 29500
+    return place("torchrun", { rank = "RANK", size = "WORLD_SIZE", local_rank = "LOCAL_RANK", node = "GROUP_RANK" },
+      get "TORCHELASTIC_RUN_ID" or "none", master < 65535 and master + 1 or master - 1,
+      not alone and get "MASTER_ADDR")
   end
   if get "SLURM_PROCID" and get "SLURM_NTASKS" then
-    local read = reader(get, "Slurm")
     local list = get "SLURM_STEP_NODELIST" or get "SLURM_NODELIST" or get "SLURM_JOB_NODELIST"
-    if not list then error("workers: SLURM_PROCID is set and SLURM_NODELIST is not; start it by srun", 0) end
-    local alone = not list:find "[,%[]"
+    if not list and not get "BERTH_STORE" then
+      error("workers: SLURM_PROCID is set and SLURM_NODELIST is not; start it by srun", 0)
+    end
     local job = tonumber(get "SLURM_JOB_ID") or 0
-    return checked { by = "slurm", rank = read("SLURM_PROCID", 0), size = read("SLURM_NTASKS", 1),
-      address = get "BERTH_STORE_ADDRESS" or alone and "127.0.0.1" or first_host(list),
-      port = port(20000 + (job * 7 + (tonumber(get "SLURM_STEP_ID") or 0)) % 12000), id = tostring(job),
-      local_rank = tonumber(get "SLURM_LOCALID"), node = tonumber(get "SLURM_NODEID") }
+    return place("slurm", { rank = "SLURM_PROCID", size = "SLURM_NTASKS", local_rank = "SLURM_LOCALID",
+      node = "SLURM_NODEID" }, tostring(job), 20000 + (job * 7 + (tonumber(get "SLURM_STEP_ID") or 0)) % 12000,
+      list and list:find "[,%[]" and first_host(list))
   end
   return nil
 end
 
--- The store's process -------------------------------------------------------------------------------
+-- The server ----------------------------------------------------------------------------------------
+
+-- What a process of a training asks of the server.
+workers.COMMANDS = "+hello +auth +info +client|list +client|setname +multi +exec +eval +exists +get +set +incrby "
+  .. "+del +unlink +expire +scan +sadd +smembers +hget +hset +hgetall +hincrby +xadd +xread +xreadgroup "
+  .. "+xgroup|create +xack +xdel +xrange +xpending +xlen +rpush +blmove +lindex"
+
+-- A text as the server's configuration reads it.
+local function quoted(text)
+  return '"' .. text:gsub("[^%w/._-]", function(c) return ("\\x%02x"):format(c:byte()) end) .. '"'
+end
+
+-- The server's own files, of which rm may remove all.
+local SERVER_FILES = { "appendonlydir", "redis.sock", "redis.conf", "certificate.pem", "key.pem", "secret", "lock",
+  "store.log" }
+
+-- The program that is started; nil where none is installed.
+function workers.server_program()
+  return processes.find_program { "redis-server", "valkey-server", "redis-check-rdb", "valkey-check-rdb" }
+end
+
+-- Two servers would write one journal.
+function workers.taken(folder)
+  return ("another store has the folder %s; set BERTH_STORE_FOLDER to another for each training, or BERTH_JOB"):format(
+    folder)
+end
 
 local Server = {}
 Server.__index = Server
 
--- Starts a store in a process of its own, which is this one's to keep alive.
---   ARGS    options  folder (of its journal and log), address, port (0: one that is free), secret
---   RETURN  table: port, pid, check(), stop(); an error with the store's own where it cannot listen
+-- Starts a server in a process of its own, which is this one's to keep alive.
+--   ARGS    options  folder (of its files); address, port, secret and job: with them it is reached there, by TLS and
+--                    the secret; without them through a Unix socket in that folder
+--   RETURN  table: server (of berth.redis), pid, check(), stop(); an error with the server's own where it cannot
+--           listen
 function workers.start_store(options)
-  local self = setmetatable({ folder = options.folder, address = options.address, port = options.port,
-    secret = options.secret, restarts = 0 }, Server)
+  local self = setmetatable({ folder = options.folder, restarts = 0 }, Server)
+  processes.make_private_folder(self.folder)
+  if processes.is_locked(self.folder .. "/lock") then error(workers.taken(self.folder), 0) end
+  self.program = workers.server_program()
+  if not self.program then
+    error("training by many processes needs a server of Redis 7 or Valkey, and none is installed; install redis-tools "
+      .. "(Debian), or name one that runs in BERTH_STORE", 0)
+  end
+  local lines = { "dir " .. quoted(self.folder), "logfile store.log", "appendonly yes", 'save ""', "maxclients 20000",
+    "tcp-backlog 511", "tcp-keepalive 15" }
+  if options.address then
+    redis.write_certificate(options.secret, self.folder .. "/certificate.pem", self.folder .. "/key.pem")
+    for _, each in ipairs { "port 0", "tls-port " .. options.port, "bind " .. options.address, "protected-mode no",
+      "tls-cert-file certificate.pem", "tls-key-file key.pem", "tls-auth-clients no", "user default off",
+      ("user berth on %s ~berth:%s:* resetchannels -@all %s"):format(quoted(">" .. options.secret),
+        store.plain(options.job), workers.COMMANDS) } do
+      lines[#lines + 1] = each
+    end
+    self.server = workers.server_of(options, options.secret)
+  else
+    for _, each in ipairs { "port 0", "unixsocket redis.sock", "unixsocketperm 700" } do lines[#lines + 1] = each end
+    self.server = { path = self.folder .. "/redis.sock" }
+  end
+  os.remove(self.folder .. "/redis.conf")
+  processes.write_private(self.folder .. "/redis.conf", table.concat(lines, "\n") .. "\n")
   self:start()
   return self
 end
 
--- A store that is killed while it starts is started again, so often at most.
-local STARTS = 10
+-- Why a server ended, by its log.
+local function why_it_ended(log, server)
+  local said = processes.error_of(log)
+  if said then return said end
+  local last, config
+  for line in io.lines(log) do
+    last = line:match "^%d+:.-# (.*)" or last
+    config = line:find "FATAL CONFIG FILE ERROR" and "" or config and config .. " " .. line
+    if line:find "Address already in use" and server.port then
+      return ("the store cannot listen on %s: another program, or another store, has that port: set "
+        .. "BERTH_STORE_PORT to one that is free"):format(redis.name_of(server))
+    end
+  end
+  return ("the store ended: %s"):format(config or last or processes.last_line(log) or "it said nothing")
+end
+
+-- A server that is killed while it starts is started again, so often at most.
+local STARTS, START_S = 10, 30
 
 function Server:start(left)
   left = left or STARTS
-  local port_file = self.folder .. "/port"
-  os.remove(port_file)
+  local log = self.folder .. "/store.log"
+  os.remove(log)
   local library = assert(package.searchpath("berth.workers", package.path)):match "^(.*)/[^/]*$"
-  self.pid = processes.start({ processes.program(), "run", library .. "/commands/store.lua", self.address,
-    tostring(self.port), self.folder .. "/journal", port_file, tostring(processes.own_id()) },
-    { output = self.folder .. "/store.log", environment = { BERTH_SECRET = self.secret } })
-  local until_s = berth.clock() + 30
+  self.pid = processes.start({ processes.program(), "run", library .. "/commands/store.lua", self.folder, self.program,
+    tostring(processes.own_id()) }, { output = log })
+  local until_s = berth.clock() + START_S
   while true do
-    local file = io.open(port_file)
-    if file then
-      self.port = tonumber(file:read "*a")
-      file:close()
-      return
-    end
+    -- Before the process is looked at: another one that has the port may answer, too.
+    local fine, client = pcall(redis.connect, self.server, { timeout_s = 1, name = "berth:start" })
     local how = processes.ended(self.pid)
     if how == "signal" and left > 1 then return self:start(left - 1) end
-    if how then error(processes.reason(self.folder .. "/store.log"), 0) end
-    if berth.clock() > until_s then error("the store did not start within 30 s", 0) end
+    if how then error(why_it_ended(log, self.server), 0) end
+    if fine and client then return client:close() end
+    if not fine and self.server.path then
+      processes.kill(self.pid)
+      error(client, 0)
+    end
+    if berth.clock() > until_s then
+      error(("the store did not start within %d s: %s"):format(START_S, processes.last_line(log) or "it said nothing"), 0)
+    end
     processes.sleep(0.01)
   end
 end
@@ -194,9 +266,7 @@ end
 function Server:check()
   local how, code = processes.ended(self.pid)
   if not how then return end
-  if how == "exit" and code ~= 0 then
-    error(processes.reason(self.folder .. "/store.log"), 0)
-  end
+  if how == "exit" and code ~= 0 then error(why_it_ended(self.folder .. "/store.log", self.server), 0) end
   self.restarts = self.restarts + 1
   self:start()
 end
@@ -205,28 +275,59 @@ function Server:stop()
   processes.kill(self.pid)
   local until_s = berth.clock() + 5
   while not processes.ended(self.pid) and berth.clock() < until_s do processes.sleep(0.01) end
-  for _, name in ipairs { "journal", "journal.next", "port", "store.log" } do
-    os.remove(self.folder .. "/" .. name)
-  end
+  for _, name in ipairs(SERVER_FILES) do processes.remove_all(self.folder .. "/" .. name) end
 end
 
 -- Joining -------------------------------------------------------------------------------------------
 
 local session = nil
 
+-- The server that a place of `workers.environment` names.
+function workers.server_of(place, secret)
+  if place.url then return redis.server(place.url) end
+  return { host = place.address, port = place.port, tls = true, user = "berth", password = secret, secret = secret }
+end
+
+local function folder_of(place) return os.getenv "BERTH_STORE_FOLDER" or ("berth-store-%s"):format(place.id) end
+
+-- What the processes of a training share, and others do not know. On one machine it is in a file.
+local function shared_secret(place, join_s)
+  local secret = os.getenv "BERTH_SECRET" or ""
+  if secret ~= "" then return secret end
+  if not place.alone then
+    error(("the store would listen on %s:%d, where others may reach it; set BERTH_SECRET to the same text for all "
+      .. "processes, such as that of openssl rand -hex 32"):format(place.address, place.port), 0)
+  end
+  local path = folder_of(place) .. "/secret"
+  if place.rank == 0 then
+    processes.make_private_folder(folder_of(place))
+    processes.write_private(path, processes.random_text(32))
+  end
+  local until_s = berth.clock() + join_s
+  repeat
+    local file = io.open(path)
+    if file then
+      secret = file:read "*a"
+      file:close()
+      if #secret == 64 then return secret end
+    end
+    processes.sleep(0.05)
+  until berth.clock() > until_s or berth.should_stop()
+  error(("store: rank 0 has not written %s within %g s; start all processes in one folder, or set BERTH_SECRET to the "
+    .. "same text for all"):format(path, join_s), 0)
+end
+
 -- What a launcher of processes does for rank 0, it does itself under others' launchers.
 local function own_server(place, secret)
-  if place.by == "berth" or place.rank > 0 then return nil end
-  local folder = os.getenv "BERTH_STORE_FOLDER" or ("berth-store-%s"):format(place.id)
-  processes.make_folder(folder)
-  local server = workers.start_store { folder = folder, address = place.address, port = place.port,
-    secret = secret }
-  return server
+  if place.url or place.rank > 0 then return nil end
+  return workers.start_store { folder = folder_of(place), address = place.address, port = place.port, secret = secret,
+    job = place.id }
 end
 
 -- At the end of this process: says goodbye; the one with the store waits until the others have.
 local function leave(of)
-  if of.server then
+  local is_last = of.rank == 0 and of.place.by ~= "berth"
+  if is_last then
     local until_s = berth.clock() + 10
     repeat
       local fine, members = pcall(of.store.members, of.store)
@@ -237,6 +338,7 @@ local function leave(of)
       if here == 0 then break end
       processes.sleep(0.05)
     until berth.clock() > until_s
+    if not of.server then pcall(of.store.forget, of.store) end
   end
   of.store:close()
   if of.server then
@@ -262,11 +364,10 @@ function workers.join(options)
   if place.parent and not processes.end_with(place.parent) then
     error("workers: the process that started this one has ended", 0)
   end
-  local secret = os.getenv "BERTH_SECRET" or ""
+  local secret = not place.url and shared_secret(place, options.join_s) or nil
   local joined = { rank = place.rank, size = place.size, place = place, name = "rank " .. place.rank,
     server = own_server(place, secret), trainings = 0 }
-  joined.store = store.connect { address = place.address,
-    port = joined.server and joined.server.port or place.port, secret = secret, name = joined.name,
+  joined.store = store.connect { server = workers.server_of(place, secret), job = place.id, name = joined.name,
     join_s = options.join_s, lost_s = options.lost_s }
   joined.guard = at_end(joined)
   session = joined

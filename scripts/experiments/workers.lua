@@ -125,7 +125,7 @@ local function stores(pid)
     local file = io.open(("/proc/%d/cmdline"):format(child))
     local command = file and file:read "*a" or ""
     if file then file:close() end
-    if command:find("commands/store.lua", 1, true) then found[#found + 1] = child end
+    if command:find("redis-server", 1, true) then found[#found + 1] = child end
   end
   return found
 end

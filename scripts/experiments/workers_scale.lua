@@ -50,8 +50,8 @@ local ROUNDS = 300
 -- RETURN  table: seconds of the store by request, and of the process that asks
 local function measured_costs()
   local folder = processes.temporary_folder "berth-scale-"
-  local server = workers.start_store { folder = folder, address = "127.0.0.1", port = 0, secret = "s" }
-  local client = store.connect { port = server.port, secret = "s", name = "measure" }
+  local server = workers.start_store { folder = folder }
+  local client = store.connect { server = server.server, name = "measure" }
   local costs = {}
   local function cost(name, body)
     local store_s, own_s = used_s(server.pid), os.clock()
@@ -68,7 +68,7 @@ local function measured_costs()
   cost("submit gradient", function(i) client:submit("g", tostring(i), weights) end)
   cost("take gradient", function() client:take("g", 60, 1) end)
   cost("set weights", function(i) client:set("weights", weights, i) end)
-  cost("get weights", function() client:get "weights" end)
+  cost("get weights", function() client:get("weights", { at_least = 1 }) end)
   client:close()
   server:stop()
   processes.remove_folder(folder)

@@ -1,14 +1,12 @@
 // Training by many processes: `berth run --workers`, what is lost on the way, and what is refused. Every fault is
 // made by the script itself at a certain point of its work.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include "workers.h"
 
 #include <algorithm>
 #include <map>
 #include <sstream>
 
-#include "berth.h"
+#include "free_port.h"
 
 using namespace berth::test;
 
@@ -59,7 +57,9 @@ constexpr const char* kTrain = R"(
       local file = io.open('/proc/' .. pid .. '/cmdline')
       local command = file and file:read '*a'  -- nil where the process has ended meanwhile
       if file then file:close() end
-      if command and command:find('commands/store.lua', 1, true) then return tonumber(pid) end
+      if command and (command:find('commands/store.lua', 1, true) or command:find('redis-server', 1, true)) then
+        return tonumber(pid)
+      end
     end
     return tonumber(given.store_pid)
   end
@@ -104,6 +104,9 @@ constexpr const char* kTrain = R"(
         if given.learner_pauses then pause(processes.own_id()) end
         if given.store_pauses then pause(store_process()) end
       end
+      if record.update == 6 and given.watched then
+        os.execute(('"%s" watch "%s" > watched 2>&1'):format(processes.program(), os.getenv 'BERTH_STORE'))
+      end
       if given.learner_dies and record.update == given.learner_dies and first 'learner' then die() end
       if given.store_dies and record.update == given.store_dies and first 'store' then
         local before = store_process()
@@ -146,21 +149,6 @@ struct Training : Workplace {
     return run({"--workers", std::to_string(workers)}, arguments);
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// What a build may lack: Lua, OpenSSL, LibTorch.
-bool has_workers() {
-  const Workplace work;
-  work.write_text("try.lua",
-                  "local berth = require 'berth'\nberth.module_file 'store'\n"
-                  "berth.policy('placeto', { weights = 'none' })");
-  if (work.berth({"run", "try.lua"}).status == 0) return true;
-  MESSAGE("skipped: this build has no Lua, no OpenSSL or no LibTorch");
-  return false;
-}
 
 void check_trained(const ProcessResult& result, int updates = 12) {
   CHECK_MESSAGE(result.status == 0, result.err);
@@ -394,19 +382,6 @@ TEST_CASE("a machine that measures ten times slower is named, and what it measur
 
 namespace {
 
-/// A port that was free a moment ago.
-int free_port() {
-  const int made = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(at);
-  REQUIRE(bind(made, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0);
-  REQUIRE(getsockname(made, reinterpret_cast<sockaddr*>(&at), &size) == 0);
-  close(made);
-  return ntohs(at.sin_port);
-}
-
 /// Runs processes at once, as a launcher on this machine would: each with its part of a shell's
 /// line before the command. What they print is in `out` and `err`, one after another as it comes;
 /// their statuses are the last line of `out`.
@@ -414,8 +389,8 @@ ProcessResult run_all(const Training& work, const std::vector<std::string>& envi
                       const std::string& arguments) {
   std::string script;
   for (const std::string& environment : environments) {
-    script += environment + " " BERTH_COMMAND " run --threads 1 train.lua " + arguments +
-              " & pids=\"$pids $!\"\n";
+    script += "( " + environment + " exec " BERTH_COMMAND " run --threads 1 train.lua " +
+              arguments + " ) & pids=\"$pids $!\"\n";
   }
   script += "for pid in $pids; do wait $pid; statuses=\"$statuses $?\"; done; echo \"$statuses\"\n";
   work.write_text("all.sh", script);
@@ -457,7 +432,7 @@ TEST_CASE("a launched training goes on from the store's journal after all of it 
   const ProcessResult killed = run_all(work, {torchrun(0, 2, port), torchrun(1, 2, port)},
                                        "learner_dies=5 mode=synchronous lost_s=1 join_s=30");
   CHECK_MESSAGE(killed.out.ends_with(" 137 1\n"), killed.out);
-  CHECK_MESSAGE(contains(killed.err, "store: no store answers at 127.0.0.1:"), killed.err);
+  CHECK_MESSAGE(contains(killed.err, "store: no server answers at 127.0.0.1:"), killed.err);
   CHECK(std::filesystem::exists(work / "berth-store-none"));
   const ProcessResult result = run_all(work, {torchrun(0, 2, port), torchrun(1, 2, port)},
                                        "learner_dies=5 mode=synchronous lost_s=1 join_s=30");
@@ -475,8 +450,13 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
     const Training work;
     const ProcessResult result = run_all(work, {rank(1, 2, free_port())}, "join_s=1");
     CHECK(result.out.ends_with(" 1\n"));
-    CHECK_MESSAGE(contains(result.err, "no store answers at 127.0.0.1:"), result.err);
-    CHECK(contains(result.err, "tried for 1 s"));
+    CHECK_MESSAGE(contains(result.err, "rank 0 has not written berth-store-none/secret within 1 s"),
+                  result.err);
+    const ProcessResult shared =
+        run_all(work, {rank(1, 2, free_port(), "BERTH_SECRET=s")}, "join_s=1");
+    CHECK(shared.out.ends_with(" 1\n"));
+    CHECK_MESSAGE(contains(shared.err, "no server answers at 127.0.0.1:"), shared.err);
+    CHECK(contains(shared.err, "tried for 1 s"));
   }
   SUBCASE("nobody but the master") {
     const Training work;
@@ -486,16 +466,9 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
   }
   SUBCASE("a port in use") {
     const Training work;
-    const int listening = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(at);
-    REQUIRE(bind(listening, reinterpret_cast<sockaddr*>(&at), sizeof(at)) == 0);
-    REQUIRE(listen(listening, 1) == 0);
-    REQUIRE(getsockname(listening, reinterpret_cast<sockaddr*>(&at), &size) == 0);
-    const ProcessResult result =
-        run_all(work, {rank(0, 2, ntohs(at.sin_port)), rank(1, 2, ntohs(at.sin_port))}, "join_s=1");
+    int port = 0;
+    const int listening = listen_on_loopback(port);
+    const ProcessResult result = run_all(work, {rank(0, 2, port), rank(1, 2, port)}, "join_s=1");
     close(listening);
     CHECK(result.out.ends_with(" 1 1\n"));
     CHECK_MESSAGE(contains(result.err, "the store cannot listen on 127.0.0.1:"), result.err);
@@ -516,7 +489,7 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
     const Training work;
     const int port = free_port();
     const ProcessResult result =
-        run_all(work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=1 count=400");
+        run_all(work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=5 count=400");
     CHECK_MESSAGE(contains(result.err, "'rank 1' is already "), result.err);
     CHECK(contains(result.out, "400 updates"));
   }
@@ -525,7 +498,7 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
     const int port = free_port();
     const ProcessResult result = run_all(
         work, {rank(0, 2, port, "BERTH_SECRET=one"), rank(1, 2, port, "BERTH_SECRET=other")},
-        "join_s=1 lost_s=1");
+        "join_s=8 lost_s=1");
     CHECK(result.out.ends_with(" 1 1\n"));
     CHECK_MESSAGE(
         contains(result.err, "has another secret; give all processes the same BERTH_SECRET"),
@@ -559,13 +532,117 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
   }
   SUBCASE("a full disk") {
     const Training work;
-    std::filesystem::create_directory(work / "full");
-    std::filesystem::create_symlink("/dev/full", work / "full/journal");
     const int port = free_port();
+    // A limit on the size of files stands for it.
     const ProcessResult result =
-        run_all(work, {rank(0, 2, port, "BERTH_STORE_FOLDER=full"), rank(1, 2, port)}, "join_s=1");
+        run_all(work, {"trap '' XFSZ; ulimit -f 800; " + rank(0, 2, port), rank(1, 2, port)},
+                "join_s=5 lost_s=1 count=400");
     CHECK(result.out.ends_with(" 1 1\n"));
-    CHECK_MESSAGE(contains(result.err, "cannot be written: No space left on device"), result.err);
+    CHECK_MESSAGE(contains(result.err, "it cannot write its files"), result.err);
+  }
+  SUBCASE("one folder, two trainings") {
+    const Training work;
+    const ProcessResult result =
+        run_all(work, {rank(0, 2, free_port()), rank(0, 2, free_port())}, "join_s=1 lost_s=1");
+    CHECK(result.out.ends_with(" 1 1\n"));
+    CHECK_MESSAGE(contains(result.err, "another store has the folder berth-store-none"),
+                  result.err);
+  }
+}
+
+namespace {
+
+/// A shell's lines that start a server of Redis which Berth does not, in `$server`; it listens when they
+/// are over.
+std::string start_server(const std::string& arguments, const std::string& probe) {
+  return "program=$(command -v redis-server || command -v redis-check-rdb)\n"
+         "bash -c 'exec -a redis-server \"$0\" \"$@\"' \"$program\" --save '' --bind 127.0.0.1 " +
+         arguments + " > server.log 2>&1 & server=$!\n" + "until redis-cli " + probe +
+         " ping 2>/dev/null | grep -q PONG; do kill -0 $server || exit 9; sleep 0.05; done\n";
+}
+
+constexpr const char* kEnd = "status=$?; kill $server; wait $server; exit $status\n";
+
+}  // namespace
+
+TEST_CASE("a server that is there already, and nothing is left in it") {
+  if (!has_workers()) return;
+  const Training work;
+  const std::string port = std::to_string(free_port());
+  work.write_text("all.sh",
+                  start_server("--port " + port + " --user trainer on '>secret' '~berth:*' +@all",
+                               "-p " + port) +
+                      "export BERTH_STORE=redis://trainer:secret@127.0.0.1:" + port +
+                      "\n" BERTH_COMMAND
+                      " run --workers 3 train.lua controllers=1 evaluate=1 watched=1\n"
+                      "status=$?; redis-cli -p " +
+                      port + " keys '*' > keys; kill $server; exit $status\n");
+  const ProcessResult result = run_process({"/bin/sh", "all.sh"}, work.settings);
+  check_trained(result);
+  CHECK(file_text(work / "keys") == "\n");
+  const std::string watched = file_text(work / "watched");
+  for (const char* part : {"rank 0", "rank 3", "here", "queue 1/measure"}) {
+    CHECK_MESSAGE(contains(watched, part), part, " is not in: ", watched);
+  }
+}
+
+TEST_CASE("a server that is there already, by TLS") {
+  if (!has_workers()) return;
+  const Training work;
+  if (run_process({"/bin/sh", "-c", "command -v openssl"}).status != 0) {
+    MESSAGE("skipped: openssl is not installed");
+    return;
+  }
+  const std::string port = std::to_string(free_port());
+  const auto rank = [&](int number, const std::string& more = "") {
+    return "RANK=" + std::to_string(number) +
+           " WORLD_SIZE=3 BERTH_JOB=tls BERTH_STORE=rediss://trainer:secret@localhost:" + port +
+           " BERTH_STORE_CA=ca.pem " + more;
+  };
+  std::string script =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem "
+      "-out ca.pem -days 1 "
+      "-subj /CN=x -addext subjectAltName=DNS:localhost 2>/dev/null || exit 8\n" +
+      start_server("--port 0 --tls-port " + port +
+                       " --tls-cert-file ca.pem --tls-key-file key.pem --tls-ca-cert-file ca.pem "
+                       "--tls-auth-clients optional"
+                       " --user trainer on '>secret' '~berth:tls:*' +@all",
+                   "--tls --cacert ca.pem -h localhost -p " + port);
+  SUBCASE("processes meet there") {
+    for (int number = 0; number < 3; ++number) {
+      script += rank(number) +
+                " " BERTH_COMMAND
+                " run --threads 1 train.lua controllers=1 evaluate=1 & pids=\"$pids $!\"\n";
+    }
+    script +=
+        "for pid in $pids; do wait $pid || failed=1; done; redis-cli --tls --cacert ca.pem -h "
+        "localhost -p " +
+        port + " keys '*' > keys; kill $server; exit $failed\n";
+    work.write_text("all.sh", script);
+    const ProcessResult result = run_process({"/bin/sh", "all.sh"}, work.settings);
+    check_trained(result);
+    CHECK(file_text(work / "keys") == "\n");
+  }
+  const auto refused = [&](const std::string& more, const std::string& said) {
+    work.write_text("all.sh",
+                    script + rank(1, more) + " " BERTH_COMMAND " run train.lua join_s=1\n" + kEnd);
+    const ProcessResult result = run_process({"/bin/sh", "all.sh"}, work.settings);
+    CHECK(result.status == 1);
+    CHECK_MESSAGE(contains(result.err, said), result.err);
+  };
+  SUBCASE("authorities that did not sign its certificate") {
+    refused("BERTH_STORE_CA=", "shows a certificate that is not trusted");
+  }
+  SUBCASE("another name") {
+    refused("BERTH_STORE=rediss://trainer:secret@127.0.0.1:" + port,
+            "shows a certificate of another name");
+  }
+  SUBCASE("a wrong password") {
+    refused("BERTH_STORE=rediss://trainer:guess@localhost:" + port,
+            "user and password are not the server's");
+  }
+  SUBCASE("a user of another training") {
+    refused("BERTH_JOB=other", "its user may not do that");
   }
 }
 

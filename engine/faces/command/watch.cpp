@@ -20,10 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/files.h"
 #include "console.h"
 #include "event_log.h"
+#include "scripts.h"
 #include "setting_options.h"
 #include "subcommands.h"
 #include "support/units.h"
@@ -246,7 +248,19 @@ void paint(const std::string& text, int& lines) {
   lines = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
+/// "redis://", "rediss://", "unix://": the server that a training's processes meet at.
+bool is_server(const std::string& name) {
+  return name.find("://") != std::string::npos && !std::filesystem::exists(name);
+}
+
+int watch_server(const std::string& url) {
+  Engine engine;
+  Scripts(engine).run_library("commands/watch.lua", {url, on_terminal() ? "again" : "once"});
+  return 0;
+}
+
 int run_watch(const std::vector<std::string>& paths) {
+  if (paths.size() == 1 && is_server(paths.front())) return watch_server(paths.front());
   const bool workers = paths.size() > 1;
   if (!on_terminal()) {
     print(shown(read(paths), workers));
@@ -272,7 +286,8 @@ void add_watch(CLI::App& app, Action& chosen) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   sub->add_option(
          "LOG", *paths,
-         "files that --log writes (berth.events/1), one for each worker that is to be shown")
+         "files that --log writes (berth.events/1), one for each worker that is to be shown; or\n"
+         "a server where trainings meet: redis://, rediss:// or unix://, as in BERTH_STORE")
       ->required()
       ->type_name("");
   sub->footer(
@@ -280,6 +295,7 @@ void add_watch(CLI::App& app, Action& chosen) {
       "  berth compare model.onnx --cluster k80x4 --budget 60s --log search.jsonl &\n"
       "  berth watch search.jsonl\n"
       "  berth watch worker-*.jsonl\n"
+      "  berth watch rediss://user:password@host:6379   from any machine that reaches it\n"
       "On a terminal it goes on until every run has ended, or until Ctrl-C, which ends only the\n"
       "watching; a process of this machine that is no more has ended. Elsewhere it shows once "
       "what\n"

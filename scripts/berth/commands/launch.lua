@@ -6,14 +6,17 @@
 
 local berth = require "berth"
 local processes = require "berth.processes"
+local redis = require "berth.redis"
+local store = require "berth.store"
 local workers = require "berth.workers"
 
 local count, threads, output, script = tonumber((...)), select(2, ...)
 local script_arguments = { select(5, ...) }
 
 local folder = processes.temporary_folder "berth-workers-"
-local secret = processes.random_text(32)
-local server = workers.start_store { folder = folder, address = "127.0.0.1", port = 0, secret = secret }
+-- A server that is there, where this training is one of many; or one for it alone.
+local url, job = os.getenv "BERTH_STORE", os.getenv "BERTH_JOB" or processes.random_text(8)
+local server = not url and workers.start_store { folder = folder } or nil
 
 -- Who is killed so often right after it began would be so for ever.
 local SOON_S, SOON_MOST = 2, 5
@@ -31,8 +34,8 @@ local function start(rank)
   each.began_s = berth.clock()
   each.pid = processes.start(command, {
     output = rank > 0 and output_of(rank) or nil, print_on = tonumber(output), environment = {
-    BERTH_RANK = tostring(rank), BERTH_SIZE = tostring(count + 1), BERTH_STORE_PORT = tostring(server.port),
-    BERTH_PARENT = tostring(processes.own_id()), BERTH_SECRET = secret,
+    BERTH_RANK = tostring(rank), BERTH_SIZE = tostring(count + 1), BERTH_STORE = url or "unix://" .. server.server.path,
+    BERTH_JOB = job, BERTH_PARENT = tostring(processes.own_id()),
     OMP_NUM_THREADS = os.getenv "OMP_NUM_THREADS" or threads } })
   running[each.pid], by_rank[rank] = each, each
 end
@@ -79,7 +82,7 @@ end
 for rank = 0, count do start(rank) end
 local interrupted = false
 while not failure and not by_rank[0].ended do
-  local fine, message = pcall(server.check, server)
+  local fine, message = pcall(function() if server then server:check() end end)
   if not fine then fail(message) end
   if berth.should_stop() and not interrupted then
     interrupted = true
@@ -105,7 +108,11 @@ for pid in pairs(running) do
   processes.kill(pid)
   while not processes.ended(pid) do processes.sleep(0.01) end
 end
-server:stop()
+if server then
+  server:stop()
+elseif not failure or not os.getenv "BERTH_JOB" then
+  store.connect({ server = redis.server(url), job = job }):forget()
+end
 if failure then error(("%s; what each process printed is in %s"):format(failure, folder), 0) end
 for rank = 1, count do os.remove(output_of(rank)) end
 processes.remove_folder(folder)

@@ -1,19 +1,13 @@
--- A store in a process of its own, which berth.workers starts:
---   store.lua ADDRESS PORT JOURNAL PORT_FILE PARENT
--- It writes its port into PORT_FILE, serves until it is interrupted, and ends with its parent.
+-- The server that the processes of a training meet at, which berth.workers starts:
+--   store.lua FOLDER PROGRAM PARENT
+-- It ends with its parent. The program is called redis-server whatever its file: Debian's redis-tools has it as
+-- redis-check-rdb, which does what its name says.
 
-local berth = require "berth"
 local processes = require "berth.processes"
-local store = require "berth.store"
+local workers = require "berth.workers"
 
-local address, port, journal, port_file, parent = ...
+local folder, program, parent = ...
 
 if not processes.end_with(tonumber(parent)) then error("the process that the store is for has ended", 0) end
-local server = store.listen { address = address, port = tonumber(port), journal = journal,
-  secret = os.getenv "BERTH_SECRET" or "" }
-local file = assert(io.open(port_file .. ".next", "w"))
-file:write(server.port)
-file:close()
-assert(os.rename(port_file .. ".next", port_file))
-while not berth.should_stop() do server.serve(0.1) end
-server.stop()
+if not processes.lock(folder .. "/lock") then error(workers.taken(folder), 0) end
+processes.become(program, { "redis-server", folder .. "/redis.conf" })

@@ -57,8 +57,8 @@ function Status:warn()
         .. "placement that all have measured"):format(self.kinds, each.kind))
     end
   end
-  local _, refusals = self.store:get(self.common.prefix .. "refusals")
-  if refusals and refusals > self.refused then
+  local refusals = tonumber(self.store:get(self.common.prefix .. "refusals") or 0)
+  if refusals > self.refused then
     self.refused = refusals
     for rank = 1, self.common.joined.size - 1 do
       local text = self.store:get(self.common.prefix .. "refused/" .. rank)
@@ -89,6 +89,7 @@ function Status:tell(now, last)
   if now.best_us then parts[#parts + 1] = ("best %.3f ms"):format(now.best_us / 1e3) end
   self.text = table.concat(parts, ", ")
   berth.progress(("%s  %s"):format(now.done, self.text))
+  self.store:set("status", ("%s, %s, after %.0f s"):format(now.done, self.text, clock_s - self.began_s))
   if last or clock_s - (self.wrote_s or self.began_s) >= SPARSE_S then
     self.wrote_s = clock_s
     self:sparse(now.done)

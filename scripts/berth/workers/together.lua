@@ -30,7 +30,7 @@ local function agree(common, of, options)
   for name in pairs(workers.DEFAULTS) do of.settings["workers." .. name] = options[name] end
   of.by = name_of(joined)
   local key = common.prefix .. "fingerprint"
-  if joined.rank == 0 and joined.store:compare_set(key, nil, notes.write(of)) then return end
+  if joined.rank == 0 and joined.store:claim(key, notes.write(of)) then return end
   local text = joined.store:get(key, { wait_s = options.join_s })
   if not text then
     error(("workers: rank 0 has not begun this training within %g s; do all processes run the same script?")
@@ -42,8 +42,8 @@ local function agree(common, of, options)
   local message = ("workers: %s trains with %s = %s, and %s with %s"):format(theirs.by, name, tostring(one),
     of.by, tostring(other))
   if joined.rank == 0 then
-    error(message .. "; this is the journal of another training: remove its folder, or set BERTH_STORE_FOLDER "
-      .. "to another", 0)
+    error(message .. "; the store holds another training of this name: set BERTH_JOB to another one, or remove "
+      .. "its folder", 0)
   end
   joined.store:set(common.prefix .. "refused/" .. joined.rank, message)
   joined.store:add(common.prefix .. "refusals")
@@ -100,8 +100,7 @@ function Common:follow(body)
   local fine, message = pcall(body, self)
   message = tostring(message)
   if fine or message:find(ENDED, 1, true) then return end
-  pcall(self.joined.store.compare_set, self.joined.store, self.prefix .. "failed", nil,
-    ("%s: %s"):format(name_of(self.joined), message))
+  pcall(self.joined.store.claim, self.joined.store, self.prefix .. "failed", ("%s: %s"):format(name_of(self.joined), message))
   error(message, 0)
 end
 
@@ -129,7 +128,7 @@ function together.run(joined, parts)
     error(result, 0)
   end
   joined.store:set(common.prefix .. "end", notes.write(result))
-  joined.store:erase(common.prefix .. "state")
+  joined.store:drop(common.prefix .. "state")
   return result
 end
 

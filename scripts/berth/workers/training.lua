@@ -114,8 +114,7 @@ Learner.__index = Learner
 
 function Learner:publish()
   local state = self.own.state
-  self.store:set(self.prefix .. "counts", notes.write { measured = state.measured, episodes = state.episodes },
-    state.update)
+  self.store:set(self.prefix .. "counts", notes.write { measured = state.measured, episodes = state.episodes })
   self.store:set(self.prefix .. "weights", self.options.policy:weights(), state.update)
 end
 
@@ -128,7 +127,7 @@ function Learner:keep_state()
   local content = file:read "*a"
   file:close()
   os.remove(path)
-  self.store:set(self.prefix .. "state", content, self.own.state.update)
+  self.store:set(self.prefix .. "state", content)
 end
 
 -- Goes on where another process of this rank was lost: from its state, and the newest weights.
@@ -143,7 +142,7 @@ function Learner:take_up()
     self.own.memories)
   os.remove(path)
   if not fine then error(message, 0) end
-  local weights, version = self.store:get(self.prefix .. "weights")
+  local weights, version = self.store:get(self.prefix .. "weights", { at_least = 0 })
   if weights and version >= self.own.state.update then
     self.options.policy:set_weights(weights)
     self.own.state.update = version

@@ -16,10 +16,13 @@ check.test("torchrun's environment", function()
   local one = of { RANK = "3", WORLD_SIZE = "8", LOCAL_RANK = "3", GROUP_RANK = "0", LOCAL_WORLD_SIZE = "8",
     MASTER_ADDR = "node-1", MASTER_PORT = "29400", TORCHELASTIC_RUN_ID = "job" }
   check.equal(one, { by = "torchrun", rank = 3, size = 8, local_rank = 3, node = 0, address = "127.0.0.1",
-    port = 29401, id = "job" })
+    port = 29401, id = "job", alone = true })
   local two = of { RANK = "9", WORLD_SIZE = "16", LOCAL_RANK = "1", GROUP_RANK = "1", LOCAL_WORLD_SIZE = "8",
     MASTER_ADDR = "node-1", MASTER_PORT = "65535", BERTH_STORE_PORT = nil }
-  check.equal({ two.address, two.port, two.node }, { "node-1", 65534, 1 })
+  check.equal({ two.address, two.port, two.node, two.alone }, { "node-1", 65534, 1, false })
+  -- A server that is there needs no address of a rank.
+  local named = of { RANK = "1", WORLD_SIZE = "2", BERTH_STORE = "rediss://host", BERTH_JOB = "mine" }
+  check.equal({ named.url, named.id, named.port }, { "rediss://host", "mine" })
   check.fails("RANK=x; a whole number from 0", of, { RANK = "x", WORLD_SIZE = "2", MASTER_ADDR = "a" })
   check.fails("rank 2 of 2", of, { RANK = "2", WORLD_SIZE = "2", MASTER_ADDR = "a" })
   check.fails("MASTER_ADDR is not", of, { RANK = "0", WORLD_SIZE = "2" })
