@@ -1,7 +1,6 @@
 #include "runtime/onnx/slices.h"
 
-#include <ATen/ops/flip.h>
-#include <ATen/ops/slice.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 #include <limits>

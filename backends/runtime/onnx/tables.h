@@ -17,7 +17,6 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> loss_kernels();
 [[nodiscard]] std::span<const KernelRow> matmul_kernels();
 [[nodiscard]] std::span<const KernelRow> normalization_kernels();
-[[nodiscard]] std::span<const KernelRow> optimizer_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();
 [[nodiscard]] std::span<const KernelRow> quantized_kernels();
 [[nodiscard]] std::span<const KernelRow> random_kernels();
@@ -26,8 +25,6 @@ namespace berth::runtime::onnx {
 [[nodiscard]] std::span<const KernelRow> resize_kernels();
 [[nodiscard]] std::span<const KernelRow> sequence_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();
-[[nodiscard]] std::span<const KernelRow> signal_kernels();
-[[nodiscard]] std::span<const KernelRow> text_kernels();
 [[nodiscard]] std::span<const KernelRow> training_kernels();
 
 }  // namespace berth::runtime::onnx

@@ -1,8 +1,6 @@
 // Convolutions of images and their gradients. Filters are [height, width, in, out]; of depthwise
 // ones [height, width, in, multiplier].
-#include <ATen/ops/convolution.h>
-#include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/empty.h>
+#include <ATen/Functions.h>
 
 #include "runtime/tf/support.h"
 

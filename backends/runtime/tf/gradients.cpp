@@ -1,12 +1,5 @@
 // Gradients of elementwise functions: of what the function gave or took, and of what came back.
-#include <ATen/ops/elu_backward.h>
-#include <ATen/ops/hardtanh_backward.h>
-#include <ATen/ops/leaky_relu_backward.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/sigmoid_backward.h>
-#include <ATen/ops/tanh_backward.h>
-#include <ATen/ops/threshold_backward.h>
-#include <ATen/ops/where.h>
+#include <ATen/Functions.h>
 
 #include "runtime/tf/support.h"
 

@@ -1,12 +1,5 @@
 // Elements picked out and put in by position.
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/nonzero.h>
-#include <ATen/ops/topk.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 

@@ -1,14 +1,5 @@
 // The same elements in another shape or order, put together, taken apart, repeated.
-#include <ATen/ops/broadcast_to.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/split.h>
-#include <ATen/ops/split_with_sizes.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,11 +1,5 @@
 // Batch normalization, softmax, and the losses that contain one.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/Functions.h>
 
 #include "runtime/tf/support.h"
 

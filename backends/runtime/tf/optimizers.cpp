@@ -1,6 +1,6 @@
 // A variable and its slots changed in place by a gradient, as the optimizers define it. Rates and
 // the like are tensors of one element, and need not be read on the host.
-#include <ATen/ops/sqrt.h>
+#include <ATen/Functions.h>
 
 #include "runtime/tf/variables.h"
 

@@ -1,9 +1,5 @@
 // Largest and mean elements under a sliding window, and their gradients.
-#include <ATen/ops/avg_pool2d.h>
-#include <ATen/ops/avg_pool2d_backward.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/max_pool2d_with_indices_backward.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 #include <limits>

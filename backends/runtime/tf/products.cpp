@@ -1,7 +1,5 @@
 // Products of matrices, and adding biases.
-#include <ATen/ops/einsum.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mm.h>
+#include <ATen/Functions.h>
 
 #include "runtime/tf/support.h"
 

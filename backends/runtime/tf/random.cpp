@@ -1,8 +1,7 @@
 // Random tensors. They are drawn on the host from the seed of op and step, so they are the same on
 // every device. TensorFlow draws other numbers.
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/erfinv.h>
+#include <ATen/Functions.h>
 
 #include <cmath>
 

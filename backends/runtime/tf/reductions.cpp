@@ -1,16 +1,5 @@
 // Sums and the like over dimensions, and along one.
-#include <ATen/ops/all.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/any.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/argmin.h>
-#include <ATen/ops/cumprod.h>
-#include <ATen/ops/cumsum.h>
-#include <ATen/ops/dot.h>
-#include <ATen/ops/prod.h>
-#include <ATen/ops/sum.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/Functions.h>
 
 #include "berth/error.h"
 #include "runtime/tf/support.h"

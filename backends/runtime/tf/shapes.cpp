@@ -1,7 +1,5 @@
 // Constants, and numbers that are about shapes; all but floating-point constants on the host.
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/linspace.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "runtime/tf/support.h"
 
-#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/Functions.h>
 
 #include <algorithm>
 

@@ -1,9 +1,7 @@
 #include "runtime/tf/variables.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/Functions.h>
 
 #include "berth/error.h"
 #include "runtime/tensors.h"
