@@ -53,12 +53,4 @@ LowerBound strong_lower_bound(const Problem& problem) {
   return strong_lower_bounds(problem).front();
 }
 
-LowerBound thorough_lower_bound(const Problem& problem) {
-  LowerBound strong = strong_lower_bound(problem);
-  const bounds::Facts facts(problem);
-  if (!is_worth_refuting(facts, strong.us)) return strong;
-  LowerBound shaved = bounds::longest_shaved(facts, strong.us);
-  return shaved.us > strong.us ? shaved : strong;
-}
-
 }  // namespace berth

@@ -28,12 +28,6 @@ Known::Known(const Facts& facts) {
   }
 }
 
-bool Known::are_apart(OpId a, OpId b) const noexcept {
-  if (apart.empty()) return false;
-  const std::pair<GroupId, GroupId> pair = std::minmax({class_of[at(a)], class_of[at(b)]});
-  return std::binary_search(apart.begin(), apart.end(), pair);
-}
-
 Heads::Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons,
              std::span<const double> least)
     : facts_(facts),
@@ -152,9 +146,7 @@ double Heads::path_us(const Known& known, OpId op, KindId kind) {
       there_us = std::min(there_us, with_op_us(other, far) + transfer_us);
     }
     const double pause_us = pause_us_[cell(forward_ ? other : op, kind)];
-    const double here_us =
-        known.are_apart(op, other) ? kCannotRun : with_op_us(other, kind) + pause_us;
-    head_us = std::max(head_us, std::min(there_us, here_us));
+    head_us = std::max(head_us, std::min(there_us, with_op_us(other, kind) + pause_us));
   }
   return head_us;
 }
@@ -215,7 +207,6 @@ void Heads::look_before(const Known& known, OpId op, KindId kind, double far_us,
     const bool too_far = reach_us > t_us;
     if (too_far) valid_us_ = std::min(valid_us_, reach_us);
     if (look.together || !(too_far || known.class_of[at(other)] == home_)) continue;
-    if (known.are_apart(op, other)) continue;
     look.together = true;
     open_.emplace(position_[at(other)], other);
   }

@@ -51,10 +51,6 @@ struct Known {
 
   std::vector<double> op_us;      ///< op-major, by kind; kCannotRun where the op cannot be
   std::vector<GroupId> class_of;  ///< ops of one class share a device
-  /// Classes that are on two devices, each pair ascending, in order.
-  std::vector<std::pair<GroupId, GroupId>> apart;
-
-  [[nodiscard]] bool are_apart(OpId a, OpId b) const noexcept;
 };
 
 class Heads {

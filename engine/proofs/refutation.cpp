@@ -13,9 +13,6 @@ namespace {
 constexpr int kMostRounds = 8;
 /// Limit on Refutation::work: a few seconds.
 constexpr std::int64_t kMostWork = 300'000'000;
-/// The same for shaving, of all T and of one.
-constexpr std::int64_t kMostShaving = 200'000'000;
-constexpr std::int64_t kMostShavingOfOne = 40'000'000;
 /// It ends where this share of T is left between what is refuted and what is not.
 constexpr double kClose = 0.002;
 
@@ -43,20 +40,13 @@ bool Refutation::refuted(const char* reason) {
 
 bool Refutation::refute(double t_us) {
   forget();
-  return deduce(t_us);
-}
-
-bool Refutation::deduce(double t_us) {
   // Beyond T by more than all that may have been rounded; see Paths::rounded_down.
   const double limit_us =
       t_us * (1 + 2e-14 * static_cast<double>(facts_.graph().op_count()) + 1e-12);
   const double margin_us = (limit_us - t_us) * static_cast<double>(known_.op_us.size() + 1);
   proof_.us = t_us;
-  proof_.rounds.clear();
-  gather_clusters();
   for (int round = 0; round < kMostRounds && changed_ && work() <= kMostWork; ++round) {
     changed_ = false;
-    if (contradicts_apart()) return refuted("ends of an edge");
     std::optional<Heads> own_heads, own_tails;
     if (!fresh_) {
       constexpr auto kReasons = Heads::Reasons::paths_and_joins;
@@ -180,55 +170,24 @@ void Refutation::narrow_clusters(const Heads& heads, const Heads& tails, double 
   }
 }
 
-namespace {
-
-/// The longest T above `low_us` that `refutes`, found by doubling steps and then by halving, while
-/// there is work left.
-template <typename Refutes, typename Enough>
-double longest(double low_us, const Refutes& refutes, const Enough& enough) {
+LowerBound longest_refuted(Refutation& refutation, double low_us) {
+  LowerBound refuted;
+  // Steps are doubled until one is not refuted, then halved.
   double high_us = kCannotRun;
-  for (double step = 5 * kClose; !enough();) {
+  for (double step = 5 * kClose; refutation.work() <= kMostWork;) {
     const bool open = high_us == kCannotRun;
     if (!open && high_us <= low_us * (1 + kClose)) break;
     const double t_us = open ? low_us * (1 + step) : low_us + (high_us - low_us) / 2;
-    if (t_us == kCannotRun) return kCannotRun;
-    if (refutes(t_us)) {
+    if (t_us == kCannotRun) return {};  // nothing is feasible
+    if (refutation.refute(t_us)) {
+      refuted = {t_us, refutation.proof().source};
       low_us = t_us;
       step *= 2;
     } else {
       high_us = t_us;
     }
   }
-  return low_us;
-}
-
-}  // namespace
-
-LowerBound longest_refuted(Refutation& refutation, double low_us) {
-  LowerBound refuted;
-  const double us = longest(
-      low_us,
-      [&](double t_us) {
-        if (!refutation.refute(t_us)) return false;
-        refuted = {t_us, refutation.proof().source};
-        return true;
-      },
-      [&] { return refutation.work() > kMostWork; });
-  if (us == kCannotRun) return {};  // nothing is feasible
   return refuted;
-}
-
-LowerBound longest_shaved(const Facts& facts, double low_us) {
-  Refutation refutation(facts);
-  const double us = longest(
-      low_us,
-      [&](double t_us) {
-        return refutation.shave(t_us,
-                                std::min(kMostShaving, refutation.work() + kMostShavingOfOne));
-      },
-      [&] { return refutation.work() > kMostShaving; });
-  if (us == low_us || us == kCannotRun) return {};
-  return {us, "shaving of shorter steps"};
 }
 
 }  // namespace berth::bounds

@@ -243,7 +243,7 @@ TEST_CASE("settings mean the same from every way in") {
       {"moves", R"("policy": "mcmc", "moves": 50, "seed": 3)"},
       {"bound none", R"("policy": "heft", "bound": "none")"},
       {"bound quick", R"("policy": "heft", "bound": "quick")"},
-      {"bound thorough", R"("policy": "heft", "bound": "thorough")"},
+      {"bound strong", R"("policy": "heft", "bound": "strong")"},
       {"objective", R"("policy": "topo", "objective": "throughput")"},
       {"semantics", R"("policy": "topo", "semantics": "placeto")"},
       {"costs", R"("policy": "topo", "costs": "stated")"},

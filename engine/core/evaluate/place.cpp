@@ -159,7 +159,7 @@ void measure_again(Evaluator& evaluator, const Placement& placement, PlaceResult
 }  // namespace
 
 namespace {
-constexpr std::string_view kEfforts[] = {"none", "quick", "strong", "thorough"};
+constexpr std::string_view kEfforts[] = {"none", "quick", "strong"};
 }  // namespace
 
 BoundEffort bound_effort_from_name(std::string_view name) {
@@ -183,11 +183,9 @@ LowerBound lower_bound(const Problem& problem, BoundEffort effort) {
     case BoundEffort::quick:
       return lower_bound(problem);
     case BoundEffort::strong:
-      return strong_lower_bound(problem);
-    case BoundEffort::thorough:
       break;
   }
-  return thorough_lower_bound(problem);
+  return strong_lower_bound(problem);
 }
 
 PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, double budget_s) {

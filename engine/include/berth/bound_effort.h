@@ -12,14 +12,12 @@
 
 namespace berth {
 
-/// For a graph of 10,000 ops a strong one takes about a second, most of it to refute shorter steps. A
-/// thorough one shaves too, which takes some seconds more: on graphs of some hundred ops it may find
-/// a tenth more, on larger ones little.
-enum class BoundEffort { none, quick, strong, thorough };
-/// "none", "quick", "strong" or "thorough". Throws Error(invalid_argument) for another name.
+/// A strong bound takes about a second for a graph of 10,000 ops, most of it to refute shorter steps.
+enum class BoundEffort { none, quick, strong };
+/// "none", "quick" or "strong". Throws Error(invalid_argument) for another name.
 [[nodiscard]] BERTH_EXPORT BoundEffort bound_effort_from_name(std::string_view name);
 [[nodiscard]] BERTH_EXPORT std::string_view bound_effort_name(BoundEffort effort) noexcept;
-/// thorough_lower_bound, strong_lower_bound, lower_bound, or none: 0 us.
+/// strong_lower_bound, lower_bound, or 0 us for none.
 [[nodiscard]] BERTH_EXPORT LowerBound lower_bound(const Problem& problem, BoundEffort effort);
 
 /// place (policy.h), with a bound of this effort in the result.

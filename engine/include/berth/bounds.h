@@ -29,11 +29,6 @@ struct LowerBound {
 [[nodiscard]] BERTH_EXPORT std::vector<LowerBound> strong_lower_bounds(const Problem& problem);
 /// The largest of them.
 [[nodiscard]] BERTH_EXPORT LowerBound strong_lower_bound(const Problem& problem);
-/// The same, or the longest step that shaving refutes as well (latency only): what is assumed of one
-/// edge or co-location class more, and refuted, cannot be (Martin and Shmoys, "A new approach to
-/// computing optimal schedules for the job-shop scheduling problem", IPCO 1996). Takes some seconds,
-/// whatever the graph. Has no certificate.
-[[nodiscard]] BERTH_EXPORT LowerBound thorough_lower_bound(const Problem& problem);
 
 namespace bounds {
 struct Proof;

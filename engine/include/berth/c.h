@@ -282,8 +282,8 @@ typedef struct berth_place_options {
   /** The best objective so far, and what the policy does. Null = nobody looks. */
   void (*progress)(void* user, double best_us, berth_text text);
   void* user;
-  /** How much work the bound of the result is worth: "strong" (of 10,000 ops about a second),
-   *  "thorough" (some seconds more), "quick", "none". Since 2. */
+  /** How much work the bound of the result is worth: "strong" (about a second for 10,000 ops),
+   *  "quick", "none". Since 2. */
   berth_text bound;
 } berth_place_options;
 #define BERTH_PLACE_OPTIONS_INIT                                                 \

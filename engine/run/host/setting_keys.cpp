@@ -105,7 +105,7 @@ const KeyRow kRows[] = {
       "the backend that executes the model, such as cpu or cpu:devices=4,threads=1; `berth plugins "
       "NAME` lists a backend's options"},
      field<&Settings::backend>()},
-    {{"bound", Group::search, "none|quick|strong|thorough",
+    {{"bound", Group::search, "none|quick|strong",
       "how much work the lower bound is worth; default: strong"},
      field<&Settings::bound>()},
     {{"prove", Group::search, "",

@@ -150,7 +150,6 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
   // Costs and transfers are alike, so that joins decide; links share one channel or two.
   int joins_decide = 0;
   int refuted = 0;
-  int shaved = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -188,15 +187,10 @@ TEST_CASE("lower_bounds: never above the optimum under constraints and with shar
         if (bound.source.rfind("refutation", 0) == 0) ++refuted;
       }
       if (lower_bound(*problem).source == "critical path with joins") ++joins_decide;
-      const LowerBound thorough = thorough_lower_bound(*problem);
-      CHECK(thorough.us <= best);
-      CHECK(thorough.us >= strong_lower_bound(*problem).us);
-      if (thorough.source.rfind("shaving", 0) == 0) ++shaved;
     }
   }
   CHECK(joins_decide > 300);
   CHECK(refuted > 200);
-  CHECK(shaved > 100);
 }
 
 TEST_CASE("lower_bounds: never above the optimum where much flows into few ops") {
@@ -219,7 +213,6 @@ TEST_CASE("lower_bounds: never above the optimum where much flows into few ops")
         CHECK(bound.us <= best);
         if (bound.source.find("links into a cluster") != std::string::npos) ++links;
       }
-      CHECK(thorough_lower_bound(*problem).us <= best);
     }
   }
   CHECK(links > 30);

@@ -101,7 +101,6 @@ TEST_CASE("place: the bound is worth as much work as the settings say") {
   CHECK(bound_us("strong") == strong_lower_bound(*problem).us);
   CHECK(bound_us("") == bound_us("strong"));
   CHECK(bound_us("strong") >= bound_us("quick"));
-  CHECK(bound_us("thorough") == thorough_lower_bound(*problem).us);
   test::expect_error(ErrorCode::invalid_argument, {"'some'", "quick"},
                      [&] { static_cast<void>(bound_us("some")); });
 }
