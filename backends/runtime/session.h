@@ -47,7 +47,7 @@ class DeviceSession final : public Session {
   std::map<std::pair<TensorId, DeviceId>, Value> parameters_;
   std::vector<DeviceState> states_;  // by device
 
-  // By position in Program::inputs.
+  // Indexed as Program::inputs.
   std::vector<Value> given_;  // absent = drawn
   std::vector<Value> drawn_;
   std::uint64_t drawn_seed_ = 0;

@@ -121,7 +121,7 @@ class Tracer {
                      [](const MemorySample& a, const MemorySample& b) { return a.us < b.us; });
   }
 
-  /// What released an op last: an op of its device or a message.
+  /// The event that released an op last: an op of its device or a message.
   struct Cause {
     std::uint32_t op = kNone;
     std::uint32_t message = kNone;

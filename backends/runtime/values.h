@@ -24,7 +24,7 @@ namespace berth::runtime {
 /// output), so that activations neither vanish nor overflow in deep models.
 [[nodiscard]] Value draw_parameter(const Graph& graph, TensorId tensor, std::uint64_t seed);
 
-/// Of all its tensors.
+/// Bytes of all its tensors.
 [[nodiscard]] std::int64_t value_bytes(const Value& value);
 
 /// A copy with its own memory for every tensor, allocated as the calling thread allocates.

@@ -18,14 +18,14 @@ namespace {
 
 /// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
 constexpr std::size_t kBaselineRollouts = 10;
-/// Of the moving average (TensorFlow's code of ICLR 2018; the paper of ICML 2017 gives none).
+/// Decay of the moving average (TensorFlow's code of ICLR 2018; the paper of ICML 2017 gives none).
 constexpr double kAverageDecay = 0.9;
 /// Updates after which placements that do not fit teach nothing (ICML 2017).
 constexpr std::int64_t kFailuresTeach = 5000;
-/// What a failure costs: the square root of 100 s, as a cost or in seconds.
+/// Cost of a failure: the square root of 100 s, as a cost or in seconds.
 constexpr double kFailure = 10;
 constexpr double kSecondsPerGB = 2;
-/// Of an update's samples, those that teach where only the best do.
+/// Share of an update's samples that teach where only the best do.
 constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
@@ -60,7 +60,7 @@ bool take(Judged& best, const Rollout& rollout) {
   return any;
 }
 
-/// What the samples of an update teach: returns of every decision less their baseline. By step, the
+/// The advantages of an update's samples: returns of every decision less their baseline. By step, the
 /// sample itself is left out of its baseline, so that the estimate stays unbiased; Placeto's
 /// released code includes it.
 class Advantages {
@@ -199,7 +199,7 @@ class Advantages {
   std::vector<double> values_;
 };
 
-/// Where episodes start when nothing better is known: all on the best single device, where one
+/// Starts of episodes when nothing better is known: all on the best single device, where one
 /// holds everything; one run of the topological order per device; list scheduling.
 std::vector<Judged> plain_starts(Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
@@ -241,7 +241,7 @@ class Course {
 
   [[nodiscard]] bool learns() const noexcept { return updates_ != 0; }
   [[nodiscard]] bool timed() const noexcept { return updates_ < 0; }
-  /// What is left of it before an update, as a share; at most 0 when it is over.
+  /// The share left before an update; at most 0 when it is over.
   [[nodiscard]] double left(std::int64_t update) const {
     if (timed()) return 1 - seconds_since(began_) / learning_s_;
     if (!learns()) return 0;

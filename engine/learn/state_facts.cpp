@@ -1,4 +1,4 @@
-// What features of states are made of.
+// Facts from which features of states are computed.
 #include <algorithm>
 
 #include "berth/sdk/observation.h"

@@ -56,7 +56,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
   Option<std::string> cluster{*this, "cluster",
                               llvm::cl::desc("a preset, or a berth.cluster/1 file")};
   Option<std::string> policy{*this, "policy",
-                             llvm::cl::desc("who places; default: the settings', or auto")};
+                             llvm::cl::desc("policy; default: the settings', or auto")};
   ListOption<std::string> set{*this, "set", llvm::cl::desc("options of the policy, as key=value")};
   Option<std::string> settings{*this, "settings", llvm::cl::desc("a berth.settings/1 file")};
   Option<std::string> objective{*this, "objective", llvm::cl::desc("latency or throughput")};

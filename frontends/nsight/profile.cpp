@@ -37,7 +37,7 @@ class Launches {
     }
   }
 
-  /// Of the kernels launched in [start, end); below 0: there is none.
+  /// Time of the kernels launched in [start, end); below 0: there is none.
   [[nodiscard]] double kernels_ns(std::int64_t start_ns, std::int64_t end_ns) const {
     const auto index = [&](std::int64_t time_ns) {
       const auto place = std::lower_bound(

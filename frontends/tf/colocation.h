@@ -9,9 +9,9 @@
 
 namespace berth::tf_frontend {
 
-/// By node, the number of its class; nodes of one number must share a device. Together are: what a
-/// node's _class names (transitively); what reads or changes a variable by reference; and what
-/// holds a handle to a resource (a variable, table, stack, iterator).
+/// The class of each node; nodes of one class must share a device. Together are: nodes named by a
+/// node's _class (transitively); nodes that read or change a variable by reference; and nodes that
+/// hold a handle to a resource (a variable, table, stack, iterator).
 [[nodiscard]] std::vector<NodeId> colocation_classes(const Program& program);
 
 /// Whether an output of this op is a reference to a variable, which occupies nothing of its own.

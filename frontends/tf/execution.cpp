@@ -160,7 +160,7 @@ class Maker {
     }
   }
 
-  /// Of the lists an attribute may have, the one with elements.
+  /// The list with elements among those an attribute may have.
   static AttributeContent list_content(const Attributes& attributes, std::string_view key) {
     if (const auto types = attributes.types(key); !types.empty()) {
       std::vector<DType> dtypes;
@@ -207,7 +207,7 @@ class Maker {
     TensorId tensor = kNoTensor;
     if (const OpId op = op_of(id); op != kNoOp) {
       const auto outputs = source_.graph->outputs(op);
-      // What leaves a loop is counted otherwise than what its nodes give.
+      // Outputs that leave a loop are counted otherwise than those of its nodes.
       if (source_.loops.outermost(id) != kNoFrame) return;
       if (port < outputs.size()) tensor = outputs[port];
     } else if (const auto weight = tensor_of_weight_.find(id); weight != tensor_of_weight_.end()) {

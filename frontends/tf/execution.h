@@ -1,4 +1,4 @@
-// What executing an inferred program needs besides its graph.
+// Collects everything that executing an inferred program needs besides its graph.
 #pragma once
 
 #include <memory>

@@ -112,7 +112,7 @@ std::unique_ptr<google::protobuf::Message> empty_message(Kind kind) {
   return std::make_unique<tf_files::CostGraphDef>();
 }
 
-// --- What it says -------------------------------------------------------------------------------
+// --- Content -------------------------------------------------------------------------------
 
 double signed_number(const WireReader& reader) {
   return static_cast<double>(static_cast<std::int64_t>(reader.value()));
@@ -187,7 +187,7 @@ class Reader {
         for (auto& [node, time] : us) time = 0;
         for (const auto& [node, time] : kernels) us[node] = time;
       }
-      // Where the step itself was measured, its estimates add nothing.
+      // Estimates add nothing to a step that was measured itself.
       us.merge(device.estimates);
       if (!us.empty()) profile.devices.push_back({std::move(device.name), std::move(us)});
     }

@@ -1,4 +1,4 @@
-// What is known of a tensor, as the engine's rules see it, by TensorFlow's element types.
+// Facts about a tensor, as the engine's rules see it, by TensorFlow's element types.
 #pragma once
 
 #include "berth/graph.h"

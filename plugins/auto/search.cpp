@@ -56,16 +56,16 @@ constexpr double kSweepHeat = 0.5;
 constexpr double kSettled = 0.02;
 /// The largest size of a region, as a share of all units.
 constexpr double kReach = 0.1;
-/// Of the budget, since it began: where it has gone before, no coarser grains are made.
+/// Build no coarser grains after this budget share.
 constexpr double kPrepared = 0.7;
-/// Of the budget: measuring the speed, and quenching the starts.
+/// Budget shares for measuring the speed, and for quenching the starts.
 constexpr double kWarmUp = 0.01;
 constexpr double kQuench = 0.04;
 /// How far a contracted step may be from the exact one. Those of real networks are within a tenth;
 /// those of random graphs, whose parts wait for much that few of their ops need, take up to twice as
 /// long.
 constexpr double kFaithful = 0.12;
-/// Of what is left of it: gathering the starts, and the race among them.
+/// Shares of the remaining budget for gathering the starts, and for the race among them.
 constexpr double kGather = 0.1;
 constexpr double kRace = 0.2;
 /// The starts in it, at most and at least, and the moves that each is to have in a round.

@@ -64,9 +64,9 @@ class Search {
   void race_starts();
   void anneal_round();
   void sweep(std::int64_t chains);
-  /// Of the units, those that a sweep from there would hold.
+  /// The share of units that a sweep from there would hold.
   [[nodiscard]] double settled_share(const Solution& solution) const;
-  /// What each task found; the pool has the best of it.
+  /// The solution of each task; the pool has the best of them.
   std::vector<Solution> run_tasks(std::vector<Task>& tasks, std::span<Arm* const> arms);
   void admit(Solution solution);
   [[nodiscard]] Arm& draw_arm();
@@ -76,10 +76,10 @@ class Search {
   /// usual for its length.
   [[nodiscard]] Annealer::Schedule stage(std::size_t grain, bool contracts, std::int64_t moves,
                                          double factor) const;
-  /// Of so many tasks, how many share the moves of a round: where time decides, a thread without a
-  /// task waits for the others.
+  /// The number of slots that share the moves of a round with this many tasks: where time decides, a
+  /// thread without a task waits for the others.
   [[nodiscard]] std::size_t slots(std::size_t tasks) const;
-  /// Of a proposal, in moves.
+  /// The weight of a proposal, in moves.
   [[nodiscard]] double weight(std::size_t grain, bool contracts) const;
   /// Whether a chain has so few proposals that it has to use greedy moves and coarse units.
   [[nodiscard]] bool brief(std::int64_t moves) const;

@@ -156,7 +156,7 @@ Sequence Units::sequence(const Problem& problem, std::span<const std::int32_t> l
     const auto r = static_cast<std::size_t>(row);
     for (std::int64_t t = 0; t < width; ++t) types[row * width + t] /= ops[r];
     write_shapes(outputs[r], result.shapes.data_ptr<float>() + row * kShapeFeatures);
-    // What cannot run where the most of its row can goes home (expand): a few ops for the host
+    // Ops that cannot run where the most of their row can go home (expand): a few ops for the host
     // alone, in a grouper's group, do not bar all others from the other devices.
     for (std::size_t device = 0; device < width_of_devices; ++device) {
       barred[r * width_of_devices + device] = 2 * unable[r * width_of_devices + device] > ops[r];

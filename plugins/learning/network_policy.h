@@ -1,4 +1,4 @@
-// What all policies with a network share: weights and their files, problems kept ready, and the
+// Shared by all policies with a network: weights and their files, problems kept ready, and the
 // placement that greedy passes or learning on the very problem give.
 //
 //   derived class            what it adds
@@ -43,7 +43,7 @@ class Network {
   virtual void set_gradient(std::span<const float> gradient) = 0;
 };
 
-/// What a network is made for beside its policy's options, by name: a number of devices, the op
+/// Facts that a network is made for beside its policy's options, by name: a number of devices, the op
 /// types it knows, ... Written to checkpoints.
 using Facts = std::map<std::string, std::string>;
 
@@ -79,7 +79,7 @@ class Views {
  private:
   /// A family of graphs in training is smaller.
   static constexpr std::size_t kMost = 256;
-  /// Of all their graphs: some tens of megabytes. A search that cuts a large graph into ever new
+  /// Upper limit for all their graphs: some tens of megabytes. A search that cuts a large graph into ever new
   /// groups sees each problem once.
   static constexpr std::int64_t kMostOps = std::int64_t{1} << 21;
   std::vector<std::shared_ptr<const View>> views_;
@@ -117,7 +117,7 @@ class NetworkPolicy : public LearnedPolicy {
  protected:
   NetworkPolicy(const Options& options, const NetworkPolicySettings& settings);
 
-  /// What a policy keeps of a rollout, for the weights that it was sampled with.
+  /// A policy's record of a rollout, for the weights that it was sampled with.
   struct Tape : Rollout::Tape {
     std::weak_ptr<const Network> network;
     std::int64_t updates = 0;  ///< that the network had seen

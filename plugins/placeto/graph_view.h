@@ -1,4 +1,4 @@
-// What the network needs to know of a problem's groups as a graph.
+// A problem's groups as a graph, as the network needs them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr std::size_t kRelations = 3;
 /// The graph of the edges that run with the groups' order (forward_out_edges), which has no cycle.
 /// Immutable.
 struct GraphView {
-  /// Of the groups that are parallel to one, those but the `peers` nearest in topological order are
+  /// Groups parallel to one, but the `peers` nearest in topological order, are
   /// far_parallel (n_peers in the released code); 0 = none is.
   explicit GraphView(const Groups& groups, std::size_t peers = 0);
 

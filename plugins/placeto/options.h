@@ -72,7 +72,7 @@ inline constexpr OptionSpec kOptions[] = {
      {},
      "balanced,placeto"},
     {"neighbourhood", OptionType::integer, "16",
-     "where the problem has more groups: merge them into so many others again and again, around "
+     "where the problem has more groups: number of groups to merge into again and again, around "
      "the "
      "best placement, while the budget lasts; 0 = place them once",
      OptionRange::at_least(0).up_to(1 << 15)},

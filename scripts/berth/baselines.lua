@@ -152,7 +152,7 @@ function baselines.moving_average(options)
 end
 
 -- The return that a share of the episodes of this rollout exceeds; episodes below it teach nothing.
--- What is raised is the best that the policy samples rather than the mean (risk-seeking policy
+-- Raises the best that the policy samples rather than the mean (risk-seeking policy
 -- gradients; Petersen et al., ICLR 2021): where one good sample is all one needs. For episodes of one
 -- decision.
 --   ARGS    options  table, all optional:

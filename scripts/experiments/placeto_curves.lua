@@ -32,7 +32,7 @@ local options = { cluster = "k80x2", groups = 64, updates = 100, samples = 16, f
                   trainings = { "intermediate", "undiscounted", "terminal", "as published", "looking ahead" } }
 local known = {}
 for _, name in ipairs(options.trainings) do known[name] = true end
--- What is changed in the published form.
+-- Changes of the published form.
 local PUBLISHED = { ["as published"] = {}, ["as published with one round"] = { rounds = 1 },
                     ["as published with sums"] = { aggregate = "sum" },
                     ["as published by the logarithm"] = {} }

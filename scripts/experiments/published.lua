@@ -27,7 +27,7 @@ local tables = require "berth.tables"
 local GRAPHS = { "inception_v3_b64", "nmt_b256", "nasnet_b64", "rnnlm_b64", "nmt_b64", "inception_v3_b32" }
 local FORMS = { "1 GPU", "expert", "auto", "placeto published", "placeto published untrained", "placeto own", "placeto untrained",
   "seq2seq published", "seq2seq own", "seq2seq untrained", "hdp published", "hdp own", "hdp untrained" }
--- What the papers say of these forms.
+-- The papers' columns for these forms.
 local SAID = { ["1 GPU"] = "gpu", expert = "expert", ["placeto published"] = "placeto",
   ["seq2seq published"] = "rl" }
 

@@ -28,14 +28,14 @@ struct Summary {
   std::string failure;  ///< of the first that did not fit
 
   [[nodiscard]] double best_us() const { return objectives_us.front(); }
-  /// Of an even number the lower of the two in the middle: a run that was made.
+  /// The median; the lower of the two in the middle of an even number: a run that was made.
   [[nodiscard]] double median_us() const {
     return objectives_us.empty() ? std::numeric_limits<double>::infinity()
                                  : objectives_us[(objectives_us.size() - 1) / 2];
   }
 };
 
-/// By cluster in the order given, then by median.
+/// Sorted by cluster in the order given, then by median.
 std::vector<Summary> summaries_of(const std::vector<SweepRun>& runs) {
   std::vector<Summary> all;
   std::vector<std::string> clusters;

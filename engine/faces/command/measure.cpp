@@ -33,7 +33,7 @@ struct MeasureChoices {
   bool json = false;
 };
 
-/// What was measured, and what the costs make of the same placement.
+/// A measurement, and the simulation of the same placement under the costs.
 struct Measured {
   Outcome outcome;  ///< with the trace of the step nearest to the median
   Measurement measurement;

@@ -15,13 +15,13 @@ namespace berth::command {
 
 /// Model (by its file), machine and how the costs were made, in one line.
 [[nodiscard]] std::string problem_text(const std::string& model, const Problem& problem);
-/// What is proven of the outcome, and what the proof rests on. It has a certificate.
+/// The proven bound of the outcome, and what the proof rests on. It has a certificate.
 [[nodiscard]] std::string proof_text(const Outcome& outcome);
 /// "optimal", or "at most 4.1 % above optimal", by that certificate.
 [[nodiscard]] std::string proven_text(const Outcome& outcome);
 /// Runtime, bound, comparison with one device, devices, transfers, and why.
 [[nodiscard]] std::string outcome_text(const Outcome& outcome);
-/// What the step waited for and what would help, in two lines.
+/// Two lines: what the step waited for and what would help.
 [[nodiscard]] std::string why_text(const Outcome& outcome);
 /// Links by the time they carried something, busiest first.
 [[nodiscard]] std::string links_text(const Outcome& outcome);

@@ -15,7 +15,7 @@ void add_rows(Report& report, const std::vector<ComparedPolicy>& rows);
 
 /// Writes the page, after check_targets.
 void write_report(const std::filesystem::path& path, const Report& report);
-/// Of one placement.
+/// Writes the page of one placement.
 void write_report(const std::filesystem::path& path, const Outcome& outcome);
 
 }  // namespace berth::command

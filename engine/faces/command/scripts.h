@@ -32,7 +32,7 @@ class Scripts {
   /// See lua::Host::set_threads.
   void set_threads(int threads);
   [[nodiscard]] Settings read_config(const std::filesystem::path& file);
-  /// What the policy of a script says of itself.
+  /// The description of a script's policy.
   [[nodiscard]] PluginInfo describe(const std::string& script);
   /// The policy must not outlive this object.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(const std::string& name,

@@ -29,7 +29,7 @@ int run_library(std::vector<std::string> args) {
   try {
     run.scripts().run_library("commands/study.lua", args);
   } catch (const Error& error) {
-    // Of the library's own lines and traceback a reader has no use.
+    // The library's own lines and traceback are of no use to a reader.
     const std::string text = error.what();
     log_error(text.substr(0, text.find("\nstack traceback")));
     return 1;

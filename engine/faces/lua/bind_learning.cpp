@@ -41,7 +41,7 @@ static GroupPlacement start_of(const Value& value, const std::string& name, Prob
   if (name == "earliest") return earliest_placement(problem.problem());
   if (name == "single") {
     const SingleDevice single = best_single_device(problem.evaluator());
-    // Where nothing holds everything: device 0.
+    // Device 0 if no device holds everything.
     return single.device == kNoDevice ? zero_placement(problem.problem())
                                       : group_placement(problem.problem(), single.placement);
   }

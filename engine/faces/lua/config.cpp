@@ -15,7 +15,7 @@ namespace {
 /// A config computes a few values; one that goes on for this many instructions does not end.
 constexpr int kMaxInstructions = 10'000'000;
 
-/// What a config may allocate: far more than settings need, far less than a machine has.
+/// Upper limit on a config's memory: far more than settings need, far less than a machine has.
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 /// lua_Alloc within kMaxBytes; `data` counts them.

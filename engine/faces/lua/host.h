@@ -3,7 +3,7 @@
 // Scripts and the policies in them are programs: they have Lua's `os` and `io`. Configs have
 // neither.
 //
-// What scripts see is documented in scripts/berth/meta.lua, the types that editors read; a test
+// The interface of scripts is documented in scripts/berth/meta.lua, the types that editors read; a test
 // holds it equal to what is bound here.
 #pragma once
 
@@ -66,7 +66,7 @@ class Host {
   /// Settings that hold where a script names nothing itself. None of them is, until this is called.
   void set_settings(Settings settings);
 
-  /// Where `print`, `io.write` and `io.stdout` write from here on; C's stdout before. Stays open.
+  /// Sets the stream that `print`, `io.write` and `io.stdout` write to from here on; C's stdout before. Stays open.
   void set_output(std::FILE* output);
 
   /// Called by `berth.progress(text)`: where the script stands. Empty = nobody looks.

@@ -29,7 +29,7 @@ const Type& type_of<RolloutObject>();
 void read_episodes(const Call& call, Fields& fields,
                    const std::vector<std::shared_ptr<ProblemObject>>& problems,
                    RolloutOptions& options);
-/// Who measures the placements of each problem: `value`, an array of evaluators by problem, or
+/// The evaluators of each problem: `value`, an array of evaluators by problem, or
 /// where it is absent the problems' own simulations.
 [[nodiscard]] std::vector<std::shared_ptr<EvaluatorObject>> evaluators_of(
     const Call& call, const Value& value,

@@ -16,7 +16,7 @@ namespace berth::lua {
 
 struct State;
 
-/// Of an evaluator or a policy.
+/// Upper limit for an evaluator or a policy.
 inline constexpr int kMaxThreads = 1024;
 
 // Each pushes one table.
@@ -48,7 +48,7 @@ void register_evaluation(State& state, lua_State* L);
 void push_evaluation(lua_State* L, const Evaluation& evaluation);
 /// The same into the table at `index`, which keeps its arrays: nothing is allocated.
 void fill_evaluation(lua_State* L, int index, const Evaluation& evaluation);
-/// What a function returns: the evaluation, in the table `result` if there is one.
+/// Returns the evaluation from a function, in the table `result` if there is one.
 int return_evaluation(lua_State* L, const Evaluation& evaluation, const Value& result);
 
 /// { device =, placement =, evaluation =, text = }

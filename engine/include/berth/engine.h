@@ -21,7 +21,7 @@
 
 namespace berth {
 
-/// What is known of a plugin, copied from its descriptor.
+/// A plugin's description, copied from its descriptor.
 struct PluginInfo {
   PluginKind kind;
   std::string name;
@@ -40,7 +40,7 @@ struct PluginInfo {
   std::filesystem::path file;  ///< empty = registered in process
 };
 
-/// What the code that uses the engine was compiled with.
+/// Versions that the code using the engine was compiled with.
 struct CallerBuild {
   std::uint32_t abi_version;
   const char* fingerprint;

@@ -1,5 +1,5 @@
 /// @file
-/// An evaluated placement with everything that is told of it.
+/// An evaluated placement with everything reported about it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace berth {
 
-/// What the step waited for, along its critical path. The three parts add up to the runtime.
+/// The critical path divided by what the step waited for. The three parts add up to the runtime.
 struct PathShares {
   double compute_us = 0;
   double transfer_us = 0;
@@ -36,7 +36,7 @@ inline constexpr double kSlower = 0.9995;
 /// A gap below this is none: the bound and the runtime are sums in different orders.
 inline constexpr double kReached = 5e-7;
 
-/// Where a placement came from; empty policy = read from a file.
+/// The origin of a placement; empty policy = read from a file.
 struct Origin {
   std::string model;
   std::string policy;
@@ -45,7 +45,7 @@ struct Origin {
   std::string settings;  ///< berth.settings/1 of model and problem; empty = not known
 };
 
-/// What only a search knows.
+/// Figures that only a search has.
 struct SearchFigures {
   std::int64_t evaluations = 0;
   std::int64_t simulated_ops = 0;
@@ -72,9 +72,9 @@ struct BERTH_EXPORT Outcome {
   /// the search and its fallbacks.
   std::vector<std::string> notes;
 
-  /// Of one step: as it was measured, else as it was simulated.
+  /// The runtime of one step: measured if there is a measurement, else simulated.
   [[nodiscard]] double runtime_us() const;
-  /// What a device's busy_us is a share of: the largest load (throughput) or the runtime.
+  /// The whole of which busy_us is a share: the largest load (throughput) or the runtime.
   [[nodiscard]] double whole_us() const;
   /// Devices at work on average over the step.
   [[nodiscard]] double mean_busy_devices() const;
@@ -89,7 +89,7 @@ struct BERTH_EXPORT Outcome {
 /// Simulates a placement that Problem::validate accepts.
 [[nodiscard]] BERTH_EXPORT Outcome simulated_outcome(std::shared_ptr<const Problem> problem,
                                                      Origin origin, Placement placement);
-/// What a policy returned, with the trace of a simulated step.
+/// A policy's answer with the trace of a simulated step.
 [[nodiscard]] BERTH_EXPORT Outcome searched_outcome(std::shared_ptr<const Problem> problem,
                                                     Origin origin, PlaceResult result);
 

@@ -16,7 +16,7 @@ constexpr int kLinkSamples = 25;
 constexpr std::int64_t kLinkBytes[] = {4,       1 << 10, 1 << 14, 1 << 16,
                                        1 << 18, 1 << 20, 1 << 22, 1 << 24};
 
-/// What steps on one device show about its kind.
+/// Measurements of steps on one device about its kind.
 struct KindProfile {
   std::vector<double> op_us;
   std::vector<std::int64_t> workspace_bytes;
@@ -60,7 +60,7 @@ KindProfile profile_device(Session& session, DeviceId device, const ProfileOptio
     sum_us += found.op_us.back();
     if (found.op_us.back() > 0) ++costly;
   }
-  // What the step took beyond its ops. So a step on this device alone is simulated as it was
+  // Time of the step beyond its ops, so that a step on this device alone is simulated as it was
   // measured.
   if (costly > 0) {
     found.overhead_us = std::max(0.0, (robust_median(std::move(runtimes_us)) - sum_us) / costly);

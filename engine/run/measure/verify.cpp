@@ -110,7 +110,7 @@ std::string compare(const TensorContent& expected, const TensorContent& got,
     double difference = std::abs(have - *want);
     if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
     output.largest_difference = std::max(output.largest_difference, difference);
-    // Of infinity no share is a tolerance: it would allow everything.
+    // A share of infinity is no tolerance: it would allow everything.
     const double scale = std::isinf(*want) ? 0 : std::abs(*want);
     const double allowed = options.absolute_tolerance + options.relative_tolerance * scale;
     if (difference <= allowed) continue;

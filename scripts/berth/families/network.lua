@@ -113,7 +113,7 @@ function Network:within(class, f)
   return leave(self, outer, f())
 end
 
--- What is fed at each step.
+-- A tensor that is fed at each step.
 function Network:placeholder(name, shape, dtype)
   return (self:add("Placeholder", name, {}, { shape }, { dtype = dtype }))
 end

@@ -10,7 +10,7 @@ local schedules = require "berth.schedules"
 
 local course = {}
 
--- What TensorBoard shows, beside the best of each problem where there are several.
+-- The curves in TensorBoard, beside the best of each problem if there are several.
 local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "signal", "entropy", "loss", "gradient_norm",
   "learning_rate", "entropy_weight" }
 
@@ -64,7 +64,7 @@ end
 function course.open_files(training)
   local options, state = training.options, training.state
   checkpoint.open(options, state, training.memories)
-  -- What was written after the checkpoint comes again, and belongs there once.
+  -- Events written after the checkpoint come again, and belong there once.
   training.board = options.tensorboard ~= "" and events.tensorboard(options.tensorboard, state.update)
   training.csv = options.csv ~= "" and events.csv(options.csv, COLUMNS, state.update)
   training.began_s, training.first = berth.clock(), state.update
@@ -75,7 +75,7 @@ local function close_files(training)
   if training.csv then training.csv.close() end
 end
 
--- What follows every update: what is due of evaluation, curves, checkpoint and progress.
+-- Runs after every update: evaluation, curves, checkpoint and progress, where due.
 function course.after_update(training, record)
   local options, state, memories = training.options, training.state, training.memories
   if options.evaluate_every > 0 and state.update % options.evaluate_every == 0 then

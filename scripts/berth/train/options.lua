@@ -1,4 +1,4 @@
--- What a training may be told: the options of train.episodes, their defaults, and what each may be.
+-- The options of train.episodes, their defaults, and the values of each.
 
 local berth = require "berth"
 local workers = require "berth.workers"
@@ -6,7 +6,7 @@ local workers = require "berth.workers"
 local options = {}
 
 options.DEFAULTS = {
-  -- What is learned
+  -- The policy and its problems
   policy = true,    -- a policy that learns, or a function that makes it: with `workers` it is called where the
                     -- policy is needed
   problems = true,  -- array; every update samples from all of them, or from `batch` of them
@@ -14,7 +14,7 @@ options.DEFAULTS = {
   evaluators = false, -- array by problem: who measures, such as a berth.evaluator with a session, which
                     -- drops warm-up steps and takes the mean of the rest; default: simulation. Or a
                     -- function(problem, i) that makes one, called where it measures
-  -- What affects learning. The defaults are what learned fastest and most reliably; the published
+  -- Options that affect learning. The defaults are those that learned fastest and most reliably; the published
   -- value follows where it is another.
   reward = false,         -- reward(before, after, last); default rewards.improvement { log = true }
   discount = 0.98,        -- gamma (published: 1). Less than 1 spares a decision the noise of late ones
@@ -46,7 +46,7 @@ options.DEFAULTS = {
   seed = 1,
   workers = false,        -- table of workers.DEFAULTS: the processes that torchrun, srun or `berth run --workers`
                           -- started train together; a process that is alone trains as without
-  -- What is watched and kept
+  -- Evaluation, curves and files
   finalists = 5,          -- where an evaluator measures: the best of so many placements is found by measuring
                           -- them again at the end, in turn; the best of many noisy figures is a lucky one
   evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone
@@ -59,7 +59,7 @@ options.DEFAULTS = {
   should_stop = berth.should_stop,  -- function(), asked after every update; Ctrl-C by default
 }
 
--- What values an option may have: a text for the message, and whether a value is one.
+-- The values of an option: a text for the message, and a test of a value.
 local function whole(least, most)
   return "a whole number from " .. least .. (most and " to " .. most or " on"), function(value)
     return type(value) == "number" and value % 1 == 0 and value >= least

@@ -1,4 +1,4 @@
--- What an update of a training samples: episodes of which problems, from where, and what they are worth.
+-- Samples the episodes of an update: their problems, starts, and rewards.
 
 local baselines = require "berth.baselines"
 local ranking = require "berth.train.ranking"
@@ -44,7 +44,7 @@ local function energies(out, starts)
   return apart, all
 end
 
--- What training remembers of a problem.
+-- Training's memory of a problem.
 --   ARGS    measured  whether its figures are measurements
 function sampling.new_memory(options, measured)
   local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil,

@@ -79,7 +79,7 @@ class BERTH_EXPORT Rollout {
   /// better; and what is known at the end.
   void note(std::size_t index, const Environment::Episode& state);
 
-  /// What a policy keeps of a rollout to learn from it. Opaque to all others.
+  /// A policy's record of a rollout, from which it learns. Opaque to all others.
   class BERTH_EXPORT Tape {
    public:
     virtual ~Tape();
@@ -167,7 +167,7 @@ BERTH_EXPORT void check_advantages(const Rollout& rollout, std::span<const doubl
 /// Throws Error(invalid_argument) for options of an update that make no sense.
 BERTH_EXPORT void check_update(const UpdateOptions& options);
 
-/// What a learned policy does with one problem when it is asked for a placement.
+/// How a learned policy places one problem.
 struct RefineOptions {
   GroupId groups = 0;  ///< coarsened to so many where the problem has more; 0 = never
   /// To groups of this kind, balanced or placeto; balanced where there are constraints.
@@ -188,12 +188,12 @@ struct RefineOptions {
   double entropy = 0;           ///< weight at first; falls linearly to 0
   bool repair = true;           ///< as repair_placement's `fit_memory`
 
-  /// What a placement costs in training. `log`: of its runtime, worse where memory is short.
+  /// The cost of a placement in training. `log`: logarithm of the runtime, worse where memory is short.
   /// `seconds`: 2 more for each GB that is short, 10 at most, as in Placeto's released code. `root`:
   /// the square root of the seconds, 10 where it does not fit (Mirhoseini et al., ICML 2017).
   enum class Reward { log, seconds, root };
   Reward reward = Reward::log;
-  /// What a sample is compared with. `steps`: a decision's return is what is gained from it on, and
+  /// The baseline of a sample. `steps`: a decision's return is what is gained from it on, and
   /// its baseline the mean at the same step over other samples, of this update and those before, that
   /// began with the same placement; where none did, over the other samples of this update. `average`:
   /// the return is what the last placement saves against a moving average of such costs, which begins
@@ -202,7 +202,7 @@ struct RefineOptions {
   /// Petersen et al., ICLR 2021).
   enum class Baseline { steps, average, best };
   Baseline baseline = Baseline::steps;
-  /// Of what is gained a step later. Less than 1 spares a decision the noise of those long after it.
+  /// Discount per step. Less than 1 spares a decision the noise of those long after it.
   double discount = 0.98;
   bool normalised = true;  ///< advantages are divided by their root mean square
   /// false: every update draws a placement from which all its episodes start, and there are greedy

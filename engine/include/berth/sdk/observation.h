@@ -1,5 +1,5 @@
 /// @file
-/// What a policy may see of an episode's state, as numbers: features of every group, and of every
+/// An episode's state as numbers: features of every group, and of every
 /// device that the current group could go to. Which ones is a list of names.
 #pragma once
 
@@ -38,13 +38,13 @@ namespace berth {
   return {all.begin(), later};
 }
 
-/// Of the groups of a problem, what no state changes.
+/// Facts about the groups of a problem that no state changes.
 struct BERTH_EXPORT GroupFacts {
   explicit GroupFacts(const Problem& problem);
 
   std::vector<double> cost_us;       ///< by group: the least over devices
   std::vector<double> output_bytes;  ///< by group
-  /// By group: the longest path to a sink, itself included, each at its least cost; of the longest.
+  /// The longest path to a sink, by group, itself included, each at its least cost; relative to the longest.
   std::vector<double> tail;
   double largest_cost_us = 0, largest_output = 0, largest_parameters = 0;
 };

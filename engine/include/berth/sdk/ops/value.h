@@ -1,5 +1,5 @@
 /// @file
-/// What is known of a tensor before it exists: its type, its shape, and for small tensors of
+/// Knowledge about a tensor before it exists: its type, its shape, and for small tensors of
 /// numbers its content. The same for every dialect.
 #pragma once
 
@@ -36,7 +36,7 @@ using DataPtr = std::shared_ptr<const std::vector<std::int64_t>>;
 /// Likewise of floating-point numbers; NaN if one is not known.
 using RealsPtr = std::shared_ptr<const std::vector<double>>;
 
-/// What a handle (a variable, tensor array, stack or tensor list) gives when it is read. Shared by
+/// The value that a handle (a variable, tensor array, stack or tensor list) gives when it is read. Shared by
 /// all that hold the handle, so that what is learned by a write is known to the reads after it.
 struct Handle {
   int type = kUnknownType;
@@ -87,7 +87,7 @@ struct BERTH_EXPORT Value {
   }
 };
 
-/// Of an element type and shape.
+/// A value of this element type, without a shape.
 [[nodiscard]] inline Value tensor_type(int type) {
   Value value;
   value.type = type;
