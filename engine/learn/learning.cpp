@@ -16,7 +16,7 @@ namespace {
               "gradients are its own; train it in one");
 }
 
-/// By the FNV-1a hash of Fowler, Noll and Vo: as large as a double is exact.
+/// The FNV-1a hash of Fowler, Noll and Vo: as large as a double is exact.
 std::uint64_t fingerprint(const GroupPlacement& placement) {
   std::uint64_t hash = 14695981039346656037U;
   for (const DeviceId device : placement.devices()) {

@@ -155,7 +155,7 @@ class Advantages {
     }
   }
 
-  /// Of samples that began alike, those of updates before among them: where an episode starts says
+  /// The mean of samples that began alike, those of updates before among them: where an episode starts says
   /// more of what is gained than what is decided, so that others would drown what differs.
   void subtract_baseline(const Rollout& rollout, const std::vector<Sums>& now, std::size_t steps) {
     for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {

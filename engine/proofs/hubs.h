@@ -3,7 +3,7 @@
 // Let a step take T at most, and let a cluster, the hub, be on a device d. What it reads of another
 // cluster, a satellite, either comes over links, or the satellite is on d too.
 //
-// What comes occupies d's incoming engine, one tensor after the other, each once and for no less
+// Arrivals occupy d's incoming engine, one tensor after the other, each once and for no less
 // than its fastest transfer. It does not start before its producer's head and work, and ends before
 // the latest start of every reader in the hub; so within a window from a to b each takes the engine
 // for some least time, as an op takes a device (demand.h), and all that come together no more than
@@ -14,7 +14,7 @@
 // a satellite x, q(x) what it needs and e(x) the time of its transfers. Those on d have
 // q + sum of q(x) <= L, the others sum of e(x) <= E. So for every price z >= 0
 //   q + sum over all x of min(q(x), z e(x)) <= L + z E.
-// Where that does not hold, the hub is on no device of this kind. The best price is that of the
+// If that does not hold, the hub is on no device of this kind. The best price is that of the
 // relaxation in which parts of satellites may be chosen: q(x) / e(x) where the engine's time ends
 // if those with the largest come over links first. The engine's window may be another than d's.
 //

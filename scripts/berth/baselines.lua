@@ -51,7 +51,7 @@ function baselines.per_step(options)
     return all
   end
 
-  -- What episodes of a start are compared with, the episode itself among it where it counts.
+  -- The baseline of episodes of a start, the episode itself among it where it counts.
   local function alike(start, now, steps)
     local sums = zeros(start, steps)
     for _, rollout in ipairs(past) do

@@ -1,4 +1,4 @@
--- What learned policies make of one graph in the same time, trained and untrained.
+-- Compares learned policies on one graph in the same time, trained and untrained.
 --
 --   berth run scripts/experiments/learned_policies.lua GRAPH:CLUSTER.. [--policies doppler,placeto]
 --       [--seconds N] [--seeds N] [--record FILE] [--figures FOLDER] [--format text|markdown]
@@ -69,7 +69,7 @@ local function has(name, option)
   return false
 end
 
--- What is learned is compared: no search follows it.
+-- No search follows: the learned placements are compared.
 local function variants_of(name)
   local settings = { episodes = -1, neighbourhood = has(name, "neighbourhood") and 0 or nil }
   if not has(name, "imitation") then return { { name, settings } } end

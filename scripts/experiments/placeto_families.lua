@@ -19,7 +19,7 @@
 --               `ahead` updates of the training graphs
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
 --   auto        the search, with `budget` seconds (2)
--- What a policy says is the placement at the end of an episode, not the best on the way: the median of eight
+-- A policy's answer is the placement at the end of an episode, not the best on the way: the median of eight
 -- episodes, from the same eight random starts in every column.
 --
 -- --held training: the last graphs to learn from are held out in place of the test's. Whatever is chosen is chosen
@@ -100,7 +100,7 @@ local function set_of(family, cluster)
   return sets[name]
 end
 
--- Where episodes start on a held-out graph: the same for all columns.
+-- The starts of episodes on a held-out graph: the same for all columns.
 local starts = {}
 local function starts_of(problem, graph)
   if not starts[problem] then
@@ -185,7 +185,7 @@ local function key_of(family, cluster, column, seed, graph)
     options.held == "test" and "graph" or "validation graph", graph)
 end
 
--- By column what makes it; what several columns share is made when the first of them asks.
+-- The maker of each column; parts that several columns share are made when the first of them asks.
 local function makers(family, cluster, seed)
   local set = set_of(family, cluster)
   local name = ("%s %s seed %d"):format(family, cluster, seed)
@@ -274,7 +274,7 @@ local function each_cell(visit)
   end
 end
 
--- By column, runtimes by seed and graph as a share of the single device's (of the random placements' where none fits).
+-- Runtimes of each column by seed and graph as a share of the single device's (of the random placements' where none fits).
 local function values_of(family, cluster)
   local values = {}
   for _, column in ipairs(COLUMNS) do

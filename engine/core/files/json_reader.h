@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 /// The line of every value by its place, "constraints[2].pin": that of its key, or of its first
 /// character in a list. Entries of lists count from 1.
 using JsonLines = std::map<std::string, std::size_t, std::less<>>;
-/// Of a text that parse_json accepts.
+/// Reads a text that parse_json accepts.
 [[nodiscard]] JsonLines json_lines(std::string_view text);
 
 /// A value in a file, with its path. Cheap to copy; refers to the Json that it was made from.

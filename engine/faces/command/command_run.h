@@ -1,4 +1,4 @@
-// What the command adds to a run: Lua policies, Ctrl-C, the progress line, notes, the log of events.
+// Additions of the command to a run: Lua policies, Ctrl-C, the progress line, notes, the log of events.
 #pragma once
 
 #include <memory>

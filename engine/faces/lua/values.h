@@ -54,8 +54,8 @@ int return_evaluation(lua_State* L, const Evaluation& evaluation, const Value& r
 /// { device =, placement =, evaluation =, text = }
 void push_single_device(lua_State* L, const Problem& problem, const SingleDevice& single);
 
-/// What to load of a model: the settings of its group among a table's fields.
-/// What the table leaves open is as the state's settings say.
+/// Reads how to load a model: the settings of its group among a table's fields.
+/// The state's settings fill what the table leaves open.
 [[nodiscard]] LoadOptions read_load_options(const State& state, lua_State* L, Fields& fields);
 
 /// A placement is an array: the device (1..) of every op.

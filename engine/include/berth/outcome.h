@@ -68,7 +68,7 @@ struct BERTH_EXPORT Outcome {
   LowerBound bound;                        ///< 0 us = none
   std::optional<Certificate> certificate;  ///< where a proof was asked for
   std::optional<SearchFigures> search;
-  /// What a user should know, each a sentence without a full stop: of the model and its costs, of
+  /// Notes for the user, each a sentence without a full stop: of the model and its costs, of
   /// the search and its fallbacks.
   std::vector<std::string> notes;
 

@@ -54,21 +54,21 @@ struct Task {
   std::shared_ptr<const Program> program;  ///< the same
   std::shared_ptr<const Problem> problem;
   std::shared_ptr<Session> session;  ///< null where placements are simulated
-  /// What a user should know and can live with: assumed dimensions, tensors without a size, ops
+  /// Warnings for the user: assumed dimensions, tensors without a size, ops
   /// without a rule, how many ops a file of costs measured.
   std::vector<std::string> notes;
   /// berth.settings/1 of model and problem, for what is stored with a placement.
   std::string settings;
 };
 
-/// What a caller has made already; null = as the settings say.
+/// Objects that a caller has made already; null = as the settings say.
 struct TaskParts {
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const Groups> groups;
   std::optional<double> device_gap_us, transfer_gap_us;  ///< of ProblemOptions
 };
 
-/// What takes part in a run beside its settings. Each may be left empty.
+/// Participants of a run beside its settings. Each may be left empty.
 struct RunHooks {
   /// Makes any policy, also those that the engine does not know, such as Lua's: policies that run
   /// others make them through it. `knows` says of a name whether the engine does not know it. Both
@@ -147,12 +147,12 @@ struct StoredPlacement {
   std::string text;
   std::string machine;  ///< the name of the one it was made for; empty where the file says nothing
   Origin origin;
-  /// Of model and problem, as they were when it was made; empty where the file says nothing.
+  /// The settings of model and problem when it was made; empty where the file says nothing.
   Settings settings;
 };
 /// Throws Error(invalid_file, io, not_found).
 [[nodiscard]] BERTH_EXPORT StoredPlacement read_placement(const std::filesystem::path& path);
-/// Where it was made for another machine than the task's: a note that says so; else empty.
+/// A note if it was made for another machine than the task's; else empty.
 [[nodiscard]] BERTH_EXPORT std::string other_machine_text(const Task& task,
                                                           const StoredPlacement& stored);
 /// Simulates one step of it. A note says where it was made for another machine than the task's.

@@ -26,8 +26,8 @@ local function episode_returns(rollout, e, reward, discount, returns)
   return sum
 end
 
--- Of the energy (the sum of squares) of advantages, what tells the episodes that began alike apart, and all of it.
--- What they share teaches nothing: it pushes every choice the same way.
+-- The energy (the sum of squares) of advantages that tells the episodes that began alike apart, and all of it.
+-- Their common part teaches nothing: it pushes every choice the same way.
 local function energies(out, starts)
   local mean, count, apart, all = {}, {}, 0, 0
   for e = 1, #out do

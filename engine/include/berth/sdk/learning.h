@@ -172,7 +172,7 @@ struct RefineOptions {
   GroupId groups = 0;  ///< coarsened to so many where the problem has more; 0 = never
   /// To groups of this kind, balanced or placeto; balanced where there are constraints.
   Grouping grouping = Grouping::balanced;
-  /// Where the problem has more groups than this, while the budget lasts: merges them into so many
+  /// If the problem has more groups than this, while the budget lasts: merges them into so many
   /// others, fine in one part and coarse in the rest, and decides these from the best placement on.
   /// Without a budget it ends when 32 such divisions in a row bring nothing. Where the problem has
   /// more than `groups` and there are no updates, it is coarsened to so few first, then to `groups` with

@@ -29,7 +29,7 @@ namespace berth {
       all.begin(), all.end(), [&](const Groups::Edge& edge) { return edge.dst < group; });
   return {later, all.end()};
 }
-/// By src, as Groups::in_edges.
+/// Sorted by src, as Groups::in_edges.
 [[nodiscard]] inline std::span<const Groups::Edge> forward_in_edges(const Groups& groups,
                                                                     GroupId group) noexcept {
   const auto all = groups.in_edges(group);
