@@ -38,7 +38,7 @@ if(NOT BERTH_CORE_ONLY)
       "berth-frontends, berth-plugins-partition, berth-plugins-torch, libsqlite3-0, librsvg2-2, redis-tools")
   berth_package(plugins berth-plugins "Device placement of neural networks: policies that need nothing more"
     DEPENDS "${_core}")
-  # What of it there is depends on what the build found.
+  # The packages depend on the libraries that the build found.
   foreach(row "frontends|berth-frontends|readers of ONNX and TensorFlow models"
               "partition|berth-plugins-partition|policies over partitioners and solvers"
               "torch|berth-plugins-torch|policies that learn, and execution, over LibTorch")

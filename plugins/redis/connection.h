@@ -33,7 +33,7 @@ struct Endpoint {
   std::uint16_t port = 0;
   bool tls = false;
   bool plain = false;  ///< TCP without TLS is allowed elsewhere than on loopback
-  /// Of TLS: with a secret the server's key must be make_key's; otherwise its certificate must be
+  /// TLS: with a secret the server's key must be make_key's; otherwise its certificate must be
   /// good for `host` by the authorities of the file `authorities`, or the system's if that is empty.
   std::string secret;
   std::string authorities;

@@ -30,7 +30,7 @@ typedef struct berth_redis_endpoint {
 } berth_redis_endpoint;
 
 BERTH_EXPORT int berth_redis_interface(void);
-/// Of this thread's last failure.
+/// The message of this thread's last failure.
 BERTH_EXPORT const char* berth_redis_error(void);
 
 /// 0; 1: nobody answers; 2: it is refused.

@@ -44,7 +44,7 @@ typedef struct berth_torch_info {
   int32_t requires_grad;
 } berth_torch_info;
 
-/// What tensors hold, for whoever collects garbage.
+/// Bytes that tensors hold, for the garbage collector.
 typedef struct berth_torch_memory {
   int64_t bytes;    ///< of all LibTorch's memory in this process
   int64_t tensors;  ///< given out and not released

@@ -39,7 +39,7 @@ ssize_t readlink(const char*, char*, size_t);
 ]]
 
 local C = ffi.C
--- Of Linux's headers.
+-- Values from Linux's headers.
 local SIGINT, SIGKILL, PR_SET_PDEATHSIG, WNOHANG, SETPGROUP, EEXIST = 2, 9, 1, 1, 2, 17
 local WRITE_CREATE, WRITE_CREATE_APPEND, WRITE_CREATE_EXCLUSIVE = 1 + 64, 1 + 64 + 1024, 1 + 64 + 128
 local TRY_LOCK, TEST_LOCK, EXECUTABLE = 2, 3, 1
@@ -150,7 +150,7 @@ function processes.host()
   return ffi.string(name)
 end
 
--- What runs here: host, processor, processors (how many are online), system, memory_bytes.
+-- This machine: host, processor, processors (how many are online), system, memory_bytes.
 function processes.machine()
   local cpu = content_of "/proc/cpuinfo" or ""
   local memory = (content_of "/proc/meminfo" or ""):match "MemTotal:%s*(%d+) kB"

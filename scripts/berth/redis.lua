@@ -58,7 +58,7 @@ local function decoded(text)
   return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
--- What a text names: redis://, rediss:// (TLS) or unix://PATH.
+-- The address in a text: redis://, rediss:// (TLS) or unix://PATH.
 --   ARGS    get  function(name): a variable of the environment; default os.getenv
 --   RETURN  table: path, or host, port and tls; user, password, database; plain, authorities, certificate, key (see
 --           plugins/redis/connection.h)
@@ -118,7 +118,7 @@ local function value_of(reply)
   return { failed = ffi.string(C.berth_redis_text(reply), number) }
 end
 
--- What a server answers that is about to become, or no longer is, the one that serves.
+-- Answers of a server that is about to become, or no longer is, the one that serves.
 local PASSING = { LOADING = true, READONLY = true, MASTERDOWN = true, TRYAGAIN = true, CLUSTERDOWN = true, BUSY = true,
   UNBLOCKED = true, NOREPLICAS = true }
 

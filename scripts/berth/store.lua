@@ -17,7 +17,7 @@ local redis = require "berth.redis"
 
 -- A payload, and a result that nobody fetches, are kept so long.
 local TASK_S, RESULT_S = 86400, 3600
--- Who waits looks for lost workers every SWEEP_S, and all together not more often than this: for each member a
+-- A waiting process looks for lost workers every SWEEP_S, and all together not more often than this: for each member a
 -- millisecond, since that reads all of them.
 local SWEEP_S, SWEEP_MS = 0.5, 100
 local GROUP = "workers"
@@ -162,7 +162,7 @@ function Store:reach(seconds)
       fine, why = join(self, client)
       if fine then
         self.client = client
-        -- What this connection's forerunner was given may be on its way no more.
+        -- Tasks given to this connection's forerunner may be on their way no more.
         self.cursors = {}
         return
       end
@@ -334,7 +334,7 @@ function Store:sweep(queue, lease_ms)
   end
   self.sweep_ms = math.max(SWEEP_MS, count)
   for _, holder in ipairs(holders) do
-    -- Who has not come back since the server was started again is busy, for all one knows.
+    -- A process that has not come back since the server was started again may be busy.
     if not is_here(holder[1]) then lost[#lost + 1] = { holder[1], (runs[holder[1]] or self.client.run) == self.client.run } end
   end
   if not overdue and #lost == 0 then return false end
@@ -422,7 +422,7 @@ end
 
 -- Members ---------------------------------------------------------------------------------------------
 
--- Who is there, and what waits.
+-- The members and the waiting tasks.
 --   RETURN  table by name of { name, identity, state ("here", "left", "lost"), done, lost (tasks that it took and did
 --           not do), times_lost }; table by queue of { waiting, taken }
 function Store:members()

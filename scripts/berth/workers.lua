@@ -28,7 +28,7 @@ workers.DEFAULTS = {
   join_s = 60,             -- for the first connection
   lost_s = 30,             -- for one that was lost, and for a controller that does not answer in synchronous mode
   keep_s = 5,              -- between the states that the one who learns keeps in the store
-  -- Of machines that measure
+  -- Machines that measure
   calibrate = true,        -- compares machines by measuring one placement first, where evaluators measure
   slow = 3,                -- what is called slow: so many times the median machine
 }
@@ -72,7 +72,7 @@ function workers.read_options(given, level)
   return options
 end
 
--- Who this process is -------------------------------------------------------------------------------
+-- This process -------------------------------------------------------------------------------
 
 -- "node[003-005,7],x" -> "node003"
 local function first_host(list)
@@ -92,7 +92,7 @@ local function reader(get, what)
   end
 end
 
--- What the environment says.
+-- Reads the environment's variables.
 --   ARGS    get     function(name): a variable; default os.getenv
 --   RETURN  nil where it says nothing; or { by ("berth", "torchrun", "slurm"), rank, size, id (of the job), local_rank,
 --           node; url (of a server that is there), or address and port (of the one that rank 0 starts) and alone
@@ -154,7 +154,7 @@ end
 
 -- The server ----------------------------------------------------------------------------------------
 
--- What a process of a training asks of the server.
+-- Requests of a process of a training to the server.
 workers.COMMANDS = "+hello +auth +info +client|list +client|setname +multi +exec +eval +exists +get +set +incrby "
   .. "+del +unlink +expire +scan +sadd +smembers +hget +hset +hgetall +hincrby +xadd +xread +xreadgroup "
   .. "+xgroup|create +xack +xdel +xrange +xpending +xlen +rpush +blmove +lindex"
@@ -290,7 +290,7 @@ end
 
 local function folder_of(place) return os.getenv "BERTH_STORE_FOLDER" or ("berth-store-%s"):format(place.id) end
 
--- What the processes of a training share, and others do not know. On one machine it is in a file.
+-- The secret that the processes of a training share. On one machine it is in a file.
 local function shared_secret(place, join_s)
   local secret = os.getenv "BERTH_SECRET" or ""
   if secret ~= "" then return secret end
@@ -317,7 +317,7 @@ local function shared_secret(place, join_s)
     .. "same text for all"):format(path, join_s), 0)
 end
 
--- What a launcher of processes does for rank 0, it does itself under others' launchers.
+-- Rank 0 starts the server itself under launchers other than ours.
 local function own_server(place, secret)
   if place.url or place.rank > 0 then return nil end
   return workers.start_store { folder = folder_of(place), address = place.address, port = place.port, secret = secret,
@@ -383,7 +383,7 @@ function workers.rank()
   return place.rank, place.size
 end
 
--- What `workers.place` takes.
+-- The options of `workers.place`.
 local PLACE = { policy = true, problem = true, evaluator = true, seed = true, budget_s = true, initial = true,
   progress = true, workers = true }
 
@@ -410,7 +410,7 @@ function workers.place(given)
   return placing.run(joined, given, options)
 end
 
--- What the processes send each other ------------------------------------------------------------------
+-- Messages between the processes ------------------------------------------------------------------
 
 -- A table of `notes` with bytes behind it.
 function workers.pack(head, bytes)

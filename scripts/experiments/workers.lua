@@ -89,13 +89,13 @@ local function train_once()
       end })
     end or false,
     workers = { controllers = options.controllers, mode = options.mode, calibrate = false, lease_s = 600 },
-    -- Of all processes that have learned: the next one goes on with the file.
+    -- Shared by all processes that have learned: the next one goes on with the file.
     progress = function(record)
       local curve = assert(io.open(options.record .. ".curve", "a"))
       curve:write(("%.3f %d\n"):format(berth.clock(), record.measured))
       curve:close()
     end,
-    -- By the time of day: whoever is killed and started again does not begin its minutes anew.
+    -- Uses the time of day, so that a process that is killed and started again does not begin its minutes anew.
     should_stop = function()
       return berth.should_stop() or options.stop_at > 0 and os.time() >= options.stop_at
     end,

@@ -1,4 +1,4 @@
-// What one Host keeps beside its lua_State, and the ways in and out of protected calls.
+// The state of one Host beside its lua_State, and the ways in and out of protected calls.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct State {
   std::int64_t live_objects = 0;
   std::int64_t collect_at = 32;  ///< live objects at which collect_when_due collects
   int callback_depth = 0;
-  /// What is in force where a script names nothing itself: BERTH_CONFIG's, and a --config's.
+  /// The settings in force where a script names nothing itself: BERTH_CONFIG's, and a --config's.
   Settings settings;
   int threads = 0;  ///< of policies and evaluators that are told no number; 0 = one per core
   std::function<bool()> should_stop;
@@ -70,7 +70,7 @@ inline lua_State* running_thread(const State& state) {
 /// A Lua value that C++ keeps. [the host's thread]
 class Reference {
  public:
-  /// Of the value at `index` of L.
+  /// Refers to the value at `index` of L.
   Reference(State& state, lua_State* L, int index);
   ~Reference();
   Reference(const Reference&) = delete;

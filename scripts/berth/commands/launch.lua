@@ -18,7 +18,7 @@ local folder = processes.temporary_folder "berth-workers-"
 local url, job = os.getenv "BERTH_STORE", os.getenv "BERTH_JOB" or processes.random_text(8)
 local server = not url and workers.start_store { folder = folder } or nil
 
--- Who is killed so often right after it began would be so for ever.
+-- A process that is killed this often right after its start would be killed for ever.
 local SOON_S, SOON_MOST = 2, 5
 -- For the others to end after rank 0 has.
 local END_S = 5

@@ -1,6 +1,6 @@
 -- `berth watch URL`: the trainings whose processes meet in a server.
 --   watch.lua URL again|once
--- Who is there, what waits, and how far the one who learns has come; again each second until none is left.
+-- Shows the members, the waiting tasks, and how far the one who learns has come; again each second until none is left.
 
 local berth = require "berth"
 local processes = require "berth.processes"
@@ -27,7 +27,7 @@ local function trainings()
   return names
 end
 
--- What others wrote is shown, and does nothing to a terminal.
+-- Texts of others are shown, and do nothing to a terminal.
 local function printable(text) return (text:gsub("%c", "?")) end
 
 local kept = {}

@@ -187,7 +187,7 @@ function Store:take(study, keys)
         if row.state == "waiting" or not mine and abandoned(row.claim, row.seen_s, now_s) then
           database:run([[UPDATE runs SET state = 'running', claim = ?, seen_s = ?, began_s = ?, error = NULL
             WHERE id = ?]], self.claim, now_s, now_s, row.id)
-          -- What an unfinished attempt left; it comes again.
+          -- The points of an unfinished attempt, which comes again.
           database:run("DELETE FROM points WHERE run = ?", row.id)
           database:run("DELETE FROM results WHERE run = ?", row.id)
           return row

@@ -1,4 +1,4 @@
--- What is seen of many processes while they work: a line a second on rank 0's terminal, scalars per process in
+-- Shows many processes while they work: a line a second on rank 0's terminal, scalars per process in
 -- TensorBoard's file, text in the event log.
 
 local berth = require "berth"

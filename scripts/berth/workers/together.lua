@@ -1,4 +1,4 @@
--- What all processes that work together share: how they agree on what is done, wait for each other, and end.
+-- Shared by all processes that work together: they agree on what is done, wait for each other, and end.
 -- The keys of their store begin with "N/", N counting what the script does together:
 --
 --   fingerprint       what is done, by whom; everyone compares it with their own

@@ -1,4 +1,4 @@
--- What the processes of one training do: the one who learns, controllers, and workers. Besides the keys that
+-- The processes of one training: the one who learns, controllers, and workers. Besides the keys that
 -- all work together has (berth.workers.common) the store holds:
 --
 --   weights        the current ones, with the number of the update they came from
@@ -34,7 +34,7 @@ end
 
 -- Controllers ----------------------------------------------------------------------------------------
 
--- What a controller sends: a gradient, what is to be recorded of its samples, the best of them by problem. Only
+-- A controller's message: a gradient, what is to be recorded of its samples, the best of them by problem. Only
 -- the numbers are text; a placement has as many devices as the graph has ops.
 local function gradient_message(from, base, record, found, gradient)
   local heads, bytes = {}, { gradient }
@@ -164,7 +164,7 @@ function Learner:note(message)
     local i = found.problem
     local memory = self.own.memories[i]
     local is_better = ranking.better(found.evaluation, memory.best, self.options.score)
-    -- Where runtimes are measured, more than the best is kept.
+    -- If runtimes are measured, more than the best is kept.
     if is_better or self.options.evaluators and self.options.evaluators[i]:measures() then
       memory.note(measuring.unpacked(found.placement), found.evaluation)
     end
@@ -279,7 +279,7 @@ function Learner:synchronous()
   for _, task in ipairs(tasks) do self:answer(task) end
 end
 
--- What is due by the clock: the line of the second, the store's and others' failures.
+-- Does what is due by the clock: the line of the second, the store's and others' failures.
 function Learner:watch()
   local now = berth.clock()
   self.stopped = self.stopped or self.options.should_stop()
