@@ -1,4 +1,4 @@
-// What the networks of learned policies see of a problem's groups as a graph: no edge runs against their
+// The networks of learned policies see a problem's groups as a graph: no edge runs against their
 // order, whatever co-location a model brings.
 #include <doctest/doctest.h>
 

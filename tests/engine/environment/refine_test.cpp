@@ -177,7 +177,7 @@ TEST_CASE("steps: samples are compared with those that began alike") {
     CHECK(told[0] * alike == doctest::Approx(-static_cast<double>(updates)));
     CHECK(told[1] == doctest::Approx(0));
   }
-  // Where each begins elsewhere, with all others.
+  // Samples that all begin elsewhere are compared with all others.
   std::vector<std::uint64_t> apart;
   for (std::uint64_t i = 0; i < 20; ++i) apart.push_back(i);
   const std::vector<double> told = taught(seconds, RefineOptions::Baseline::steps, apart);
