@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 /// A slot holds a tensor on one device: at home, where it is made, or as a copy on a device that
 /// received it. An op reads and writes slots, and reads parameters of the program.
 struct Plan {
-  /// What an op reads at one input position.
+  /// The source of one input of an op.
   struct Source {
     std::uint32_t slot = kNone;      ///< or
     TensorId parameter = kNoTensor;  ///< or neither: an omitted input

@@ -248,7 +248,7 @@ berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int
   berth_status status = BERTH_OK;
   op.walk([&](mlir::Operation* inner) {
     if (inner == &op || status != BERTH_OK) return;
-    // What runs at every element of an op is counted with it.
+    // Ops that run at every element of an op are counted with it.
     for (mlir::Operation* parent = inner->getParentOp(); parent != &op;
          parent = parent->getParentOp()) {
       if (runs_per_element(*parent)) return;

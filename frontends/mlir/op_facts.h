@@ -1,4 +1,4 @@
-// What the IR says of one op, in the words of Berth's C ABI.
+// The facts of one op of the IR, in the types of Berth's C ABI.
 #pragma once
 
 #include <berth/c.h>

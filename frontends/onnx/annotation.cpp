@@ -154,7 +154,7 @@ bool is_replaced_entry(std::string_view message, const std::string& file) {
          !value_of_entry(message, kLayerKey, file).empty();
 }
 
-/// Of the model's configurations and of a node's alike: both name theirs in the first field.
+/// Serves the model's configurations and a node's alike: both name theirs in the first field.
 bool is_own_configuration(std::string_view message, const std::string& file) {
   for (WireReader reader(message, 0, file); reader.next();) {
     if (reader.is_bytes(1)) return reader.payload() == kConfigurationName;

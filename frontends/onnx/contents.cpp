@@ -81,7 +81,7 @@ class TypedData {
   std::string bytes_;
 };
 
-// What one entry of the data fields holds of this type: an element, two int4, half a complex.
+// Bytes of this type in one entry of the data fields: an element, two int4, half a complex.
 std::size_t entry_bytes(DType dtype) {
   if (dtype == DType::c64) return 4;
   if (dtype == DType::c128) return 8;

@@ -39,7 +39,7 @@ class Contents {
   /// As the dense tensor it stands for.
   [[nodiscard]] std::optional<TensorContent> sparse(const onnx::SparseTensorProto& tensor,
                                                     std::string_view name);
-  /// Of a Constant node.
+  /// The content of a Constant node.
   [[nodiscard]] std::optional<TensorContent> constant(const onnx::NodeProto& node,
                                                       std::string_view name);
   /// With the long texts and lists that the skeleton left out, but without its tensors' data.

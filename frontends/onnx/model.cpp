@@ -146,7 +146,7 @@ bool leaves_folder(const fs::path& location) {
          std::any_of(location.begin(), location.end(), [](const auto& p) { return p == ".."; });
 }
 
-// Where the data file of an external tensor is there, symbolic links are followed: they must not
+// If the data file of an external tensor is there, symbolic links are followed: they must not
 // lead out of the model's folder either.
 void check_external(Model& model, const onnx::TensorProto& tensor, std::string_view name) {
   std::string location;

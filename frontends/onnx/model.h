@@ -33,7 +33,7 @@ struct Model {
   std::unordered_map<std::string, const onnx::FunctionProto*> functions;
   std::vector<std::string> notes;
 
-  // What the tensor checks found, for notes.
+  // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;
   std::vector<std::string> missing_files;             ///< external data files that do not exist
   std::unordered_set<std::string> checked_locations;  ///< of external data
@@ -62,8 +62,7 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
 /// Bytes of an attribute that the skeleton left out.
 [[nodiscard]] std::int64_t dropped_bytes(const onnx::AttributeProto& attribute);
 
-/// Where the whole message of a skeleton's message is in the file; size 0 = there is no such
-/// message.
+/// The place in the file of the whole message behind a skeleton's; size 0 = there is none.
 struct Place {
   std::size_t offset = 0;
   std::size_t bytes = 0;

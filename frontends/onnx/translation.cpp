@@ -126,7 +126,7 @@ void Translator::add_bodies(OpId op, const Node& node) {
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
     const Work inside = Translator(program_, *body, "body").translate_body();
-    // Of several bodies one runs (If); the larger is planned for.
+    // One of several bodies runs (If); the larger one is planned for.
     if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
   }
   const double trips = trip_count(program_, node);

@@ -19,7 +19,7 @@ namespace berth::frontend {
 /// "'a', 'b' and 3 more": at most `shown` of `names`.
 [[nodiscard]] std::string list_names(const std::vector<std::string>& names, std::size_t shown = 8);
 
-/// What a person is told where sizes follow from what the ops `choosers` choose when a step runs.
+/// The note for sizes that follow from choices of the ops `choosers` when a step runs.
 [[nodiscard]] std::string largest_step_note(std::int64_t tensors,
                                             const std::set<std::string>& choosers);
 

@@ -89,7 +89,7 @@ bool refers_to_content(const Value& value) {
          dtype_bits(dtype_of(value.handle->type)) > 0;
 }
 
-/// What a variable keeps on its device: kUnknownBytes where its shape is not known, 0 for an op
+/// Bytes that a variable keeps on its device: kUnknownBytes where its shape is not known, 0 for an op
 /// that is none.
 std::int64_t resident_bytes(const Node& node) {
   if (node.outputs.empty()) return 0;
@@ -237,7 +237,7 @@ class GraphMaker {
     if (!node.device.empty()) builder_.set_requested_device(op, readable(node.device));
   }
 
-  /// Of ops that stand for one variable the first counts its bytes.
+  /// The first of the ops that stand for one variable counts its bytes.
   bool is_first(const Node& variable) {
     const std::string name = shared_name(variable);
     return name.empty() || variables_.insert(name).second;

@@ -20,7 +20,7 @@ const std::string kEveryFirst = "*", kBatch = "batch";
 using frontend::list_names;
 using frontend::readable;
 
-// --- What the user says -------------------------------------------------------------------------
+// --- Statements of the user -------------------------------------------------------------------------
 
 Bindings::Bindings(const LoadOptions& options, const std::string& file)
     : file_(file), options_(options) {
@@ -259,7 +259,7 @@ class Inference {
     for (std::size_t i = 0; i < types.size(); ++i) node.outputs[i].type = types[i];
   }
 
-  /// Where the attribute that counts the outputs is missing, their uses tell.
+  /// Uses tell the number of outputs if the attribute that counts them is missing.
   bool may_have_more(const Node& node) const {
     const ops::OpInfo* info = find_op(node.op);
     if (info == nullptr) return context_.library.ops.count(node.op) == 0;
@@ -370,7 +370,7 @@ class Inference {
     return frame.trips;
   }
 
-  /// What a counter is when its loop ends: the count of a gradient's loop.
+  /// The value of a counter when its loop ends: the count of a gradient's loop.
   void exit_content(NodeId id, Node& node) {
     const FrameId frame = inferred_.loops.frame_of[static_cast<std::size_t>(id)];
     Value& value = node.outputs[0];

@@ -15,7 +15,7 @@
 
 namespace berth::tf_frontend {
 
-/// What a user states about open dimensions and loops, and which of it was used.
+/// Statements of the user about open dimensions and loops, and which of them were used.
 ///
 /// Open dimensions of placeholders and iterators are named "tensor/axis" ("tokens/1",
 /// "IteratorGetNext:2/0"); "batch" names every open first dimension at once. A loop whose number of
@@ -43,7 +43,7 @@ class Bindings {
   std::set<std::string> unknown_loops_;
 };
 
-/// What inference finds besides the values in the nodes.
+/// Findings of inference besides the values in the nodes.
 struct Inferred {
   Loops loops;
   /// Work of nodes with bodies: functional loops and branches.

@@ -22,7 +22,7 @@ constexpr NodeId kFirstAlias = -2;
   throw Error(ErrorCode::invalid_graph, cat(library.source.file, ": ", what));
 }
 
-/// What the outputs of a call, or an argument of a body, really are.
+/// The values behind the outputs of a call, or an argument of a body.
 struct Alias {
   std::vector<Source> outputs;
   std::vector<NodeId> controls;  ///< what a control edge from it waits for

@@ -58,9 +58,9 @@ struct Fetch {
 struct Program {
   std::vector<Node> nodes;  ///< in the file's order, bodies of calls behind what calls them
   std::vector<Call> calls;
-  /// Of a function's body: its arguments, as nodes without inputs.
+  /// The arguments of a function's body, as nodes without inputs.
   std::vector<NodeId> arguments;
-  /// Of a function's body its results, of a graph what is fetched; there a source may stand for
+  /// The results of a function's body, or the fetches of a graph; there a source may stand for
   /// all outputs of its node (kEveryPort).
   std::vector<Source> results;
   std::vector<std::string> result_names;  ///< of a graph: by position in `results`
@@ -69,7 +69,7 @@ struct Program {
   std::deque<WireSource> sources;  ///< of attributes made here
 };
 
-/// What programs of one file share.
+/// Shared by the programs of one file.
 struct Library {
   const GraphDef& graph;
   const WireSource& source;

@@ -14,7 +14,7 @@
 namespace berth::policies::auto_policy {
 namespace {
 
-/// What the simulator adds to the cost of every op that is not free.
+/// The simulator's addition to the cost of every op that is not free.
 double extra_us(const Problem& problem, KindId kind) {
   return problem.options().semantics == Semantics::placeto
              ? problem.options().device_gap_us
@@ -31,7 +31,7 @@ double least_us(const Problem& problem, OpId op) {
   return least;
 }
 
-/// By op, the length of the longest path that ends before it.
+/// The length of the longest path that ends before each op.
 std::vector<double> heads_us(const Problem& problem) {
   std::vector<double> head(at(problem.graph().op_count()), 0);
   for (const OpId op : problem.graph().topological_order()) {
@@ -155,7 +155,7 @@ std::string type_name(std::int32_t choice) {
   return "choice" + std::to_string(choice);
 }
 
-/// What the constraints of `problem` demand of `contracted`, whose ops have the types of choices.
+/// The constraints of `problem` for `contracted`, whose ops have the types of choices.
 std::shared_ptr<const Constraints> constraints_of(const Problem& problem, const Graph& contracted,
                                                   const Costs& costs, const Choices& choices) {
   if (problem.constraints() == nullptr) return nullptr;
@@ -239,7 +239,7 @@ std::vector<OpId> acyclic_parts(const Problem& problem, const Groups& units,
 
 Contracted::Contracted(const Simulator& simulator, const Groups& units,
                        std::span<const DeviceId> placement) {
-  // Of the runtime. Without limits, the step of a placement of NMT on four devices that was found
+  // Share of the runtime. Without limits, the step of a placement of NMT on four devices that was found
   // by exact steps takes 22 % longer than it does; with them, 6 %, of 1,946 instead of 1,728 parts.
   constexpr double kWindow = 0.005;
   constexpr double kLimit = 0.005;

@@ -35,7 +35,7 @@ class Contracted {
   Contracted(const Problem& problem, const Groups& units);
 
   [[nodiscard]] const std::shared_ptr<const Problem>& problem() const noexcept { return problem_; }
-  /// What an op of the original is part of.
+  /// The part that an op of the original belongs to.
   [[nodiscard]] OpId part_of(OpId op) const noexcept { return part_of_[at(op)]; }
   /// The original's placement that one of this problem stands for.
   [[nodiscard]] Placement expand(std::span<const DeviceId> placement) const;

@@ -33,7 +33,7 @@ void for_each_device(DeviceSet set, Body&& body) {
   for (; set != 0; set &= set - 1) body(first_device(set));
 }
 
-/// By group. A partial placement: what is fixed, and what is left to the rest.
+/// A partial placement by group: the fixed devices, and those left to the rest.
 using Domains = std::vector<DeviceSet>;
 
 /// Immutable. [thread-safe]

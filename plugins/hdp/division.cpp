@@ -16,7 +16,7 @@ namespace {
 /// Units that read a weight, from which on its layer counts as unrolled. A convolution's weights
 /// are read by two or three: itself, its gradient, a penalty on the weights.
 constexpr std::size_t kSteps = 4;
-/// Of the largest such weight: what is smaller is a part of another weight's layer (its bias).
+/// Share of the largest such weight: a smaller one is a part of another weight's layer (its bias).
 constexpr double kLeastShare = 0.01;
 /// Rounds in which units move to the layer with which they have most traffic. They come to rest in
 /// a few on every graph at hand; this bounds the time on any other.
@@ -81,7 +81,7 @@ std::vector<Weight> shared_weights(const Problem& problem) {
   return weights;
 }
 
-/// By unit, the ops on the longest path to the first of its own.
+/// The number of ops on the longest path to the first op of each unit.
 std::vector<std::int32_t> depths(const Problem& problem) {
   const Graph& graph = problem.graph();
   const Groups& units = problem.groups();
@@ -97,7 +97,7 @@ std::vector<std::int32_t> depths(const Problem& problem) {
   return result;
 }
 
-/// By unit, its layer (the index of its weight); kNoLayer if no path leads to one.
+/// The layer of each unit (the index of its weight); kNoLayer if no path leads to one.
 class Layering {
  public:
   Layering(const Problem& problem, const std::vector<Weight>& weights,

@@ -114,7 +114,7 @@ Kernel make_broadcast_axes(const KernelRequest& /*request*/) {
         sizes[side] = i < missing ? 1 : shapes[side][i - missing];
       }
       for (int side = 0; side < 2; ++side) {
-        // Where both are 1 summing changes nothing, and TensorFlow names the axis for both.
+        // Summing changes nothing where both are 1, and TensorFlow names the axis for both.
         if (sizes[side] == 1) axes[side].push_back(static_cast<std::int64_t>(i));
       }
     }

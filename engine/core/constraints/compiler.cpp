@@ -164,7 +164,7 @@ void ConstraintCompiler::restrict_ops() {
   out_.sets_ = table.take();
 }
 
-/// By device: whether its kind can run the op.
+/// Whether the kind of each device can run the op.
 std::vector<bool> ConstraintCompiler::runnable(OpId op) const {
   std::vector<bool> devices;
   for (DeviceId d = 0; d < cluster_.device_count(); ++d) {

@@ -20,7 +20,7 @@ double compute_us(const Problem& problem, std::span<const OpId> ops, DeviceId de
   return us;
 }
 
-/// Where ops that may not be on `device` go: hosts before others, then where they compute fastest.
+/// The device for ops that may not be on `device`: hosts before others, then the fastest.
 DeviceId elsewhere(const Problem& problem, std::span<const OpId> ops, DeviceId device) {
   DeviceId best = kNoDevice;
   double best_us = kCannotRun;

@@ -42,7 +42,7 @@ std::string name_of(const Policy& policy) {
   return cat("policy '", policy.name(), "'");
 }
 
-/// What a callback of the caller's has thrown: not the policy's failure.
+/// An exception from a callback of the caller: not the policy's failure.
 class CallerFailure {
  public:
   template <typename Call>
@@ -55,7 +55,7 @@ class CallerFailure {
       throw;
     }
   }
-  /// Whatever a policy made of it.
+  /// Throws it again, whatever the policy did with it.
   void rethrow() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
@@ -79,11 +79,11 @@ PolicyAnswer run(Policy& policy, Evaluator& evaluator, const PlaceContext& conte
                 cat(name_of(policy), " failed with an error of its own: ", error.what()));
   } catch (...) {
     throw Error(ErrorCode::invalid_argument,
-                cat(name_of(policy), " failed with an error that says nothing; mend the plugin"));
+                cat(name_of(policy), " failed with an unknown exception; fix the plugin"));
   }
 }
 
-/// Who has told the policy to stop. Policies may ask from several threads.
+/// Reasons for which the policy was told to stop. Policies may ask from several threads.
 struct Stops {
   std::atomic<bool> caller = false;
   std::atomic<bool> clock = false;

@@ -23,7 +23,7 @@ constexpr Figure kFigures[] = {
     {"multiprocessors", &Device::multiprocessors},
 };
 
-/// Where figures come from is for people alone, but it is a text.
+/// The source of figures is for people alone, but it must be a text.
 void check_source(const JsonReader& json) {
   if (json.has("source")) static_cast<void>(json.at("source").text());
 }

@@ -19,7 +19,7 @@ struct Event {
   double us = -1;
 };
 
-/// What of a trace counts.
+/// The events of a trace that count.
 class Times {
  public:
   explicit Times(const Graph& graph) : graph_(graph), events_(graph) {}

@@ -30,7 +30,7 @@ Rows<Item> gather(Pending<Item>&& pending, std::size_t row_count) {
   return rows;
 }
 
-/// What a builder holds; one that was moved from holds nothing.
+/// The state of a builder; one that was moved from has none.
 template <typename State>
 State& of(const std::unique_ptr<State>& state) {
   if (state == nullptr) {
@@ -289,8 +289,8 @@ void GraphBuilder::State::make_out_edges() {
 }
 
 void GraphBuilder::State::make_order() {
-  // Where every edge leads to a larger id, as in what a compiler walks through, the order of the ids is
-  // the one that the search below finds.
+  // If every edge leads to a larger id, as in a compiler's order, the order of the ids is the one that
+  // the search below finds.
   const std::span<const Edge> edges = data->in_edges.items();
   if (std::all_of(edges.begin(), edges.end(),
                   [](const Edge& edge) { return edge.src < edge.dst; })) {

@@ -102,7 +102,7 @@ class Search {
     return true;
   }
 
-  /// What is computed for this step alone, up to its product with the weights and the
+  /// Takes the ops computed for this step alone, up to its product with the weights and the
   /// concatenations and lookups before that.
   void take_inputs(CellId cell) {
     cells_.weights.push_back(kNoTensor);

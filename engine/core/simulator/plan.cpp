@@ -141,7 +141,7 @@ void Plan::compile_messages() {
   for (Index i = 0; i < op_count; ++i) {
     const auto out_edges = graph().out_edges(ids[i]);
     edges.assign(out_edges.begin(), out_edges.end());
-    // By message: an op's tensors are numbered as its ports are, and kNoTensor comes last.
+    // Sorted by message: an op's tensors are numbered as its ports are, and kNoTensor comes last.
     std::sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
       if (a.tensor != b.tensor) {
         return static_cast<std::uint32_t>(a.tensor) < static_cast<std::uint32_t>(b.tensor);

@@ -16,7 +16,7 @@ namespace berth::simulator {
 /// neighbours in memory.
 using Index = std::uint32_t;
 
-/// What one op sends at once: a tensor, or the signal of its control edges.
+/// One send of an op: a tensor, or the signal of its control edges.
 /// `consumers[begin, end)` are waiting for it.
 struct Message {
   double alone_us;  ///< duration of its transfer where all routes are alike

@@ -34,7 +34,7 @@ struct SendEntry {
   bool operator==(const SendEntry&) const = default;
 };
 
-/// What is on its way between devices and holds nothing (dataflow): a control signal, or a
+/// A send between devices that holds nothing (dataflow): a control signal, or a
 /// transfer over a parallel link.
 struct Signal {
   TimeKey arrival;
@@ -77,7 +77,7 @@ struct Workspace {
   }
 
   std::vector<std::uint32_t> state;  ///< by Index: inputs still missing, and the device
-  /// By device: where its row starts in the arrays below; a row has room for every op or transfer
+  /// The start of each device's row in the arrays below; a row has room for every op or transfer
   /// of the device and one more.
   std::vector<std::uint32_t> begin;
   std::uint32_t row_total = 0;

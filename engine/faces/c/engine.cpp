@@ -56,7 +56,7 @@ Settings engine_settings(const berth_engine_options& options) {
   return settings;
 }
 
-/// By key: the value, and where it comes from.
+/// The value of each key, and its origin.
 Json described(const Settings& settings) {
   Json all = Json::object();
   const Json values = Json::parse(settings_json(settings));

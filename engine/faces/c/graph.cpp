@@ -178,7 +178,7 @@ berth_status berth_builder_ops(berth_builder* builder, size_t count, const berth
   return c::guarded([&] {
     berth_builder& the = c::get(builder);
     const auto all_names = c::array(names, count, "names");
-    // What is wrong with the arrays is told before anything is added.
+    // Errors in the arrays are reported before anything is added.
     for (std::size_t i = 0; i < count; ++i) {
       if (cost_us != nullptr && !(std::isfinite(cost_us[i]) && cost_us[i] >= 0)) {
         throw Error(ErrorCode::invalid_graph,

@@ -131,7 +131,7 @@ RunHooks hooks_of(const berth_place_options& options, const Problem& problem) {
   return hooks;
 }
 
-/// What a search uses. It owns all of it: a callback may release what the caller holds.
+/// The parts of a search. It owns all of them: a callback may release what the caller holds.
 struct Search {
   Search(berth_engine* of_engine, const berth_problem* of_problem, const berth_place_options* given)
       : engine(c::get(of_engine).engine),

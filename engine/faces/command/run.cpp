@@ -43,7 +43,7 @@ int run_script(const RunOptions& options) {
     scripts.run(options.script, options.args);
   } catch (const Error& error) {
     if (options.workers) {
-      // Of the library's own lines and traceback a reader has no use.
+      // The library's own lines and traceback are of no use to a reader.
       const std::string text = error.what();
       log_error(text.substr(0, text.find("\nstack traceback")));
       return 1;
@@ -71,7 +71,7 @@ void add_run(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   sub->add_option("--workers", options->workers,
-                  "run the script in so many processes besides the first, which train together")
+                  "run the script number of extra worker processes, which train together")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
   // Everything after the script is the script's own, also what looks like an option of berth.

@@ -33,7 +33,7 @@ class ProblemObject {
 
   [[nodiscard]] const Problem& problem() const noexcept { return *problem_; }
   [[nodiscard]] const std::shared_ptr<const Problem>& shared() const noexcept { return problem_; }
-  /// What a user should know of how it was made.
+  /// Warnings for the user about how it was made.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
   Evaluator& evaluator();
   const std::shared_ptr<const Simulator>& simulator();
@@ -87,7 +87,7 @@ struct PolicyObject {
   std::unique_ptr<Policy> policy;
 };
 
-/// What a Lua policy is told of one call of `place`.
+/// One call of `place` as a Lua policy sees it.
 struct ContextObject {
   const PlaceContext* context = nullptr;  ///< null: the call has ended
   const Options* options = nullptr;

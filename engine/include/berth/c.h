@@ -304,7 +304,7 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
                                        const berth_text* policies, size_t count,
                                        const berth_place_options* options, berth_result** results,
                                        berth_status* statuses, berth_text* messages);
-/** What a placement gives: a device for every op. Its bound is as the settings say with which the
+/** A placement and its figures: a device for every op. Its bound is as the settings say with which the
  *  problem was made. */
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
                                         size_t count, berth_result** out);
@@ -370,7 +370,7 @@ typedef struct berth_transfer {
   double end_us;
 } berth_transfer;
 
-/** By start time. Fills in up to `capacity` entries of `entry_size` (sizeof(berth_transfer)) bytes
+/** Sorted by start time. Fills in up to `capacity` entries of `entry_size` (sizeof(berth_transfer)) bytes
  *  and gives out how many there are. `out` may be null. */
 BERTH_C_API berth_status berth_result_transfers(const berth_result* result, size_t entry_size,
                                                 berth_transfer* out, size_t capacity,
@@ -380,7 +380,7 @@ BERTH_C_API berth_status berth_result_transfers(const berth_result* result, size
 
 typedef struct berth_search berth_search;
 
-/** What a policy is given: groups of ops to place, in a topological order where there is one.
+/** The input of a policy: groups of ops to place, in a topological order where there is one.
  *  Everything is valid during the call of `place`. A later library appends fields. */
 struct berth_search {
   size_t size;
@@ -397,14 +397,14 @@ struct berth_search {
   const int64_t* edge_bytes;
   uint64_t seed; /**< the only source of randomness */
   void* host;    /**< not yours */
-  /** What devices by group give. `feasible` may be null. */
+  /** Evaluates devices by group. `feasible` may be null. */
   berth_status (*evaluate)(berth_search* search, const int32_t* devices, double* objective_us,
                            int32_t* feasible);
   /** Not 0 = return the best so far, now. */
   int32_t (*should_stop)(berth_search* search);
   /** The value of an option, as text; empty = no such option. Valid during the call of `place`. */
   berth_text (*option)(berth_search* search, berth_text name);
-  /** What happened, for whoever reads why `place` failed; or, if it does not fail, a note. */
+  /** Gives the reason why `place` fails; if it does not fail, a note for the user. */
   void (*say)(berth_search* search, berth_text text);
 };
 

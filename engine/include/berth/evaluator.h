@@ -70,7 +70,7 @@ class BERTH_EXPORT PlacementSequence {
   /// `op_start_us` hold what they held then. Fast if `next` are the ops that will move next.
   virtual void move(std::span<const DeviceId> placement, std::span<const OpId> moved,
                     std::span<const OpId> next, Evaluation& out, std::span<double> op_start_us) = 0;
-  /// What a move would give, without making it: `placement` differs from the last one in the
+  /// Scores a move without making it: `placement` differs from the last one in the
   /// devices of `moved` only. Fast if they are the `next` of the last move. An objective of at
   /// least `limit_us` is given as kCannotRun.
   [[nodiscard]] virtual Score try_move(std::span<const DeviceId> placement,
@@ -116,7 +116,7 @@ struct SingleDevice {
 };
 [[nodiscard]] BERTH_EXPORT SingleDevice best_single_device(Evaluator& evaluator);
 
-/// What a framework does by default: all that `device` can run and may hold on it, the rest on a
+/// The default placement of a framework: all that `device` can run and may hold on it, the rest on a
 /// host or, where no host can run it, on the device that computes it fastest. What constraints keep
 /// apart is apart. Memory is not asked. Throws Error(infeasible) where nothing keeps them apart.
 /// The best of these placements is that of best_single_device.

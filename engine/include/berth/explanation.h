@@ -73,7 +73,7 @@ struct OpExplanation {
 [[nodiscard]] BERTH_EXPORT std::string gap_text(const Outcome& outcome);
 /// The shares of what the step waited for, as a sentence; empty for a step that takes no time.
 [[nodiscard]] BERTH_EXPORT std::string waits_text(const Outcome& outcome);
-/// What would make the placement better, from what its critical path is made of.
+/// Advice for a better placement, derived from its critical path.
 [[nodiscard]] BERTH_EXPORT std::string advice_text(const Outcome& outcome);
 /// Devices whose memory is (nearly) full, the fullest first.
 [[nodiscard]] BERTH_EXPORT std::vector<DeviceId> full_devices(const Outcome& outcome);

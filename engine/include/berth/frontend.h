@@ -31,7 +31,7 @@ struct LoadOptions {
 
 struct LoadedModel {
   std::shared_ptr<const Graph> graph;
-  /// What a user should know but can live with: a newer opset than is known, assumed defaults,
+  /// Warnings for the user: a newer opset than is known, assumed defaults,
   /// unknown op types, the number of tensors without a size.
   std::vector<std::string> notes;
 };
@@ -44,7 +44,7 @@ struct LoadedProgram {
 
 struct LoadedCosts {
   std::shared_ptr<const Costs> costs;
-  /// What a user should know but can live with: how many ops have a measurement.
+  /// Warnings for the user: how many ops have a measurement.
   std::vector<std::string> notes;
 };
 

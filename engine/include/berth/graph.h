@@ -18,7 +18,7 @@
 
 namespace berth {
 
-/// What is known of a tensor: an output of an op, or a parameter.
+/// Type, shape and size of a tensor: an output of an op, or a parameter.
 struct TensorInfo {
   DType dtype = DType::unknown;
   bool has_shape = false;           ///< false: not even the rank is known
@@ -73,7 +73,7 @@ struct Work {
   /// Number of kernels that an executor launches for the op; the device's per-op overhead is paid
   /// for each. More than 1 for an op with a body (If, Loop, Scan); 0 for an op that costs nothing.
   double launches = 1;
-  /// What decides how many units of a device a matrix product keeps busy; all, if it is not known.
+  /// Sizes that decide how many units of a device a matrix product keeps busy; all, if unknown.
   MatrixProducts products = {};
 };
 

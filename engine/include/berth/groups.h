@@ -51,11 +51,11 @@ class BERTH_EXPORT Groups {
     std::int64_t bytes;
     std::int32_t tensors;  ///< 0 = control edges only
   };
-  /// By dst.
+  /// Sorted by dst.
   [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept {
     return out_edges_[group];
   }
-  /// By src.
+  /// Sorted by src.
   [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept {
     return in_edges_[group];
   }

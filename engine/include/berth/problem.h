@@ -1,5 +1,5 @@
 /// @file
-/// What is to be solved: a graph, a machine, costs, and what counts as good.
+/// A placement problem: a graph, a machine, costs, and an objective.
 #pragma once
 
 #include <memory>
@@ -117,7 +117,7 @@ class BERTH_EXPORT Problem {
     std::size_t rule;  ///< index into Constraints::rules
     std::vector<std::vector<GroupId>> parts;
   };
-  /// What the constraints keep apart, by group; empty if nothing. See separation.h.
+  /// Sets that constraints keep apart, by group; empty if there are none. See separation.h.
   [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
 
   /// Checks that `placement` has one valid device per op, that each device can run its ops and the

@@ -73,7 +73,7 @@ struct BERTH_EXPORT Settings {
   std::optional<std::string> output, annotate, trace, svg, certificate, report, log, csv;
   std::optional<std::vector<std::string>> write;
 
-  /// Where a value comes from, by key: "study.json: line 3". "options.moves" for an option. A value
+  /// The origin of a value, by key: "study.json: line 3". "options.moves" for an option. A value
   /// that the caller set has no entry.
   std::map<std::string, std::string, std::less<>> origins;
 
@@ -87,7 +87,7 @@ struct BERTH_EXPORT Settings {
   [[nodiscard]] std::string place(std::string_view key) const;
 };
 
-/// What a key is about. A way in adds options, or refuses keys, by group.
+/// The subject of a key. A way in adds options, or refuses keys, by group.
 enum class SettingGroup { engine, model, machine, problem, search, measuring, comparison, files };
 
 struct SettingKey {

@@ -48,7 +48,7 @@ namespace berth {
 
 /// The result of evaluating one placement.
 struct Evaluation {
-  /// What the problem asks to minimise: runtime_us (latency) or max_load_us (throughput).
+  /// The figure to minimise: runtime_us (latency) or max_load_us (throughput).
   double objective_us = 0;
   double runtime_us = 0;   ///< of one step; 0 for the objective throughput
   double max_load_us = 0;  ///< the largest load of a device; 0 for the objective latency
@@ -117,7 +117,7 @@ struct LinkUsage {
   double busy_us = 0;
 };
 
-/// What a device holds from the time `us` until its next sample.
+/// Memory that a device holds from the time `us` until its next sample.
 struct MemorySample {
   DeviceId device;
   double us;

@@ -32,7 +32,7 @@ bool is_exchange_graph(const std::filesystem::path& model) {
          name.compare(name.size() - kGraphSuffix.size(), kGraphSuffix.size(), kGraphSuffix) == 0;
 }
 
-/// What the engine's own reader is to judge: JSON, and what is no file with anything in it.
+/// Whether the engine's own reader judges it: JSON, and files that are absent or empty.
 bool may_be_json(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return true;
@@ -151,7 +151,7 @@ const Engine::State::Plugin& Engine::State::find(PluginKind kind, std::string_vi
   const std::pair<PluginKind, std::string> key(kind, name);
   auto found = plugins.find(key);
   if (found == plugins.end() && name.find('/') == std::string_view::npos) {
-    // By its file's name first: no other file need be read then.
+    // Its file's name is tried first: no other file need be read then.
     const std::string file = cat(plugin_kind_name(kind), "_", name, ".so");
     for (const std::filesystem::path& folder : folders) {
       std::error_code error;
@@ -220,7 +220,7 @@ void Engine::check_allowed(const std::string& plugin) const {
   if (!state_->allowed) return;
   std::error_code ignored;
   for (const std::string& entry : *state_->allowed) {
-    // Whatever way leads to it, it is the file that was allowed.
+    // It is the file that was allowed, whatever way leads to it.
     const bool lua = plugin.ends_with(".lua") && entry.ends_with(".lua");
     if (lua && std::filesystem::equivalent(plugin, entry, ignored)) return;
   }
@@ -249,7 +249,7 @@ void Engine::allow_only(std::vector<std::string> plugins) {
     state_->seen.erase(file);
     return true;
   });
-  // What was not allowed before has not been read.
+  // Files that were not allowed before have not been read.
   state_->scanned = false;
 }
 
@@ -292,7 +292,7 @@ auto make(const PluginDescriptor& descriptor, const OptionTexts& texts, Create c
     throw Error(ErrorCode::incompatible, cat(plugin(), " failed to start: ", error.what()));
   } catch (...) {
     throw Error(ErrorCode::incompatible,
-                cat(plugin(), " failed to start with an error that says nothing; mend the plugin"));
+                cat(plugin(), " failed to start with an unknown exception; fix the plugin"));
   }
   if (!instance) {
     throw Error(ErrorCode::incompatible,

@@ -125,7 +125,7 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
   for (std::size_t i = 0;; ++i) {
     const bool last = i + 1 == names.size();
     std::string why;
-    // What the user wrote wrongly is told, not worked around.
+    // A mistake of the user is reported, not worked around.
     const auto failed = [&](const Error& error) {
       if (last || error.code() == ErrorCode::invalid_argument) throw;
       why = cat("failed (", error.what(), ")");

@@ -15,7 +15,7 @@
 
 namespace berth {
 
-/// What the texts of a key may name.
+/// The things that the texts of a key may name.
 enum class Names : std::uint8_t {
   nothing,        ///< words of Berth's own: presets of text, numbers
   name_or_file,   ///< a file where it has a '/' or a '.'
@@ -26,7 +26,7 @@ enum class Names : std::uint8_t {
 template <typename T>
 using Field = T& (*)(Settings&);
 
-/// Where a key's value is kept. `batch` is the size "*" of dims.
+/// The place of a key's value. `batch` is the size "*" of dims.
 struct Batch {};
 using AnyField =
     std::variant<Field<std::optional<std::string>>, Field<std::optional<std::vector<std::string>>>,

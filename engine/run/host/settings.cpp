@@ -35,7 +35,7 @@ bool names_file(std::string_view text) {
 /// Options of policies that are names of files, whatever their text.
 constexpr std::string_view kFileOptions[] = {"weights"};
 
-/// What another's settings may not do: name what is not Berth's own.
+/// Refuses in another's settings what is not Berth's own.
 class Distrust {
  public:
   Distrust(const JsonReader& root, const KeyRow& row) : root_(root), row_(row) {}

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-/// What is wrong with the value of a key is said with the key's file and line.
+/// Errors in the value of a key name the key's file and line.
 template <typename Call>
 auto at_key(const Settings& settings, const char* key, const Call& call) {
   try {

@@ -32,13 +32,13 @@ Evaluation with_moved(Evaluator& evaluator, Placement placement, std::span<const
   return evaluator.evaluate(placement);
 }
 
-/// What holds the op where it is, by the alternative with the best step.
+/// The reason that holds the op where it is, from the alternative with the best step.
 Bound bound_of(const Outcome& outcome, const OpExplanation& op) {
   std::vector<reports::Elsewhere> others;
   for (const Alternative& other : op.alternatives) {
     others.push_back({other.device, other.refused, other.evaluation.objective_us,
                       other.evaluation.excess_bytes});
-    // What must be apart may not be there, though no memory is lacking.
+    // Ops that must be apart may not be there, though no memory is lacking.
     if (other.refused.empty() && !other.evaluation.feasible && others.back().excess_bytes == 0) {
       others.back().refused = "separated";
     }

@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Samples of a device's memory on the page; more are told apart by no screen.
+/// Samples of a device's memory on the page; more are more would not be visible.
 constexpr std::size_t kMostSamples = 600;
 constexpr std::size_t kMostHoldings = 12;
 constexpr std::size_t kMostStretches = 20;
@@ -72,7 +72,7 @@ Json scopes_json(const ScopeTree& tree) {
   return {{"parent", tree.parent}, {"name", tree.name}};
 }
 
-/// By op, its producers with the bytes of each edge: [producer, bytes, ...]; -1 bytes = control.
+/// The producers of each op with the bytes of each edge: [producer, bytes, ...]; -1 bytes = control.
 Json inputs_json(const Graph& graph) {
   Json inputs = Json::array();
   for (OpId op = 0; op < graph.op_count(); ++op) {
@@ -167,7 +167,7 @@ Json usage_json(const Outcome& outcome) {
   return devices;
 }
 
-/// By device, [us, bytes, ...]; of many samples the largest of every stretch of time.
+/// Memory by device, [us, bytes, ...]; many samples are reduced to the largest of every stretch of time.
 Json memory_json(const Outcome& outcome) {
   const auto devices = at(outcome.problem->cluster().device_count());
   std::vector<std::vector<MemorySample>> samples(devices);
@@ -249,7 +249,7 @@ Json links_json(const StepTrace& trace) {
   return links;
 }
 
-/// By time, [what, why it started then, ...]: an op's number, or -1 less a transfer's among those
+/// Steps of the critical path in time, [what, why it started then, ...]: an op's number, or -1 less a transfer's among those
 /// shown.
 Json path_json(const StepTrace& trace, const std::vector<std::size_t>& shown) {
   Json path = Json::array();
@@ -356,7 +356,7 @@ Json constraints_json(const Outcome& outcome) {
   return json;
 }
 
-/// Of a unit, "ops": all that move together; "devices": by device, null = it is there, a number = the
+/// The alternatives of a unit. "ops": all that move together; "devices": by device, null = it is there, a number = the
 /// objective, [objective, lacking bytes] = it does not fit, a text = the refusal.
 Json elsewhere_json(const Outcome& outcome) {
   const UnitsElsewhere computed = units_elsewhere(outcome);

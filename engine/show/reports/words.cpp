@@ -1,4 +1,4 @@
-// What is told of a placement in words.
+// A placement described in words.
 #include <algorithm>
 #include <string>
 #include <utility>

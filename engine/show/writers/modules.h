@@ -20,7 +20,7 @@ struct Module {
   [[nodiscard]] DeviceId device() const { return on.begin()->first; }
 };
 
-/// By name, without the part that names the parameter itself. Exporters keep the names of
+/// Modules by name, without the part that names the parameter itself. Exporters keep the names of
 /// parameters; those that they compute ("onnx::MatMul_12") count for the scope of the op that reads
 /// them. Throws Error(unsupported) where no parameter has the name of a module.
 [[nodiscard]] std::map<std::string, Module> modules_of(const Graph& graph,
@@ -35,7 +35,7 @@ inline constexpr int kNoLayerNumber = -1;
 struct DecoderLayers {
   std::string list;
   int count = 0;
-  /// Of a module; what follows the number goes to `rest`.
+  /// The number in a module's name; the text behind it goes to `rest`.
   [[nodiscard]] int number(const std::string& module, std::string& rest) const;
 };
 /// Throws Error(unsupported) where no module is in a numbered list.

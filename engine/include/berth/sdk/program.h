@@ -1,5 +1,5 @@
 /// @file
-/// What executing a graph needs besides the graph: all attributes, bodies of control flow, and the
+/// Everything that executing a graph needs besides the graph: all attributes, bodies of control flow, and the
 /// contents of tensors. A Graph holds what placing needs; a Program holds the rest.
 #pragma once
 
@@ -77,10 +77,10 @@ struct Body {
 /// A graph that can be executed. [thread-safe: immutable once built]
 struct Program {
   std::shared_ptr<const Graph> graph;
-  /// By op. Inputs and outputs are ids of the graph's tensors. Graph::inputs(op) is `inputs`
+  /// Indexed by op. Inputs and outputs are ids of the graph's tensors. Graph::inputs(op) is `inputs`
   /// followed by `captured`; Graph::outputs(op) is `outputs` without kNoValue.
   std::vector<Instruction> instructions;
-  /// By tensor: the content of a parameter, if the file holds it. Empty for all others.
+  /// The content of a parameter, by tensor, if the file holds it. Empty for all others.
   std::vector<std::optional<TensorContent>> parameters;
   std::vector<OpId> inputs;               ///< ops without inputs, whose outputs the caller feeds
   std::vector<TensorId> outputs;          ///< what the model returns, in the model's order

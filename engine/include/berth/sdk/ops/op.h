@@ -1,5 +1,5 @@
 /// @file
-/// What is known of a type of op: the tensors it gives, how their shapes and small contents follow
+/// Knowledge about a type of op: the tensors it gives, how their shapes and small contents follow
 /// from its inputs, and whether there is a rule for its work.
 ///
 /// A frontend presents each op of its file as an OpContext, asks find_op for what is known of its
@@ -37,7 +37,7 @@ class BERTH_EXPORT Attributes {
   /// missing; a frontend may throw Error(invalid_graph) for it, naming the op.
   [[nodiscard]] virtual Value tensor(std::string_view key) const = 0;
 
-  // What only some dialects have: nothing in the others.
+  // Attributes that only some dialects have; the others return the fallback.
   [[nodiscard]] virtual bool boolean(std::string_view key, bool fallback) const;
   /// An element type in the dialect's own numbering.
   [[nodiscard]] virtual int type(std::string_view key, int fallback) const;
@@ -144,7 +144,7 @@ struct OpInfo {
   std::string_view no_work_because;
 };
 
-/// What the tables of `dialect` ("onnx", "tf") say of `type`, which carries its domain as in the
+/// The row of `type` in the tables of `dialect` ("onnx", "tf"). The type carries its domain as in the
 /// graph ("com.microsoft.Gelu"); null for a type they do not have. [thread-safe]
 [[nodiscard]] BERTH_EXPORT const OpInfo* find_op(std::string_view dialect, std::string_view type);
 
