@@ -71,7 +71,7 @@ void add_run(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   sub->add_option("--workers", options->workers,
-                  "run the script number of extra worker processes, which train together")
+                  "number of extra worker processes, which run the script too and train together")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
   // Everything after the script is the script's own, also what looks like an option of berth.
