@@ -34,7 +34,7 @@ void print(std::string_view text);
 /// arrived.
 void flush_script_output();
 
-/// `path`, or resolves /dev/stdout to the saved stdout ("/dev/stdout").
+/// `path`; resolves /dev/stdout to the saved stdout.
 [[nodiscard]] std::filesystem::path output_path(const std::filesystem::path& path);
 
 /// While one lives, the first Ctrl-C (or SIGTERM, or the end of the terminal) is remembered, and the

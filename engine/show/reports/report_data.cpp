@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Samples of a device's memory on the page; more are more would not be visible.
+/// Samples of a device's memory on the page; more would not be visible.
 constexpr std::size_t kMostSamples = 600;
 constexpr std::size_t kMostHoldings = 12;
 constexpr std::size_t kMostStretches = 20;

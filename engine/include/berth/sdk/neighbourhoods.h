@@ -19,8 +19,8 @@ struct Judged {
   Placement placement;  ///< empty: there is none
   Evaluation evaluation;
 
-  /// Keeps the better of both: what does not fit gives way to what does, then the one with
-  /// the longer runtime, which counts e^4 times where a memory overflows by as much as it holds.
+  /// Keeps the better of both: one that fits before one that does not, then the one with the shorter
+  /// runtime, which counts e^4 times where a memory overflows by as much as it holds.
   /// True where `other` is better, and taken. [thread-compatible]
   BERTH_EXPORT bool take(const Placement& other, const Evaluation& seen);
 };
