@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "berth/evaluator.h"
+#include "berth/bounds.h"
 #include "berth/support/index.h"
 #include "proofs/proof.h"
 
