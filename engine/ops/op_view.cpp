@@ -35,7 +35,7 @@ double TensorView::elements(int first, int last) const {
 }
 
 double TensorView::bytes() const {
-  return present() ? static_cast<double>(graph_->bytes(id_)) : 0.0;
+  return present() ? static_cast<double>(graph_->read_bytes(id_)) : 0.0;
 }
 
 DType TensorView::dtype() const {

@@ -49,16 +49,32 @@ OutputSpec parse_output(std::string_view text) {
   return output;
 }
 
+/// Of families that hold state, draw, send or run bodies.
+bool is_pure_among_others(std::string_view type) {
+  constexpr std::string_view kTypes[] = {"Const", "GuaranteeConst", "Identity", "IdentityN",
+                                         "StopGradient"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
 Table make_tf_table() {
+  struct Family {
+    std::span<const tf::Row> rows;
+    bool pure;
+  };
   Table table;
-  for (const auto& rows :
-       {tf::collective_ops(), tf::control_flow_ops(), tf::data_ops(), tf::elementwise_ops(),
-        tf::indexing_ops(), tf::layout_ops(), tf::list_ops(), tf::normalization_ops(),
-        tf::product_ops(), tf::quantized_ops(), tf::random_ops(), tf::recurrent_ops(),
-        tf::reduction_ops(), tf::shape_ops(), tf::sparse_ops(), tf::variable_ops(),
-        tf::window_ops()}) {
+  for (const auto& [rows, pure] :
+       {Family{tf::elementwise_ops(), true}, Family{tf::indexing_ops(), true},
+        Family{tf::layout_ops(), true}, Family{tf::normalization_ops(), true},
+        Family{tf::product_ops(), true}, Family{tf::quantized_ops(), true},
+        Family{tf::recurrent_ops(), true}, Family{tf::reduction_ops(), true},
+        Family{tf::shape_ops(), true}, Family{tf::sparse_ops(), true},
+        Family{tf::window_ops(), true}, Family{tf::collective_ops(), false},
+        Family{tf::control_flow_ops(), false}, Family{tf::data_ops(), false},
+        Family{tf::list_ops(), false}, Family{tf::random_ops(), false},
+        Family{tf::variable_ops(), false}}) {
     for (const tf::Row& row : rows) {
       Entry entry;
+      entry.info.pure = pure || is_pure_among_others(row.type);
       entry.info.shape = row.shape;
       entry.info.fold = row.fold;
       set_work(entry, row.work);
@@ -101,19 +117,21 @@ Table make_onnx_table() {
   struct Family {
     std::span<const onnx::Row> rows;
     bool shape_from_shapes;
+    bool pure = true;
   };
   Table table;
-  for (const auto& [rows, shape_from_shapes] :
+  for (const auto& [rows, shape_from_shapes, pure] :
        {Family{onnx::attention_ops(), true}, Family{onnx::elementwise_ops(), true},
         Family{onnx::normalization_ops(), true}, Family{onnx::product_ops(), true},
         Family{onnx::quantized_ops(), true}, Family{onnx::recurrent_ops(), true},
-        Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false},
+        Family{onnx::window_ops(), true}, Family{onnx::generation_ops(), false, false},
         Family{onnx::indexing_ops(), false}, Family{onnx::layout_ops(), false},
-        Family{onnx::machine_learning_ops(), false}, Family{onnx::random_ops(), false},
+        Family{onnx::machine_learning_ops(), false}, Family{onnx::random_ops(), false, false},
         Family{onnx::reduction_ops(), false}, Family{onnx::shape_ops(), false},
-        Family{onnx::training_ops(), false}}) {
+        Family{onnx::training_ops(), false, false}}) {
     for (const onnx::Row& row : rows) {
       Entry entry;
+      entry.info.pure = pure;
       entry.info.shape = row.shape;
       entry.info.fold = row.fold;
       // ONNX Runtime's own ops may take more forms than their rules know.
@@ -143,6 +161,7 @@ Table make_mlir_table() {
   Table table;
   for (const mlir::NamedWork& row : mlir::all_ops()) {
     Entry entry;
+    entry.info.pure = true;
     set_work(entry, row.work);
     add(table, row.type, std::move(entry));
   }

@@ -46,6 +46,15 @@ mlir::FailureOr<berth_graph*> ModuleGraph::build(mlir::Operation* entry) {
   if (failed(add_arguments(body, tensors)) || failed(add_body(entry, body, tensors, results))) {
     return mlir::failure();
   }
+  for (const std::int32_t result : results) {
+    if (result < 0) continue;
+    if (failed(checked(*entry, berth_builder_result(builder_, result)))) return mlir::failure();
+  }
+  // Where inputs count as parameters, what depends on them alone is not computed before the step.
+  if (options_.arguments_are_parameters &&
+      failed(checked(*entry, berth_builder_no_fold(builder_)))) {
+    return mlir::failure();
+  }
   berth_graph* graph = nullptr;
   if (failed(checked(*entry, berth_builder_finish(builder_, &graph)))) return mlir::failure();
   return graph;
@@ -149,6 +158,7 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
       return mlir::failure();
     }
   }
+  if (failed(note_load(op, id, tensors))) return mlir::failure();
   for (mlir::Value result : op.getResults()) {
     const TensorFacts facts(result.getType());
     const berth_tensor tensor = facts.tensor();
@@ -163,6 +173,16 @@ mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
   }
   if (id_of_.try_emplace(&op, id).second) ops_.push_back(&op);
   return add_hints(op, id);
+}
+
+mlir::LogicalResult ModuleGraph::note_load(mlir::Operation& op, std::int32_t id,
+                                           const Tensors& tensors) {
+  const std::string global = global_of(op);
+  if (global.empty() || is_written(module_, global)) return mlir::success();
+  if (failed(checked(op, berth_builder_pure(builder_, id)))) return mlir::failure();
+  const auto [first, is_new] = loads_.try_emplace(global, op.getResult(0));
+  if (is_new) return mlir::success();
+  return checked(op, berth_builder_input(builder_, id, tensor_of(tensors, first->second)));
 }
 
 mlir::LogicalResult ModuleGraph::add_hints(mlir::Operation& op, std::int32_t id) {

@@ -4,6 +4,7 @@
 #include <berth/c.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class ModuleGraph {
   mlir::LogicalResult add_body(mlir::Operation* function, mlir::Region& body, Tensors& tensors,
                                llvm::SmallVectorImpl<std::int32_t>& results);
   mlir::LogicalResult add_op(mlir::Operation& op, Tensors& tensors);
+  /// A load of a global that nothing writes is a parameter, the same one for all loads.
+  mlir::LogicalResult note_load(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   mlir::LogicalResult add_call(mlir::Operation& call, mlir::Operation* callee, mlir::Region& body,
                                Tensors& tensors);
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
@@ -69,6 +72,7 @@ class ModuleGraph {
   std::vector<mlir::Operation*> ops_;
   std::vector<std::int32_t> arguments_;
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
+  std::map<std::string, mlir::Value> loads_;      // by global: the first
   std::int32_t count_ = 0;
   bool asks_for_devices_ = false;
 };

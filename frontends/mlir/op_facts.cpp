@@ -204,6 +204,37 @@ bool is_constant(mlir::Operation& op) {
          op.getName().getStringRef().ends_with(".constant");
 }
 
+std::string global_of(mlir::Operation& op) {
+  const llvm::StringRef type = op.getName().getStringRef();
+  const bool loads =
+      type.contains("global_load") || type == "util.global.load" || type == "memref.get_global";
+  if (!loads || op.getNumOperands() != 0 || op.getNumResults() != 1) return {};
+  for (const llvm::StringRef key : {"global", "name"}) {
+    if (auto symbol = mlir::dyn_cast_or_null<mlir::SymbolRefAttr>(attribute_of(op, key))) {
+      return symbol.getLeafReference().getValue().str();
+    }
+  }
+  return {};
+}
+
+bool is_written(mlir::Operation* module, llvm::StringRef global) {
+  bool written = false;
+  module->walk([&](mlir::Operation* op) {
+    const llvm::StringRef type = op->getName().getStringRef();
+    if (type == "memref.global") {
+      auto name = mlir::dyn_cast_or_null<mlir::StringAttr>(attribute_of(*op, "sym_name"));
+      // What writes through a reference cannot be seen.
+      written = written || (name && name.getValue() == global && !attribute_of(*op, "constant"));
+    } else if (type.contains("global") && type.contains("store")) {
+      for (const llvm::StringRef key : {"global", "name"}) {
+        auto symbol = mlir::dyn_cast_or_null<mlir::SymbolRefAttr>(attribute_of(*op, key));
+        written = written || (symbol && symbol.getLeafReference().getValue() == global);
+      }
+    }
+  });
+  return written;
+}
+
 bool runs_per_element(mlir::Operation& op) {
   const llvm::StringRef type = op.getName().getStringRef();
   return type.starts_with("linalg.") || type == "stablehlo.reduce" || type == "stablehlo.map" ||

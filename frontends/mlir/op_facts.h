@@ -38,6 +38,11 @@ struct TensorFacts {
 /// Whether the op is a constant: it resides wherever it is read, as a parameter does.
 [[nodiscard]] bool is_constant(mlir::Operation& op);
 
+/// The symbol of the global that the op loads; empty for an op that loads none.
+[[nodiscard]] std::string global_of(mlir::Operation& op);
+/// Whether anything in the module may write the global of this name.
+[[nodiscard]] bool is_written(mlir::Operation* module, llvm::StringRef global);
+
 /// Whether the op's regions say what happens at every element, not what happens in turn.
 [[nodiscard]] bool runs_per_element(mlir::Operation& op);
 

@@ -204,7 +204,7 @@ void Maker::add_ops(const Graph& whole) {
 void Maker::add_parameters() {
   made_.parameters.resize(static_cast<std::size_t>(made_.graph->tensor_count()));
   for (const auto& [value, id] : ids_) {
-    if (id >= made_.graph->tensor_count() || made_.graph->producer(id) != kNoOp) continue;
+    if (id >= made_.graph->tensor_count() || made_.graph->maker(id) != kNoOp) continue;
     made_.parameters[static_cast<std::size_t>(id)] = content_of(program_.value(value));
   }
 }

@@ -173,6 +173,11 @@ std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names)
     add_source(program_.returned_constants[i], names.constants[i], "Constant");
   }
   read_inputs(ops_);
+  for (const ValueId id : body_.outputs) {
+    if (const auto made = tensors_.find(id); made != tensors_.end()) {
+      builder_.add_result(made->second);
+    }
+  }
   return builder_.build();
 }
 

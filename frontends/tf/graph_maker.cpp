@@ -145,6 +145,7 @@ class GraphMaker {
     name_loop_nodes();
     add_tensors();
     add_edges();
+    add_results();
     add_classes();
     return std::move(builder_);
   }
@@ -277,6 +278,20 @@ class GraphMaker {
       }
     }
     if (!in_bodies_) free_references();
+  }
+
+  /// What is fetched; a training step returns nothing.
+  void add_results() {
+    for (const Source& result : program_.results) {
+      const auto from = static_cast<std::size_t>(result.node);
+      const std::size_t count = program_.nodes[from].outputs.size();
+      for (std::size_t port = 0; port < count; ++port) {
+        if (result.port != kEveryPort && port != static_cast<std::size_t>(result.port)) continue;
+        const TensorId tensor = tensors_[begin_[from] + port];
+        if (tensor != kNoTensor) builder_.add_result(tensor);
+      }
+    }
+    if (!program_.results.empty()) builder_.name_results();
   }
 
   /// References are no copies: where all that read one stay with it, it occupies nothing.

@@ -10,6 +10,7 @@
 
 #include "auto/units.h"
 #include "berth/support/index.h"
+#include "berth/support/sums.h"
 
 namespace berth::policies::auto_policy {
 namespace {
@@ -274,20 +275,24 @@ void Contracted::build(const Problem& problem, const Groups& units) {
     if (fastest_us(problem, op) > fastest_us(problem, longest)) longest = op;
   }
   const Choices choices = choices_of(problem, first_of_);
-  const auto graph = contract(problem.graph(), units, choices.of_part);
+  const auto graph = contract(problem, units, choices.of_part);
   const auto costs = sum_costs(problem);
   problem_ = std::make_shared<const Problem>(graph, problem.shared_cluster(), costs, nullptr,
                                              problem.options(),
                                              constraints_of(problem, *graph, *costs, choices));
 }
 
-std::shared_ptr<const Graph> Contracted::contract(const Graph& graph, const Groups& units,
+std::shared_ptr<const Graph> Contracted::contract(const Problem& problem, const Groups& units,
                                                   std::span<const std::int32_t> types) const {
+  const Graph& graph = problem.graph();
   std::vector<std::int32_t> parts_of(at(units.count()), 0);
   for (const OpId op : first_of_) ++parts_of[at(units.of(op))];
   std::vector<std::int64_t> param_bytes(first_of_.size(), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    param_bytes[at(part_of_[at(op)])] += graph.own_param_bytes(op);
+    // Inputs and results stay with their part as parameters do.
+    std::int64_t& bytes = param_bytes[at(part_of_[at(op)])];
+    bytes = saturating_sum(bytes, graph.own_param_bytes(op));
+    bytes = saturating_sum(bytes, problem.lasting_bytes(op));
   }
   GraphBuilder builder(graph.name());
   for (std::size_t part = 0; part < first_of_.size(); ++part) {
@@ -304,6 +309,7 @@ std::shared_ptr<const Graph> Contracted::contract(const Graph& graph, const Grou
     for (const OpId reader : readers) builder.add_input(reader, tensor);
   }
   Wiring(graph, part_of_).build(builder);
+  builder.name_results();
   return builder.build();
 }
 

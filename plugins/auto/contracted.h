@@ -48,7 +48,7 @@ class Contracted {
 
  private:
   void build(const Problem& problem, const Groups& units);
-  [[nodiscard]] std::shared_ptr<const Graph> contract(const Graph& graph, const Groups& units,
+  [[nodiscard]] std::shared_ptr<const Graph> contract(const Problem& problem, const Groups& units,
                                                       std::span<const std::int32_t> types) const;
   [[nodiscard]] std::shared_ptr<const Costs> sum_costs(const Problem& problem) const;
 

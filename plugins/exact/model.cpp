@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/support/index.h"
+#include "berth/support/sums.h"
 
 namespace berth::policies::exact {
 namespace {
@@ -50,7 +51,11 @@ void ExactModel::cost_groups() {
   param_bytes_.assign(all_.size(), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const std::size_t group = at(problem_.groups().of(op));
-    if (parameters) param_bytes_[group] += graph.own_param_bytes(op);
+    if (parameters) {
+      std::int64_t& bytes = param_bytes_[group];
+      bytes = saturating_sum(bytes, graph.own_param_bytes(op));
+      bytes = saturating_sum(bytes, problem_.lasting_bytes(op));
+    }
     for (KindId kind = 0; kind < problem_.cluster().kind_count(); ++kind) {
       group_us_[at(kind) * all_.size() + group] += op_us_[at(kind) * at(graph.op_count()) + at(op)];
     }

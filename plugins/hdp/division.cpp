@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/support/index.h"
+#include "berth/support/sums.h"
 
 namespace berth::hdp {
 namespace {
@@ -41,7 +42,9 @@ std::vector<Weight> variables(const Problem& problem) {
   const Groups& units = problem.groups();
   std::vector<std::int64_t> bytes(at(units.count()), 0);
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    bytes[at(units.of(op))] += problem.graph().own_param_bytes(op);
+    std::int64_t& sum = bytes[at(units.of(op))];
+    sum = saturating_sum(sum, problem.graph().own_param_bytes(op));
+    sum = saturating_sum(sum, problem.lasting_bytes(op));
   }
   std::vector<Weight> weights;
   for (GroupId unit = 0; unit < units.count(); ++unit) {

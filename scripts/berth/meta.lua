@@ -126,10 +126,12 @@ function object:release() end
 
 ---Loads a model file: a `.graph.json`, or any file that a frontend claims.
 ---@param path string
----@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[] }
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[] }
 ---`dims`: values of named dynamic dimensions. `batch`: the first dimension of every input that leaves it
 ---open. `shapes`: shapes of inputs whose dimensions have no name.
----`fetches`: ops or tensors to compute; only what they need is loaded.
+---`fetches`: ops or tensors to compute; only what they need is loaded. `fold` = false: what depends on
+---parameters alone stays in the step. `states`: results that are inputs of the next step, as "RESULT=INPUT";
+---others are found by name, unless one of them is "none".
 ---@return berth.Graph graph
 ---@return string[] notes what a user should know of the model but can live with
 function berth.load(path, options) end
@@ -231,7 +233,7 @@ function berth.place(model, settings) end
 ---A placement problem. Defaults: `costs` are those that the graph states, or "roofline" if it states
 ---none; `groups` are the finest; `objective` is latency; `semantics` is dataflow. A number of `groups`
 ---merges ops, by `grouping` as in `berth.make_groups`. The gaps belong to placeto semantics.
----@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, grouping?: string, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number, constraints?: berth.Rule[] }
+---@param problem { graph: berth.Graph, cluster: berth.Cluster | string, costs?: berth.Costs | string, groups?: berth.Groups | integer, grouping?: string, objective?: "latency" | "throughput", semantics?: "dataflow" | "placeto", device_gap_us?: number, transfer_gap_us?: number, inputs?: string, in_flight?: integer, constraints?: berth.Rule[] }
 ---@return berth.Problem
 function berth.problem(problem) end
 
@@ -248,7 +250,7 @@ function berth.evaluator(problem, options) end
 ---Loads a model with everything that executing it needs. `program:graph()` is the graph that
 ---`berth.load` returns for the same options.
 ---@param path string
----@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[] }
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[] }
 ---@return berth.Program program
 ---@return string[] notes what a user should know of the model but can live with
 function berth.program(path, options) end
@@ -425,7 +427,13 @@ function graph:work(op) end
 ---@return table<string, number>
 function graph:stated_costs(op) end
 
----The op that produces a tensor; nil for a parameter.
+---Whether the op is computed once, when the model is loaded: the step does not run it, and its outputs
+---are parameters.
+---@param op integer
+---@return boolean
+function graph:is_constant(op) end
+
+---The op that produces a tensor in the step; nil for a parameter, and for what a constant makes.
 ---@param tensor integer
 ---@return integer? op
 function graph:producer(tensor) end
@@ -510,6 +518,17 @@ function graph_builder:set_param_bytes(op, bytes) end
 ---@return berth.GraphBuilder
 function graph_builder:set_colocation(op, class) end
 
+---The step returns the tensor, which lives to its end. Where nothing is named, what ops without
+---consumers give is returned.
+---@param tensor integer
+---@return berth.GraphBuilder
+function graph_builder:add_result(tensor) end
+
+---The op gives the same outputs for the same inputs and does nothing else.
+---@param op integer
+---@return berth.GraphBuilder
+function graph_builder:set_pure(op) end
+
 ---@param op integer
 ---@param device string
 ---@return berth.GraphBuilder
@@ -537,9 +556,11 @@ function graph_builder:set_cost(op, us, kind) end
 ---@return integer
 function graph_builder:op_count() end
 
----Checks the whole graph and freezes it. The builder is empty afterwards.
+---Checks the whole graph and freezes it. The builder is empty afterwards. Pure ops that depend on
+---parameters alone become constants of the step, unless `fold` = false.
+---@param options? { fold?: boolean }
 ---@return berth.Graph
-function graph_builder:build() end
+function graph_builder:build(options) end
 
 -- Machines, costs, groups --------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ class Maker {
     };
     std::vector<std::vector<TensorId>> outputs;
     for (OpId op = 0; op < ops; ++op) {
-      builder.add_op(name(op), chance(0.5) ? "Op" : "Other");
+      builder.add_op(name(op), one_of({"Op", "Op", "Other", "Other", "Input"}));
       outputs.emplace_back();
       for (std::int64_t count = one_of({0, 1, 1, 1, 2}); count > 0; --count) {
         outputs.back().push_back(builder.add_output(op, sized(bytes())));

@@ -86,6 +86,7 @@ std::shared_ptr<const Problem> throughput_problem(std::shared_ptr<const Graph> g
                                                   std::shared_ptr<const Costs> costs) {
   ProblemOptions options;
   options.objective = Objective::throughput;
+  options.in_flight = 0;  // memory as the published workloads count it
   return std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
                                          nullptr, options);
 }

@@ -27,8 +27,8 @@ inline std::vector<int> shuffled(Random& random, int count) {
   return order;
 }
 
-/// Several outputs per op, control edges, parameters own and shared; names and ids in orders that
-/// have nothing to do with each other or with the topology.
+/// Several outputs per op, control edges, parameters own and shared, inputs of a model, results that are
+/// named or follow; names and ids in orders that have nothing to do with each other or with the topology.
 inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
   GraphBuilder builder("tangled");
   const auto chance = [&](double p) { return random.uniform() < p; };
@@ -43,7 +43,8 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
   std::vector<OpId> by_position(static_cast<std::size_t>(ops));
   std::vector<std::vector<TensorId>> outputs;
   for (OpId op = 0; op < ops; ++op) {
-    builder.add_op(numbered("n", 1000 + name[static_cast<std::size_t>(op)]), "Op");
+    builder.add_op(numbered("n", 1000 + name[static_cast<std::size_t>(op)]),
+                   chance(0.2) ? "Input" : "Op");
     by_position[static_cast<std::size_t>(position[static_cast<std::size_t>(op)])] = op;
     outputs.emplace_back();
     for (std::uint64_t i = random.below(4); i > 0; --i) {
@@ -69,6 +70,14 @@ inline std::shared_ptr<const Graph> tangled_graph(Random& random, int ops) {
         after.push_back(src);
       } else {
         builder.add_input(op, produced[random.below(produced.size())]);
+      }
+    }
+  }
+  if (chance(0.5)) {
+    builder.name_results();
+    for (const std::vector<TensorId>& of_op : outputs) {
+      for (const TensorId tensor : of_op) {
+        if (chance(0.2)) builder.add_result(tensor);
       }
     }
   }
@@ -141,6 +150,7 @@ inline std::shared_ptr<const Problem> tangled_problem(Random& random, Semantics 
   ProblemOptions options;
   options.semantics = semantics;
   options.objective = objective;
+  options.in_flight = static_cast<std::int64_t>(random.below(3));
   if (random.uniform() < 0.5) {
     // Gaps that add to coincidences, or none at all.
     options.device_gap_us = static_cast<double>(random.below(3));

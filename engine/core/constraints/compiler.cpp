@@ -73,6 +73,8 @@ void ConstraintCompiler::select(std::size_t rule) {
   Constraints::Separation separation{rule, {}};
   for (const OpSelector& selector : stated.ops) {
     separation.parts.push_back(select_ops(graph_, cluster_, selector, name));
+    // A constant is where it is read, whatever rules say of others.
+    std::erase_if(separation.parts.back(), [&](OpId op) { return graph_.is_constant(op); });
     all.insert(all.end(), separation.parts.back().begin(), separation.parts.back().end());
   }
   std::sort(all.begin(), all.end());
@@ -103,7 +105,8 @@ void ConstraintCompiler::respect(std::size_t rule) {
     ops.resize(at(graph_.op_count()));
     std::iota(ops.begin(), ops.end(), OpId{0});
   }
-  std::erase_if(ops, [&](OpId op) { return graph_.requested_device(op).empty(); });
+  std::erase_if(
+      ops, [&](OpId op) { return graph_.requested_device(op).empty() || graph_.is_constant(op); });
   const std::string name = shown(out_.rules_[rule]);
   if (ops.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -136,6 +139,10 @@ void ConstraintCompiler::join_classes() {
   for (OpId op = 0; op < graph_.op_count(); ++op) {
     if (graph_.colocation(op).empty()) continue;
     classes.merge(op, first.try_emplace(graph_.colocation(op), op).first->second);
+  }
+  for (OpId op = 0; op < graph_.op_count() && graph_.constant_count() > 0; ++op) {
+    const OpId reader = graph_.first_reader(op);
+    if (reader != kNoOp && graph_.colocation(op).empty()) classes.merge(op, reader);
   }
   for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
     if (out_.rules_[rule].kind != Kind::colocate) continue;

@@ -104,7 +104,12 @@ struct Table {
 
   Table(const Graph& graph, const Cluster& cluster)
       : us(at(cluster.kind_count()), std::vector<double>(at(graph.op_count()), kCannotRun)),
-        workspace(at(graph.op_count()), 0) {}
+        workspace(at(graph.op_count()), 0) {
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (!graph.is_constant(op)) continue;
+      for (std::vector<double>& row : us) row[at(op)] = 0;
+    }
+  }
 };
 
 void check_figures(const Cluster& cluster) {
@@ -184,9 +189,29 @@ Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> work
   }
 }
 
+std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs,
+                                            const Graph& graph) {
+  if (graph.constant_count() == 0) return costs;
+  std::vector<std::vector<double>> us = costs->us_;
+  std::vector<std::int64_t> workspace = costs->workspace_bytes_;
+  bool changed = false;
+  const auto clear = [&changed](auto& figure) {
+    changed = changed || figure != 0;
+    figure = 0;
+  };
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.is_constant(op)) continue;
+    for (std::vector<double>& row : us) clear(row[at(op)]);
+    if (!workspace.empty()) clear(workspace[at(op)]);
+  }
+  if (!changed) return costs;
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source_);
+}
+
 std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cluster) {
   Table table(graph, cluster);
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     if (graph.stated_costs(op).empty()) {
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of graph '", graph.name(),
@@ -200,7 +225,9 @@ std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cl
 std::shared_ptr<const Costs> Costs::roofline(const Graph& graph, const Cluster& cluster) {
   check_figures(cluster);
   Table table(graph, cluster);
-  for (OpId op = 0; op < graph.op_count(); ++op) estimate(graph, cluster, op, table);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.is_constant(op)) estimate(graph, cluster, op, table);
+  }
   return std::make_shared<const Costs>(std::move(table.us), std::move(table.workspace), "roofline");
 }
 
@@ -209,6 +236,7 @@ std::shared_ptr<const Costs> Costs::stated_or_roofline(const Graph& graph, const
   bool estimated = false;
   bool stated = false;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     if (!graph.stated_costs(op).empty()) {
       stated = true;
       take_stated(graph, cluster, op, table);

@@ -51,7 +51,8 @@ MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph, const C
       workspace.push_back(roofline->workspace_bytes(op));
     }
   }
-  made.costs = std::make_shared<const Costs>(std::move(times.us), std::move(workspace), source);
+  made.costs = Costs::of_step(
+      std::make_shared<const Costs>(std::move(times.us), std::move(workspace), source), graph);
   return made;
 }
 

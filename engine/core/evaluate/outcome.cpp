@@ -110,7 +110,9 @@ std::string excess_text(const Outcome& outcome) {
           format_bytes(outcome.problem->memory_bytes(id)));
   const OpId op = outcome.trace.devices[at(id)].peak_op;
   if (outcome.problem->options().objective != Objective::latency || op == kNoOp) {
-    return text + " for the parameters";
+    const std::int64_t steps = outcome.problem->options().in_flight;
+    return cat(text, " for the parameters and ",
+               steps == 1 ? "one step in flight" : cat(steps, " steps in flight"));
   }
   const Graph& graph = outcome.problem->graph();
   return cat(text, ", at op ", graph.op_name(op), " (", graph.op_type(op), ")");

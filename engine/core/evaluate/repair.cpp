@@ -311,7 +311,12 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   const GroupId homeless = pack(problem, footprint, memories(problem), placement);
   if (homeless == kNoGroup) return;
   std::ostringstream message;
-  message << "the parameters do not fit: the group of op '"
+  bool lasting = false;
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    lasting = lasting || problem.lasting_bytes(op) > 0;
+  }
+  message << "the parameters" << (lasting ? ", inputs and results" : "")
+          << " do not fit: the group of op '"
           << problem.graph().op_name(problem.groups().members(homeless).front()) << "' needs "
           << footprint.alone(homeless) << " bytes and no device of cluster '"
           << problem.cluster().name() << "' that can run it has them left"

@@ -21,7 +21,8 @@ void read_costs(const JsonReader& cost, OpId op, GraphBuilder& builder) {
 
 /// Adds one op; its output tensors go to `outputs`.
 void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId>& outputs) {
-  json.expect_object({"name", "type", "cost_us", "output_bytes", "param_bytes", "colocate"});
+  json.expect_object(
+      {"name", "type", "cost_us", "output_bytes", "param_bytes", "colocate", "pure"});
   const std::string& name = json.at("name").text();
   const OpId op = builder.add_op(name, json.at("type").text());
   if (json.has("cost_us")) read_costs(json.at("cost_us"), op, builder);
@@ -33,6 +34,7 @@ void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId
   }
   if (json.has("param_bytes")) builder.set_param_bytes(op, json.at("param_bytes").bytes());
   if (json.has("colocate")) builder.set_colocation(op, json.at("colocate").text());
+  if (json.has("pure") && json.at("pure").boolean()) builder.set_pure(op);
 }
 
 void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>& outputs,
@@ -83,7 +85,11 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
   Json ops = Json::array();
   Json edges = Json::array();
   std::vector<std::int32_t> port(static_cast<std::size_t>(graph.tensor_count()), 0);
+  // Constants are parameters of what reads them: the file has the ops that the step runs.
+  std::vector<std::int32_t> id(static_cast<std::size_t>(graph.op_count()), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
+    id[static_cast<std::size_t>(op)] = static_cast<std::int32_t>(ops.size());
     Json kinds = Json::object();
     for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
       if (costs.can_run(op, kind)) kinds[cluster.kind_name(kind)] = costs.op_us(op, kind);
@@ -103,7 +109,8 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
   }
   for (OpId op = 0; op < graph.op_count(); ++op) {
     for (const Edge& edge : graph.in_edges(op)) {
-      Json entry = {{"src", edge.src}, {"dst", edge.dst}};
+      Json entry = {{"src", id[static_cast<std::size_t>(edge.src)]},
+                    {"dst", id[static_cast<std::size_t>(edge.dst)]}};
       if (edge.tensor != kNoTensor) entry["output"] = port[static_cast<std::size_t>(edge.tensor)];
       edges.push_back(std::move(entry));
     }

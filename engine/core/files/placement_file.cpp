@@ -40,7 +40,13 @@ Placement parse_placement(std::string_view json, const std::string& origin, cons
     placement[static_cast<std::size_t>(*op)] = *device;
   }
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (placement[static_cast<std::size_t>(op)] == kNoDevice) {
+    DeviceId& device = placement[static_cast<std::size_t>(op)];
+    // What the step does not run need not be listed: it is where it is read.
+    if (device == kNoDevice && graph.is_constant(op)) {
+      const OpId reader = graph.first_reader(op);
+      device = reader == kNoOp ? 0 : placement[static_cast<std::size_t>(reader)];
+    }
+    if (device == kNoDevice) {
       assignment.fail(cat("op '", graph.op_name(op), "' of graph '", graph.name(),
                           "' is missing; this placement (of graph '", root.at("graph").text(),
                           "') is for another graph"));

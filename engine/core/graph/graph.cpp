@@ -87,6 +87,67 @@ std::int64_t Graph::param_bytes(OpId op) const noexcept {
 std::int64_t Graph::own_param_bytes(OpId op) const noexcept {
   return data_->own_param_bytes[at(op)];
 }
+bool Graph::is_input(OpId op) const noexcept {
+  return data_->is_input[at(op)] && data_->in_edges[op].empty();
+}
+bool Graph::is_result(TensorId tensor) const noexcept {
+  return data_->results[at(tensor)];
+}
+std::int64_t Graph::lasting_bytes(OpId op) const noexcept {
+  if (is_constant(op)) return 0;
+  if (is_input(op)) return output_bytes(op);
+  std::int64_t sum = 0;
+  for (const TensorId tensor : outputs(op)) {
+    if (is_result(tensor)) sum += bytes(tensor);
+  }
+  return sum - reused_bytes(op);
+}
+std::span<const Graph::State> Graph::states() const noexcept {
+  return data_->states;
+}
+std::int64_t Graph::reused_bytes(OpId op) const noexcept {
+  return data_->reused_bytes.empty() ? 0 : data_->reused_bytes[at(op)];
+}
+bool Graph::names_results() const noexcept {
+  return data_->names_results;
+}
+std::span<const TensorId> Graph::parameters(OpId op) const noexcept {
+  return data_->parameters[op];
+}
+bool Graph::is_constant(OpId op) const noexcept {
+  return data_->is_constant(op);
+}
+OpId Graph::constant_count() const noexcept {
+  return data_->constant_count;
+}
+OpId Graph::first_reader(OpId constant) const noexcept {
+  return data_->constants.empty() ? kNoOp : data_->first_readers[at(constant)];
+}
+OpId Graph::maker(TensorId tensor) const noexcept {
+  return data_->makers[at(tensor)];
+}
+std::span<const TensorId> Graph::kept_for(TensorId tensor) const noexcept {
+  if (data_->constants.empty()) return {};
+  return data_->stands_for[tensor];
+}
+std::int64_t Graph::read_bytes(TensorId tensor) const noexcept {
+  const OpId maker = data_->makers[at(tensor)];
+  if (maker == kNoOp || !data_->is_constant(maker)) return data_->known_bytes(tensor);
+  std::int64_t bytes = 0;
+  for (const TensorId kept : kept_for(tensor)) {
+    bytes = saturating_sum(bytes, data_->known_bytes(kept));
+  }
+  return bytes;
+}
+Graph::Constant Graph::constant_role(OpId op) const noexcept {
+  return data_->constants.empty() ? Constant::no : data_->constants[at(op)];
+}
+std::int64_t Graph::stated_param_bytes(OpId op) const noexcept {
+  return data_->extra_param_bytes[at(op)];
+}
+bool Graph::stated_pure(OpId op) const noexcept {
+  return data_->pure[at(op)];
+}
 const std::string& Graph::colocation(OpId op) const noexcept {
   return data_->strings[data_->colocations[at(op)]];
 }

@@ -9,7 +9,6 @@
 
 #include "berth/error.h"
 #include "berth/support/index.h"
-#include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "graph/graph_data.h"
 
@@ -46,7 +45,6 @@ constexpr auto kMostIds = static_cast<std::size_t>(std::numeric_limits<OpId>::ma
 
 struct GraphBuilder::State {
   std::unique_ptr<Graph::Data> data = std::make_unique<Graph::Data>();
-  std::vector<std::int64_t> extra_param_bytes;
   std::vector<std::vector<std::int64_t>> shapes;
   Pending<TensorId> inputs;
   Pending<TensorId> outputs;
@@ -82,10 +80,10 @@ struct GraphBuilder::State {
 
   void check_names();
   void make_edges();
-  void make_out_edges();
   void make_order();
   /// Whether every edge leads from an op to a later one of the order.
   bool in_order() const;
+  void find_inputs_and_results();
   void make_params();
   void sum_outputs();
   std::string describe_cycle(const std::vector<std::int32_t>& waiting) const;
@@ -111,7 +109,8 @@ OpId GraphBuilder::add_op(std::string name, std::string type) {
   data.op_types.push_back(data.strings.intern(std::move(type)));
   data.colocations.push_back(0);
   data.requested_devices.push_back(0);
-  state_->extra_param_bytes.push_back(0);
+  data.extra_param_bytes.push_back(0);
+  data.pure.push_back(false);
   return static_cast<OpId>(data.op_names.size() - 1);
 }
 
@@ -183,6 +182,18 @@ void GraphBuilder::add_control_edge(OpId src, OpId dst) {
   state_->control_inputs.emplace_back(dst, src);
 }
 
+void GraphBuilder::add_result(TensorId tensor) {
+  of(state_).check_tensor(tensor, "add_result");
+  std::vector<bool>& results = state_->data->results;
+  if (results.size() <= at(tensor)) results.resize(at(tensor) + 1, false);
+  results[at(tensor)] = true;
+  state_->data->names_results = true;
+}
+
+void GraphBuilder::name_results() {
+  of(state_).data->names_results = true;
+}
+
 void GraphBuilder::set_tensor(TensorId tensor, TensorInfo info) {
   of(state_).check_tensor(tensor, "set_tensor");
   const auto index = at(tensor);
@@ -195,7 +206,12 @@ void GraphBuilder::set_param_bytes(OpId op, std::int64_t bytes) {
     state_->fail(ErrorCode::invalid_graph, cat(state_->op_label(op), " has ", bytes,
                                                " parameter bytes; sizes are not negative"));
   }
-  state_->extra_param_bytes[at(op)] = bytes;
+  state_->data->extra_param_bytes[at(op)] = bytes;
+}
+
+void GraphBuilder::set_pure(OpId op) {
+  of(state_).check_op(op, "set_pure");
+  state_->data->pure[at(op)] = true;
 }
 
 void GraphBuilder::set_colocation(OpId op, std::string colocation) {
@@ -254,38 +270,8 @@ void GraphBuilder::State::check_names() {
 }
 
 void GraphBuilder::State::make_edges() {
-  const Rows<OpId> control = gather(std::move(control_inputs), op_count());
-  Rows<Edge>& in = data->in_edges;
-  // The last op that read a tensor, and the last op an op was an input of: repeats are dropped.
-  std::vector<OpId> read_by(data->producers.size(), kNoOp);
-  std::vector<OpId> input_of(op_count(), kNoOp);
-  for (std::size_t i = 0; i < op_count(); ++i) {
-    const auto op = static_cast<OpId>(i);
-    for (const TensorId tensor : data->inputs[op]) {
-      if (tensor == kNoTensor) continue;
-      const auto t = at(tensor);
-      const OpId producer = data->producers[t];
-      if (producer == kNoOp || read_by[t] == op) continue;
-      read_by[t] = op;
-      input_of[at(producer)] = op;
-      in.push_back({producer, op, tensor});
-    }
-    for (const OpId src : control[op]) {
-      // A data edge from the same op already implies the order.
-      if (input_of[at(src)] == op) continue;
-      input_of[at(src)] = op;
-      in.push_back({src, op, kNoTensor});
-    }
-    if (in.items().size() > kMostIds) fail(ErrorCode::invalid_graph, "too many edges");
-    in.end_row();
-  }
-  make_out_edges();
-}
-
-void GraphBuilder::State::make_out_edges() {
-  data->out_edges = Rows<Edge>::collect(op_count(), [&](const auto& report) {
-    for (const Edge& edge : data->in_edges.items()) report(edge.src, edge);
-  });
+  data->make_edges(gather(std::move(control_inputs), op_count()));
+  if (data->in_edges.items().size() > kMostIds) fail(ErrorCode::invalid_graph, "too many edges");
 }
 
 void GraphBuilder::State::make_order() {
@@ -361,58 +347,32 @@ std::string GraphBuilder::State::describe_cycle(const std::vector<std::int32_t>&
   return text;
 }
 
-void GraphBuilder::State::make_params() {
-  data->own_param_bytes = extra_param_bytes;
-  data->param_bytes = extra_param_bytes;
-  std::vector<std::vector<OpId>> readers(data->producers.size());
+void GraphBuilder::State::find_inputs_and_results() {
+  static constexpr std::string_view kInputs[] = {
+      "Input", "input", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg"};
+  data->is_input.assign(op_count(), false);
+  data->results.resize(data->producers.size(), false);
   for (std::size_t i = 0; i < op_count(); ++i) {
     const auto op = static_cast<OpId>(i);
-    for (const TensorId tensor : data->inputs[op]) {
-      if (tensor == kNoTensor || data->producers[at(tensor)] != kNoOp) {
-        continue;
-      }
-      std::vector<OpId>& ops = readers[at(tensor)];
-      if (ops.empty() || ops.back() != op) ops.push_back(op);
-    }
-  }
-  bool fits = true;
-  for (const std::int64_t bytes : extra_param_bytes) {
-    fits = fits && add_bytes(data->total_param_bytes, bytes);
-  }
-  for (std::size_t t = 0; t < readers.size(); ++t) {
-    if (readers[t].empty()) continue;
-    const std::int64_t bytes = std::max<std::int64_t>(0, data->tensor_bytes[t]);
-    fits = fits && add_bytes(data->total_param_bytes, bytes);
-    for (const OpId op : readers[t]) {
-      const auto i = at(op);
-      fits = fits && add_bytes(data->param_bytes[i], bytes);
-      if (readers[t].size() == 1) fits = fits && add_bytes(data->own_param_bytes[i], bytes);
-    }
-    if (readers[t].size() > 1) {
-      data->shared_parameters.push_back({static_cast<TensorId>(t), bytes, std::move(readers[t])});
-    }
-  }
-  if (!fits) {
-    fail(ErrorCode::invalid_graph,
-         "the parameters are larger than 2^63 bytes in total; correct their sizes");
+    const std::string& type = data->strings[data->op_types[i]];
+    data->is_input[i] =
+        std::find(std::begin(kInputs), std::end(kInputs), type) != std::end(kInputs);
+    if (data->names_results || !data->out_edges[op].empty()) continue;
+    for (const TensorId tensor : data->outputs[op]) data->results[at(tensor)] = true;
   }
 }
 
+void GraphBuilder::State::make_params() {
+  if (data->sum_parameters()) return;
+  fail(ErrorCode::invalid_graph,
+       "the parameters are larger than 2^63 bytes in total; correct their sizes");
+}
+
 void GraphBuilder::State::sum_outputs() {
-  data->output_bytes.assign(op_count(), 0);
-  std::int64_t total = 0;
-  for (std::size_t t = 0; t < data->producers.size(); ++t) {
-    const OpId producer = data->producers[t];
-    const std::int64_t bytes = std::max<std::int64_t>(0, data->tensor_bytes[t]);
-    if (producer == kNoOp) continue;
-    // Nothing downstream sums more than all outputs together: one check here is enough.
-    if (!add_bytes(total, bytes)) {
-      fail(ErrorCode::invalid_graph,
-           cat("the outputs up to ", op_label(producer),
-               " are larger than 2^63 bytes in total; correct their sizes"));
-    }
-    data->output_bytes[at(producer)] += bytes;
-  }
+  const OpId over = data->sum_outputs();
+  if (over == kNoOp) return;
+  fail(ErrorCode::invalid_graph, cat("the outputs up to ", op_label(over),
+                                     " are larger than 2^63 bytes in total; correct their sizes"));
 }
 
 std::shared_ptr<const Graph> GraphBuilder::build() {
@@ -429,9 +389,11 @@ std::shared_ptr<const Graph> GraphBuilder::build() {
     for (const std::int64_t dim : shape) data.shapes.push_back(dim);
     data.shapes.end_row();
   }
+  data.makers = data.producers;
   state.check_names();
   state.make_edges();
   state.make_order();
+  state.find_inputs_and_results();
   state.make_params();
   state.sum_outputs();
   assert(state.in_order());

@@ -1,6 +1,7 @@
 // What a Graph holds and GraphBuilder fills.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -93,8 +94,11 @@ struct Graph::Data {
   std::vector<std::uint32_t> colocations;
   std::vector<std::uint32_t> requested_devices;
   std::vector<std::int64_t> output_bytes;
+  std::vector<std::int64_t> extra_param_bytes;  // what set_param_bytes said
   std::vector<std::int64_t> param_bytes;
   std::vector<std::int64_t> own_param_bytes;
+  std::vector<bool> pure;
+  std::vector<bool> is_input;
   std::unordered_map<OpId, std::optional<Work>> stated_work;
   Rows<TensorId> inputs;
   Rows<TensorId> outputs;
@@ -102,18 +106,46 @@ struct Graph::Data {
   Rows<Edge> out_edges;
   Rows<NamedAttribute> attributes;
   Rows<StatedCost> stated_costs;
+  Rows<TensorId> parameters;
+
+  // Where there are constants; else empty.
+  std::vector<Constant> constants;  // by op
+  std::vector<OpId> first_readers;  // by op
+  Rows<TensorId> stands_for;        // by tensor: of what constants make
+  OpId constant_count = 0;
 
   // By tensor.
+  std::vector<OpId> makers;
   std::vector<OpId> producers;
   std::vector<std::string> tensor_names;
   std::vector<DType> dtypes;
   std::vector<std::int64_t> tensor_bytes;  // kUnknownBytes where unknown
   std::vector<bool> has_shape;
   Rows<std::int64_t> shapes;
+  std::vector<bool> results;
+  bool names_results = false;
+  std::vector<State> states;
+  std::vector<std::int64_t> reused_bytes;  // by op, where there are states
 
   std::vector<SharedParameter> shared_parameters;
   std::int64_t total_param_bytes = 0;
   std::vector<OpId> order;
+
+  [[nodiscard]] bool is_constant(OpId op) const noexcept {
+    return !constants.empty() && constants[static_cast<std::size_t>(op)] != Constant::no;
+  }
+  [[nodiscard]] std::int64_t known_bytes(TensorId tensor) const noexcept {
+    return std::max<std::int64_t>(0, tensor_bytes[static_cast<std::size_t>(tensor)]);
+  }
+
+  // What follows from the above. Where sizes pass 2^63 bytes, the last two say so.
+
+  /// Data edges by input order, control edges last; `control` by the op that waits.
+  void make_edges(const Rows<OpId>& control);
+  void make_out_edges();
+  [[nodiscard]] bool sum_parameters();
+  /// The first op up to whose outputs it is too much; kNoOp where all fits.
+  [[nodiscard]] OpId sum_outputs();
 };
 
 }  // namespace berth

@@ -21,6 +21,11 @@ std::shared_ptr<const Groups> colocation_groups(const Graph& graph) {
       if (is_new) ++next;
     }
   }
+  // A constant takes no part in the step: it goes with what reads it.
+  for (OpId op = 0; op < graph.op_count() && graph.constant_count() > 0; ++op) {
+    const OpId reader = graph.first_reader(op);
+    if (reader != kNoOp && graph.colocation(op).empty()) group_of[at(op)] = group_of[at(reader)];
+  }
   return std::make_shared<const Groups>(graph, std::move(group_of));
 }
 

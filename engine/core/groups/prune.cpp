@@ -11,10 +11,11 @@
 namespace berth {
 namespace {
 
-/// A constant that nobody reads is left over from an export, not a result.
+/// A constant is no result.
 bool is_bare_constant(const Graph& graph, OpId op) {
   const std::string& type = graph.op_type(op);
-  return graph.in_edges(op).empty() && (type == "Constant" || type == "Const");
+  return graph.is_constant(op) ||
+         (graph.in_edges(op).empty() && (type == "Constant" || type == "Const"));
 }
 
 std::vector<OpId> results(const Graph& graph) {
@@ -29,19 +30,22 @@ std::vector<OpId> results(const Graph& graph) {
   return ops;
 }
 
-std::vector<OpId> named_ops(const Graph& graph, std::span<const std::string> fetches) {
-  std::unordered_map<std::string_view, OpId> producer_of;
+std::vector<OpId> named_ops(const Graph& graph, std::span<const std::string> fetches,
+                            std::vector<TensorId>& tensors) {
+  std::unordered_map<std::string_view, TensorId> tensor_of;
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (graph.producer(tensor) != kNoOp && !graph.tensor_name(tensor).empty()) {
-      producer_of.emplace(graph.tensor_name(tensor), graph.producer(tensor));
+    if (graph.maker(tensor) != kNoOp && !graph.tensor_name(tensor).empty()) {
+      tensor_of.emplace(graph.tensor_name(tensor), tensor);
     }
   }
   std::vector<OpId> ops;
   for (const std::string& name : fetches) {
     if (const auto op = graph.find_op(name)) {
       ops.push_back(*op);
-    } else if (const auto tensor = producer_of.find(name); tensor != producer_of.end()) {
-      ops.push_back(tensor->second);
+      tensors.insert(tensors.end(), graph.outputs(*op).begin(), graph.outputs(*op).end());
+    } else if (const auto tensor = tensor_of.find(name); tensor != tensor_of.end()) {
+      ops.push_back(graph.maker(tensor->second));
+      tensors.push_back(tensor->second);
     } else {
       std::vector<std::string> known;
       for (const OpId result : results(graph)) known.push_back(graph.op_name(result));
@@ -58,10 +62,14 @@ std::vector<bool> needed_by(const Graph& graph, std::vector<OpId> pending) {
   while (!pending.empty()) {
     const OpId op = pending.back();
     pending.pop_back();
-    for (const Edge& edge : graph.in_edges(op)) {
-      if (needed[at(edge.src)]) continue;
-      needed[at(edge.src)] = true;
-      pending.push_back(edge.src);
+    const auto need = [&](OpId other) {
+      if (other == kNoOp || needed[at(other)]) return;
+      needed[at(other)] = true;
+      pending.push_back(other);
+    };
+    for (const Edge& edge : graph.in_edges(op)) need(edge.src);
+    for (const TensorId tensor : graph.inputs(op)) {
+      if (tensor != kNoTensor) need(graph.maker(tensor));
     }
   }
   return needed;
@@ -75,25 +83,15 @@ TensorInfo tensor_info(const Graph& graph, TensorId tensor) {
           graph.bytes_known(tensor) ? graph.bytes(tensor) : kUnknownBytes};
 }
 
-/// Parameter bytes of `op` besides the parameter tensors that it reads.
-std::int64_t extra_param_bytes(const Graph& graph, OpId op) {
-  std::int64_t bytes = graph.param_bytes(op);
-  std::vector<TensorId> inputs(graph.inputs(op).begin(), graph.inputs(op).end());
-  std::sort(inputs.begin(), inputs.end());
-  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-  for (const TensorId tensor : inputs) {
-    if (tensor != kNoTensor && graph.producer(tensor) == kNoOp) bytes -= graph.bytes(tensor);
-  }
-  return bytes;
-}
-
 /// Copies ops of one graph into a builder.
 class Copy {
  public:
   /// `freed` [ops] lose their co-location; empty = none does.
-  Copy(const Graph& graph, std::vector<bool> needed, std::vector<bool> freed = {})
+  Copy(const Graph& graph, std::vector<bool> needed, std::vector<TensorId> fetched,
+       std::vector<bool> freed = {})
       : graph_(graph),
         needed_(std::move(needed)),
+        fetched_(std::move(fetched)),
         freed_(std::move(freed)),
         builder_(graph.name(), graph.dialect()),
         new_tensor_(at(graph.tensor_count()), kNoTensor) {}
@@ -116,7 +114,22 @@ class Copy {
         }
       }
     }
-    return builder_.build();
+    name_results();
+    auto built = builder_.build();
+    if (graph_.constant_count() > 0) {
+      std::vector<Graph::Constant> roles;
+      for (OpId op = 0; op < graph_.op_count(); ++op) {
+        if (needed_[at(op)]) roles.push_back(graph_.constant_role(op));
+      }
+      built = built->with_constants(roles);
+    }
+    std::vector<Graph::State> states;
+    for (const Graph::State& state : graph_.states()) {
+      const TensorId result = new_tensor_[at(state.result)];
+      const OpId input = new_op[at(state.input)];
+      if (result != kNoTensor && input != kNoOp) states.push_back({result, input});
+    }
+    return states.empty() ? built : built->with_states(states);
   }
 
  private:
@@ -125,7 +138,8 @@ class Copy {
       new_tensor_[at(tensor)] =
           builder_.add_output(copy, tensor_info(graph_, tensor), graph_.tensor_name(tensor));
     }
-    builder_.set_param_bytes(copy, extra_param_bytes(graph_, op));
+    builder_.set_param_bytes(copy, graph_.stated_param_bytes(op));
+    if (graph_.stated_pure(op)) builder_.set_pure(copy);
     if (freed_.empty() || !freed_[at(op)]) builder_.set_colocation(copy, graph_.colocation(op));
     builder_.set_requested_device(copy, graph_.requested_device(op));
     for (const auto& [name, value] : graph_.attributes(op)) {
@@ -135,6 +149,18 @@ class Copy {
     for (const Graph::StatedCost& cost : graph_.stated_costs(op)) {
       builder_.set_cost(copy, cost.kind, cost.us);
     }
+  }
+
+  /// What is fetched, else what the graph names.
+  void name_results() {
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (!fetched_.empty() || !graph_.names_results() || !graph_.is_result(tensor)) continue;
+      fetched_.push_back(tensor);
+    }
+    for (const TensorId tensor : fetched_) {
+      if (new_tensor_[at(tensor)] != kNoTensor) builder_.add_result(new_tensor_[at(tensor)]);
+    }
+    if (graph_.names_results()) builder_.name_results();
   }
 
   TensorId input(TensorId tensor) {
@@ -148,6 +174,7 @@ class Copy {
 
   const Graph& graph_;
   std::vector<bool> needed_;
+  std::vector<TensorId> fetched_;
   std::vector<bool> freed_;
   GraphBuilder builder_;
   std::vector<TensorId> new_tensor_;
@@ -156,8 +183,9 @@ class Copy {
 }  // namespace
 
 std::shared_ptr<const Graph> prune(const Graph& graph, std::span<const std::string> fetches) {
-  std::vector<OpId> roots = fetches.empty() ? results(graph) : named_ops(graph, fetches);
-  return Copy(graph, needed_by(graph, std::move(roots))).build();
+  std::vector<TensorId> fetched;
+  std::vector<OpId> roots = fetches.empty() ? results(graph) : named_ops(graph, fetches, fetched);
+  return Copy(graph, needed_by(graph, std::move(roots)), std::move(fetched)).build();
 }
 
 std::shared_ptr<const Graph> free_gradients(const Graph& graph) {
@@ -168,7 +196,7 @@ std::shared_ptr<const Graph> free_gradients(const Graph& graph) {
       return freed[at(edge.src)] || graph.colocation(edge.src) != graph.colocation(op);
     });
   }
-  return Copy(graph, std::vector<bool>(at(graph.op_count()), true), std::move(freed)).build();
+  return Copy(graph, std::vector<bool>(at(graph.op_count()), true), {}, std::move(freed)).build();
 }
 
 }  // namespace berth

@@ -26,7 +26,7 @@ constexpr int kMostViews = 16;
 /// The parameter, variable or constant behind `tensor`.
 TensorId weight_behind(const Graph& graph, TensorId tensor) {
   for (int views = 0; views < kMostViews && tensor != kNoTensor; ++views) {
-    const OpId producer = graph.producer(tensor);
+    const OpId producer = graph.maker(tensor);
     if (producer == kNoOp) return tensor;
     const auto inputs = graph.inputs(producer);
     if (inputs.empty()) return one_of(graph.op_type(producer), kHolders) ? tensor : kNoTensor;

@@ -3,7 +3,9 @@
 // A move changes the load of two devices by the op's durations. It also changes what devices pay
 // for the tensors that the op makes or reads. For each of those a small table holds the devices
 // that have readers of it, and how many. So a move takes time in proportion to the op's tensors and
-// the devices that read them, whatever the size of the graph.
+// the devices that read them, whatever the size of the graph. What devices hold is followed from above
+// in the same way: a step takes no more than all that it makes and receives there. Only where that is
+// too much is a placement that is not rejected measured.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -13,6 +15,7 @@
 #include "moves/device_counts.h"
 #include "moves/exact_sum.h"
 #include "moves/move_strategy.h"
+#include "simulator/stage_memory.h"
 
 namespace berth::moves {
 namespace {
@@ -33,6 +36,10 @@ class LoadMoves final : public MoveStrategy {
   const SearchWork& work() const noexcept override { return work_; }
 
  private:
+  /// What the op adds to a step on its device.
+  [[nodiscard]] std::int64_t step_bytes(Index op) const {
+    return plan_.taken_bytes[op] + plan_.resident_bytes[op] - plan_.param_bytes[op];
+  }
   void apply(OpId op, DeviceId to);
   void undo();
   void relocate_readers(Index op, std::uint32_t from, std::uint32_t to);
@@ -40,7 +47,8 @@ class LoadMoves final : public MoveStrategy {
   template <int kSign>
   void charge(std::uint32_t message);
   void place_shared(std::uint32_t parameter, std::uint32_t device);
-  [[nodiscard]] Score current() const;
+  [[nodiscard]] double largest_load_us() const;
+  [[nodiscard]] std::int64_t excess_bytes();
   [[nodiscard]] double largest_total_us() const;
 
   std::vector<DeviceId> placement_;  ///< by op; the one kept
@@ -56,9 +64,14 @@ class LoadMoves final : public MoveStrategy {
   DeviceCounts holders_;               ///< by shared parameter
   std::vector<Ticks> load_;            ///< by device
   std::vector<double> load_us_;        ///< the same, on demand
-  std::vector<std::int64_t> bytes_;    ///< by device
-  std::vector<Move> undo_;             ///< the way back to the placement kept
+  std::vector<std::int64_t> bytes_;    ///< by device: parameters
+  std::vector<std::int64_t> at_most_;  ///< by device: of a step, without workspace
+  std::vector<std::int64_t> per_step_;
+  simulator::StageMemory stage_;
+  std::int64_t largest_workspace_ = 0;
+  std::vector<Move> undo_;  ///< the way back to the placement kept
   Score candidate_;
+  bool measured_ = false;  ///< the candidate's memory is known
 };
 
 LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
@@ -86,7 +99,12 @@ LoadMoves::LoadMoves(const Plan& plan) : plan_(plan) {
     host_.push_back(plan.cluster().device(d).host ? 1 : 0);
   }
   scale_ = TickScale(largest_total_us());
+  for (const std::int64_t bytes : plan.workspace_bytes) {
+    largest_workspace_ = std::max(largest_workspace_, bytes);
+  }
   undo_.reserve(plan.op_count);
+  stage_.reserve(plan);
+  per_step_.reserve(plan.device_count);
 }
 
 /// No load comes above this.
@@ -120,6 +138,7 @@ void LoadMoves::reset(std::span<const DeviceId> placement) {
   undo_.clear();
   load_.assign(plan_.device_count, 0);
   bytes_.assign(plan_.device_count, 0);
+  at_most_.assign(plan_.device_count, 0);
   device_.resize(plan_.op_count);
   receivers_.clear();
   holders_.clear();
@@ -129,11 +148,13 @@ void LoadMoves::reset(std::span<const DeviceId> placement) {
     device_[op] = d;
     load_[d] += scale_.ticks(plan_.durations_on(device)[op]);
     bytes_[d] += plan_.param_bytes[op];
+    at_most_[d] += step_bytes(op);
     for (const std::uint32_t message : reads_[op]) receivers_.add(message, d);
     for (const std::uint32_t parameter : parameters_[op]) place_shared(parameter, d);
   }
   for (std::uint32_t m = 0; m < plan_.messages.size(); ++m) charge<+1>(m);
-  score_ = candidate_ = current();
+  score_ = candidate_ = {largest_load_us(), excess_bytes()};
+  measured_ = true;
   work_ += {1, plan_.op_count};
 }
 
@@ -154,6 +175,7 @@ void LoadMoves::charge(std::uint32_t message) {
     const double us =
         plan_.transfer_us(message, static_cast<DeviceId>(src), static_cast<DeviceId>(dst));
     slowest_us = std::max(slowest_us, us);
+    at_most_[dst] += kSign * plan_.message_bytes[message];
     if (host_[dst] == 0) load_[dst] += kSign * scale_.ticks(us);
   }
   if (host_[src] == 0) load_[src] += kSign * scale_.ticks(slowest_us);
@@ -169,6 +191,8 @@ void LoadMoves::apply(OpId id, DeviceId to) {
   load_[target] += scale_.ticks(plan_.durations_on(to)[op]);
   bytes_[from] -= plan_.param_bytes[op];
   bytes_[target] += plan_.param_bytes[op];
+  at_most_[from] -= step_bytes(op);
+  at_most_[target] += step_bytes(op);
 
   const simulator::OpRow& row = plan_.rows[op];
   const std::uint32_t last = row.first_message + row.message_count;
@@ -200,27 +224,39 @@ void LoadMoves::undo() {
     apply(back.op, back.to);
   }
   undo_.clear();
-  assert(current() == score_);
+  assert(largest_load_us() == score_.objective_us);
 }
 
-Score LoadMoves::current() const {
-  Ticks largest = 0;
-  std::int64_t excess_bytes = 0;
-  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    largest = std::max(largest, load_[d]);
-    const std::int64_t memory = plan_.problem->memory_bytes(static_cast<DeviceId>(d));
-    excess_bytes = std::max(excess_bytes, bytes_[d] - memory);
-  }
-  return {scale_.us(largest), excess_bytes};
+double LoadMoves::largest_load_us() const {
+  return scale_.us(*std::max_element(load_.begin(), load_.end()));
+}
+
+std::int64_t LoadMoves::excess_bytes() {
+  const Problem& problem = *plan_.problem;
+  const auto excess_of = [&](const std::vector<std::int64_t>& per_step, std::int64_t workspace) {
+    std::int64_t excess_bytes = 0;
+    for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
+      const std::int64_t memory = problem.memory_bytes(static_cast<DeviceId>(d));
+      const std::int64_t held =
+          simulator::stage_bytes(bytes_[d], per_step[d] + workspace, problem.options().in_flight);
+      excess_bytes = std::max(excess_bytes, held - memory);
+    }
+    return excess_bytes;
+  };
+  if (excess_of(at_most_, largest_workspace_) == 0) return 0;
+  stage_.measure(plan_, device_, per_step_);
+  return excess_of(per_step_, 0);
 }
 
 MoveEvaluator::Candidate LoadMoves::propose(std::span<const Move> moves, double cutoff_us) {
   undo();
   for (const Move& move : moves) apply(move.op, move.to);
   if (!undo_.empty()) work_ += {1, static_cast<std::int64_t>(undo_.size())};
-  candidate_ = current();
+  candidate_ = {largest_load_us(), 0};
   const bool rejected = candidate_.objective_us >= cutoff_us;
-  return {{candidate_.objective_us, rejected ? 0 : candidate_.excess_bytes}, rejected};
+  measured_ = !rejected;
+  if (measured_) candidate_.excess_bytes = excess_bytes();
+  return {candidate_, rejected};
 }
 
 std::span<const double> LoadMoves::loads_us() {
@@ -235,6 +271,8 @@ void LoadMoves::accept() {
     placement_[op] = static_cast<DeviceId>(device_[plan_.index_of(changed.op)]);
   }
   undo_.clear();
+  if (!measured_) candidate_.excess_bytes = excess_bytes();
+  measured_ = true;
   score_ = candidate_;
 }
 

@@ -11,14 +11,14 @@ Footprint::Footprint(const Problem& problem, double output_share)
       shared_(own_.size()) {
   const Graph& graph = problem.graph();
   const Groups& groups = problem.groups();
-  // The published simulator of `placeto` knows no parameters.
-  const bool parameters = problem.options().objective == Objective::throughput ||
-                          problem.options().semantics == Semantics::dataflow;
+  const bool parameters = counts_lifetimes(problem.options());
   for (OpId op = 0; op < graph.op_count(); ++op) {
     std::int64_t& own = own_[at(groups.of(op))];
     if (parameters) own = saturating_sum(own, graph.own_param_bytes(op));
+    own = saturating_sum(own, problem.lasting_bytes(op));
     // A share of 1 is exact, whatever the bytes; below, doubles are near enough.
-    const std::int64_t outputs = graph.output_bytes(op);
+    std::int64_t outputs = graph.output_bytes(op);
+    if (parameters) outputs -= graph.lasting_bytes(op);
     own = saturating_sum(own, output_share >= 1 ? outputs
                                                 : static_cast<std::int64_t>(
                                                       output_share * static_cast<double>(outputs)));

@@ -108,6 +108,7 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
       constraints_(std::move(constraints)),
       options_(options) {
   check_parts();
+  costs_ = Costs::of_step(std::move(costs_), *graph_);
   check_compute(*graph_, *cluster_, *costs_, options_.device_gap_us);
   check_transfers(*graph_, *cluster_, options_.transfer_gap_us);
   if (constraints_ && groups_) groups_ = regroup(*graph_, *costs_, *groups_, *constraints_);
@@ -148,6 +149,10 @@ void Problem::check_parts() {
     throw Error(ErrorCode::invalid_argument,
                 cat("the constraints are for another graph or cluster than '", graph_->name(),
                     "' on '", cluster_->name(), "'; make them from these"));
+  }
+  if (options_.in_flight < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(options_.in_flight, " steps in flight; give 0 or more"));
   }
   for (const double gap : {options_.device_gap_us, options_.transfer_gap_us}) {
     if (!(gap >= 0) || gap == kCannotRun) {
@@ -225,9 +230,8 @@ void Problem::sum_groups() {
                       "'; add a device of a kind that can, or its cost there"));
     }
     // Saturating: what matters is only that it is more than any device has.
-    if (!add_bytes(group_param_bytes_[group], graph_->param_bytes(op))) {
-      group_param_bytes_[group] = kNoLimit;
-    }
+    const std::int64_t stays = saturating_sum(graph_->param_bytes(op), lasting_bytes(op));
+    if (!add_bytes(group_param_bytes_[group], stays)) group_param_bytes_[group] = kNoLimit;
   }
   for (std::size_t group = 0; group < groups; ++group) {
     bool runs_somewhere = false;
@@ -242,6 +246,13 @@ void Problem::sum_groups() {
                       "'; relax their co-location or add a device that can run them all"));
     }
   }
+}
+
+std::int64_t Problem::lasting_bytes(OpId op) const noexcept {
+  if (!counts_lifetimes(options_)) return 0;
+  const std::int64_t bytes = graph_->lasting_bytes(op);
+  return options_.objective == Objective::throughput ? saturating_product(bytes, options_.in_flight)
+                                                     : bytes;
 }
 
 void Problem::validate(const Placement& placement) const {
@@ -270,6 +281,7 @@ void Problem::validate_but_separations(const Placement& placement) const {
                   cat("op '", graph.op_name(op), "' is placed on device #", device, "; cluster '",
                       cluster_->name(), "' has devices #0 to #", cluster_->device_count() - 1));
     }
+    if (graph.is_constant(op)) continue;
     if (!costs_->can_run(op, cluster_->kind_of(device))) {
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
@@ -302,6 +314,7 @@ void Problem::validate_colocation(const Placement& placement) const {
   const auto device_of = [&](OpId op) { return placement[at(op)]; };
   for (std::size_t rule = 0; rule < constraints_->rules().size(); ++rule) {
     if (constraints_->rules()[rule].kind != ConstraintRule::Kind::colocate) continue;
+    if (constraints_->ops_of(rule).empty()) continue;
     const OpId first = constraints_->ops_of(rule).front();
     for (const OpId op : constraints_->ops_of(rule)) {
       if (device_of(op) == device_of(first)) continue;

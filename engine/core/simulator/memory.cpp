@@ -4,12 +4,14 @@
 
 namespace berth::simulator {
 
-void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
-                         MemoryScratch& scratch) {
+namespace {
+
+void add_resident(const Plan& plan, const std::vector<std::int64_t>& own_bytes,
+                  std::span<const DeviceId> placement, MemoryScratch& scratch) {
   scratch.usage_bytes.assign(plan.device_count, 0);
   for (Index i = 0; i < plan.op_count; ++i) {
     const DeviceId device = placement[at(plan.ids[i])];
-    scratch.usage_bytes[at(device)] += plan.param_bytes[i];
+    scratch.usage_bytes[at(device)] += own_bytes[i];
   }
   scratch.marks.assign(plan.device_count, 0);
   std::uint32_t mark = 0;
@@ -22,6 +24,18 @@ void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
       scratch.usage_bytes[device] += shared.bytes;
     }
   }
+}
+
+}  // namespace
+
+void resident_tensors(const Plan& plan, std::span<const DeviceId> placement,
+                      MemoryScratch& scratch) {
+  add_resident(plan, plan.resident_bytes, placement, scratch);
+}
+
+void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
+                         MemoryScratch& scratch) {
+  add_resident(plan, plan.param_bytes, placement, scratch);
 }
 
 }  // namespace berth::simulator

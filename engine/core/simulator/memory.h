@@ -2,8 +2,10 @@
 //
 // dataflow; at every instant, memory is freed by what ends before it is taken by what starts:
 //   parameters   resident on the devices of the ops that read them; a shared one once per device;
+//   inputs       of the model: where their ops are, from the start of the step to its end;
 //   outputs      from the op's start until its last consumer on the device has ended and its last
-//                transfer is done; an output without consumers until the op's end;
+//                transfer is done; an output without consumers until the op's end; what the step
+//                returns until the step's end;
 //   copies       on a receiving device, from the transfer's start until the tensor's last consumer
 //                there has ended;
 //   workspace    while the op runs.
@@ -28,7 +30,8 @@ namespace berth::simulator {
 struct Peak {
   std::int64_t bytes = 0;
   double us = 0;    ///< when it is first reached
-  OpId op = kNoOp;  ///< the op that started then, or whose input began to arrive; kNoOp: parameters
+  OpId op = kNoOp;  ///< the op that started then, or whose input began to arrive; kNoOp: what is
+                    ///< there before the step starts
 };
 
 struct MemoryScratch {
@@ -46,7 +49,10 @@ struct MemoryScratch {
   std::vector<std::uint32_t> marks;  ///< by device
 };
 
-/// Parameters resident on each device, into `scratch.usage_bytes`.
+/// Parameters and inputs of the model on each device, into `scratch.usage_bytes`.
+void resident_tensors(const Plan& plan, std::span<const DeviceId> placement,
+                      MemoryScratch& scratch);
+/// The parameters alone.
 void resident_parameters(const Plan& plan, std::span<const DeviceId> placement,
                          MemoryScratch& scratch);
 
@@ -58,7 +64,7 @@ class DataflowMemory : public NoObserver {
   DataflowMemory(const Plan& plan, std::span<const DeviceId> placement,
                  const std::vector<std::uint32_t>& state, MemoryScratch& scratch, Log log)
       : plan_(plan), state_(state), scratch_(scratch), log_(log) {
-    resident_parameters(plan, placement, scratch);
+    resident_tensors(plan, placement, scratch);
     scratch.peaks.assign(plan.device_count, {});
     for (std::uint32_t d = 0; d < plan.device_count; ++d) {
       scratch.peaks[d].bytes = scratch.usage_bytes[d];
@@ -71,7 +77,7 @@ class DataflowMemory : public NoObserver {
   }
 
   void op_started(Index op, std::uint32_t d, double start_us, double /*end_us*/) {
-    take(d, plan_.output_bytes[op] + plan_.workspace_bytes[op], start_us, op);
+    take(d, plan_.taken_bytes[op] + plan_.workspace_bytes[op], start_us, op);
   }
 
   void op_ended(Index op, std::uint32_t d, double now_us) {
@@ -83,7 +89,7 @@ class DataflowMemory : public NoObserver {
     for (std::uint32_t i = plan_.input_begin[op]; i < plan_.input_begin[op + 1]; ++i) {
       const std::uint32_t holder = scratch_.holder_of_edge[plan_.input_edges[i]];
       assert(scratch_.holders[holder] > 0);
-      if (--scratch_.holders[holder] == 0) freed += plan_.message_bytes[message_of(holder)];
+      if (--scratch_.holders[holder] == 0) freed += bytes_of(holder);
     }
     give(d, freed, now_us);
   }
@@ -105,7 +111,7 @@ class DataflowMemory : public NoObserver {
   void transfer_ended(std::uint32_t, std::uint32_t message, std::uint32_t sender, DeviceId,
                       double now_us) {
     assert(scratch_.holders[message] > 0);
-    if (--scratch_.holders[message] == 0) give(sender, plan_.message_bytes[message], now_us);
+    if (--scratch_.holders[message] == 0) give(sender, plan_.home_bytes[message], now_us);
   }
 
  private:
@@ -127,9 +133,11 @@ class DataflowMemory : public NoObserver {
     return plan_.consumers[e];
   }
 
-  [[nodiscard]] std::uint32_t message_of(std::uint32_t holder) const {
+  /// What is free once nobody holds it any more.
+  [[nodiscard]] std::int64_t bytes_of(std::uint32_t holder) const {
     const auto messages = static_cast<std::uint32_t>(plan_.messages.size());
-    return holder < messages ? holder : scratch_.held_message[holder - messages];
+    return holder < messages ? plan_.home_bytes[holder]
+                             : plan_.message_bytes[scratch_.held_message[holder - messages]];
   }
 
   void take(std::uint32_t d, std::int64_t bytes, double now_us, Index op) {

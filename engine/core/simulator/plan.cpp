@@ -207,25 +207,26 @@ void Plan::compile_memory() {
   }
   output_bytes.resize(op_count);
   param_bytes.resize(op_count);
+  resident_bytes.resize(op_count);
   workspace_bytes.resize(op_count);
+  taken_bytes.resize(op_count);
   unread_bytes.resize(op_count);
+  home_bytes = message_bytes;
   std::int64_t largest_workspace = 0;
   for (Index i = 0; i < op_count; ++i) {
-    output_bytes[i] = graph().output_bytes(ids[i]);
-    workspace_bytes[i] = problem->costs().workspace_bytes(ids[i]);
+    const OpId op = ids[i];
+    output_bytes[i] = graph().output_bytes(op);
+    workspace_bytes[i] = problem->costs().workspace_bytes(op);
     largest_workspace = std::max(largest_workspace, workspace_bytes[i]);
-    param_bytes[i] = graph().own_param_bytes(ids[i]);
+    param_bytes[i] = graph().own_param_bytes(op);
     fits = fits && add_bytes(all, output_bytes[i]) && add_bytes(all, param_bytes[i]);
-    unread_bytes[i] = output_bytes[i];
-    for (std::uint32_t m = 0; m < rows[i].message_count; ++m) {
-      unread_bytes[i] -= message_bytes[rows[i].first_message + m];
-    }
   }
   if (!fits || !add_bytes(all, largest_workspace)) {
     throw Error(ErrorCode::invalid_graph,
                 cat("the tensors and parameters of graph '", graph().name(),
                     "' add up to more than 2^63 bytes; correct its sizes"));
   }
+  compile_lifetimes();
   if (placeto) return;
 
   input_begin.assign(op_count + 1, 0);
@@ -240,6 +241,30 @@ void Plan::compile_memory() {
   input_edges.resize(input_begin.back());
   std::vector<std::uint32_t> next(input_begin.begin(), input_begin.end() - 1);
   for_each_edge([&](std::uint32_t e) { input_edges[next[consumers[e]]++] = e; });
+}
+
+void Plan::compile_lifetimes() {
+  for (Index i = 0; i < op_count; ++i) {
+    const OpId op = ids[i];
+    const bool input = graph().is_input(op);
+    resident_bytes[i] = param_bytes[i] + (input ? output_bytes[i] : 0);
+    taken_bytes[i] = input ? 0 : output_bytes[i];
+    unread_bytes[i] = taken_bytes[i];
+    // What takes the place of an input is there already.
+    taken_bytes[i] -= graph().reused_bytes(op);
+    for (const TensorId tensor : graph().outputs(op)) {
+      if (!input && graph().is_result(tensor)) unread_bytes[i] -= graph().bytes(tensor);
+    }
+    for (std::uint32_t m = rows[i].first_message; m < rows[i].first_message + rows[i].message_count;
+         ++m) {
+      if (message_tensor[m] == kNoTensor) continue;
+      if (input || graph().is_result(message_tensor[m])) {
+        home_bytes[m] = 0;
+      } else {
+        unread_bytes[i] -= message_bytes[m];
+      }
+    }
+  }
 }
 
 }  // namespace berth::simulator

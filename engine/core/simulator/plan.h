@@ -95,7 +95,9 @@ struct Plan {
   std::vector<TensorId> message_tensor;  ///< kNoTensor: a control signal
   std::vector<std::int64_t> message_bytes;
   std::vector<std::int64_t> output_bytes;  ///< by Index, all outputs
-  std::vector<std::int64_t> param_bytes;   ///< by Index, without shared parameters
+  std::vector<std::int64_t>
+      resident_bytes;                     ///< by Index: parameters that are not shared, and inputs
+  std::vector<std::int64_t> param_bytes;  ///< by Index, without shared parameters
 
   // --- placeto -----------------------------------------------------------------------------
   std::vector<std::uint32_t> name_rank;         ///< by Index
@@ -111,7 +113,9 @@ struct Plan {
   std::vector<std::uint32_t> input_begin;
   std::vector<std::uint32_t> input_edges;
   std::vector<std::int64_t> workspace_bytes;  ///< by Index
-  std::vector<std::int64_t> unread_bytes;     ///< by Index: outputs without consumers
+  std::vector<std::int64_t> taken_bytes;      ///< by Index: outputs that its start takes
+  std::vector<std::int64_t> unread_bytes;     ///< by Index: those that its end frees
+  std::vector<std::int64_t> home_bytes;       ///< by message: what its last holder at home frees
   bool has_signals = false;                   ///< some edge is a control edge
   /// Whether transfers between the devices hold nothing.
   [[nodiscard]] bool is_parallel(std::uint32_t src, std::uint32_t dst) const noexcept {
@@ -129,6 +133,7 @@ struct Plan {
   void add_message(Index producer, TensorId tensor);
   void compile_routes();
   void compile_memory();
+  void compile_lifetimes();
 };
 
 }  // namespace berth::simulator

@@ -65,7 +65,16 @@ void Simulator::evaluate_step(std::span<const DeviceId> placement, Workspace& wo
   if (plan.problem->options().objective == Objective::throughput) {
     simulator::device_loads(plan, placement, scratch, out.busy_us);
     simulator::resident_parameters(plan, placement, scratch.memory);
-    out.peak_bytes = scratch.memory.usage_bytes;
+    scratch.device_of.resize(plan.op_count);
+    for (simulator::Index i = 0; i < plan.op_count; ++i) {
+      scratch.device_of[i] = static_cast<std::uint32_t>(placement[at(plan.ids[i])]);
+    }
+    scratch.stage.measure(plan, scratch.device_of, scratch.per_step);
+    out.peak_bytes.resize(plan.device_count);
+    for (std::uint32_t d = 0; d < plan.device_count; ++d) {
+      out.peak_bytes[d] = simulator::stage_bytes(scratch.memory.usage_bytes[d], scratch.per_step[d],
+                                                 plan.problem->options().in_flight);
+    }
     out.runtime_us = 0;
     out.max_load_us = *std::max_element(out.busy_us.begin(), out.busy_us.end());
     out.objective_us = out.max_load_us;

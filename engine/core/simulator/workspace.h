@@ -13,6 +13,7 @@
 #include "simulator/memory.h"
 #include "simulator/plan.h"
 #include "simulator/ready_set.h"
+#include "simulator/stage_memory.h"
 
 namespace berth::simulator {
 
@@ -102,6 +103,11 @@ struct Workspace {
   std::vector<std::uint32_t> sent_to;  ///< by device: the last message queued for it, plus one
   std::vector<Signal> signals;
   std::vector<SendEntry> departing;  ///< over parallel links, when transfers start next
+
+  // Throughput.
+  std::vector<std::uint32_t> device_of;  ///< by Index
+  std::vector<std::int64_t> per_step;    ///< by device
+  StageMemory stage;
 
   std::vector<double> op_start_us;  ///< by Index (placeto, or where asked for)
   MemoryScratch memory;

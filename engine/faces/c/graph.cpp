@@ -1,11 +1,14 @@
 #include "berth/graph.h"
 
 #include <cmath>
+#include <utility>
 
 #include "berth/cluster.h"
 #include "berth/costs.h"
 #include "berth/dtype.h"
 #include "berth/files.h"
+#include "berth/sdk/ops/constants.h"
+#include "berth/sdk/ops/states.h"
 #include "berth/settings.h"
 #include "objects.h"
 
@@ -73,6 +76,18 @@ void check_op(const berth_builder& the, OpId op, std::size_t edge) {
   throw Error(ErrorCode::invalid_argument,
               cat("edge #", edge, " names op #", op, ", but there are ", the.builder.op_count(),
                   "; use ids of ops"));
+}
+
+void check_states(const Graph& graph, const std::vector<Graph::State>& states) {
+  for (const Graph::State& state : states) {
+    const bool known = state.result >= 0 && state.result < graph.tensor_count() &&
+                       state.input >= 0 && state.input < graph.op_count();
+    if (known) continue;
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat("a state names tensor #", state.result, " and op #", state.input, " of a graph of ",
+            graph.tensor_count(), " tensors and ", graph.op_count(), " ops"));
+  }
 }
 
 const Graph& graph_of(const berth_graph* graph, OpId op) {
@@ -220,12 +235,33 @@ berth_status berth_builder_edges(berth_builder* builder, size_t count, const int
   });
 }
 
+berth_status berth_builder_result(berth_builder* builder, int32_t tensor) {
+  return c::guarded([&] { c::get(builder).builder.add_result(tensor); });
+}
+
+berth_status berth_builder_state(berth_builder* builder, int32_t tensor, int32_t input) {
+  return c::guarded([&] { c::get(builder).states.push_back({tensor, input}); });
+}
+
+berth_status berth_builder_pure(berth_builder* builder, int32_t op) {
+  return c::guarded([&] { c::get(builder).builder.set_pure(op); });
+}
+
+berth_status berth_builder_no_fold(berth_builder* builder) {
+  return c::guarded([&] { c::get(builder).folds = false; });
+}
+
 berth_status berth_builder_finish(berth_builder* builder, berth_graph** out) {
   return c::guarded([&] {
     berth_builder& the = c::get(builder);
     berth_graph*& made = c::required(out, "out");
     the.first_output.clear();
-    made = new berth_graph(the.builder.build());
+    const std::vector<Graph::State> states = std::exchange(the.states, {});
+    auto graph = the.builder.build();
+    if (the.folds) graph = ops::fold_constants(std::move(graph));
+    check_states(*graph, states);
+    if (!states.empty()) graph = graph->with_states(states);
+    made = new berth_graph(ops::add_states(std::move(graph), {}, true));
   });
 }
 

@@ -50,6 +50,8 @@ struct berth_builder final : berth::c::Object {
       : Object(kKind), builder(name, dialect) {}
 
   berth::GraphBuilder builder;
+  bool folds = true;
+  std::vector<berth::Graph::State> states;
   /// The first output of every op; kNoTensor = it has none yet.
   std::vector<berth::TensorId> first_output;
 };

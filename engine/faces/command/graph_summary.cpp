@@ -10,6 +10,7 @@ namespace {
 void add_types(const Graph& graph, GraphSummary& summary) {
   std::map<std::string, GraphSummary::Type> types;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     const Work work = op_work(graph, op);
     GraphSummary::Type& type = types[graph.op_type(op)];
     ++type.ops;
@@ -54,6 +55,7 @@ void add_extent(const Graph& graph, GraphSummary& summary) {
   std::vector<std::int64_t> level(static_cast<std::size_t>(graph.op_count()), 0);
   std::vector<std::int64_t> ops_at;
   for (const OpId op : graph.topological_order()) {
+    if (graph.is_constant(op)) continue;
     std::int64_t& own = level[static_cast<std::size_t>(op)];
     for (const Edge& edge : graph.in_edges(op)) {
       own = std::max(own, level[static_cast<std::size_t>(edge.src)] + 1);
@@ -67,6 +69,34 @@ void add_extent(const Graph& graph, GraphSummary& summary) {
   if (!ops_at.empty()) summary.width = *std::max_element(ops_at.begin(), ops_at.end());
 }
 
+/// Of the model as it is stored, whatever is computed of it when it is loaded.
+void add_parameters(const Graph& graph, GraphSummary& summary) {
+  std::vector<bool> counted(static_cast<std::size_t>(graph.tensor_count()), false);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    summary.param_bytes += graph.stated_param_bytes(op);
+    for (const TensorId tensor : graph.inputs(op)) {
+      if (tensor == kNoTensor || graph.maker(tensor) != kNoOp) continue;
+      const auto t = static_cast<std::size_t>(tensor);
+      if (!counted[t]) summary.param_bytes += graph.bytes(tensor);
+      counted[t] = true;
+    }
+  }
+}
+
+/// What is made when the model is loaded and resides from then on.
+void add_folded(const Graph& graph, GraphSummary& summary) {
+  summary.folded = graph.constant_count();
+  std::vector<bool> counted(static_cast<std::size_t>(graph.tensor_count()), false);
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    for (const TensorId tensor : graph.parameters(op)) {
+      const auto t = static_cast<std::size_t>(tensor);
+      if (graph.maker(tensor) == kNoOp || counted[t]) continue;
+      counted[t] = true;
+      summary.folded_bytes += graph.bytes(tensor);
+    }
+  }
+}
+
 }  // namespace
 
 bool GraphSummary::Input::dynamic() const {
@@ -76,6 +106,8 @@ bool GraphSummary::Input::dynamic() const {
 GraphSummary summarize(const Graph& graph) {
   GraphSummary summary;
   add_types(graph, summary);
+  add_parameters(graph, summary);
+  add_folded(graph, summary);
   add_inputs(graph, summary);
   add_extent(graph, summary);
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {

@@ -29,7 +29,10 @@ struct GraphSummary {
     [[nodiscard]] bool dynamic() const;
   };
 
-  std::vector<Type> types;  ///< by FLOPs, then bytes, then name
+  std::int64_t param_bytes = 0;   ///< of the model as it is stored, each parameter counted once
+  OpId folded = 0;                ///< constants of the step
+  std::int64_t folded_bytes = 0;  ///< of what they make, each counted once
+  std::vector<Type> types;        ///< by FLOPs, then bytes, then name
   std::vector<Input> inputs;
   double flops = 0;
   double bytes = 0;

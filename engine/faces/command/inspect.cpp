@@ -93,7 +93,20 @@ std::string summary_text(const Graph& graph, const GraphSummary& summary) {
                                  format_count(graph.op_count()), format_count(graph.edge_count()),
                                  format_count(graph.tensor_count()));
   text = printable(text.substr(0, text.size() - 2)) + "\n\n";
-  text += fmt::format("  parameters       {}\n", format_bytes(graph.total_param_bytes()));
+  text += fmt::format("  parameters       {}\n", format_bytes(summary.param_bytes));
+  if (summary.folded > 0) {
+    text += fmt::format(
+        "  folded           {} ops, {}: computed once, when the model is loaded; {} reside then\n",
+        format_count(summary.folded), format_bytes(summary.folded_bytes),
+        format_bytes(graph.total_param_bytes()));
+  }
+  if (!graph.states().empty()) {
+    std::int64_t bytes = 0;
+    for (const Graph::State& state : graph.states()) bytes += graph.output_bytes(state.input);
+    text += fmt::format(
+        "  state            {} tensors, {}: results that are the next step's inputs\n",
+        format_count(static_cast<std::int64_t>(graph.states().size())), format_bytes(bytes));
+  }
   text += fmt::format("  work             {}, {} moved\n", format_rate(summary.flops, "FLOP"),
                       format_rate(summary.bytes, "B"));
   text += fmt::format("  shape            {} ops deep, up to {} wide\n",
@@ -137,7 +150,11 @@ Json summary_json(const std::string& model, const Graph& graph, const GraphSumma
           {"ops", graph.op_count()},
           {"edges", graph.edge_count()},
           {"tensors", graph.tensor_count()},
-          {"param_bytes", graph.total_param_bytes()},
+          {"param_bytes", summary.param_bytes},
+          {"resident_param_bytes", graph.total_param_bytes()},
+          {"folded_ops", summary.folded},
+          {"folded_bytes", summary.folded_bytes},
+          {"states", graph.states().size()},
           {"flops", summary.flops},
           {"bytes", summary.bytes},
           {"depth", summary.depth},

@@ -17,9 +17,9 @@ std::int64_t parse_dimension(const std::string& text, const std::string& option)
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || value < 1) {
+  if (error != std::errc() || rest != end || value < 0) {
     throw CLI::ValidationError(
-        option, fmt::format("'{}' is not a dimension; write a whole number from 1 on", text));
+        option, fmt::format("'{}' is not a dimension; write a whole number from 0 on", text));
   }
   return value;
 }
@@ -87,7 +87,8 @@ void add_policy_options(CLI::App& app, OptionTexts& options) {
 }
 
 void add_key(CLI::App& app, Settings& settings, const SettingKey& key) {
-  const std::string name = "--" + std::string(key.name);
+  std::string name = "--" + std::string(key.name);
+  std::replace(name.begin(), name.end(), '_', '-');
   const auto set = [&settings, &key, name](const std::string& text) {
     try {
       if (text.empty() && key.form == std::string_view("FILE")) {
@@ -142,6 +143,14 @@ void SettingOptions::add_model(CLI::App& app) {
                  }
                  load.fetches.push_back(text);
                });
+  add_repeated(app, "--state", "OUT=IN|none",
+               "a result that is the next step's input; repeatable. Others are found by name "
+               "(present.0.key, past_key_values.0.key); none: they are not",
+               [&load](const std::string& text) { load.states.push_back(text); });
+  app.add_flag_callback(
+      "--no-fold", [&load] { load.fold = false; },
+      "keep in the step what depends on parameters alone; runtimes compute it once, when they load "
+      "the model");
 }
 
 void SettingOptions::add(CLI::App& app, SettingGroup group) {

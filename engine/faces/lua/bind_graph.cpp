@@ -178,6 +178,11 @@ int stated_costs(Call& call) {
   return 1;
 }
 
+int is_constant(Call& call) {
+  const auto graph = call.self<const Graph>();
+  return call.boolean(graph->is_constant(op_of(call, *graph)));
+}
+
 int producer(Call& call) {
   const auto graph = call.self<const Graph>();
   return call.id(graph->producer(tensor_of(call, *graph)));
@@ -254,6 +259,7 @@ constexpr Binding kMethods[] = {
     {"graph:work", &work},
     {"graph:stated_costs", &stated_costs},
     {"graph:producer", &producer},
+    {"graph:is_constant", &is_constant},
     {"graph:tensor_name", &tensor_name},
     {"graph:dtype", &dtype},
     {"graph:shape", &shape},

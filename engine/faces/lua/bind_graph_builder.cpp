@@ -1,6 +1,7 @@
 // berth.graph_builder: graphs made in Lua.
 #include <cmath>
 
+#include "berth/sdk/ops/constants.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
@@ -176,8 +177,25 @@ int op_count(Call& call) {
   return call.integer(call.self<GraphBuilder>()->op_count());
 }
 
+int add_result(Call& call) {
+  const auto builder = call.self<GraphBuilder>();
+  builder->add_result(id_of(call.argument(1, "tensor")));
+  return call.self_again();
+}
+
+int set_pure(Call& call) {
+  const auto builder = call.self<GraphBuilder>();
+  builder->set_pure(id_of(call.argument(1, "op")));
+  return call.self_again();
+}
+
 int build(Call& call) {
-  return call.made(call.self<GraphBuilder>()->build());
+  Fields fields = call.options(1);
+  const Value fold = fields.get("fold");
+  const bool folds = !fold.present() || fold.boolean();
+  fields.finish();
+  auto graph = call.self<GraphBuilder>()->build();
+  return call.made(folds ? ops::fold_constants(std::move(graph)) : std::move(graph));
 }
 
 constexpr Binding kFunctions[] = {{"berth.graph_builder", &make}};
@@ -187,11 +205,13 @@ constexpr Binding kMethods[] = {
     {"graph_builder:add_parameter", &add_parameter},
     {"graph_builder:add_input", &add_input},
     {"graph_builder:add_control_edge", &add_control_edge},
+    {"graph_builder:add_result", &add_result},
     {"graph_builder:set_tensor", &set_tensor},
     {"graph_builder:set_param_bytes", &set_param_bytes},
     {"graph_builder:set_colocation", &set_colocation},
     {"graph_builder:set_requested_device", &set_requested_device},
     {"graph_builder:set_attribute", &set_attribute},
+    {"graph_builder:set_pure", &set_pure},
     {"graph_builder:set_work", &set_work},
     {"graph_builder:set_cost", &set_cost},
     {"graph_builder:op_count", &op_count},

@@ -202,6 +202,18 @@ BERTH_C_API berth_status berth_builder_ops(berth_builder* builder, size_t count,
 /** Many edges: `dst[i]` reads the first output of `src[i]`. All are checked before any is added. */
 BERTH_C_API berth_status berth_builder_edges(berth_builder* builder, size_t count,
                                              const int32_t* src, const int32_t* dst);
+/** The step returns the tensor, which lives to its end. Where nothing is named, what ops without
+ *  readers give is returned. */
+BERTH_C_API berth_status berth_builder_result(berth_builder* builder, int32_t tensor);
+/** `tensor` is what the next step finds in `input`, an op of the type "Input": both are on one device,
+ *  and the result takes the input's place in memory. */
+BERTH_C_API berth_status berth_builder_state(berth_builder* builder, int32_t tensor, int32_t input);
+/** The op gives the same outputs for the same inputs and does nothing else; of the dialects above that
+ *  is known. */
+BERTH_C_API berth_status berth_builder_pure(berth_builder* builder, int32_t op);
+/** Ops that depend on parameters alone stay in the step. Otherwise they are constants of it: pure ops
+ *  that read nothing else take no time, and what they give resides where it is read. */
+BERTH_C_API berth_status berth_builder_no_fold(berth_builder* builder);
 /** Checks and freezes the graph. The builder is empty afterwards, whatever the outcome. */
 BERTH_C_API berth_status berth_builder_finish(berth_builder* builder, berth_graph** out);
 

@@ -63,6 +63,11 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] static std::shared_ptr<const Costs> stated_or_roofline(const Graph& graph,
                                                                        const Cluster& cluster);
 
+  /// `costs` of a graph's ops, with nothing for its constants (Graph::is_constant), which any kind
+  /// "runs": the step does not. The functions above have nothing for them already.
+  [[nodiscard]] static std::shared_ptr<const Costs> of_step(std::shared_ptr<const Costs> costs,
+                                                            const Graph& graph);
+
   [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept { return us_[at(kind)][at(op)]; }
   [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept {
     return op_us(op, kind) < kCannotRun;

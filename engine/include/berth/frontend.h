@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct LoadOptions {
   /// Names of ops or tensors to compute; only what they need is loaded. Empty = the outputs that
   /// the file declares, or the training step if it has one. An unknown name is an error.
   std::vector<std::string> fetches;
+  /// Whether Engine::load marks what a runtime computes once, when it loads the model
+  /// (berth/sdk/ops/constants.h). Programs are executed op by op. Frontends do not look at it.
+  std::optional<bool> fold;  ///< default: true
+  /// Results that are the next step's inputs, each as "RESULT=INPUT" by name. Others are found by name
+  /// too (berth/sdk/ops/states.h), unless one of the texts is "none". Frontends do not look.
+  std::vector<std::string> states;
 };
 
 struct LoadedModel {

@@ -119,12 +119,15 @@ class BERTH_EXPORT Graph {
       OpId op) const noexcept;  ///< by (consumer, its input order)
   /// Total size of the outputs. Unknown sizes count as 0.
   [[nodiscard]] std::int64_t output_bytes(OpId op) const noexcept;
-  /// Bytes of parameters (weights) that must reside where this op runs: the distinct parameter
-  /// tensors it reads, plus what GraphBuilder::set_param_bytes added. A parameter that several ops
-  /// read is counted for each of them; see shared_parameters.
+  /// Bytes of parameters (weights) that must reside where this op runs: its `parameters`, plus what
+  /// GraphBuilder::set_param_bytes added. A parameter that several ops read is counted for each of
+  /// them; see shared_parameters.
   [[nodiscard]] std::int64_t param_bytes(OpId op) const noexcept;
   /// param_bytes without the parameters in shared_parameters.
   [[nodiscard]] std::int64_t own_param_bytes(OpId op) const noexcept;
+  /// The distinct parameter tensors that must reside where this op runs. Of a constant op there are
+  /// none.
+  [[nodiscard]] std::span<const TensorId> parameters(OpId op) const noexcept;
   /// Co-location class: ops with the same class must share a device. Empty = none.
   [[nodiscard]] const std::string& colocation(OpId op) const noexcept;
   /// The device that the model file asks for. Empty = none.
@@ -136,8 +139,56 @@ class BERTH_EXPORT Graph {
   /// Work stated by the builder of the graph. It overrides the rule of the op's type.
   [[nodiscard]] const std::optional<Work>& stated_work(OpId op) const noexcept;
 
+  // --- what lives through the step -------------------------------------------------------------
+  /// Whether the op stands for an input of the model: an op of the type "Input", "input" or
+  /// "Placeholder" (and kin) that waits for nothing. What it gives is there from the start of a step
+  /// to its end.
+  [[nodiscard]] bool is_input(OpId op) const noexcept;
+  /// Whether the step returns the tensor, which then lives to its end: as the builder said
+  /// (add_result), or where it said nothing of any tensor, what ops without consumers give.
+  [[nodiscard]] bool is_result(TensorId tensor) const noexcept;
+  /// Bytes of the op's outputs that live to the end of the step: of an input all, else results, less
+  /// reused_bytes.
+  [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
+  /// A result that is the next step's input. Both ops share a device, and the result takes the
+  /// input's place in memory.
+  struct State {
+    TensorId result;
+    OpId input;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  [[nodiscard]] std::span<const State> states() const noexcept;
+  /// A copy of the graph with these states added. Co-location classes that meet are one. Throws
+  /// Error(invalid_argument) for a tensor that no op of the step makes, an op that is no input, and
+  /// one that has a state already.
+  [[nodiscard]] std::shared_ptr<const Graph> with_states(std::span<const State> states) const;
+  /// Bytes of the op's outputs that take the place of inputs.
+  [[nodiscard]] std::int64_t reused_bytes(OpId op) const noexcept;
+  /// Whether the builder named results.
+  [[nodiscard]] bool names_results() const noexcept;
+
+  // --- constants of the step -----------------------------------------------------------------
+  // What depends on parameters and constants alone is computed once, when a model is loaded
+  // (fold_constants in berth/sdk/ops/constants.h). Such an op keeps its id, its inputs and its outputs, but
+  // the step does not run it: it has no edges, and its outputs are parameters to all that read them.
+
+  [[nodiscard]] bool is_constant(OpId op) const noexcept;
+  [[nodiscard]] OpId constant_count() const noexcept;
+  /// For a constant op, the first op of the step that reads what it gives, directly or through other
+  /// constants: tools that must name a device for it take that op's. kNoOp = nobody does, or the op
+  /// is no constant.
+  [[nodiscard]] OpId first_reader(OpId constant) const noexcept;
+  /// The op that makes the tensor, in the step or before it; kNoOp = a parameter of the model.
+  [[nodiscard]] OpId maker(TensorId tensor) const noexcept;
+  /// The parameters that reside for what a constant makes: the tensor itself, or those that it
+  /// stands for. Empty for other tensors.
+  [[nodiscard]] std::span<const TensorId> kept_for(TensorId tensor) const noexcept;
+  /// Bytes read where the tensor is read: its size, or that of the parameters that are kept in its
+  /// place (quantised weights).
+  [[nodiscard]] std::int64_t read_bytes(TensorId tensor) const noexcept;
+
   // --- tensors -------------------------------------------------------------------------------
-  /// The op that produces the tensor; kNoOp = it is a parameter.
+  /// The op that produces the tensor in the step; kNoOp = it is a parameter, or made by a constant op.
   [[nodiscard]] OpId producer(TensorId tensor) const noexcept;
   /// Empty if the builder gave no name.
   [[nodiscard]] const std::string& tensor_name(TensorId tensor) const noexcept;
@@ -160,7 +211,8 @@ class BERTH_EXPORT Graph {
   [[nodiscard]] std::int64_t total_param_bytes() const noexcept;
 
   // --- order ---------------------------------------------------------------------------------
-  /// All ops, each after its producers. Among the ops that could come next, the smallest id does.
+  /// All ops, each after its producers and the constants that it reads. Among the ops that could
+  /// come next, the smallest id does.
   [[nodiscard]] std::span<const OpId> topological_order() const noexcept;
 
   // --- costs carried by the graph --------------------------------------------------------------
@@ -171,6 +223,22 @@ class BERTH_EXPORT Graph {
     double us;
   };
   [[nodiscard]] std::span<const StatedCost> stated_costs(OpId op) const noexcept;
+  /// What GraphBuilder::set_param_bytes said.
+  [[nodiscard]] std::int64_t stated_param_bytes(OpId op) const noexcept;
+  /// Whether the builder said that the op is pure.
+  [[nodiscard]] bool stated_pure(OpId op) const noexcept;
+
+  /// What an op's outputs are where the op does not run in the step.
+  enum class Constant : std::uint8_t {
+    no,      ///< it runs in the step
+    made,    ///< each output is a parameter of its own
+    stands,  ///< an output stands for what the op reads, which resides as it is: a view, or weights
+             ///< that stay quantised
+  };
+  [[nodiscard]] Constant constant_role(OpId op) const noexcept;
+  /// A copy of the graph in which these ops (one entry per op) are constants. What a constant reads
+  /// is a parameter or made by a constant.
+  [[nodiscard]] std::shared_ptr<const Graph> with_constants(std::span<const Constant> roles) const;
 
  private:
   friend class GraphBuilder;
@@ -199,11 +267,19 @@ class BERTH_EXPORT GraphBuilder {
   void add_input(OpId op, TensorId tensor);
   void add_control_edge(OpId src, OpId dst);
 
+  /// The step returns the tensor.
+  void add_result(TensorId tensor);
+  /// The step returns what was named so far, and nothing else: nothing, if that is nothing.
+  void name_results();
+
   /// Replaces everything known of a tensor.
   void set_tensor(TensorId tensor, TensorInfo info);
   /// Bytes (>= 0) beside the parameter tensors that the op reads, such as optimizer slots.
   void set_param_bytes(OpId op, std::int64_t bytes);
   void set_colocation(OpId op, std::string colocation);
+  /// The op gives the same outputs for the same inputs and does nothing else. The types of the
+  /// dialects "onnx", "tf" and "mlir" are known to be or not to be so.
+  void set_pure(OpId op);
   void set_requested_device(OpId op, std::string device);
   void set_attribute(OpId op, std::string name, AttributeValue value);
   void set_work(OpId op, const Work& work);

@@ -72,7 +72,7 @@ class BERTH_EXPORT Groups {
 
 /// The finest groups a placement may use: ops of one co-location class form a group, and every
 /// other op is a group of its own. In TensorFlow, co-location classes come from `_class` attributes
-/// and join variables with the ops that change them.
+/// and join variables with the ops that change them. A constant of the step joins its first reader.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Groups> colocation_groups(const Graph& graph);
 
 /// At most `count` groups of similar size.

@@ -43,7 +43,16 @@ struct ProblemOptions {
   /// NeurIPS 2019), which its authors tuned to an AWS p2.8xlarge.
   double device_gap_us = 5.7;
   double transfer_gap_us = 25;
+  /// Objective `throughput` only: steps in flight, each with its own inputs, activations and outputs
+  /// in every device's memory; >= 0. With 0, memory holds the parameters alone.
+  std::int64_t in_flight = 1;
 };
+
+/// Whether memory counts what lives through the step. The published simulator of `placeto` knows
+/// neither parameters nor inputs.
+[[nodiscard]] constexpr bool counts_lifetimes(const ProblemOptions& options) noexcept {
+  return options.semantics == Semantics::dataflow || options.objective == Objective::throughput;
+}
 
 /// A placement problem. [thread-safe: immutable]
 class BERTH_EXPORT Problem {
@@ -96,6 +105,9 @@ class BERTH_EXPORT Problem {
   [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept {
     return group_us_[at(device_class(device)) * at(groups_->count()) + at(group)];
   }
+  /// What the op leaves on its device to the end of a step, for every step in flight: the model's
+  /// inputs and results (Graph::lasting_bytes), where the semantics count them. Saturates.
+  [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
   /// Devices of one class have the same kind and can run the same groups; their memory and links
   /// may differ. Without constraints a class is a kind. Dense, from 0.
   [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept {
@@ -107,7 +119,8 @@ class BERTH_EXPORT Problem {
   [[nodiscard]] bool can_run(GroupId group, DeviceId device) const noexcept {
     return group_cost_us(group, device) < kCannotRun;
   }
-  /// Sum of Graph::param_bytes over the members of a group.
+  /// What stays on the device of a group through the step, or to its end: the sum of
+  /// Graph::param_bytes and lasting_bytes over its members.
   [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept {
     return group_param_bytes_[at(group)];
   }

@@ -24,7 +24,9 @@
 /// **Throughput.** The objective `throughput` simulates no step. The load of a device is the time
 /// of its ops (as above), of every distinct tensor it receives, and of every output it sends. An
 /// output counts once, over the slowest of its receivers' routes. A host device pays for no
-/// transfers, and control edges cost nothing.
+/// transfers, and control edges cost nothing. Memory holds the parameters, and for every step in
+/// flight (ProblemOptions::in_flight) what the device's part of a step takes at the most when it
+/// runs in the graph's order, with all that it receives there from the start.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +61,8 @@ struct Evaluation {
   /// an excess of 0, it is a device shared by ops that must be apart.
   DeviceId worst_device = kNoDevice;
   std::int64_t excess_bytes = 0;
-  /// Peak memory per device; for the objective throughput, its parameter bytes.
+  /// Peak memory per device; for the objective throughput, its parameters, and for every step in
+  /// flight what its part of a step takes at the most.
   std::vector<std::int64_t> peak_bytes;
   /// Compute time per device; for the objective throughput, its whole load, transfers included.
   std::vector<double> busy_us;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/sdk/ops/constants.h"
+#include "berth/sdk/ops/states.h"
 #include "berth/support/text.h"
 #include "berth/version.h"
 #include "files/profile_trace.h"
@@ -39,6 +42,42 @@ bool may_be_json(const std::filesystem::path& path) {
   std::ifstream stream(path);
   char first = 0;
   return !(stream >> first) || first == '{' || first == '[';
+}
+
+/// The graph as a runtime has it: constants computed, states where they are kept.
+std::shared_ptr<const Graph> as_run(std::shared_ptr<const Graph> graph,
+                                    const LoadOptions& options) {
+  if (options.fold.value_or(true)) graph = ops::fold_constants(std::move(graph));
+  std::map<std::string, std::string> named;
+  bool by_name = true;
+  for (const std::string& text : options.states) {
+    const std::size_t equals = text.rfind('=');
+    if (text == "none") {
+      by_name = false;
+    } else if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("the state '", text, "' is not of the form RESULT=INPUT, nor 'none'"));
+    } else {
+      named[text.substr(equals + 1)] = text.substr(0, equals);
+    }
+  }
+  return ops::add_states(std::move(graph), named, by_name);
+}
+
+LoadedModel load_exchange_graph(const std::filesystem::path& model, const LoadOptions& options) {
+  if (!options.dims.empty() || !options.shapes.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(model.string(),
+                    ": an exchange graph has fixed sizes; it takes no dimensions "
+                    "or shapes"));
+  }
+  const std::shared_ptr<const Graph> graph = load_graph(model);
+  if (options.fetches.empty()) return {graph, {}};
+  try {
+    return {prune(*graph, options.fetches), {}};
+  } catch (const Error& refusal) {
+    throw Error(refusal.code(), cat(model.string(), ": ", refusal.what()));
+  }
 }
 
 }  // namespace
@@ -408,7 +447,17 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
                     ": an exchange graph says nothing of what its ops compute, so it cannot be "
                     "executed; give the model it was made from"));
   }
-  return frontend_for(model)->load_program(model, options);
+  LoadedProgram loaded = frontend_for(model)->load_program(model, options);
+  // What is executed runs every op: constants are those of plans, of which runtimes make sessions.
+  LoadOptions unfolded = options;
+  unfolded.fold = false;
+  auto graph = as_run(loaded.program->graph, unfolded);
+  if (graph != loaded.program->graph) {
+    auto program = std::make_shared<Program>(*loaded.program);
+    program->graph = std::move(graph);
+    loaded.program = std::move(program);
+  }
+  return loaded;
 }
 
 LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& graph,
@@ -435,20 +484,10 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
 }
 
 LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {
-  if (!is_exchange_graph(model)) return frontend_for(model)->load(model, options);
-  if (!options.dims.empty() || !options.shapes.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                cat(model.string(),
-                    ": an exchange graph has fixed sizes; it takes no dimensions "
-                    "or shapes"));
-  }
-  const std::shared_ptr<const Graph> graph = load_graph(model);
-  if (options.fetches.empty()) return {graph, {}};
-  try {
-    return {prune(*graph, options.fetches), {}};
-  } catch (const Error& refusal) {
-    throw Error(refusal.code(), cat(model.string(), ": ", refusal.what()));
-  }
+  LoadedModel loaded = is_exchange_graph(model) ? load_exchange_graph(model, options)
+                                                : frontend_for(model)->load(model, options);
+  loaded.graph = as_run(std::move(loaded.graph), options);
+  return loaded;
 }
 
 }  // namespace berth

@@ -367,6 +367,7 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
     const auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
+  stored.settings.inputs = "any";            // it says itself where they are
   if (!document.is_object()) return stored;  // parse_placement says what is wrong with it
   stored.machine = text(document, "cluster");
   if (const auto made = document.find("provenance"); made != document.end() && made->is_object()) {
@@ -376,7 +377,7 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
     if (seed != made->end() && seed->is_number_unsigned()) stored.origin.seed = *seed;
   }
   if (const auto settings = document.find("settings"); settings != document.end()) {
-    stored.settings = parse_settings(settings->dump(), stored.path + ": settings");
+    stored.settings.add(parse_settings(settings->dump(), stored.path + ": settings"));
   }
   return stored;
 }

@@ -53,6 +53,17 @@ const KeyRow kRows[] = {
      Names::nothing,
      1,
      kMost32},
+    {{"inputs", Group::problem, "host|any|DEVICE",
+      "where a step finds the model's inputs: host, any, or a device or kind of the cluster; "
+      "default: host, where the machine has one"},
+     field<&Settings::inputs>()},
+    {{"in_flight", Group::problem, "N",
+      "throughput: steps in flight at once, each with its own inputs, activations and outputs in "
+      "memory; 0: memory holds the parameters alone; default: 1"},
+     field<&Settings::in_flight>(),
+     Names::nothing,
+     0,
+     1'000'000},
     {{"clusters", Group::comparison, "A,B,C",
       "place on each of these machines instead of --cluster; separated by commas"},
      field<&Settings::clusters>(),
@@ -154,6 +165,11 @@ const KeyRow kRows[] = {
          [](Settings& settings) -> auto& { return settings.load.shapes; })},
     {{"fetches", Group::model, "", "ops or tensors to compute"}, Field<std::vector<std::string>>([
      ](Settings& settings) -> auto& { return settings.load.fetches; })},
+    {{"fold", Group::model, "", "compute once what depends on parameters alone; default: true"},
+     Field<std::optional<bool>>([](Settings& settings) -> auto& { return settings.load.fold; })},
+    {{"states", Group::model, "", "results that are the next step's inputs"},
+     Field<std::vector<std::string>>(
+         [](Settings& settings) -> auto& { return settings.load.states; })},
     {{"constraints", Group::problem, "", "rules that every placement obeys"},
      Field<std::vector<ConstraintRule>>(
          [](Settings& settings) -> auto& { return settings.constraints; })},

@@ -1,6 +1,7 @@
 // From settings to a problem and what evaluates its placements.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "berth/files.h"
@@ -35,7 +36,7 @@ void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     bool used = false;
     for (OpId op = 0; op < problem.graph().op_count() && !used; ++op) {
-      used = problem.costs().can_run(op, kind);
+      used = !problem.graph().is_constant(op) && problem.costs().can_run(op, kind);
     }
     if (used || problem.graph().op_count() == 0) continue;
     notes.push_back(cat("no op has a cost on device kind '", cluster.kind_name(kind),
@@ -43,6 +44,71 @@ void note_idle_kinds(const Problem& problem, std::vector<std::string>& notes) {
                         "); name a cluster of the kinds that the costs are for, or choose "
                         "roofline costs"));
   }
+}
+
+bool has_inputs(const Graph& graph) {
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_input(op)) return true;
+  }
+  return false;
+}
+
+/// The input's own group: nothing else shares its device.
+bool is_alone(const Graph& graph, const Constraints* constraints, OpId input) {
+  if (constraints == nullptr) return graph.colocation(input).empty();
+  const Groups& classes = *constraints->classes();
+  return classes.members(classes.of(input)).size() == 1;
+}
+
+bool may_be_on_host(const Cluster& cluster, const Costs& costs, const Constraints* constraints,
+                    OpId op) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (!cluster.device(d).host || !costs.can_run(op, cluster.kind_of(d))) continue;
+    if (constraints == nullptr || constraints->allowed(op, d)) return true;
+  }
+  return false;
+}
+
+/// The costs with inputs that only hosts "run". Null where that changes nothing.
+std::shared_ptr<const Costs> with_inputs_on_host(const Graph& graph, const Cluster& cluster,
+                                                 const Costs& costs,
+                                                 const Constraints* constraints) {
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const auto of_kind = costs.of_kind(kind);
+    us.emplace_back(of_kind.begin(), of_kind.end());
+  }
+  bool changed = false;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    workspace.push_back(costs.workspace_bytes(op));
+    if (!graph.is_input(op) || !is_alone(graph, constraints, op)) continue;
+    if (!may_be_on_host(cluster, costs, constraints, op)) continue;
+    for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+      if (cluster.kind_device(kind).host) continue;
+      us[static_cast<std::size_t>(kind)][static_cast<std::size_t>(op)] = kCannotRun;
+      changed = true;
+    }
+  }
+  if (!changed) return nullptr;
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
+}
+
+/// Rules that send all inputs to `where`.
+std::vector<ConstraintRule> input_rules(const Graph& graph, const std::string& where) {
+  std::set<std::string> types;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_input(op)) types.insert(graph.op_type(op));
+  }
+  std::vector<ConstraintRule> rules;
+  for (const std::string& type : types) {
+    ConstraintRule rule;
+    rule.kind = ConstraintRule::Kind::pin;
+    rule.ops = {{.name = {}, .regex = {}, .type = type, .requested_device = {}}};
+    rule.devices = {where};
+    rules.push_back(std::move(rule));
+  }
+  return rules;
 }
 
 /// A machine of the caller's own is stored whole, so that the placement does not need its file.
@@ -61,6 +127,7 @@ std::string stored_settings(const Settings& settings, const Problem& problem, bo
                                       SettingGroup::problem};
   Settings part = settings_of(settings, kGroups);
   part.cluster = machine_text(problem.cluster());
+  if (!part.inputs && has_inputs(problem.graph())) part.inputs = "host";
   if (own_costs) part.costs.reset();
   const bool file = part.costs && part.costs->find_first_of("/.") != std::string::npos;
   if (file) part.costs = std::filesystem::absolute(*part.costs).string();
@@ -80,10 +147,30 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
     costs = std::move(loaded.costs);
     task.notes = std::move(loaded.notes);
   }
+  ProblemOptions options;
+  if (settings.objective) options.objective = *settings.objective;
+  if (settings.semantics) options.semantics = *settings.semantics;
+  if (settings.in_flight) options.in_flight = *settings.in_flight;
+  if (parts.device_gap_us) options.device_gap_us = *parts.device_gap_us;
+  if (parts.transfer_gap_us) options.transfer_gap_us = *parts.transfer_gap_us;
+  std::vector<ConstraintRule> rules = settings.constraints;
+  const std::string where = settings.inputs.value_or("host");
+  const bool inputs = where != "any" && has_inputs(*graph);
+  if (inputs && where != "host") {
+    const auto more = input_rules(*graph, where);
+    rules.insert(rules.end(), more.begin(), more.end());
+  }
   std::shared_ptr<const Constraints> constraints;
-  if (!settings.constraints.empty()) {
-    constraints =
-        std::make_shared<const Constraints>(*graph, *cluster, *costs, settings.constraints);
+  const auto constrain = [&] {
+    if (rules.empty()) return;
+    constraints = std::make_shared<const Constraints>(*graph, *cluster, *costs, rules);
+  };
+  constrain();
+  if (inputs && where == "host" && counts_lifetimes(options)) {
+    if (auto changed = with_inputs_on_host(*graph, *cluster, *costs, constraints.get())) {
+      costs = std::move(changed);
+      constrain();
+    }
   }
   std::shared_ptr<const Groups> groups = parts.groups;
   if (groups == nullptr) {
@@ -91,11 +178,6 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
       return make_groups(*graph, *costs, settings.grouping, settings.groups);
     });
   }
-  ProblemOptions options;
-  if (settings.objective) options.objective = *settings.objective;
-  if (settings.semantics) options.semantics = *settings.semantics;
-  if (parts.device_gap_us) options.device_gap_us = *parts.device_gap_us;
-  if (parts.transfer_gap_us) options.transfer_gap_us = *parts.transfer_gap_us;
   task.problem =
       std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
                                       std::move(groups), options, std::move(constraints));

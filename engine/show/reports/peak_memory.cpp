@@ -83,6 +83,13 @@ class Holders {
     const double start_us = trace_.op_start_us[at(op)];
     const double end_us = trace_.op_end_us[at(op)];
     for (const TensorId tensor : graph_.outputs(op)) {
+      if (graph_.is_constant(op)) continue;
+      if (dataflow_ && (graph_.is_input(op) || graph_.is_result(tensor))) {
+        const double from_us = graph_.is_input(op) ? 0 : start_us;
+        hold(device, {from_us, trace_.runtime_us, true},
+             {op, Holding::What::output, graph_.bytes(tensor)});
+        continue;
+      }
       Stay held = stay(start_us, end_us, op, tensor, device);
       const auto sent = sent_us_.find(tensor);
       if (sent != sent_us_.end() && sent->second > held.to_us) held = {start_us, sent->second};

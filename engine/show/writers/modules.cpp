@@ -26,6 +26,16 @@ std::string module_of_op(const std::string& name) {
   return module.substr(std::min(module.find_first_not_of('.'), module.size()));
 }
 
+/// The weight that a parameter was computed from, when the model was loaded.
+TensorId weight_behind(const Graph& graph, TensorId parameter) {
+  for (OpId maker = graph.maker(parameter); maker != kNoOp; maker = graph.maker(parameter)) {
+    const auto inputs = graph.inputs(maker);
+    if (inputs.empty() || inputs.front() == kNoTensor) break;
+    parameter = inputs.front();
+  }
+  return parameter;
+}
+
 int number_of(const std::string& text) {
   int number = kNoLayerNumber;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -46,14 +56,14 @@ std::map<std::string, Module> modules_of(const Graph& graph, const Placement& pl
   std::map<std::string, Module> modules;
   std::vector<bool> counted(at(graph.tensor_count()));
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    for (const TensorId tensor : graph.inputs(op)) {
-      if (tensor == kNoTensor || graph.producer(tensor) != kNoOp) continue;
+    for (const TensorId parameter : graph.parameters(op)) {
+      const TensorId tensor = weight_behind(graph, parameter);
       std::string name = module_of_parameter(graph.tensor_name(tensor));
       if (name.empty()) name = module_of_op(graph.op_name(op));
       if (name.empty()) continue;
       Module& module = modules[name];
       module.on.emplace(placement[at(op)], op);
-      if (!counted[at(tensor)]) module.bytes += graph.bytes(tensor);
+      if (!counted[at(tensor)]) module.bytes += graph.bytes(parameter);
       counted[at(tensor)] = true;
     }
   }

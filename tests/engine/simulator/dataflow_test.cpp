@@ -15,10 +15,12 @@ namespace {
 constexpr double kBandwidth = 1e9;
 
 /// Ops named by one letter each; sizes in thousands of bytes, so in us on a link.
+/// The step returns nothing but what `result` names.
 class Case {
  public:
+  Case() { builder_.name_results(); }
   OpId op(const std::string& name, double cost_us, std::vector<std::int64_t> kilobytes = {}) {
-    const OpId id = builder_.add_op(name, "Op");
+    const OpId id = builder_.add_op(name, name == "x" ? "Input" : "Op");
     builder_.set_cost(id, "", cost_us);
     outputs_.emplace_back();
     for (const std::int64_t size : kilobytes) {
@@ -31,6 +33,8 @@ class Case {
   void read(OpId consumer, OpId producer, std::size_t output = 0) {
     builder_.add_input(consumer, outputs_[static_cast<std::size_t>(producer)][output]);
   }
+  void result(OpId op) { builder_.add_result(outputs_[static_cast<std::size_t>(op)][0]); }
+  TensorId output(OpId op) const { return outputs_[static_cast<std::size_t>(op)][0]; }
   GraphBuilder& builder() { return builder_; }
 
   std::vector<Device> devices{device("0"), device("1")};
@@ -391,9 +395,69 @@ TEST_CASE("throughput: a load is compute, tensors received and outputs sent, onc
   CHECK(evaluation.busy_us == std::vector<double>{2, 23, 15});
   CHECK(evaluation.max_load_us == 23);
   CHECK(evaluation.objective_us == 23);
-  CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{0, 100, 0});
+  // The host holds b's output when it makes a's. Device 1 holds a's and b's when it makes c's, beside
+  // its parameters; device 2 what it receives.
+  CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{7000, 9100, 5000});
   CHECK(evaluation.worst_device == 1);
-  CHECK(evaluation.excess_bytes == 1);
+  CHECK(evaluation.excess_bytes == 9001);
+}
+
+TEST_CASE("inputs are there from the start to the end, results from their op to the end") {
+  //   0: aabb    x (10 kB) is read by a alone; a's result (3 kB) by b, which works in its own 1 kB
+  Case one;
+  const OpId x = one.op("x", 0, {10});
+  const OpId a = one.op("a", 2, {3});
+  const OpId b = one.op("b", 2, {1});
+  one.read(a, x);
+  one.read(b, a);
+  one.result(a);
+  std::vector<std::pair<double, std::int64_t>> samples;
+  const StepTrace trace = one.trace({0, 0, 0});
+  for (const MemorySample& sample : trace.memory) {
+    if (sample.device == 0) samples.emplace_back(sample.us, sample.bytes);
+  }
+  const std::vector<std::pair<double, std::int64_t>> expected = {
+      {0, 10000}, {0, 13000}, {2, 14000}, {4, 13000}};
+  CHECK(samples == expected);
+  CHECK(trace.devices[0].peak_bytes == 14000);
+  CHECK(trace.devices[0].param_bytes == 0);
+}
+
+TEST_CASE("a copy of an input or a result lives as any copy does") {
+  //   x and a's result stay on device 0; device 1 frees its copies
+  Case one;
+  const OpId x = one.op("x", 0, {10});
+  const OpId a = one.op("a", 1, {4});
+  const OpId b = one.op("b", 1, {2});
+  const OpId c = one.op("c", 1);
+  one.read(a, x);
+  one.read(b, x);
+  one.read(c, a);
+  one.read(c, b);
+  one.result(a);
+  const StepTrace trace = one.trace({0, 0, 1, 1});
+  std::int64_t last[2] = {0, 0};
+  for (const MemorySample& sample : trace.memory) last[sample.device] = sample.bytes;
+  CHECK(last[0] == 14000);
+  CHECK(last[1] == 0);
+}
+
+TEST_CASE("throughput: every step in flight has its inputs, activations and results") {
+  Case one;
+  one.options.objective = Objective::throughput;
+  one.options.in_flight = 3;
+  const OpId x = one.op("x", 0, {10});
+  const OpId a = one.op("a", 1, {4});
+  const OpId b = one.op("b", 1, {2});
+  one.read(a, x);
+  one.read(b, a);
+  one.result(b);
+  one.builder().set_param_bytes(b, 500);
+  const Simulator simulator(one.problem());
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  simulator.evaluate(Placement{0, 0, 1}, workspace, evaluation);
+  CHECK(evaluation.peak_bytes == std::vector<std::int64_t>{3 * 14000, 500 + 3 * 6000});
 }
 
 TEST_CASE("an output sent to several receivers counts at the slowest of their links") {

@@ -385,8 +385,14 @@ class DataflowReference {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const DeviceId d = placement_[at(op)];
       resident[at(d)] += graph_.own_param_bytes(op);
+      if (graph_.is_input(op)) resident[at(d)] += graph_.output_bytes(op);
       hold(d, start_at_[at(op)], end_at_[at(op)], problem_.costs().workspace_bytes(op));
       for (const TensorId tensor : graph_.outputs(op)) {
+        if (graph_.is_input(op)) continue;
+        if (graph_.is_result(tensor)) {
+          hold(d, start_at_[at(op)], events_ + 1, graph_.bytes(tensor));
+          continue;
+        }
         int until = end_at_[at(op)];
         for (const Edge& edge : graph_.out_edges(op)) {
           if (edge.tensor == tensor && placement_[at(edge.dst)] == d) {
@@ -447,6 +453,53 @@ ReferenceStep reference_step(const Problem& problem, const Placement& placement)
   return problem.options().semantics == Semantics::placeto
              ? PlacetoReference(problem, placement).run()
              : DataflowReference(problem, placement).run();
+}
+
+std::vector<std::int64_t> reference_stages(const Problem& problem, const Placement& placement) {
+  const Graph& graph = problem.graph();
+  std::vector<int> position(at(graph.op_count()));
+  int next = 0;
+  for (const OpId op : graph.topological_order()) position[at(op)] = next++;
+  std::vector<std::int64_t> found;
+  for (DeviceId d = 0; d < problem.cluster().device_count(); ++d) {
+    std::int64_t parameters = 0;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (placement[at(op)] == d) parameters += graph.own_param_bytes(op);
+    }
+    for (const Graph::SharedParameter& shared : graph.shared_parameters()) {
+      const bool here = std::any_of(shared.consumers.begin(), shared.consumers.end(),
+                                    [&](OpId op) { return placement[at(op)] == d; });
+      if (here) parameters += shared.bytes;
+    }
+    // What is held while each op of the device runs, and before any does.
+    std::int64_t most = 0;
+    for (int now = -1; now < next; ++now) {
+      std::int64_t held = 0;
+      bool runs = now < 0;
+      for (OpId op = 0; op < graph.op_count(); ++op) {
+        const bool here = placement[at(op)] == d;
+        if (here && position[at(op)] == now) {
+          runs = true;
+          held += problem.costs().workspace_bytes(op);
+        }
+        for (const TensorId tensor : graph.outputs(op)) {
+          int last = here ? position[at(op)] : -2;
+          bool reads = false;
+          for (const Edge& edge : graph.out_edges(op)) {
+            if (edge.tensor != tensor || placement[at(edge.dst)] != d) continue;
+            reads = true;
+            last = std::max(last, position[at(edge.dst)]);
+          }
+          if (here && (graph.is_input(op) || graph.is_result(tensor))) last = next;
+          const int first = here && !graph.is_input(op) ? position[at(op)] : -1;
+          if ((here || reads) && first <= now && now <= last) held += graph.bytes(tensor);
+        }
+      }
+      if (runs) most = std::max(most, held);
+    }
+    found.push_back(parameters + problem.options().in_flight * most);
+  }
+  return found;
 }
 
 std::vector<double> reference_loads(const Problem& problem, const Placement& placement) {

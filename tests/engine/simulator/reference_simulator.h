@@ -19,6 +19,10 @@ struct ReferenceStep {
 /// By the problem's semantics.
 [[nodiscard]] ReferenceStep reference_step(const Problem& problem, const Placement& placement);
 
+/// The throughput objective: memory per device, with the steps in flight.
+[[nodiscard]] std::vector<std::int64_t> reference_stages(const Problem& problem,
+                                                         const Placement& placement);
+
 /// The throughput objective: load per device.
 [[nodiscard]] std::vector<double> reference_loads(const Problem& problem,
                                                   const Placement& placement);

@@ -69,6 +69,7 @@ TEST_CASE("loads agree with the slow reference") {
                     }
                     CHECK(evaluation.max_load_us ==
                           *std::max_element(evaluation.busy_us.begin(), evaluation.busy_us.end()));
+                    CHECK(evaluation.peak_bytes == reference_stages(*problem, placement));
                     CHECK(evaluation.objective_us == evaluation.max_load_us);
                     CHECK(evaluation.runtime_us == 0);
                   });
@@ -163,8 +164,12 @@ TEST_CASE("a trace is consistent in itself") {
             }
           }
 
-          // Memory: the highest sample is the peak, and nothing but parameters is left.
-          std::vector<std::int64_t> highest(devices, 0), last(devices, 0);
+          // Memory: the highest sample is the peak; parameters, inputs and results are left.
+          std::vector<std::int64_t> highest(devices, 0), last(devices, 0), lasting(devices, 0);
+          for (OpId op = 0; op < graph.op_count() && semantics == Semantics::dataflow; ++op) {
+            const auto d = static_cast<std::size_t>(placement[static_cast<std::size_t>(op)]);
+            lasting[d] += graph.lasting_bytes(op);
+          }
           for (const MemorySample& sample : trace.memory) {
             const auto d = static_cast<std::size_t>(sample.device);
             highest[d] = std::max(highest[d], sample.bytes);
@@ -172,7 +177,7 @@ TEST_CASE("a trace is consistent in itself") {
           }
           for (std::size_t d = 0; d < devices; ++d) {
             CHECK(highest[d] == trace.devices[d].peak_bytes);
-            CHECK(last[d] == trace.devices[d].param_bytes);
+            CHECK(last[d] == trace.devices[d].param_bytes + lasting[d]);
             CHECK(trace.devices[d].idle_us == trace.runtime_us - trace.devices[d].busy_us);
           }
         });

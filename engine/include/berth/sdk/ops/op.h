@@ -140,6 +140,7 @@ struct OpInfo {
   /// The shape follows from the inputs' shapes and the attributes, without any content.
   bool shape_from_shapes = false;
   bool has_work = false;  ///< there is a rule for its work
+  bool pure = false;      ///< its family is; ask is_pure (constants.h)
   /// Why there is no work, or why it is not counted from the graph; else empty.
   std::string_view no_work_because;
 };

@@ -1,0 +1,127 @@
+// Graphs in which some ops are constants of the step.
+#include <unordered_map>
+
+#include "berth/error.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "graph/graph_data.h"
+
+namespace berth {
+namespace {
+
+constexpr OpId kUnset = kNoOp;
+
+/// By op: the first op of the step that reads what a constant gives.
+template <typename Data>
+std::vector<OpId> first_readers(const Data& data) {
+  std::vector<OpId> first(data.op_names.size(), kUnset);
+  // Backwards, so that readers that are constants are known.
+  for (auto op = data.order.rbegin(); op != data.order.rend(); ++op) {
+    const OpId reader = data.is_constant(*op) ? first[at(*op)] : *op;
+    if (reader == kUnset) continue;
+    for (const TensorId tensor : data.inputs[*op]) {
+      const OpId maker = tensor == kNoTensor ? kNoOp : data.makers[at(tensor)];
+      if (maker == kNoOp || !data.is_constant(maker)) continue;
+      OpId& known = first[at(maker)];
+      if (known == kUnset || reader < known) known = reader;
+    }
+  }
+  return first;
+}
+
+/// Constants of a class that holds nothing else follow its first reader together; beside an op of
+/// the step they keep the class.
+template <typename Data>
+void loosen_classes(Data& data) {
+  struct Class {
+    bool constants_alone = true;
+    OpId reader = kUnset;
+  };
+  std::unordered_map<std::uint32_t, Class> classes;
+  for (std::size_t op = 0; op < data.colocations.size(); ++op) {
+    if (data.colocations[op] == 0) continue;
+    Class& the = classes[data.colocations[op]];
+    if (!data.is_constant(static_cast<OpId>(op))) {
+      the.constants_alone = false;
+    } else if (the.reader == kUnset) {
+      the.reader = data.first_readers[op];
+    }
+  }
+  for (std::size_t op = 0; op < data.colocations.size(); ++op) {
+    if (data.colocations[op] == 0 || !data.is_constant(static_cast<OpId>(op))) continue;
+    const Class& the = classes[data.colocations[op]];
+    if (!the.constants_alone) continue;
+    data.colocations[op] = 0;
+    if (data.first_readers[op] != kUnset) data.first_readers[op] = the.reader;
+  }
+}
+
+/// By tensor: the parameters that reside for what a constant makes.
+template <typename Data>
+Rows<TensorId> kept_tensors(const Data& data) {
+  std::vector<std::vector<TensorId>> kept(data.makers.size());
+  for (const OpId op : data.order) {
+    if (!data.is_constant(op)) continue;
+    for (const TensorId output : data.outputs[op]) {
+      std::vector<TensorId>& list = kept[at(output)];
+      if (data.constants[at(op)] == Graph::Constant::made) {
+        list = {output};
+        continue;
+      }
+      for (const TensorId tensor : data.inputs[op]) {
+        if (tensor == kNoTensor) continue;
+        if (data.makers[at(tensor)] == kNoOp) {
+          list.push_back(tensor);
+        } else {
+          const std::vector<TensorId>& more = kept[at(tensor)];
+          list.insert(list.end(), more.begin(), more.end());
+        }
+      }
+    }
+  }
+  Rows<TensorId> rows;
+  for (const std::vector<TensorId>& list : kept) {
+    for (const TensorId tensor : list) rows.push_back(tensor);
+    rows.end_row();
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> Graph::with_constants(std::span<const Constant> roles) const {
+  auto made = std::make_unique<Data>(*data_);
+  Data& data = *made;
+  data.constants.assign(roles.begin(), roles.end());
+  data.constant_count = 0;
+  Rows<OpId> control;
+  for (OpId op = 0; op < op_count(); ++op) {
+    if (data.is_constant(op)) ++data.constant_count;
+    for (const Edge& edge : in_edges(op)) {
+      const bool runs = !data.is_constant(edge.src) && !data.is_constant(op);
+      if (runs && edge.tensor == kNoTensor) control.push_back(edge.src);
+    }
+    control.end_row();
+  }
+  for (std::size_t t = 0; t < data.producers.size(); ++t) {
+    const OpId maker = data.makers[t];
+    if (maker == kNoOp || !data.is_constant(maker)) continue;
+    data.producers[t] = kNoOp;
+    // A handle or a reference to a variable stands for its bytes.
+    if (inputs(maker).empty() && data.outputs[maker].size() == 1 && data.tensor_bytes[t] <= 0) {
+      data.tensor_bytes[t] = std::max(data.tensor_bytes[t], data.extra_param_bytes[at(maker)]);
+    }
+  }
+  data.first_readers = first_readers(data);
+  loosen_classes(data);
+  data.stands_for = kept_tensors(data);
+  data.make_edges(control);
+  if (!data.sum_parameters() || data.sum_outputs() != kNoOp) {
+    throw Error(ErrorCode::invalid_graph,
+                cat("graph '", name(), "': what is computed once, when the model is loaded, is ",
+                    "larger than 2^63 bytes in total; correct its sizes"));
+  }
+  return std::shared_ptr<const Graph>(new Graph(std::move(made)));
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// Graphs in which some results are the inputs of the next step.
+#include "berth/error.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "graph/graph_data.h"
+
+namespace berth {
+
+std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) const {
+  auto made = std::make_unique<Data>(*data_);
+  Data& data = *made;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, cat("graph '", name(), "': ", what));
+  };
+  std::vector<bool> has_state(at(op_count()), false);
+  for (const State& state : data.states) has_state[at(state.input)] = true;
+  for (const State& state : states) {
+    const std::string& input = op_name(state.input);
+    const OpId maker = producer(state.result);
+    if (maker == kNoOp) {
+      refuse(cat("the state of '", input, "' is a parameter, which no step changes"));
+    }
+    if (!is_input(state.input)) {
+      refuse(cat("'", input, "' is no input, so that it cannot hold a state"));
+    }
+    if (has_state[at(state.input)]) {
+      refuse(cat("two results are to be the next step's '", input, "'; name one"));
+    }
+    has_state[at(state.input)] = true;
+    data.states.push_back(state);
+    data.reused_bytes.resize(at(op_count()), 0);
+    data.reused_bytes[at(maker)] += std::min(bytes(state.result), output_bytes(state.input));
+    data.results[at(state.result)] = true;
+    // All of the input's class join that of the maker.
+    std::uint32_t& of_maker = data.colocations[at(maker)];
+    const std::uint32_t of_input = data.colocations[at(state.input)];
+    if (of_maker == 0) {
+      of_maker = of_input != 0 ? of_input : data.strings.intern("state " + input);
+    }
+    const std::uint32_t joined = of_maker;
+    if (of_input == 0) {
+      data.colocations[at(state.input)] = joined;
+    } else if (of_input != joined) {
+      for (std::uint32_t& other : data.colocations) {
+        if (other == of_input) other = joined;
+      }
+    }
+  }
+  return std::shared_ptr<const Graph>(new Graph(std::move(made)));
+}
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+// Memory under the objective `throughput`: each device holds a stage of a pipeline, and for every
+// step in flight what that stage needs at the worst.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "simulator/plan.h"
+
+namespace berth::simulator {
+
+/// `in_flight` steps on top of the parameters; saturates.
+[[nodiscard]] inline std::int64_t stage_bytes(std::int64_t parameters, std::int64_t per_step,
+                                              std::int64_t in_flight) {
+  std::int64_t bytes = 0;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (__builtin_mul_overflow(per_step, in_flight, &bytes)) return kMost;
+  return __builtin_add_overflow(bytes, parameters, &bytes) ? kMost : bytes;
+}
+
+/// What one step in flight takes on each device, at the most. The ops of a device run in the graph's
+/// order, from when all that they receive has arrived:
+///   inputs    of the model, throughout;
+///   copies    of what other devices send, from the start until the last reader here has run;
+///   outputs   from their op until the last reader here has run, or the op itself; what the step
+///             returns to the end;
+///   workspace while the op runs.
+class StageMemory {
+ public:
+  /// After it, `measure` allocates nothing.
+  void reserve(const Plan& plan) {
+    freed_.reserve(plan.op_count);
+    usage_.reserve(plan.device_count);
+    last_.reserve(plan.device_count);
+    readers_.reserve(plan.device_count);
+  }
+  /// `device` by Index; `per_step` by device.
+  void measure(const Plan& plan, std::span<const std::uint32_t> device,
+               std::vector<std::int64_t>& per_step);
+
+ private:
+  std::vector<std::int64_t> freed_;     ///< by Index: by its end
+  std::vector<std::int64_t> usage_;     ///< by device
+  std::vector<Index> last_;             ///< by device: the last reader of a message, plus one
+  std::vector<std::uint32_t> readers_;  ///< devices with readers of a message
+};
+
+}  // namespace berth::simulator

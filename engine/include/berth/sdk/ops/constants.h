@@ -1,0 +1,36 @@
+/// @file
+/// Constants of the step: ops that a runtime computes once, when it loads the model.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "berth/export.h"
+#include "berth/graph.h"
+
+namespace berth::ops {
+
+/// Whether an op of this type gives the same outputs for the same inputs and does nothing else: it
+/// draws no random numbers, holds no state and has no body that might. False for a type that the
+/// tables of `dialect` do not have. [thread-safe]
+[[nodiscard]] BERTH_EXPORT bool is_pure(std::string_view dialect, std::string_view type);
+
+/// The graph with all ops marked as constants (Graph::is_constant) that are pure, wait for no op of
+/// the step and read nothing but parameters and other constants. A variable that the step only reads
+/// is a parameter.
+///
+///  - Weights that are dequantised for a matrix product, for picking rows or beside quantised
+///    activations stay quantised, as does what only rearranges them: kernels dequantise as they read.
+///    Before other ops DequantizeLinear stays in the step, with all that follows from it. ONNX
+///    Runtime's constant folding leaves DequantizeLinear alone, and fuses it so.
+///  - An Identity stands for what it reads, and takes no memory beside it.
+///  - What grows is computed in the step by TensorFlow and compilers: a result that is larger than
+///    all that it is made of, and than 100 KiB (as Grappler's constant folding has it). ONNX
+///    Runtime folds it.
+///
+/// The same graph where there is nothing to fold, where it was folded before, or where nothing that
+/// takes time would be left in the step. [thread-safe]
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> fold_constants(
+    std::shared_ptr<const Graph> graph);
+
+}  // namespace berth::ops

@@ -1,0 +1,28 @@
+/// @file
+/// State that loops: results of a step that are inputs of the next.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/export.h"
+#include "berth/graph.h"
+
+namespace berth::ops {
+
+/// States by name, as exporters write caches and hidden states: a result whose name says "present"
+/// where an input's says "past" or "past_key_values" (present.0.key, past_key_values.0.key); hn and
+/// h0, cn and c0 (h_n, h_0, ..); h and hn, c and cn, state and stateN; x_in and x_out. Both have one
+/// element type and as many dimensions; but for the first kind they are shaped alike. [thread-safe]
+[[nodiscard]] BERTH_EXPORT std::vector<Graph::State> find_states(const Graph& graph);
+
+/// The graph with the states that `named` says (result by input, each the name of a tensor or of an
+/// op with one output), and with those that find_states finds for other inputs if `by_name`. Throws
+/// Error(not_found) for a name that the graph does not have, and as Graph::with_states. [thread-safe]
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> add_states(
+    std::shared_ptr<const Graph> graph, const std::map<std::string, std::string>& named,
+    bool by_name);
+
+}  // namespace berth::ops

@@ -1,0 +1,217 @@
+#include "berth/sdk/ops/constants.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "berth/sdk/ops/op.h"
+#include "berth/support/index.h"
+#include "berth/support/sums.h"
+
+namespace berth::ops {
+namespace {
+
+using Role = Graph::Constant;
+
+template <std::size_t Count>
+bool contains(const std::array<std::string_view, Count>& types, std::string_view type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// "com.microsoft.Gelu" -> "Gelu".
+std::string_view bare(std::string_view type) {
+  return type.substr(type.rfind('.') + 1);
+}
+
+bool is_variable(std::string_view type) {
+  return type == "VarHandleOp" || type == "VariableV2" || type == "Variable";
+}
+
+/// Ops that only read a variable.
+bool reads_variable(std::string_view type) {
+  return type == "ReadVariableOp" || type == "Identity" || type == "VariableShape";
+}
+
+bool is_view(std::string_view type) {
+  constexpr std::array<std::string_view, 5> kViews = {"Identity", "GuaranteeConst", "StopGradient",
+                                                      "ReadVariableOp", "tosa.identity"};
+  // A load of a global that was loaded before.
+  return contains(kViews, type) || type.find("global") != std::string_view::npos;
+}
+
+/// Of dequantised weights: what leaves them as they are stored, as far as a kernel is concerned.
+bool rearranges(std::string_view type) {
+  constexpr std::array<std::string_view, 7> kTypes = {"Cast",    "CastLike",  "Flatten",  "Reshape",
+                                                      "Squeeze", "Transpose", "Unsqueeze"};
+  return contains(kTypes, bare(type));
+}
+
+class Folding {
+ public:
+  explicit Folding(const Graph& graph)
+      : graph_(graph),
+        roles_(at(graph.op_count()), Role::no),
+        quantised_(at(graph.tensor_count()), false) {}
+
+  /// False where nothing is to be folded.
+  bool run() {
+    if (graph_.constant_count() > 0) return false;
+    find_written_classes();
+    bool any = false;
+    bool work_left = false;
+    for (const OpId op : graph_.topological_order()) {
+      const Role role = role_of(op);
+      roles_[at(op)] = role;
+      any = any || role != Role::no;
+      work_left = work_left || (role == Role::no && !graph_.inputs(op).empty());
+    }
+    return any && work_left;
+  }
+  [[nodiscard]] const std::vector<Role>& roles() const { return roles_; }
+
+ private:
+  [[nodiscard]] bool is_constant(OpId op) const { return roles_[at(op)] != Role::no; }
+
+  /// Classes of ops around variables of which one does more than read.
+  void find_written_classes() {
+    if (graph_.dialect() != "tf") return;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const std::string& name = graph_.colocation(op);
+      const std::string& type = graph_.op_type(op);
+      if (name.empty() || is_variable(type) || reads_variable(type)) continue;
+      if (!is_pure("tf", type)) written_.insert(name);
+    }
+  }
+
+  /// A variable that the step reads, and nothing else.
+  [[nodiscard]] bool only_read(OpId variable) const {
+    if (written_.contains(graph_.colocation(variable))) return false;
+    const bool by_handle = graph_.op_type(variable) == "VarHandleOp";
+    const auto edges = graph_.out_edges(variable);
+    return !edges.empty() && std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+      const std::string& reader = graph_.op_type(edge.dst);
+      return edge.tensor != kNoTensor &&
+             (reads_variable(reader) || (!by_handle && is_pure("tf", reader)));
+    });
+  }
+
+  [[nodiscard]] bool pure(OpId op) const {
+    const std::string& type = graph_.op_type(op);
+    if (graph_.dialect() == "tf") {
+      if (is_variable(type)) return only_read(op);
+      if (type == "ReadVariableOp") return true;
+    }
+    return graph_.stated_pure(op) || is_pure(graph_.dialect(), type);
+  }
+
+  [[nodiscard]] Role role_of(OpId op) const {
+    if (graph_.outputs(op).empty() || !pure(op)) return Role::no;
+    for (const Edge& edge : graph_.in_edges(op)) {
+      if (!is_constant(edge.src)) return Role::no;
+    }
+    const auto inputs = graph_.inputs(op);
+    if (inputs.empty()) return Role::made;
+    const std::string& type = graph_.op_type(op);
+    if (is_view(type)) return Role::stands;
+    if (graph_.dialect() == "onnx") return onnx_role(op, type);
+    return grows(op) ? Role::no : Role::made;
+  }
+
+  [[nodiscard]] Role onnx_role(OpId op, std::string_view type) const {
+    const TensorId first = graph_.inputs(op).front();
+    if (bare(type) == "DequantizeLinear") {
+      if (!readers_dequantise(op)) return Role::no;
+    } else if (!(rearranges(type) && first != kNoTensor && quantised_[at(first)])) {
+      return Role::made;
+    }
+    for (const TensorId output : graph_.outputs(op)) quantised_[at(output)] = true;
+    return Role::stands;
+  }
+
+  /// Whether kernels take the weights as they are stored. Measured with ONNX Runtime 1.32: it makes
+  /// MatMulNBits of MatMul and Gemm, and QLinearConv and its like where activations are quantised
+  /// too. Before other ops, weights are dequantised in every step.
+  [[nodiscard]] bool readers_dequantise(OpId op, int depth = 0) const {
+    constexpr int kMostRearranged = 8;
+    const auto edges = graph_.out_edges(op);
+    return !edges.empty() && depth <= kMostRearranged &&
+           std::all_of(edges.begin(), edges.end(), [&](const Edge& edge) {
+             constexpr std::array<std::string_view, 4> kFused = {"MatMul", "Gemm", "FusedMatMul",
+                                                                 "Gather"};
+             const std::string& reader = graph_.op_type(edge.dst);
+             if (contains(kFused, bare(reader))) return true;
+             if (rearranges(reader)) return readers_dequantise(edge.dst, depth + 1);
+             const auto others = graph_.in_edges(edge.dst);
+             return std::any_of(others.begin(), others.end(), [&](const Edge& other) {
+               return other.src != op && !is_constant(other.src) &&
+                      bare(graph_.op_type(other.src)) == "DequantizeLinear";
+             });
+           });
+  }
+
+  [[nodiscard]] bool grows(OpId op) const {
+    constexpr std::int64_t kSmall = 100 * 1024;
+    std::int64_t read = 0;
+    for (const TensorId tensor : graph_.inputs(op)) {
+      if (tensor != kNoTensor) read = saturating_sum(read, graph_.bytes(tensor));
+    }
+    return graph_.output_bytes(op) > std::max(read, kSmall);
+  }
+
+  const Graph& graph_;
+  std::vector<Role> roles_;
+  mutable std::vector<bool> quantised_;  ///< by tensor: what stands for quantised weights
+  std::unordered_set<std::string> written_;
+};
+
+bool pure_tf(std::string_view type) {
+  // Of families that are pure otherwise.
+  constexpr std::array<std::string_view, 13> kImpure = {"Empty",
+                                                        "InplaceAdd",
+                                                        "InplaceSub",
+                                                        "InplaceUpdate",
+                                                        "RandomShuffle",
+                                                        "FractionalAvgPool",
+                                                        "FractionalMaxPool",
+                                                        "CudnnRNN",
+                                                        "CudnnRNNV2",
+                                                        "CudnnRNNV3",
+                                                        "CudnnRNNBackprop",
+                                                        "CudnnRNNBackpropV2",
+                                                        "CudnnRNNBackpropV3"};
+  return !contains(kImpure, type);
+}
+
+bool pure_onnx(std::string_view type) {
+  constexpr std::array<std::string_view, 4> kImpure = {"Input", "Dropout", "BiasDropout",
+                                                       "DropoutGrad"};
+  return !contains(kImpure, bare(type));
+}
+
+bool pure_mlir(std::string_view type) {
+  // Those that stand for memory, or that compilers fuse with what reads them.
+  constexpr std::array<std::string_view, 6> kImpure = {
+      "linalg.fill",   "tensor.empty",   "stablehlo.optimization_barrier",
+      "stablehlo.rng", "stablehlo.iota", "stablehlo.rng_bit_generator"};
+  return !contains(kImpure, type);
+}
+
+}  // namespace
+
+bool is_pure(std::string_view dialect, std::string_view type) {
+  const OpInfo* const info = find_op(dialect, type);
+  if (info == nullptr || !info->pure) return false;
+  if (dialect == "tf") return pure_tf(type);
+  return dialect == "onnx" ? pure_onnx(type) : pure_mlir(type);
+}
+
+std::shared_ptr<const Graph> fold_constants(std::shared_ptr<const Graph> graph) {
+  Folding folding(*graph);
+  if (!folding.run()) return graph;
+  return graph->with_constants(folding.roles());
+}
+
+}  // namespace berth::ops

@@ -1,0 +1,249 @@
+// What is computed once, when a model is loaded.
+#include "berth/sdk/ops/constants.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "berth/costs.h"
+#include "berth/groups.h"
+#include "berth/problem.h"
+#include "berth/sdk/ops/op.h"
+#include "berth/simulator.h"
+
+using namespace berth;
+
+namespace {
+
+const TensorInfo kWeight{DType::f16, true, {1024, 1024}, kUnknownBytes};
+const TensorInfo kWide{DType::f32, true, {1024, 1024}, kUnknownBytes};
+const TensorInfo kRow{DType::f16, true, {1, 1024}, kUnknownBytes};
+constexpr std::int64_t kHalf = 2 * 1024 * 1024;
+
+/// x -> first (reads `from`) -> second (reads the same) -> out.
+struct Model {
+  explicit Model(std::string dialect = "onnx") : builder("model", std::move(dialect)) {
+    x = builder.add_op("x", "Input");
+    row = builder.add_output(x, kRow, "x");
+  }
+  /// An op that makes a tensor like `info` of `inputs`.
+  TensorId made(const std::string& name, const std::string& type, const TensorInfo& info,
+                const std::vector<TensorId>& inputs) {
+    const OpId op = builder.add_op(name, type);
+    const TensorId output = builder.add_output(op, info, name);
+    for (const TensorId tensor : inputs) builder.add_input(op, tensor);
+    return output;
+  }
+  std::shared_ptr<const Graph> folded() { return ops::fold_constants(builder.build()); }
+
+  GraphBuilder builder;
+  OpId x;
+  TensorId row;
+};
+
+OpId op(const Graph& graph, const std::string& name) {
+  return graph.find_op(name).value();
+}
+
+/// Two devices alike, of this kind.
+std::shared_ptr<const Cluster> two_devices() {
+  std::vector<Device> devices(2);
+  for (std::size_t d = 0; d < 2; ++d) {
+    devices[d].name = "gpu:" + std::to_string(d);
+    devices[d].kind = "gpu";
+    devices[d].flops = 1e12;
+    devices[d].memory_bandwidth = 1e11;
+    devices[d].op_overhead_us = 4;
+  }
+  return std::make_shared<const Cluster>("two", std::move(devices),
+                                         std::vector<LinkSpec>{{"*", "*", 1e9, 10, {}, false}});
+}
+
+Evaluation evaluate(std::shared_ptr<const Graph> graph, const Placement& placement) {
+  const auto cluster = two_devices();
+  const auto problem =
+      std::make_shared<const Problem>(graph, cluster, Costs::roofline(*graph, *cluster));
+  Evaluation evaluation;
+  Simulator::Workspace workspace;
+  Simulator(problem).evaluate(placement, workspace, evaluation);
+  return evaluation;
+}
+
+}  // namespace
+
+TEST_CASE("a weight that is rearranged costs what the plain weight does") {
+  const auto step = [](const char* type, const TensorInfo& stored) {
+    Model model;
+    TensorId weight = model.builder.add_parameter(stored, "w");
+    if (type != nullptr) weight = model.made("view", type, kWeight, {weight});
+    model.made("product", "MatMul", kRow, {model.row, weight});
+    const auto graph = model.folded();
+    return evaluate(graph, Placement(static_cast<std::size_t>(graph->op_count()), 0));
+  };
+  const Evaluation plain = step(nullptr, kWeight);
+  for (const char* const type : {"Identity", "Transpose", "Reshape"}) {
+    CAPTURE(type);
+    const Evaluation viewed = step(type, kWeight);
+    CHECK(viewed.runtime_us == plain.runtime_us);
+    CHECK(viewed.peak_bytes == plain.peak_bytes);
+  }
+  const Evaluation cast = step("Cast", kWide);
+  CHECK(cast.runtime_us == plain.runtime_us);
+  CHECK(cast.peak_bytes == plain.peak_bytes);
+}
+
+TEST_CASE("what a constant makes resides on every device that reads it, and nothing is sent") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId turned = model.made("turn", "Transpose", kWeight, {weight});
+  const TensorId middle = model.made("first", "MatMul", kRow, {model.row, turned});
+  model.made("second", "MatMul", kRow, {middle, turned});
+  const auto graph = model.folded();
+  CHECK(graph->is_constant(op(*graph, "turn")));
+  CHECK(graph->constant_count() == 1);
+  CHECK(graph->first_reader(op(*graph, "turn")) == op(*graph, "first"));
+  CHECK(graph->producer(turned) == kNoOp);
+  CHECK(graph->maker(turned) == op(*graph, "turn"));
+  CHECK(graph->total_param_bytes() == kHalf);
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  const std::int64_t together = evaluate(graph, placement).peak_bytes[0];
+  placement[static_cast<std::size_t>(op(*graph, "second"))] = 1;
+  const Evaluation apart = evaluate(graph, placement);
+  CHECK(apart.peak_bytes[0] >= kHalf);
+  CHECK(apart.peak_bytes[1] >= kHalf);
+  CHECK(together < 2 * kHalf);
+  const auto groups = colocation_groups(*graph);
+  CHECK(groups->of(op(*graph, "turn")) == groups->of(op(*graph, "first")));
+}
+
+TEST_CASE("the source of a constant resides only where something else reads it") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId turned = model.made("turn", "Transpose", kWeight, {weight});
+  const TensorId rows = model.made("rows", "Gather", kRow, {weight, model.row});
+  model.made("logits", "MatMul", kRow, {rows, turned});
+  CHECK(model.folded()->total_param_bytes() == 2 * kHalf);
+}
+
+TEST_CASE("views of one weight are one parameter") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId one = model.made("one", "Identity", kWeight, {weight});
+  const TensorId two = model.made("two", "Identity", kWeight, {one});
+  const TensorId middle = model.made("first", "MatMul", kRow, {model.row, one});
+  model.made("second", "MatMul", kRow, {middle, two});
+  const auto graph = model.folded();
+  CHECK(graph->total_param_bytes() == kHalf);
+  REQUIRE(graph->shared_parameters().size() == 1);
+  CHECK(graph->shared_parameters()[0].tensor == weight);
+}
+
+TEST_CASE("weights that a kernel dequantises stay quantised") {
+  const TensorInfo four{DType::i4, true, {1024, 1024}, kUnknownBytes};
+  const TensorInfo scales{DType::f16, true, {32, 1024}, kUnknownBytes};
+  const auto graph_with = [&](const char* reader) {
+    Model model;
+    const TensorId stored = model.builder.add_parameter(four, "w");
+    const TensorId scale = model.builder.add_parameter(scales, "s");
+    const TensorId wide = model.made("dq", "DequantizeLinear", kWeight, {stored, scale});
+    const TensorId turned = model.made("turn", "Transpose", kWeight, {wide});
+    model.made("reader", reader, kRow, {model.row, turned});
+    return model.folded();
+  };
+  constexpr std::int64_t kStored = 1024 * 1024 / 2 + 32 * 1024 * 2;
+  const auto fused = graph_with("MatMul");
+  CHECK(fused->constant_count() == 2);
+  CHECK(fused->total_param_bytes() == kStored);
+  CHECK(op_work(*fused, op(*fused, "reader")).bytes == kStored + 2 * 2048);
+  // No kernel of an addition does: ONNX Runtime dequantises in every step.
+  const auto unfused = graph_with("Add");
+  CHECK(unfused->constant_count() == 0);
+}
+
+TEST_CASE("what draws, holds state, has a body, waits for the step or is not known stays in it") {
+  for (const char* const type :
+       {"RandomUniformLike", "Dropout", "If", "my.domain.Op", "Bernoulli"}) {
+    CAPTURE(type);
+    Model model;
+    const TensorId weight = model.builder.add_parameter(kWeight, "w");
+    const TensorId made = model.made("made", type, kWeight, {weight});
+    model.made("product", "MatMul", kRow, {model.row, made});
+    CHECK(model.folded()->constant_count() == 0);
+  }
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId made = model.made("made", "Transpose", kWeight, {weight});
+  model.made("product", "MatMul", kRow, {model.row, made});
+  model.builder.add_control_edge(model.x, 1);
+  CHECK(model.folded()->constant_count() == 0);
+}
+
+TEST_CASE("an op that is said to be pure folds whatever its type") {
+  Model model("berth");
+  const TensorId source = model.made("source", "Read", kWeight, {});
+  const TensorId made = model.made("made", "Pack", kWeight, {source});
+  model.made("product", "Multiply", kRow, {model.row, made});
+  for (const OpId id : {OpId{1}, OpId{2}}) model.builder.set_pure(id);
+  const auto graph = model.folded();
+  CHECK(graph->constant_count() == 2);
+  CHECK(graph->total_param_bytes() == kHalf);
+}
+
+TEST_CASE("where nothing would be left to run, nothing is folded") {
+  GraphBuilder builder("weights", "onnx");
+  const TensorId weight = builder.add_parameter(kWeight, "w");
+  const OpId turn = builder.add_op("turn", "Transpose");
+  builder.add_input(turn, weight);
+  builder.add_output(turn, kWeight);
+  CHECK(ops::fold_constants(builder.build())->constant_count() == 0);
+}
+
+TEST_CASE("TensorFlow: a variable that the step only reads is a parameter") {
+  const TensorInfo handle{DType::opaque, true, {}, 0};
+  const auto graph_with = [&](bool trained) {
+    Model model("tf");
+    const TensorId variable = model.made("v", "VarHandleOp", handle, {});
+    const OpId v = 1;
+    model.builder.set_param_bytes(v, kHalf);
+    const TensorId read = model.made("read", "ReadVariableOp", kWeight, {variable});
+    const TensorId y = model.made("product", "MatMul", kRow, {model.row, read});
+    for (const OpId id : {v, OpId{2}}) model.builder.set_colocation(id, "v");
+    if (trained) {
+      model.made("train", "ResourceApplyGradientDescent", {}, {variable, y});
+      model.builder.set_colocation(4, "v");
+    }
+    return model.folded();
+  };
+  const auto inference = graph_with(false);
+  CHECK(inference->constant_count() == 2);
+  CHECK(inference->total_param_bytes() == kHalf);
+  CHECK(inference->param_bytes(op(*inference, "product")) == kHalf);
+  CHECK(inference->colocation(op(*inference, "read")).empty());
+  CHECK(graph_with(true)->constant_count() == 0);
+}
+
+TEST_CASE("TensorFlow and compilers compute in the step what grows") {
+  const TensorInfo one{DType::f16, true, {}, kUnknownBytes};
+  const auto folds = [&](const char* dialect, const char* type) {
+    Model model(dialect);
+    const TensorId small = model.builder.add_parameter(one, "value");
+    const TensorId filled = model.made("filled", type, kWeight, {small});
+    model.made("sum", dialect == std::string("tf") ? "AddV2" : "Add", kWeight, {model.row, filled});
+    return model.folded()->constant_count() > 0;
+  };
+  CHECK_FALSE(folds("tf", "Fill"));
+  CHECK(folds("onnx", "Expand"));
+}
+
+TEST_CASE("pruning a folded graph keeps what is folded") {
+  Model model;
+  const TensorId weight = model.builder.add_parameter(kWeight, "w");
+  const TensorId turned = model.made("turn", "Transpose", kWeight, {weight});
+  const TensorId middle = model.made("first", "MatMul", kRow, {model.row, turned});
+  model.made("second", "Relu", kRow, {middle});
+  const auto graph = prune(*model.folded(), std::vector<std::string>{"first"});
+  CHECK(graph->op_count() == 3);
+  CHECK(graph->is_constant(op(*graph, "turn")));
+  CHECK(graph->total_param_bytes() == kHalf);
+}
