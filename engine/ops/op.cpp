@@ -1,5 +1,7 @@
 #include "berth/sdk/ops/op.h"
 
+#include <cmath>
+
 namespace berth::ops {
 
 Attributes::~Attributes() = default;
@@ -76,6 +78,11 @@ void OpContext::set_data(std::size_t output, std::vector<std::int64_t> numbers) 
   if (numbers.size() <= Data::kMaxElements) {
     out(output).data = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
   }
+}
+
+double expected_distinct(double tokens, double chosen, double experts) noexcept {
+  if (chosen >= experts) return tokens > 0 ? experts : 0;
+  return experts * (1 - std::pow(1 - chosen / experts, tokens));
 }
 
 }  // namespace berth::ops

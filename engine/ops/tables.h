@@ -13,6 +13,9 @@ namespace berth::ops {
 /// Null if the type has no rule. `type` as in the graph.
 [[nodiscard]] const WorkRule* find_work(std::string_view dialect, std::string_view type);
 
+/// Whether the runtime of the dialect has a kernel of the type for processors and none for GPUs.
+[[nodiscard]] bool lacks_gpu_kernel(std::string_view dialect, std::string_view type);
+
 namespace tf {
 
 /// `outputs` lists "name:type", separated by blanks. The type is the name of an attribute; '=' and

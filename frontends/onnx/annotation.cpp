@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "berth/sdk/gzip.h"
 #include "berth/support/text.h"
 #include "onnx/graph_names.h"
 #include "onnx/program.h"
@@ -89,7 +90,8 @@ std::vector<DeviceId> devices_of_nodes(Model& model, const Graph& graph,
 // Writes beside the target, then renames.
 class Replacement {
  public:
-  explicit Replacement(const fs::path& target) : target_(target) {
+  explicit Replacement(const fs::path& target)
+      : target_(target), compresses_(target.extension() == ".gz") {
     temporary_ = target;
     temporary_ += cat(".", ::getpid(), ".", std::random_device{}(), ".tmp");
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -103,14 +105,14 @@ class Replacement {
   Replacement& operator=(const Replacement&) = delete;
 
   void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) refuse();
-      bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (compresses_) {
+      content_ += bytes;
+    } else {
+      write_now(bytes);
     }
   }
   void commit() {
+    if (compresses_) write_now(gzip(content_));
     if (::fsync(file_) != 0) refuse();
     const int closed = ::close(file_);
     file_ = -1;
@@ -119,6 +121,14 @@ class Replacement {
   }
 
  private:
+  void write_now(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) refuse();
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
   [[noreturn]] void refuse() const {
     throw Error(
         ErrorCode::io,
@@ -127,6 +137,8 @@ class Replacement {
 
   fs::path target_;
   fs::path temporary_;
+  bool compresses_ = false;
+  std::string content_;  // before it is compressed
   int file_ = -1;
   bool done_ = false;
 };

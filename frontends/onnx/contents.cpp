@@ -1,5 +1,6 @@
 #include "onnx/contents.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -176,25 +177,64 @@ TensorContent Contents::inside(const TensorProto& tensor, std::string_view name)
   return content;
 }
 
-void read_external_content(const Model& model, const TensorProto& tensor, Type& type) {
+namespace {
+
+/// Whole numbers, and few others, are what shapes are computed from.
+bool may_make_shapes(const TensorProto& tensor, std::int64_t count) {
+  constexpr std::int64_t kFew = 8;
+  return ops::onnx::is_integer_type(tensor.data_type()) || count <= kFew;
+}
+
+/// The data of a tensor in a file beside the model; empty where it is not all there, which `model`
+/// then knows.
+std::optional<std::string> read_beside(Model& model, const TensorProto& tensor, std::size_t offset,
+                                       std::int64_t size) {
+  constexpr std::size_t kFront = 64;
+  const std::string location = location_of(tensor);
+  const std::filesystem::path path = model.path.parent_path() / location;
+  const auto lost = [&](std::vector<std::string>* files) {
+    if (files != nullptr &&
+        std::find(files->begin(), files->end(), readable(location)) == files->end()) {
+      files->push_back(readable(location));
+    }
+    return std::nullopt;
+  };
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return lost(nullptr);
+  std::string raw(static_cast<std::size_t>(size), '\0');
+  std::ifstream file(path, std::ios::binary);
+  std::string front(kFront, '\0');
+  file.read(front.data(), kFront);
+  file.clear();
+  if (front.starts_with("version https://git-lfs")) return lost(&model.pointer_files);
+  if (!file.seekg(static_cast<std::streamoff>(offset)).read(raw.data(), size)) {
+    return lost(&model.short_files);
+  }
+  return raw;
+}
+
+}  // namespace
+
+void read_external_content(Model& model, const TensorProto& tensor, std::string_view name,
+                           Type& type) {
   const std::int64_t count = type.fully_known() ? product(type.dims) : kUnknownDim;
   const std::int64_t size = bytes_of(tensor_info(type));
   if (tensor.data_location() != TensorProto::EXTERNAL || size < 0 || count < 0 ||
       count > static_cast<std::int64_t>(ops::Data::kMaxElements)) {
     return;
   }
+  if (!may_make_shapes(tensor, count)) return;
   bool bad = false;
   const std::size_t offset = number_of(tensor, "offset", 0, bad);
-  const std::filesystem::path path = model.path.parent_path() / location_of(tensor);
-  std::error_code failed;
-  if (bad || !std::filesystem::is_regular_file(path, failed)) return;
+  auto raw = bad ? std::nullopt : read_beside(model, tensor, offset, size);
+  if (!raw) {
+    model.lost_shapes.push_back(readable(name));
+    return;
+  }
   TensorProto inside;
   *inside.mutable_dims() = tensor.dims();
   inside.set_data_type(tensor.data_type());
-  std::string& raw = *inside.mutable_raw_data();
-  raw.resize(static_cast<std::size_t>(size));
-  std::ifstream file(path, std::ios::binary);
-  if (!file.seekg(static_cast<std::streamoff>(offset)).read(raw.data(), size)) return;
+  *inside.mutable_raw_data() = *std::move(raw);
   read_content(inside, type);
 }
 

@@ -22,7 +22,8 @@ namespace berth::onnx_frontend {
 /// Reads what shapes may be made of: the content of a small tensor with external data, which is
 /// checked, into `type`, which is that of `tensor`. Nothing is known where its file is missing or
 /// too short.
-void read_external_content(const Model& model, const onnx::TensorProto& tensor, Type& type);
+void read_external_content(Model& model, const onnx::TensorProto& tensor, std::string_view name,
+                           Type& type);
 
 /// Reads contents from the model's file and from the files of external data beside it. Content that
 /// can be used as it lies there is not copied. Throws Error(invalid_file) naming the file, the

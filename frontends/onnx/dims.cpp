@@ -1,12 +1,13 @@
 #include "onnx/dims.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <set>
 
 #include "berth/error.h"
+#include "onnx/dim_expression.h"
 #include "onnx/types.h"
 #include "support/text.h"
 
@@ -74,8 +75,12 @@ class DimBinder {
     if (const auto batch = options_.dims.find(kEveryFirst); batch != options_.dims.end()) {
       bind_batch(batch->second);
     }
+    solve_given_expressions();
     bind_the_rest();
-    for_all_shapes(*model_.proto->mutable_graph(), [&](TensorShapeProto& s) { substitute(s); });
+    model_.dims.bound = std::move(bound_);
+    for_all_shapes(*model_.proto->mutable_graph(),
+                   [&](TensorShapeProto& shape) { model_.dims.substitute(shape); });
+    settle_inputs();
   }
 
  private:
@@ -88,6 +93,7 @@ class DimBinder {
   bool is_initializer(const std::string& name) const { return initializers_.contains(name); }
 
   void collect();
+  void collect_expressions();
   void bind_given_dims();
   void bind_given_shapes();
   void bind_shape(const std::string& input, TensorShapeProto& shape,
@@ -95,11 +101,15 @@ class DimBinder {
   void bind(const std::string& name, std::int64_t value);
   void bind_batch(std::int64_t value);
   std::string other_ways(std::int64_t value) const;
+  void solve_given_expressions();
+  void settle_inputs();
   void bind_the_rest();
   void bind_unnamed(const std::string& input, TensorShapeProto& shape);
-  void substitute(TensorShapeProto& shape) const;
-  std::optional<std::int64_t> value_of(const std::string& name) const;
-  bool is_expression(const std::string& name) const;
+  void note_defaults();
+  std::vector<std::string> symbols_in(const std::string& name) const;
+  std::vector<std::string> what_inputs_name() const;
+  bool is_expression(const std::string& name) const { return expressions_.contains(name); }
+  void give_shape(const std::string& tensor, const std::vector<std::int64_t>& given);
 
   Model& model_;
   const LoadOptions& options_;
@@ -108,10 +118,24 @@ class DimBinder {
   std::set<std::string> input_dims_;  // names in shapes of inputs
   std::string open_first_;            // an input that leaves its first dimension open
   std::set<std::string> all_dims_;
+  std::map<std::string, DimExpression> expressions_;  // of all_dims_, those that are computed
+  std::map<std::string, std::string> computed_in_;    // symbols, and an expression of theirs
   std::map<std::string, std::int64_t> bound_;
   std::set<std::string> defaulted_;
   std::vector<std::string> unnamed_;
 };
+
+// "batch-size" may be a name as well as a difference, and "2s1" a name as well as a product.
+bool may_be_a_name(const std::string& text) {
+  if (text.find_first_of(" +*/%(),") != std::string::npos) return false;
+  const bool starts_with_digit = text.front() >= '0' && text.front() <= '9';
+  if (text.find('-') == std::string::npos) return starts_with_digit;
+  if (starts_with_digit || text.front() == '-') return false;
+  for (std::size_t at = text.find('-'); at != std::string::npos; at = text.find('-', at + 1)) {
+    if (at + 1 == text.size() || (text[at + 1] >= '0' && text[at + 1] <= '9')) return false;
+  }
+  return true;
+}
 
 void DimBinder::collect() {
   auto& graph = *model_.proto->mutable_graph();
@@ -126,11 +150,63 @@ void DimBinder::collect() {
     inputs_.insert(input.name());
     if (!input.has_type()) continue;
     const auto* const shape = shape_of(*input.mutable_type());
+    const bool open = shape == nullptr ||
+                      std::any_of(shape->dim().begin(), shape->dim().end(), [](const auto& dim) {
+                        return is_named(dim) || !dim.has_dim_value() || dim.dim_value() < 0;
+                      });
+    if (open) model_.open_inputs.insert(input.name());
     if (shape == nullptr) continue;
     names_of(*shape, input_dims_);
     if (open_first_.empty() && leaves_first_open(*shape)) open_first_ = input.name();
   }
   for_all_shapes(graph, [&](TensorShapeProto& shape) { names_of(shape, all_dims_); });
+  collect_expressions();
+}
+
+// What may be a name is an expression only where one of its symbols is known from elsewhere.
+void DimBinder::collect_expressions() {
+  std::set<std::string> known;
+  for (const auto& [name, size] : options_.dims) known.insert(name);
+  std::vector<std::pair<std::string, DimExpression>> doubtful;
+  const auto keep = [&](const std::string& name, DimExpression expression) {
+    for (const std::string& symbol : expression.symbols()) {
+      known.insert(symbol);
+      computed_in_.emplace(symbol, name);
+    }
+    expressions_.emplace(name, std::move(expression));
+  };
+  for (const std::string& name : all_dims_) {
+    auto expression = DimExpression::parse(name);
+    if (!expression || !expression->computed()) {
+      known.insert(name);
+    } else if (may_be_a_name(name)) {
+      doubtful.emplace_back(name, std::move(*expression));
+    } else {
+      keep(name, std::move(*expression));
+    }
+  }
+  for (auto& [name, expression] : doubtful) {
+    const auto& symbols = expression.symbols();
+    if (options_.dims.contains(name)) continue;
+    if (std::any_of(symbols.begin(), symbols.end(),
+                    [&](const std::string& symbol) { return known.contains(symbol); })) {
+      keep(name, std::move(expression));
+    }
+  }
+}
+
+// The name itself, or the symbols that it is computed from.
+std::vector<std::string> DimBinder::symbols_in(const std::string& name) const {
+  const auto expression = expressions_.find(name);
+  return expression == expressions_.end() ? std::vector{name} : expression->second.symbols();
+}
+
+std::vector<std::string> DimBinder::what_inputs_name() const {
+  std::set<std::string> symbols;
+  for (const std::string& name : input_dims_) {
+    for (std::string& symbol : symbols_in(name)) symbols.insert(std::move(symbol));
+  }
+  return listed(symbols);
 }
 
 void DimBinder::bind(const std::string& name, std::int64_t value) {
@@ -148,13 +224,44 @@ void DimBinder::bind(const std::string& name, std::int64_t value) {
 void DimBinder::bind_given_dims() {
   for (const auto& [name, value] : options_.dims) {
     if (name == kEveryFirst) continue;
-    if (!all_dims_.contains(name)) {
+    if (!all_dims_.contains(name) && !computed_in_.contains(name)) {
       refuse(cat("the model has no dimension named '", readable(name), "'; ",
                  input_dims_.empty() ? "its inputs have no named dimensions"
-                                     : "it has " + list_names(listed(input_dims_), 20),
+                                     : "it has " + list_names(what_inputs_name(), 20),
                  other_ways(value)));
     }
     bind(name, value);
+  }
+}
+
+// An expression that is given as a whole gives its one symbol that is not.
+void DimBinder::solve_given_expressions() {
+  for (const auto& [name, expression] : expressions_) {
+    const auto whole = bound_.find(name);
+    if (whole == bound_.end()) continue;
+    std::vector<std::string> open;
+    for (const std::string& symbol : expression.symbols()) {
+      if (!bound_.contains(symbol)) open.push_back(symbol);
+    }
+    const auto with = [&](std::int64_t size) {
+      return expression.value([&](const std::string& symbol) -> std::optional<std::int64_t> {
+        const auto known = bound_.find(symbol);
+        return known != bound_.end() ? known->second : size;
+      });
+    };
+    if (open.empty()) {
+      const auto follows = with(0);
+      if (follows && *follows != whole->second) {
+        refuse(cat("dimension '", readable(name), "' is given as ", whole->second,
+                   " and comes to ", *follows, " from the sizes given; give it once"));
+      }
+    } else if (open.size() == 1) {
+      const auto at_zero = with(0), at_one = with(1);
+      const auto moderate = [](const auto& size) { return size && std::abs(*size) <= kMaxDim; };
+      if (!moderate(at_zero) || !moderate(at_one) || *at_one == *at_zero) continue;
+      const std::int64_t size = (whole->second - *at_zero) / (*at_one - *at_zero);
+      if (size >= 0 && with(size) == whole->second) bind(open.front(), size);
+    }
   }
 }
 
@@ -166,7 +273,7 @@ std::string DimBinder::other_ways(std::int64_t value) const {
   }
   if (!input_dims_.empty()) {
     ways += cat(ways.empty() ? "; write" : ", for another", " --dim ",
-                readable(*input_dims_.begin()), "=", value);
+                readable(what_inputs_name().front()), "=", value);
   }
   return ways;
 }
@@ -174,7 +281,9 @@ std::string DimBinder::other_ways(std::int64_t value) const {
 void DimBinder::bind_batch(std::int64_t value) {
   if (open_first_.empty()) {
     refuse(cat("no input leaves its first dimension open, so that a batch of ", value,
-               " has no meaning; export the model with a dynamic batch"));
+               " has no meaning: the file fixes the shapes of all inputs; leave --batch out to place "
+               "it as it is, or export it with a dynamic batch (dynamic_axes or dynamic_shapes of "
+               "torch.onnx.export, a signature of tf2onnx with None)"));
   }
   if (value < 0 || value > kMaxDim) {
     refuse(cat("the batch cannot be ", value, "; give a size from 0 to ", kMaxDim));
@@ -218,15 +327,15 @@ void DimBinder::bind_shape(const std::string& input, TensorShapeProto& shape,
 
 void DimBinder::bind_given_shapes() {
   for (const auto& [name, given] : options_.shapes) {
-    if (!inputs_.contains(name)) {
-      refuse(cat("the model has no input named '", readable(name), "'; it has ",
-                 list_names(listed(inputs_), 20)));
-    }
     for (const std::int64_t dim : given) {
       if (dim < 0 || dim > kMaxDim || given.size() > static_cast<std::size_t>(kMaxRank)) {
-        refuse(cat("the shape given for input '", readable(name), "' holds ", dim,
+        refuse(cat("the shape given for '", readable(name), "' holds ", dim,
                    "; dimensions are from 0 to ", kMaxDim));
       }
+    }
+    if (!inputs_.contains(name)) {
+      give_shape(name, given);
+      continue;
     }
     for (auto& input : *model_.proto->mutable_graph()->mutable_input()) {
       if (input.name() != name) continue;
@@ -245,6 +354,25 @@ void DimBinder::bind_given_shapes() {
   }
 }
 
+// The shape of what a node gives, for those that do not follow from its inputs.
+void DimBinder::give_shape(const std::string& tensor, const std::vector<std::int64_t>& given) {
+  const auto& nodes = model_.proto->graph().node();
+  const bool made = std::any_of(nodes.begin(), nodes.end(), [&](const onnx::NodeProto& node) {
+    return node.op_type() != "Constant" &&
+           std::find(node.output().begin(), node.output().end(), tensor) != node.output().end();
+  });
+  if (made) {
+    model_.given_shapes.emplace(tensor, given);
+    return;
+  }
+  if (is_initializer(tensor)) {
+    refuse(cat("'", readable(tensor), "' is a weight, whose shape the file states; leave its shape "
+               "out"));
+  }
+  refuse(cat("the model has no input and no tensor named '", readable(tensor), "'; its inputs are ",
+             list_names(listed(inputs_), 20)));
+}
+
 void DimBinder::bind_unnamed(const std::string& input, TensorShapeProto& shape) {
   bool any = false;
   for (auto& dim : *shape.mutable_dim()) {
@@ -257,10 +385,10 @@ void DimBinder::bind_unnamed(const std::string& input, TensorShapeProto& shape) 
 
 void DimBinder::bind_the_rest() {
   for (const std::string& name : input_dims_) {
-    if (!bound_.contains(name) && !is_expression(name)) defaulted_.insert(readable(name));
-  }
-  for (const std::string& name : input_dims_) {
-    if (!is_expression(name)) bound_.emplace(name, kDefaultDim);
+    if (bound_.contains(name)) continue;
+    for (const std::string& symbol : symbols_in(name)) {
+      if (bound_.emplace(symbol, kDefaultDim).second) defaulted_.insert(symbol);
+    }
   }
   for (auto& input : *model_.proto->mutable_graph()->mutable_input()) {
     if (is_initializer(input.name()) || !input.has_type()) continue;
@@ -268,10 +396,41 @@ void DimBinder::bind_the_rest() {
       bind_unnamed(input.name(), *shape);
     }
   }
+  note_defaults();
+}
+
+// An expression of an input that comes to no size, such as a difference below 0.
+void DimBinder::settle_inputs() {
+  std::set<std::string> failed;
+  for (auto& input : *model_.proto->mutable_graph()->mutable_input()) {
+    if (is_initializer(input.name()) || !input.has_type()) continue;
+    TensorShapeProto* const shape = shape_of(*input.mutable_type());
+    if (shape == nullptr) continue;
+    for (auto& dim : *shape->mutable_dim()) {
+      if (!is_named(dim)) continue;
+      failed.insert(cat("'", readable(dim.dim_param()), "' of '", readable(input.name()), "'"));
+      dim.set_dim_value(kDefaultDim);
+    }
+  }
+  if (failed.empty()) return;
+  model_.notes.push_back(
+      cat("dimensions that come to no size from 0 on are taken as 1: ", join(listed(failed), 4),
+          "; give other sizes with --dim"));
+}
+
+void DimBinder::note_defaults() {
   if (!defaulted_.empty()) {
+    std::vector<std::string> names, computed;
+    for (const std::string& name : defaulted_) {
+      names.push_back(readable(name));
+      const auto in = computed_in_.find(name);
+      if (in == computed_in_.end() || all_dims_.contains(name)) continue;
+      computed.push_back(cat("'", readable(name), "' in '", readable(in->second), "'"));
+    }
     model_.notes.push_back(
-        cat("dimensions not given are taken as 1: ", list_names(listed(defaulted_)),
-            "; give them with --dim NAME=SIZE", ", or the first of every input with --batch SIZE"));
+        cat("dimensions not given are taken as 1: ", list_names(names),
+            "; give them with --dim NAME=SIZE", ", or the first of every input with --batch SIZE",
+            computed.empty() ? "" : cat("; ", join(computed, 4))));
   }
   if (!unnamed_.empty()) {
     model_.notes.push_back(
@@ -281,50 +440,29 @@ void DimBinder::bind_the_rest() {
   }
 }
 
-// "a", "7", "a + b", "2*a + 1": a sum of products of names and numbers. A name as a whole comes
-// first.
-std::optional<std::int64_t> DimBinder::value_of(const std::string& name) const {
-  const auto found = bound_.find(name);
-  if (found != bound_.end()) return found->second;
-  std::int64_t sum = 0, term = 1;
-  std::string factor;
-  const auto multiply = [&] {
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(factor.data(), factor.data() + factor.size(), value);
-    if (parsed.ec != std::errc{} || parsed.ptr != factor.data() + factor.size()) {
-      const auto known = bound_.find(factor);
-      if (known == bound_.end()) return false;
-      value = known->second;
-    }
-    factor.clear();
-    return !__builtin_mul_overflow(term, value, &term);
+}  // namespace
+
+std::optional<std::int64_t> DimValues::value_of(const std::string& name) const {
+  const auto find = [&](const std::string& symbol) -> std::optional<std::int64_t> {
+    const auto found = bound.find(symbol);
+    return found == bound.end() ? std::nullopt : std::optional(found->second);
   };
-  const auto add = [&] {
-    const bool fits = multiply() && !__builtin_add_overflow(sum, term, &sum);
-    term = 1;
-    return fits;
-  };
-  for (const char c : name) {
-    if (c == ' ') continue;
-    if (c == '+' ? !add() : c == '*' && !multiply()) return std::nullopt;
-    if (c != '+' && c != '*') factor += c;
-  }
-  if (!add() || sum < 0 || sum > kMaxDim) return std::nullopt;
-  return sum;
+  if (const auto whole = find(name)) return whole;
+  const auto expression = DimExpression::parse(name);
+  const auto value = expression ? expression->value(find) : std::nullopt;
+  return value && *value >= 0 && *value <= kMaxDim ? value : std::nullopt;
 }
 
-bool DimBinder::is_expression(const std::string& name) const {
-  return !bound_.contains(name) && name.find_first_of("+*") != std::string::npos;
-}
-
-void DimBinder::substitute(TensorShapeProto& shape) const {
+void DimValues::substitute(TensorShapeProto& shape) const {
   for (auto& dim : *shape.mutable_dim()) {
     if (!is_named(dim)) continue;
     if (const auto value = value_of(dim.dim_param())) dim.set_dim_value(*value);
   }
 }
 
-}  // namespace
+void DimValues::substitute(onnx::TypeProto& type) const {
+  if (TensorShapeProto* const shape = shape_of(type)) substitute(*shape);
+}
 
 void bind_dims(Model& model, const LoadOptions& options) {
   DimBinder(model, options).run();

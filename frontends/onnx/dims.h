@@ -8,7 +8,9 @@ namespace berth::onnx_frontend {
 
 /// Replaces named dimensions throughout the model by their values, and shapes of graph inputs by
 /// the given ones. An input's dimension that nobody binds becomes 1, with a note. Names that are
-/// sums or products of others ("past + 1") follow from them.
+/// computed from others ("past + 1", "Max(1, s0//2)") follow from them; a symbol that occurs in
+/// such a name alone can be given too. Shapes of other tensors than inputs go to
+/// Model::given_shapes.
 ///
 /// Throws Error(invalid_argument) for names of dimensions or inputs that the model does not have
 /// (listing those it has), and for values that contradict the model or are out of range.

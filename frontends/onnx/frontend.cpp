@@ -8,7 +8,9 @@
 
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/sdk/op_rules.h"
 #include "onnx/annotation.h"
+#include "onnx/arguments.h"
 #include "onnx/contents.h"
 #include "onnx/dims.h"
 #include "onnx/inference.h"
@@ -16,6 +18,7 @@
 #include "onnx/model.h"
 #include "onnx/program.h"
 #include "onnx/translation.h"
+#include "support/experts.h"
 #include "support/mapped_file.h"
 #include "support/text.h"
 
@@ -47,7 +50,8 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
     notes.push_back(
         cat("operators not known here are kept as they are; sizes of what they make "
             "come from the file or stay unknown: ",
-            list_names(names)));
+            list_names(names),
+            "; say what they give with --op-rules FILE, or with --shape TENSOR=1x3x224x224"));
   }
   if (report.refused > 0) {
     notes.push_back(cat("shape inference refuses ", report.refused, " nodes, first ",
@@ -61,6 +65,9 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   if (report.at_their_largest > 0) {
     notes.push_back(frontend::largest_step_note(report.at_their_largest, report.choosers));
   }
+  if (report.routings > 0) {
+    notes.push_back(frontend::routing_note(report.routings, report.experts));
+  }
   if (!report.loops_of_unknown_length.empty()) {
     notes.push_back(
         cat("the number of iterations of a loop is not known before it runs; its body is counted "
@@ -69,16 +76,61 @@ void note_inference(const InferenceReport& report, std::vector<std::string>& not
   }
 }
 
-void note_data(const Model& model, std::vector<std::string>& notes) {
+/// `unsized`: tensors of the graph without a size.
+void note_data(const Model& model, std::int64_t unsized, std::vector<std::string>& notes) {
   if (model.tensors_without_data > 0) {
     notes.push_back(cat(model.tensors_without_data,
                         " weights have no data in the file; their "
                         "sizes follow from their shapes"));
   }
-  if (!model.missing_files.empty()) {
+  if (!model.lost_shapes.empty() && unsized > 0) {
+    std::string why;
+    const auto add = [&](const std::vector<std::string>& files, std::string_view what) {
+      if (!files.empty()) why += cat(why.empty() ? "" : ", ", list_names(files, 4), what);
+    };
+    add(model.missing_files, " missing");
+    add(model.short_files, " cut short");
+    add(model.pointer_files, " a pointer of Git LFS (git lfs pull)");
+    notes.push_back(cat("shapes lie in external data that is not there (", why, "): ",
+                        list_names(model.lost_shapes, 4), "; ", unsized,
+                        unsized == 1 ? " tensor has" : " tensors have",
+                        " no size without them. Put the whole files beside the model, or give shapes "
+                        "with --shape TENSOR=1x3x224x224"));
+  } else if (!model.missing_files.empty()) {
     notes.push_back(cat("files with external weights are missing; placement does not need them: ",
                         list_names(model.missing_files)));
   }
+}
+
+std::int64_t unsized_tensors(const Graph& graph) {
+  std::int64_t unsized = 0;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    unsized += graph.bytes_known(tensor) ? 0 : 1;
+  }
+  return unsized;
+}
+
+/// Names of dimensions that nobody gave, of tensors that have no size.
+void note_symbols(const Model& model, const Graph& graph, std::vector<std::string>& notes) {
+  std::set<std::string> unsized, open;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    if (!graph.bytes_known(tensor)) unsized.insert(graph.tensor_name(tensor));
+  }
+  if (unsized.empty()) return;
+  const auto& proto = model.proto->graph();
+  for (const auto* const infos : {&proto.value_info(), &proto.output()}) {
+    for (const auto& info : *infos) {
+      const std::string tensor = readable(info.name());
+      if (!unsized.contains(tensor)) continue;
+      for (const auto& dim : info.type().tensor_type().shape().dim()) {
+        if (dim.dim_param().empty() || model.dims.value_of(dim.dim_param())) continue;
+        open.insert(cat("'", readable(dim.dim_param()), "' of '", tensor, "'"));
+      }
+    }
+  }
+  if (open.empty()) return;
+  notes.push_back(cat("dimensions that nothing gives a size: ", join({open.begin(), open.end()}, 6),
+                      "; give them with --dim NAME=SIZE"));
 }
 
 std::string graph_name(const Model& model) {
@@ -98,21 +150,31 @@ struct Loading {
 Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
                    const LoadOptions& options) {
   Loading loading;
+  const OpRules rules = OpRules::load(options.op_rules.value_or(""));
   loading.model = read_model(bytes, path);
   const Model& model = *loading.model;
   bind_dims(*loading.model, options);
   loading.program = make_program(*loading.model);
-  const InferenceReport report = infer(loading.program);
+  loading.program.experts = options.experts.value_or(LoadOptions::Experts());
+  const InferenceReport report = [&] {
+    try {
+      return infer(loading.program, options.experts.value_or(LoadOptions::Experts()), rules);
+    } catch (const Error& refusal) {
+      throw Error(refusal.code(), cat(model.file, ": ", refusal.what()));
+    }
+  }();
 
   auto& notes = loading.notes;
   notes = model.notes;
   note_new_opsets(model, notes);
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
-  note_data(model, notes);
   note_inference(report, notes);
+  take_parameters(model, options.arguments.value_or(LoadOptions::Arguments::guess), loading.program, notes);
   try {
     loading.translation = translate(loading.program, graph_name(model), notes);
     loading.graph = loading.translation.graph;
+    note_data(model, unsized_tensors(*loading.graph), notes);
+    note_symbols(model, *loading.graph, notes);
     if (!options.fetches.empty()) {
       const OpId all = loading.graph->op_count();
       loading.graph = prune(*loading.graph, options.fetches);
@@ -149,6 +211,7 @@ bool OnnxFrontend::claims(const std::filesystem::path& model) const {
   std::string name = model.filename().string();
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
   return name.ends_with(".onnx") || name.ends_with(".onnx.pb");
 }
 

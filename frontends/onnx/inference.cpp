@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "berth/error.h"
 #include "onnx/op_context.h"
+#include "onnx/routing.h"
 #include "onnx/sequences.h"
 #include "support/text.h"
 
@@ -21,8 +23,11 @@ constexpr std::int64_t kVisitsOfTrips = 1 << 16;
 
 class Inference {
  public:
-  Inference(Program& program, bool largest_step)
+  Inference(Program& program, bool largest_step, LoadOptions::Experts experts,
+            const OpRules& rules)
       : program_(program),
+        rules_(rules),
+        routing_(program, experts),
         largest_step_(largest_step),
         visits_left_(program.node_count * kVisitsPerNode) {}
 
@@ -48,6 +53,8 @@ class Inference {
   void infer_sequence_map(NodeContext& op, bool report);
 
   Program& program_;
+  const OpRules& rules_;
+  const Routing routing_;
   const bool largest_step_;
   InferenceReport report_;
   std::int64_t visits_left_;
@@ -262,6 +269,11 @@ bool inputs_complete(const NodeContext& op) {
   return true;
 }
 
+/// Its decoder runs once for each token that is made.
+bool searches(const Node& node) {
+  return !node.bodies.empty() && !is_control_flow(node) && node.type() != "SequenceMap";
+}
+
 void Inference::infer_op(NodeContext& op, bool report) {
   const Node& node = op.node;
   if (is_control_flow(node)) {
@@ -271,6 +283,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
   }
   if (node.type() == "SequenceMap" && is_control_flow(node)) return infer_sequence_map(op, report);
   for (const auto& body : node.bodies) enter(*body, {}, report);
+  if (report && searches(node)) report_.loops_of_unknown_length.push_back(node.name);
   if (infer_sequence(op)) return;
   const ops::Rule rule = op.info != nullptr ? op.info->shape : nullptr;
   if (rule != nullptr) {
@@ -305,22 +318,51 @@ void check(Type& type) {
   }
 }
 
+// The user's shape of a value; its type, where nothing says, is that of what the op reads.
+void take_given(const NodeContext& op, Value& value) {
+  for (std::size_t i = 0; i < op.input_count() && value.type.type == ops::kUnknownType; ++i) {
+    if (value.declared.type == ops::kUnknownType) value.type.type = op.type_of(i);
+  }
+  Type given;
+  given.set_shape(*value.given);
+  if (!value.type.other && merge_type(value.type, given)) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat("the shape given for tensor '", frontend::readable(value.name),
+                  "' contradicts the one that follows from the inputs of node ",
+                  describe(*op.node.proto), "; leave it out"));
+}
+
 void Inference::visit(const Node& node, bool report) {
   NodeContext op(node, program_);
   op.largest_step = largest_step_;
-  infer_op(op, report);
+  double share = share_of(program_, node);
+  if (const auto routed = routing_.of(node)) {
+    op.expected = routed->count;
+    share = std::min(share, routed->share);
+    if (report && report_.routings++ == 0) report_.experts = routed->experts;
+  }
+  const OpRule* const custom = rules_.find(node.full_type());
+  if (custom != nullptr) {
+    apply_rule(*custom, op, "onnx");
+  } else {
+    infer_op(op, report);
+  }
   for (Type& type : op.outputs()) check(type);
-  if (op.info != nullptr && op.info->fold != nullptr) {
+  if (custom == nullptr && op.info != nullptr && op.info->fold != nullptr) {
     op.info->fold(op);
     for (Type& type : op.outputs()) check(type);
   }
   if (report && op.depends_on_data() && !all_complete(op.outputs())) {
     report_.choosers.insert(frontend::readable(node.full_type()));
   }
+  const auto work = custom != nullptr ? rule_work(*custom, op, "onnx") : std::nullopt;
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (node.outputs[i] == kNoValue) continue;
     Value& value = program_.value(node.outputs[i]);
+    value.producer_work = work;
     value.type = std::move(op.out(i));
+    value.share = share;
+    if (value.given) take_given(op, value);
     if (!merge_type(value.type, value.declared) && report) ++report_.contradictions;
   }
 }
@@ -352,14 +394,14 @@ std::int64_t unsized_values(const Program& program) {
 
 }  // namespace
 
-InferenceReport infer(Program& program) {
-  Inference inference(program, /*largest_step=*/false);
+InferenceReport infer(Program& program, LoadOptions::Experts experts, const OpRules& rules) {
+  Inference inference(program, /*largest_step=*/false, experts, rules);
   inference.run(program.main, true);
   InferenceReport report = inference.take_report();
   if (report.choosers.empty()) return report;
   const std::int64_t unsized = unsized_values(program);
   if (unsized == 0) return report;
-  Inference largest(program, /*largest_step=*/true);
+  Inference largest(program, /*largest_step=*/true, experts, rules);
   largest.run(program.main, false);
   report.at_their_largest = unsized - unsized_values(program);
   return report;

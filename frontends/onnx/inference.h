@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/frontend.h"
+#include "berth/sdk/op_rules.h"
 #include "onnx/program.h"
 
 namespace berth::onnx_frontend {
@@ -24,13 +26,19 @@ struct InferenceReport {
   /// given that of the largest step; and the types of the ops that choose.
   std::int64_t at_their_largest = 0;
   std::set<std::string> choosers;
+  /// Ops that choose the tokens of experts, and what the first says of how many are chosen.
+  std::int64_t routings = 0;
+  LoadOptions::Experts experts;
 };
 
 /// Goes over the bodies in topological order and skips what cannot be inferred. The types of graph
 /// inputs must be set. Control flow is entered: If takes the larger of two branch results, Loop and
 /// Scan take what stays the same from one iteration to the next. A Loop whose state changes, and whose
 /// trip count is known and moderate, is followed trip by trip: what grows has its last size.
-[[nodiscard]] InferenceReport infer(Program& program);
+/// Throws Error(invalid_argument) where a shape that the user gave contradicts what follows.
+/// `experts` is what the user says of a mixture of experts; `rules` are the user's own.
+[[nodiscard]] InferenceReport infer(Program& program, LoadOptions::Experts experts,
+                                    const OpRules& rules);
 
 /// How often `op`'s body runs: the trip count of a Loop or Scan, or the number of elements of a
 /// SequenceMap, if it is known, else 1.

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +25,18 @@ using Opsets = std::unordered_map<std::string, std::int64_t>;
   return domain == "ai.onnx" ? std::string_view{} : domain;
 }
 
+/// The sizes of named dimensions.
+struct DimValues {
+  std::map<std::string, std::int64_t> bound;
+
+  /// By the name as a whole, else by what it is computed from; empty where that is not known or no
+  /// size.
+  [[nodiscard]] std::optional<std::int64_t> value_of(const std::string& name) const;
+  /// Replaces the names that have a size.
+  void substitute(onnx::TensorShapeProto& shape) const;
+  void substitute(onnx::TypeProto& type) const;
+};
+
 struct Model {
   std::filesystem::path path;
   std::string file;  ///< the path as text, for messages
@@ -32,10 +46,19 @@ struct Model {
   /// Local functions by function_key.
   std::unordered_map<std::string, const onnx::FunctionProto*> functions;
   std::vector<std::string> notes;
+  DimValues dims;
+  /// Inputs whose shape the file leaves open in part.
+  std::unordered_set<std::string> open_inputs;
+  /// Shapes that the user gave for what nodes of the main graph give, by name.
+  std::map<std::string, std::vector<std::int64_t>> given_shapes;
 
   // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;
   std::vector<std::string> missing_files;             ///< external data files that do not exist
+  std::vector<std::string> short_files;               ///< ... that end before their tensors do
+  std::vector<std::string> pointer_files;             ///< ... that are pointers of Git LFS
+  /// Small tensors of integers in such files, which shapes may be computed from.
+  std::vector<std::string> lost_shapes;
   std::unordered_set<std::string> checked_locations;  ///< of external data
 };
 

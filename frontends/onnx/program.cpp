@@ -115,7 +115,7 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     check_tensor(model_, tensor, tensor.name());
     value.type = type_of_tensor(tensor);
     read_content(tensor, value.type);
-    read_external_content(model_, tensor, value.type);
+    read_external_content(model_, tensor, tensor.name(), value.type);
     value.weight = &tensor;
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -259,7 +259,7 @@ bool Builder::declare_outputs(const onnx::NodeProto& node, std::int32_t top_leve
       Constant constant = read_constant(node);
       if (constant.tensor != nullptr) {
         check_tensor(model_, *constant.tensor, output);
-        read_external_content(model_, *constant.tensor, constant.type);
+        read_external_content(model_, *constant.tensor, output, constant.type);
       }
       value.origin = Value::Origin::constant;
       value.constant_node = top_level;
@@ -385,9 +385,10 @@ void Builder::inline_call(const onnx::NodeProto& call, const onnx::FunctionProto
                  readable(function.output(i)), "'"));
     }
   }
-  for (const auto& info : value_infos(function)) {
+  for (auto& info : value_infos(function)) {
     const auto found = inner.names.find(info.name());
     if (found != inner.names.end() && found->second != kNoValue) {
+      model_.dims.substitute(*info.mutable_type());
       merge_type(program_.value(found->second).declared, type_from_proto(info.type()));
     }
   }
@@ -456,6 +457,10 @@ void Builder::build() {
   frame.opsets = &model_.opsets;
   add_nodes(graph.node(), program_.main, scope, frame);
   declare_types(graph, scope);
+  for (const auto& [name, shape] : model_.given_shapes) {
+    const auto found = scope.names.find(name);
+    if (found != scope.names.end()) program_.value(found->second).given = shape;
+  }
   read_outputs(graph, program_.main, scope);
   if (!aliases_.empty()) replace_aliases(program_.main);
   for (const ValueId id : program_.main.outputs) {

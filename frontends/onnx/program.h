@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "berth/frontend.h"
 #include "onnx/model.h"
 #include "onnx/types.h"
 
@@ -34,6 +36,12 @@ struct Value {
   std::int32_t constant_node = -1;  ///< top-level index of the Constant node, -1 in functions
   Type type;                        ///< what is known so far, with content if that is small
   Type declared;                    ///< what the file says
+  std::optional<Dims> given;        ///< the shape that the user gave, of what a node gives
+  /// The share of steps in which there is anything to compute of it: below 1 behind the choice of an
+  /// expert's tokens.
+  double share = 1;
+  /// What the op that makes it does, where a rule of the user's says that.
+  std::optional<Work> producer_work;
   /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
   std::int64_t stored_bytes = kUnknownBytes;
   // Where its content is stated, by origin.
@@ -83,6 +91,7 @@ struct Program {
   std::vector<ValueId> returned_constants;
   std::int64_t node_count = 0;  ///< over all bodies
   std::int32_t top_level_nodes = 0;
+  LoadOptions::Experts experts;  ///< as the user says
   std::vector<std::string> notes;
 
   [[nodiscard]] Value& value(ValueId id) { return values[static_cast<std::size_t>(id)]; }

@@ -8,6 +8,7 @@
 #include "onnx/constants.h"
 #include "onnx/graph_names.h"
 #include "onnx/inference.h"
+#include "onnx/routing.h"
 #include "support/text.h"
 
 namespace berth::onnx_frontend {
@@ -16,12 +17,16 @@ namespace {
 using frontend::readable;
 
 constexpr std::size_t kLongestText = 1024;
+/// Ops that more steps than these need run in every step.
+constexpr double kNearlyAlways = 0.999;
 constexpr Work kNoWork = {0, 0, OpClass::none, DType::f32, 0};
 
 std::int64_t stored_bytes(const Value& value) {
   if (value.stored_bytes != kUnknownBytes) return value.stored_bytes;
   return std::max<std::int64_t>(0, bytes_of(tensor_info(value.type)));
 }
+
+using Works = std::unordered_map<OpId, Work>;
 
 // Translates one body; those of its ops come out as stated work.
 class Translator {
@@ -31,7 +36,10 @@ class Translator {
     tensors_.reserve(program.values.size());
   }
 
-  std::shared_ptr<const Graph> translate_main(const GraphNames& names);
+  // `works`: what is known better of some ops than their rules say.
+  std::shared_ptr<const Graph> translate_main(const GraphNames& names, const Works& works);
+  // Of the graph, which is of the same body: what ops do in the mean that some steps skip.
+  Works skipped_works(const Graph& graph) const;
   std::unordered_map<ValueId, TensorId> take_tensors() { return std::move(tensors_); }
   // For costing only: names do not matter, and what comes from outside is a parameter.
   Work translate_body();
@@ -67,6 +75,8 @@ TensorId Translator::tensor(ValueId id) {
 
 void Translator::add_attributes(OpId op, const Node& node) {
   std::int64_t bytes = 0;
+  const bool states_chosen = program_.experts.of > 0 && is_mixture_of_experts(node);
+  if (states_chosen) builder_.set_attribute(op, "k", program_.experts.chosen);
   for (const auto& a : node.proto->attribute()) {
     const std::string name = readable(a.name());
     bytes += dropped_bytes(a);
@@ -74,7 +84,7 @@ void Translator::add_attributes(OpId op, const Node& node) {
       bytes += bytes_of(tensor_info(
           tensor_type(a.t().data_type(), Dims(a.t().dims().begin(), a.t().dims().end()))));
     }
-    if (name.empty()) continue;
+    if (name.empty() || (name == "k" && states_chosen)) continue;
     if (a.has_i()) {
       builder_.set_attribute(op, name, std::int64_t{a.i()});
     } else if (a.has_f()) {
@@ -146,6 +156,7 @@ void Translator::add_node(const Node& node, const std::string& name) {
   for (const ValueId id : node.outputs) {
     if (id == kNoValue) continue;
     const Value& value = program_.value(id);
+    if (value.producer_work) builder_.set_work(op, *value.producer_work);
     tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
   }
   ops_.emplace_back(op, &node);
@@ -158,7 +169,22 @@ void Translator::read_inputs(const std::vector<std::pair<OpId, const Node*>>& op
   }
 }
 
-std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names) {
+Works Translator::skipped_works(const Graph& graph) const {
+  Works works;
+  for (const auto& [op, node] : ops_) {
+    const double share = share_of(program_, *node);
+    if (share > kNearlyAlways) continue;
+    Work work = op_work(graph, op);
+    work.flops *= share;
+    work.bytes *= share;
+    work.products = {};
+    works.emplace(op, work);
+  }
+  return works;
+}
+
+std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names,
+                                                        const Works& works) {
   const auto add_source = [&](ValueId id, const std::string& name, const char* type) {
     const Value& value = program_.value(id);
     const OpId op = builder_.add_op(name, type);
@@ -178,6 +204,7 @@ std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names)
       builder_.add_result(made->second);
     }
   }
+  for (const auto& [op, work] : works) builder_.set_work(op, work);
   return builder_.build();
 }
 
@@ -213,7 +240,11 @@ Translation translate(const Program& program, const std::string& name,
   }
   Translator translator(program, program.main, name);
   Translation translation;
-  translation.graph = translator.translate_main(names);
+  translation.graph = translator.translate_main(names, {});
+  const Works works = translator.skipped_works(*translation.graph);
+  if (!works.empty()) {
+    translation.graph = Translator(program, program.main, name).translate_main(names, works);
+  }
   translation.tensors = translator.take_tensors();
   note_sizes(*translation.graph, notes);
   return translation;

@@ -9,6 +9,8 @@
 #include <system_error>
 
 #include "berth/error.h"
+#include "berth/files.h"
+#include "berth/sdk/gzip.h"
 #include "support/text.h"
 
 namespace berth::frontend {
@@ -47,6 +49,22 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   void* const data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) refuse(path, errno);
   data_ = static_cast<const char*>(data);
+  try {
+    refuse_lfs_pointer(bytes(), path.string());
+    if (is_gzip(bytes())) decompress(path.string());
+  } catch (...) {
+    ::munmap(data, size_);
+    throw;
+  }
+}
+
+void MappedFile::decompress(const std::string& file) {
+  content_ = gunzip(bytes(), file);
+  compressed_ = true;
+  if (content_.empty()) {
+    throw Error(ErrorCode::invalid_file, cat(file, ": is empty; export or download it again"));
+  }
+  refuse_lfs_pointer(content_, file);
 }
 
 MappedFile::~MappedFile() {

@@ -23,4 +23,7 @@ namespace berth::frontend {
 [[nodiscard]] std::string largest_step_note(std::int64_t tensors,
                                             const std::set<std::string>& choosers);
 
+/// What a person is told where inputs are guessed to be weights.
+[[nodiscard]] std::string guessed_parameters_note(const std::vector<std::string>& inputs);
+
 }  // namespace berth::frontend

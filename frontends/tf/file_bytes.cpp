@@ -2,9 +2,7 @@
 
 #include <fstream>
 
-#include "berth/error.h"
-#include "berth/support/text.h"
-#include "tf/gzip.h"
+#include "berth/sdk/gzip.h"
 #include "tf/text_form.h"
 
 namespace berth::tf_frontend {
@@ -14,19 +12,10 @@ void read_bytes(const std::filesystem::path& path, FileBytes& file) {
   file.source.file = path.string();
   file.mapped = std::make_unique<frontend::MappedFile>(path);
   file.bytes = file.mapped->bytes();
-  if (is_gzip(file.bytes)) {
-    file.is_compressed = true;
-    file.owned = gunzip(file.bytes, file.source.file);
-    file.bytes = file.owned;
-    file.mapped.reset();
-    if (file.bytes.empty()) {
-      throw Error(ErrorCode::invalid_file,
-                  cat(file.source.file, ": is empty; export or download it again"));
-    }
-  }
+  file.is_compressed = file.mapped->compressed();
   if (is_text(file.bytes.substr(0, kFrontBytes))) {
     file.is_text = true;
-    file.text = file.is_compressed ? std::move(file.owned) : std::string(file.bytes);
+    file.text = std::string(file.bytes);
     file.mapped.reset();
     file.bytes = {};
   }

@@ -5,12 +5,14 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/gzip.h"
+#include "support/experts.h"
 #include "support/text.h"
+#include "support/weight_names.h"
 #include "tf/annotate.h"
 #include "tf/execution.h"
 #include "tf/fetches.h"
 #include "tf/graph_maker.h"
-#include "tf/gzip.h"
 #include "tf/inference.h"
 #include "tf/measured_costs.h"
 #include "tf/model_file.h"
@@ -101,6 +103,24 @@ struct Reading {
   std::set<std::string> unknown_ops;
 };
 
+/// Placeholders that are parameters: those whose shape the file fixes where the user says so; those
+/// with the names of weights where it is to be guessed.
+void mark_parameters(LoadOptions::Arguments choice, Program& program,
+                     std::vector<std::string>& notes) {
+  if (choice == LoadOptions::Arguments::inputs) return;
+  const bool guess = choice == LoadOptions::Arguments::guess;
+  std::vector<std::string> taken;
+  for (Node& node : program.nodes) {
+    if (node.op != "Placeholder" || !node.fixed.value_or(false)) continue;
+    const bool named = ops::tf::is_float_type(node.outputs[0].type) &&
+                       frontend::input_name(node.name) == frontend::InputName::weight;
+    if (guess && !named) continue;
+    node.parameter = true;
+    taken.push_back(frontend::readable(node.name));
+  }
+  if (guess && !taken.empty()) notes.push_back(frontend::guessed_parameters_note(taken));
+}
+
 std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options) {
   auto reading = std::make_unique<Reading>();
   reading->file = read_model_file(model);
@@ -115,12 +135,17 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
   reading->program = make_program(library, selection.needed, selection.fetches);
   Bindings bindings(options, file.source.file);
-  InferenceContext context{library, bindings, {}, {}};
+  const OpRules rules = OpRules::load(options.op_rules.value_or(""));
+  InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules, options.experts.value_or(LoadOptions::Experts())};
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
   reading->inferred = infer(context, reading->program);
   bindings.finish(notes);
+  mark_parameters(options.arguments.value_or(LoadOptions::Arguments::guess), reading->program, notes);
+  if (context.routings > 0) {
+    notes.push_back(frontend::routing_note(context.routings, context.routed_experts));
+  }
   if (reading->inferred.at_their_largest > 0) {
     notes.push_back(
         frontend::largest_step_note(reading->inferred.at_their_largest, context.choosers));

@@ -390,8 +390,9 @@ std::vector<bool> find_weights(const Program& program) {
   std::vector<bool> weights(program.nodes.size(), false);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Node& node = program.nodes[i];
-    weights[i] = node.op == "Const" && read[i] && !node.outputs.empty() &&
-                 bytes_of(tensor_info(node.outputs[0])) >= kWeightBytes;
+    const bool is_constant = node.op == "Const" && !node.outputs.empty() &&
+                             bytes_of(tensor_info(node.outputs[0])) >= kWeightBytes;
+    weights[i] = read[i] && (is_constant || node.parameter);
   }
   return weights;
 }

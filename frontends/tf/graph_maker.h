@@ -48,7 +48,7 @@ struct GraphMap {
 [[nodiscard]] GraphMap map_ops(const Program& program, const Loops& loops,
                                const std::vector<bool>& is_weight);
 
-/// By node: whether it is a constant that counts as a weight.
+/// By node: whether it is a constant that counts as a weight, or an input that is one.
 [[nodiscard]] std::vector<bool> find_weights(const Program& program);
 
 }  // namespace berth::tf_frontend

@@ -9,6 +9,7 @@
 #include "tf/graph_maker.h"
 #include "tf/handles.h"
 #include "tf/op_rules.h"
+#include "tf/routing.h"
 
 namespace berth::tf_frontend {
 
@@ -75,6 +76,20 @@ void Bindings::apply(const std::string& name, Value& value) {
   if (!value.ranked) open_.insert(name);
 }
 
+void Bindings::give(const std::string& name, Value& value) {
+  for (const std::string& key : {name, name + ":0"}) {
+    const auto shape = options_.shapes.find(key);
+    if (shape == options_.shapes.end()) continue;
+    used_.insert(key);
+    Value given;
+    given.set_shape(shape->second);
+    if (merge_shape(value, given)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                cat(file_, ": the shape given for '", key,
+                    "' contradicts the one that follows from its inputs; leave it out"));
+  }
+}
+
 std::int64_t Bindings::trips_or_one(const std::string& loop) {
   dims_.insert(loop);
   const auto given = options_.dims.find(loop);
@@ -96,7 +111,9 @@ void Bindings::finish(std::vector<std::string>& notes) const {
     if (name == kEveryFirst) {
       throw Error(ErrorCode::invalid_argument,
                   cat(file_, ": no input leaves its first dimension open, so that a batch of ",
-                      size, " has no meaning; export the model with a dynamic batch"));
+                      size, " has no meaning: the file fixes the shapes of all inputs; leave --batch out to place it "
+                      "as it is, give --shape INPUT=.. for another one, or export the model with a "
+                      "dynamic batch (None)"));
     }
     std::string way;
     if (dims_.count(kBatch) > 0) {
@@ -108,7 +125,8 @@ void Bindings::finish(std::vector<std::string>& notes) const {
   for (const auto& [name, shape] : options_.shapes) {
     if (used_.count(name) == 0) {
       throw Error(ErrorCode::invalid_argument,
-                  cat(file_, ": no input is named '", name, "'; there are: ", names(inputs_)));
+                  cat(file_, ": no input and no tensor is named '", name, "'; the inputs are: ",
+                      names(inputs_)));
     }
   }
   if (!open_.empty()) {
@@ -233,12 +251,17 @@ class Inference {
     const bool given = !node.outputs.empty();  // an argument
     if (!given) {
       make_outputs(id, node);
-      apply_rule(node);
+      apply_rule(id, node);
     }
     declared_shapes(node);
     if (context_.depth == 0 && is_input(node.op)) {
       capture(id, node);
       bind(node);
+    } else if (context_.depth == 0 && context_.bindings.gives_shapes()) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const std::string name = readable(node.name);
+        context_.bindings.give(i == 0 ? name : cat(name, ":", i), node.outputs[i]);
+      }
     }
     if (!given) learn(node);
     if (is_exit(node.op)) exit_content(id, node);
@@ -269,17 +292,31 @@ class Inference {
     });
   }
 
-  void apply_rule(Node& node) {
+  void apply_rule(NodeId id, Node& node) {
+    if (const OpRule* const custom = custom_rule(node)) {
+      const auto work = apply_rule_of_user(*custom, node.op, node.attributes, inputs_at(node),
+                                           node.outputs);
+      if (work) inferred_.works[id] = *work;
+      return;
+    }
     const ops::OpInfo* info = find_op(node.op);
     if (info == nullptr) {
       if (node.op != kArgumentOp) context_.unknown_ops.insert(readable(node.op));
       return;
     }
     const auto inputs = inputs_at(node);
+    const auto choice = routed(program_, node, context_.experts);
+    if (choice && routings_.insert(id).second && context_.routings++ == 0) {
+      context_.routed_experts = choice->experts;
+    }
     if (apply_rules(*info, node.name, node.op, node.attributes, inputs, node.outputs,
-                    context_.largest_step)) {
+                    context_.largest_step, choice ? choice->count : kUnknownDim)) {
       context_.choosers.insert(readable(node.op));
     }
+  }
+
+  [[nodiscard]] const OpRule* custom_rule(const Node& node) const {
+    return context_.rules != nullptr ? context_.rules->find(readable(node.op)) : nullptr;
   }
 
   /// Valid until it is asked for the next.
@@ -350,6 +387,7 @@ class Inference {
         node.outputs[0].dims.empty() && !node.attributes.has("_output_shapes")) {
       node.outputs[0].ranked = false;
     }
+    if (!node.fixed) node.fixed = node.outputs.size() == 1 && node.outputs[0].fully_known();
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       Value& value = node.outputs[i];
       if (value.type == kResource || value.type == kVariant) continue;
@@ -539,6 +577,7 @@ class Inference {
   InferenceContext& context_;
   Program& program_;
   Inferred& inferred_;
+  std::set<NodeId> routings_;  // counted
   std::vector<NodeId> conditions_;  // LoopCond by frame
   std::vector<std::int32_t> used_ports_;
   std::vector<const Value*> inputs_;

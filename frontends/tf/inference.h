@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "berth/frontend.h"
+#include "berth/sdk/op_rules.h"
 #include "tf/loops.h"
 #include "tf/program.h"
 
@@ -26,6 +27,10 @@ class Bindings {
 
   /// Replaces or completes the shape of input tensor `name` as the user states.
   void apply(const std::string& name, Value& value);
+  /// Completes the shape of any other tensor `name` as the user states. Throws
+  /// Error(invalid_argument) where that contradicts what is known of it.
+  void give(const std::string& name, Value& value);
+  [[nodiscard]] bool gives_shapes() const noexcept { return !options_.shapes.empty(); }
   /// Iterations of a loop as the user states them; 1, with a note, if nothing is known.
   [[nodiscard]] std::int64_t trips_or_one(const std::string& loop);
 
@@ -56,8 +61,12 @@ struct Inferred {
 struct InferenceContext {
   Library& library;
   Bindings& bindings;
-  std::set<std::string> unknown_ops;      ///< op types without a rule
-  std::set<std::string> choosers;         ///< op types that choose when a step runs
+  const OpRules* rules = nullptr;            ///< the user's own; null: there are none
+  LoadOptions::Experts experts = {};         ///< as the user says
+  LoadOptions::Experts routed_experts = {};  ///< of the first op that chooses an expert's tokens
+  std::int64_t routings = 0;                 ///< how many such ops there are
+  std::set<std::string> unknown_ops = {};  ///< op types without a rule
+  std::set<std::string> choosers = {};     ///< op types that choose when a step runs
   bool largest_step = false;              ///< sizes are those of the step in which they choose all
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   int depth = 0;                          ///< of nested bodies

@@ -21,6 +21,8 @@ namespace saved_model_field {
 constexpr std::uint32_t kVersion = 1, kMetaGraph = 2;
 }
 
+/// Protobuf's own limit.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 constexpr std::string_view kDefaultSignature = "serving_default";
 
 /// The fields of a message as far as they can be read: a file cut short still shows its kind.
@@ -122,6 +124,23 @@ bool kind_of_binary(std::string_view bytes, MessageKind& kind) {
     return false;
   }
   return true;
+}
+
+/// Where the first field that reaches beyond the end would end, of a message that begins as a
+/// MetaGraphDef or a SavedModel does; 0 if there is none.
+std::size_t promised_size(std::string_view bytes) {
+  constexpr std::uint32_t kLastField = 7;
+  const std::size_t size = bytes.size();
+  while (!bytes.empty()) {
+    std::uint64_t tag = 0, value = 0;
+    if (!frontend::take_varint(bytes, tag) || !frontend::take_varint(bytes, value)) return 0;
+    if (tag >> 3 == 0 || tag >> 3 > kLastField) return 0;
+    if (static_cast<WireType>(tag & 7) == WireType::varint) continue;
+    if (static_cast<WireType>(tag & 7) != WireType::bytes || value > kMostBytes) return 0;
+    if (value > bytes.size()) return size - bytes.size() + value;
+    bytes.remove_prefix(value);
+  }
+  return 0;
 }
 
 /// Whether a file that begins with `front` may be a SavedModel: a version, then a graph, of which
@@ -261,6 +280,12 @@ std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
     file->kind = kind_of_text(file->text, file->source.file);
     set_binary(*file, text_to_binary(file->text, file->kind, file->source.file));
   } else if (!kind_of_binary(file->bytes, file->kind)) {
+    if (const std::size_t promised = promised_size(file->bytes); promised > 0) {
+      throw Error(ErrorCode::invalid_file,
+                  cat(file->source.file, ": is cut short: what it holds reaches to byte ", promised,
+                      " and the file ends at byte ", file->bytes.size(),
+                      "; download or copy it again"));
+    }
     throw Error(ErrorCode::invalid_file,
                 cat(file->source.file, ": holds no GraphDef, MetaGraphDef or SavedModel, though ",
                     file->bytes.size(), " bytes; name the file of the graph itself"));

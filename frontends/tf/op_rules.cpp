@@ -114,10 +114,11 @@ std::vector<int> output_types(std::span<const ArgDef> outputs, const Attributes&
 
 bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs, bool largest_step) {
+                 std::span<Value> outputs, bool largest_step, std::int64_t expected) {
   const NodeAttributes own(node, attributes);
   ops::OpContext op(type, own, inputs, outputs);
   op.largest_step = largest_step;
+  op.expected = expected;
   if (info.shape != nullptr) info.shape(op);
   for (Value& value : outputs) check(value);
   if (info.fold != nullptr) {
@@ -127,6 +128,17 @@ bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_vie
   const bool open = std::any_of(outputs.begin(), outputs.end(),
                                 [](const Value& value) { return !value.fully_known(); });
   return open && op.depends_on_data();
+}
+
+std::optional<Work> apply_rule_of_user(const OpRule& rule, std::string_view type,
+                                       const Attributes& attributes,
+                                       std::span<const Value* const> inputs,
+                                       std::span<Value> outputs) {
+  const NodeAttributes own({}, attributes);
+  ops::OpContext op(type, own, inputs, outputs);
+  berth::apply_rule(rule, op, "tf");
+  for (Value& value : outputs) check(value);
+  return rule_work(rule, op, "tf");
 }
 
 }  // namespace berth::tf_frontend

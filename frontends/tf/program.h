@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct Node {
   const NodeDef* def = nullptr;  ///< null for a node made here to carry control edges of a call
   std::int32_t call = 0;         ///< index into Program::calls
   std::vector<Value> outputs;    ///< empty until the shapes are inferred
+  /// Of an input: whether the file states the whole shape; empty before the user's is taken.
+  std::optional<bool> fixed;
+  bool parameter = false;        ///< of an input: it is a weight
 };
 
 /// One inlined call; 0 stands for the graph itself, or for the function whose body is the program.

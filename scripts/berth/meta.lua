@@ -126,12 +126,14 @@ function object:release() end
 
 ---Loads a model file: a `.graph.json`, or any file that a frontend claims.
 ---@param path string
----@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[] }
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[], arguments?: "inputs" | "parameters" | "guess", experts?: string, op_rules?: string }
 ---`dims`: values of named dynamic dimensions. `batch`: the first dimension of every input that leaves it
----open. `shapes`: shapes of inputs whose dimensions have no name.
+---open. `shapes`: shapes of inputs whose dimensions have no name, and of tensors whose size is not told.
 ---`fetches`: ops or tensors to compute; only what they need is loaded. `fold` = false: what depends on
 ---parameters alone stays in the step. `states`: results that are inputs of the next step, as "RESULT=INPUT";
 ---others are found by name, unless one of them is "none".
+---`arguments`: whether inputs are weights. `experts`: "2/8" where a token chooses two of eight.
+---`op_rules`: a berth.ops/1 file.
 ---@return berth.Graph graph
 ---@return string[] notes what a user should know of the model but can live with
 function berth.load(path, options) end
@@ -250,7 +252,7 @@ function berth.evaluator(problem, options) end
 ---Loads a model with everything that executing it needs. `program:graph()` is the graph that
 ---`berth.load` returns for the same options.
 ---@param path string
----@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[] }
+---@param options? { dims?: table<string, integer>, batch?: integer, shapes?: table<string, integer[]>, fetches?: string[], fold?: boolean, states?: string[], arguments?: "inputs" | "parameters" | "guess", experts?: string, op_rules?: string }
 ---@return berth.Program program
 ---@return string[] notes what a user should know of the model but can live with
 function berth.program(path, options) end
@@ -782,7 +784,7 @@ function problem:trace(placement) end
 ---@field end_us number
 ---@field critical boolean
 ---@field runner_up integer? the best of the other devices that fits
----@field bound "constraint" | "memory" | "communication" | "contention" | "compute" | "nothing"
+---@field bound "constraint" | "memory" | "communication" | "contention" | "compute" | "order" | "nothing"
 ---@field why string
 ---@field alternatives { device: integer, refused: string?, evaluation: berth.Evaluation?, group_evaluation: berth.Evaluation? }[]
 

@@ -11,11 +11,11 @@
 #include "berth/costs.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/sdk/gzip.h"
 #include "berth/problem.h"
 #include "frontends/tf/proto/graph.pb.h"
 #include "support/paths.h"
 #include "tf/frontend.h"
-#include "tf/gzip.h"
 
 namespace berth::test {
 namespace {

@@ -99,6 +99,69 @@ TEST_CASE("explain tells constraints, co-location, memory, and nothing apart") {
   CHECK(bound_by("b1", {"--memory-margin", "gpu:1=99%"})["bound_by"] == "memory");
 }
 
+TEST_CASE("an op that runs faster elsewhere is not said to run more slowly there") {
+  // Two gpus, one twice as fast, and the host. On the fast one runs a chain that the step waits for;
+  // b would run in half its time there, and the chain would wait for it.
+  Workplace work;
+  Json cluster = pair_cluster();
+  cluster["devices"][1]["kind"] = "slow";
+  work.write("pair.cluster.json", cluster);
+  const auto op = [](const char* name, double fast, double slow, double host) {
+    return Json{{"name", name},
+                {"type", "Layer"},
+                {"cost_us", {{"gpu", fast}, {"slow", slow}, {"cpu", host}}},
+                {"output_bytes", {1}}};
+  };
+  work.write("diamond.graph.json",
+             {{"format", "berth.graph/1"},
+              {"name", "two"},
+              {"ops", {op("a", 1000, 4000, 90000), op("b", 400, 800, 1100)}},
+              {"edges", Json::array()}});
+  work.write("split.json", {{"format", "berth.placement/1"},
+                            {"graph", "two"},
+                            {"devices", {"gpu:0", "gpu:1", "cpu:0"}},
+                            {"assignment", {{"a", "gpu:0"}, {"b", "gpu:1"}}}});
+  const Json json = work.berth_json(explain({"--placement", "split.json", "--op", "b", "--json"}));
+  // On gpu:0 the step takes 1400 us, on the host 1100.
+  CHECK(json["alternatives"][0]["objective_us"] == doctest::Approx(1400));
+  CHECK(json["alternatives"][1]["objective_us"] == doctest::Approx(1100));
+  CHECK(json["runner_up"] == "cpu:0");
+  CHECK(json["bound_by"] == "contention");
+}
+
+TEST_CASE("of compute and transfers the one is the reason that costs more") {
+  Workplace work;
+  const auto bound_by = [&](double host_us, double bytes) {
+    const auto op = [&](const char* name, double gpu, double cpu) {
+      return Json{{"name", name},
+                  {"type", "Layer"},
+                  {"cost_us", {{"gpu", gpu}, {"cpu", cpu}}},
+                  {"output_bytes", {bytes}}};
+    };
+    Json cluster = pair_cluster();
+    cluster["devices"].erase(1);
+    work.write("pair.cluster.json", cluster);
+    work.write("diamond.graph.json",
+               {{"format", "berth.graph/1"},
+                {"name", "chain"},
+                {"ops", {op("a", 100, 9000), op("b", 100, host_us), op("c", 100, 9000)}},
+                {"edges",
+                 {{{"src", 0}, {"output", 0}, {"dst", 1}}, {{"src", 1}, {"output", 0}, {"dst", 2}}}}});
+    work.write("split.json",
+               {{"format", "berth.placement/1"},
+                {"graph", "chain"},
+                {"devices", {"gpu:0", "cpu:0"}},
+                {"assignment", {{"a", "gpu:0"}, {"b", "gpu:0"}, {"c", "gpu:0"}}}});
+    return work
+        .berth_json(explain({"--placement", "split.json", "--op", "b", "--json"}))["bound_by"]
+        .get<std::string>();
+  };
+  // One us more of computing, and two transfers of 1 ms.
+  CHECK(bound_by(101, 1e6) == "communication");
+  CHECK(bound_by(100, 1e6) == "communication");
+  CHECK(bound_by(9000, 1) == "compute");
+}
+
 TEST_CASE("explain takes a policy instead of a placement, and one of them") {
   const Workplace work;
   CHECK(work.berth_json(explain({"--policy", "single", "--json"}))["runtime_us"] ==

@@ -202,7 +202,7 @@ TEST_CASE("--untrusted-config chooses, opens nothing, and is the weakest") {
 
 TEST_CASE("a schema has the keys of its format's page") {
   Workplace work;
-  for (const std::string name : {"graph", "cluster", "costs", "placement", "settings"}) {
+  for (const std::string name : {"graph", "cluster", "costs", "ops", "placement", "settings"}) {
     CAPTURE(name);
     const Json schema = work.berth_json({"schema", name});
     CHECK(schema["title"] == "berth." + name + "/1");

@@ -11,6 +11,7 @@
 #include "costs/efficiency.h"
 #include "costs/op_work.h"
 #include "costs/thread_blocks.h"
+#include "ops/tables.h"
 
 namespace berth {
 namespace {
@@ -46,6 +47,13 @@ bool host_only(const Graph& graph, OpId op) {
   const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
   return std::any_of(inputs.begin(), inputs.end(), on_host) ||
          std::any_of(outputs.begin(), outputs.end(), on_host);
+}
+
+bool has_host(const Cluster& cluster) {
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    if (cluster.kind_device(kind).host) return true;
+  }
+  return false;
 }
 
 /// Arithmetic in 16 bits is twice as fast as in 32 where it is packed, and eight times with tensor
@@ -126,7 +134,10 @@ void check_figures(const Cluster& cluster) {
 
 void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
   const ops::Estimate estimate = costs::estimate_work(graph, op);
-  const bool needs_host = host_only(graph, op);
+  // A machine file without a host leaves it out; the runtime's processor still runs what GPUs cannot.
+  const bool needs_host =
+      host_only(graph, op) ||
+      (has_host(cluster) && ops::lacks_gpu_kernel(graph.dialect(), graph.op_type(op)));
   table.workspace[at(op)] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     const Device& device = cluster.kind_device(kind);

@@ -133,6 +133,13 @@ SingleDevice best_single_device(Evaluator& evaluator) {
     }
     best = {devices[i], placements[i], evaluations[i]};
   }
+  bool others = false, others_hold = false;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (problem.cluster().device(devices[i]).host) continue;
+    others = true;
+    others_hold = others_hold || evaluations[i].feasible;
+  }
+  best.only_hosts_hold = best.device != kNoDevice && others && !others_hold;
   return best;
 }
 
@@ -144,6 +151,7 @@ std::string single_device_text(const Problem& problem, const SingleDevice& singl
     text +=
         cat(", ", problem.cluster().device(device).name, " for ", ops, ops == 1 ? " op" : " ops");
   }
+  if (single.only_hosts_hold) text += ", since none but a host holds the model";
   return text;
 }
 

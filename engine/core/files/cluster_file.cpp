@@ -89,7 +89,7 @@ std::shared_ptr<const Cluster> load_cluster(const std::string& preset_or_path) {
   if (preset_or_path.find_first_of("/.") == std::string::npos) {
     return Cluster::preset(preset_or_path);
   }
-  return parse_cluster(read_file(preset_or_path), preset_or_path);
+  return parse_cluster(read_text(preset_or_path), preset_or_path);
 }
 
 std::string cluster_json(const Cluster& cluster) {

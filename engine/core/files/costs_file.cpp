@@ -128,7 +128,7 @@ std::shared_ptr<const Costs> parse_costs(std::string_view json, const std::strin
 
 std::shared_ptr<const Costs> load_costs(const std::filesystem::path& path, const Graph& graph,
                                         const Cluster& cluster) {
-  return parse_costs(read_file(path), path.string(), graph, cluster);
+  return parse_costs(read_text(path), path.string(), graph, cluster);
 }
 
 std::string costs_json(const Graph& graph, const Costs& costs, const Cluster& cluster) {

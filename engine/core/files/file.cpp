@@ -7,6 +7,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/gzip.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -107,6 +108,20 @@ std::string read_file(const std::filesystem::path& path) {
     if (count == 0) return content;
     content.append(buffer, static_cast<std::size_t>(count));
   }
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::string content = read_file(path);
+  if (is_gzip(content)) content = gunzip(content, path.string());
+  refuse_lfs_pointer(content, path.string());
+  return content;
+}
+
+void refuse_lfs_pointer(std::string_view content, const std::string& file) {
+  if (!content.starts_with("version https://git-lfs.github.com/spec/")) return;
+  throw Error(ErrorCode::invalid_file,
+              cat(file, ": is a pointer of Git LFS, which stands in the place of the file itself; "
+                        "fetch that with 'git lfs pull' in its repository, or download it"));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {

@@ -78,7 +78,7 @@ std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::strin
 }
 
 std::shared_ptr<const Graph> load_graph(const std::filesystem::path& path) {
-  return parse_graph(read_file(path), path.string());
+  return parse_graph(read_text(path), path.string());
 }
 
 std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cluster) {

@@ -57,7 +57,7 @@ Placement parse_placement(std::string_view json, const std::string& origin, cons
 
 Placement load_placement(const std::filesystem::path& path, const Graph& graph,
                          const Cluster& cluster) {
-  return parse_placement(read_file(path), path.string(), graph, cluster);
+  return parse_placement(read_text(path), path.string(), graph, cluster);
 }
 
 std::string placement_json(const Graph& graph, const Cluster& cluster, const Placement& placement,

@@ -1,6 +1,7 @@
 #include "files/profile_trace.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "berth/error.h"
@@ -136,6 +137,35 @@ class EventReader final : public nlohmann::json_sax<Json> {
   bool in_event_ = false;
 };
 
+/// Profilers write names as they find them. What JSON allows in no text, control characters and
+/// broken UTF-8, becomes '?'; names of ops hold neither.
+std::string with_clean_texts(std::string_view json) {
+  std::string clean(json);
+  bool inside = false;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(clean[i]);
+    if (byte == '"') inside = !inside;
+    if (!inside) continue;
+    if (byte == '\\') {
+      ++i;
+    } else if (byte < 0x20 || byte >= 0x80) {
+      clean[i] = '?';
+    }
+  }
+  return clean;
+}
+
+[[noreturn]] void refuse_broken(std::string_view json, const EventReader& reader,
+                                const std::string& origin) {
+  // The parser stands behind the last byte that it could not take.
+  const std::size_t last = json.find_last_not_of(" \t\r\n");
+  const bool cut_short = last != json.npos && reader.broken_at > last + 1;
+  throw Error(ErrorCode::invalid_file,
+              cat(origin, ": is broken at byte ", reader.broken_at,
+                  cut_short ? ": it ends there; a profiler that was not stopped writes only a part"
+                            : "; write the trace again, or remove what is no JSON there"));
+}
+
 }  // namespace
 
 bool is_profile_trace(std::string_view json) {
@@ -147,13 +177,15 @@ bool is_profile_trace(std::string_view json) {
 
 MeasuredCosts parse_profile_trace(std::string_view json, const std::string& origin,
                                   const Graph& graph, const Cluster& cluster) {
-  Times times(graph);
-  EventReader reader(times);
+  std::optional<Times> read(std::in_place, graph);
+  EventReader reader(*read);
   if (!Json::sax_parse(json, &reader)) {
-    throw Error(ErrorCode::invalid_file,
-                cat(origin, ": is broken at byte ", reader.broken_at,
-                    "; a profiler that was not stopped writes only a part"));
+    read.emplace(graph);
+    EventReader again(*read);
+    const std::string clean = with_clean_texts(json);
+    if (!Json::sax_parse(clean, &again)) refuse_broken(clean, again, origin);
   }
+  const Times& times = *read;
   MeasuredCosts made = times.events().costs(
       cluster, origin,
       "mark ops by their names (record_function), and let ONNX Runtime optimize nothing");

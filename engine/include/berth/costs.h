@@ -49,7 +49,8 @@ class BERTH_EXPORT Costs {
   /// The simulator adds the per-op overhead once to every op whose cost is above 0. An op with a
   /// body launches more kernels; the overhead of those beyond the first (Work::launches - 1) is
   /// part of its cost here. An op without launches costs 0. Every kind runs every op, except that
-  /// ops with text or opaque tensors run on hosts only.
+  /// ops with text or opaque tensors run on hosts only, and so do, where there is a host, the types
+  /// that their runtime (TensorFlow; ONNX Runtime with CUDA) has no kernel of for GPUs.
   ///
   /// Workspace is counted for attention (score matrices and projections) and for recurrent layers
   /// (the gates of all steps). Libraries compute all other ops in place or by implicit products.

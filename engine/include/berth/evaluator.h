@@ -113,6 +113,8 @@ struct SingleDevice {
   DeviceId device = kNoDevice;  ///< kNoDevice: it is feasible for none
   Placement placement;          ///< empty if there is none
   Evaluation evaluation;
+  /// The device is a host, though the cluster has others: none of them holds the model.
+  bool only_hosts_hold = false;
 };
 [[nodiscard]] BERTH_EXPORT SingleDevice best_single_device(Evaluator& evaluator);
 
@@ -122,7 +124,8 @@ struct SingleDevice {
 /// The best of these placements is that of best_single_device.
 [[nodiscard]] BERTH_EXPORT Placement one_device_placement(const Problem& problem, DeviceId device);
 
-/// "gpu:0", or "gpu:0 for all that it can run, cpu:0 for 12 ops". Not for kNoDevice.
+/// "gpu:0", or "gpu:0 for all that it can run, cpu:0 for 12 ops"; says where it is a host because no
+/// other device holds the model. Not for kNoDevice.
 [[nodiscard]] BERTH_EXPORT std::string single_device_text(const Problem& problem,
                                                           const SingleDevice& single);
 

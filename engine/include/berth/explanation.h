@@ -40,12 +40,16 @@ struct Alternative {
   Evaluation group_evaluation;
 };
 
+/// What holds an op where it is, by steps that are simulated with the op elsewhere: as it would be,
+/// with transfers that take no time, and with the op's own time as it is here. The cause that makes
+/// the step longer by more is named.
 enum class Bound {
   constraint,     ///< rules or device kinds leave it no other device
   memory,         ///< a device where the step would be faster lacks the memory
-  communication,  ///< elsewhere it computes no slower, and the step waits for transfers
-  contention,     ///< elsewhere it computes no slower, and the step waits for busy devices
-  compute,        ///< elsewhere it computes more slowly
+  communication,  ///< elsewhere the step waits longer for transfers
+  contention,     ///< elsewhere the step waits longer for busy devices
+  compute,        ///< elsewhere it computes more slowly, and that costs more than all the rest
+  order,          ///< elsewhere it computes no slower; other ops run in an order that takes longer
   nothing,        ///< another device is as good or better
 };
 

@@ -27,6 +27,11 @@ namespace berth {
 
 /// The content of a file. Throws Error(not_found) or Error(io).
 [[nodiscard]] BERTH_EXPORT std::string read_file(const std::filesystem::path& path);
+/// The same, decompressed where it is gzip's. Throws also Error(invalid_file) for damaged gzip, and
+/// for a pointer of Git LFS in the place of the file.
+[[nodiscard]] BERTH_EXPORT std::string read_text(const std::filesystem::path& path);
+/// Throws Error(invalid_file), saying how to get the file itself, where `content` is such a pointer.
+BERTH_EXPORT void refuse_lfs_pointer(std::string_view content, const std::string& file);
 /// Writes a temporary file, then renames it. Throws Error(io) naming the path and the system's
 /// reason.
 BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view content);

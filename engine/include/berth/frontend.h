@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/cluster.h"
@@ -20,10 +21,12 @@
 namespace berth {
 
 struct LoadOptions {
-  /// Values of named dynamic dimensions: {"batch": 8}; > 0. "*" is the first one of every input. A
-  /// name that the model does not have is an error; the message lists those it has.
+  /// Values of named dynamic dimensions: {"batch": 8}; > 0. "*" is the first one of every input.
+  /// Names that are expressions ("past + seq") follow from their symbols. A name that the model does
+  /// not have is an error; the message lists those it has.
   std::map<std::string, std::int64_t> dims;
-  /// Shapes of inputs by name, for dimensions without a name.
+  /// Shapes by name: of inputs, for dimensions without a name, and of any other tensor whose shape
+  /// does not follow from what the file holds. One that contradicts what follows is an error.
   std::map<std::string, std::vector<std::int64_t>> shapes;
   /// Names of ops or tensors to compute; only what they need is loaded. Empty = the outputs that
   /// the file declares, or the training step if it has one. An unknown name is an error.
@@ -34,7 +37,26 @@ struct LoadOptions {
   /// Results that are the next step's inputs, each as "RESULT=INPUT" by name. Others are found by name
   /// too (berth/sdk/ops/states.h), unless one of the texts is "none". Frontends do not look.
   std::vector<std::string> states;
+  /// What inputs of the model are. `guess`: parameters where the file is of a kind whose weights are
+  /// inputs (training artefacts, exported gradients), with a note; else inputs.
+  enum class Arguments : std::uint8_t { guess, inputs, parameters };
+  std::optional<Arguments> arguments = {};  ///< guess
+  /// How many of how many experts a token chooses.
+  struct Experts {
+    std::int64_t chosen = 0;
+    std::int64_t of = 0;
+  };
+  std::optional<Experts> experts = {};  ///< as the model says
+  /// A berth.ops/1 file with rules for op types that no table has; empty = none.
+  std::optional<std::string> op_rules = {};
 };
+
+/// "inputs", "parameters" or "guess". Throws Error(invalid_argument) listing them.
+[[nodiscard]] BERTH_EXPORT LoadOptions::Arguments arguments_from_name(std::string_view name);
+[[nodiscard]] BERTH_EXPORT std::string_view arguments_name(
+    LoadOptions::Arguments arguments) noexcept;
+/// "2/8": two of eight. Throws Error(invalid_argument) for any other text.
+[[nodiscard]] BERTH_EXPORT LoadOptions::Experts experts_from_text(std::string_view text);
 
 struct LoadedModel {
   std::shared_ptr<const Graph> graph;

@@ -34,6 +34,10 @@ void gemm_of(OpContext& op, std::size_t left, std::size_t right, int type) {
 void gemm(OpContext& op) {
   gemm_of(op, 0, 1, op.type_of(0));
 }
+/// The type is an attribute; without it, or at its default, f32.
+void gemm_float8(OpContext& op) {
+  gemm_of(op, 0, 1, static_cast<int>(op.attributes.integer("dtype", kFloat)));
+}
 /// a, scale, zero point, b, scale, zero point, c, scale and zero point of the product; without the
 /// last it is not quantized again.
 void quantized_gemm(OpContext& op) {
@@ -166,17 +170,31 @@ Estimate distance_work(const OpView& op, const WorkRule& rule) {
                              work::all_bytes(op));
 }
 
-Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {
-  // Input [.., H], router, then weights [experts, ...] at 2, 4 and 6 (fc1, fc2, fc3): each token
-  // passes through `k` experts.
-  double weights_per_expert = 0;
-  for (const std::size_t i : {std::size_t{2}, std::size_t{4}, std::size_t{6}}) {
+/// Input [.., H], router, then tensors [experts, ...]: weights at `weights` and every `step` behind
+/// (fc1, fc2, fc3), `packed` numbers in each of their elements. A token passes through `k` experts;
+/// only experts that a token chooses are read.
+Estimate experts_work(const OpView& op, const WorkRule& rule, std::size_t step, double packed) {
+  constexpr std::size_t kWeights = 2;
+  double weights_per_expert = 0, expert_bytes = 0;
+  for (std::size_t i = kWeights; i < kWeights + 3 * step; i += step) {
     if (op.input(i).present()) weights_per_expert += op.input(i).elements(1, TensorView::kEnd);
   }
+  for (std::size_t i = kWeights; i < op.input_count(); ++i) expert_bytes += op.input(i).bytes();
   const double tokens = op.input(0).elements(0, -1);
+  const double experts = op.input(kWeights).dim(0);
   const double chosen = static_cast<double>(std::max<std::int64_t>(1, op.integer("k", 1)));
-  return work::make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert,
-                             work::all_bytes(op));
+  const double read = expected_distinct(tokens, chosen, experts) / experts;
+  return work::make_estimate(op, rule, 2 * tokens * chosen * weights_per_expert * packed,
+                             work::all_bytes(op) - expert_bytes * known_or(1 - read, 0));
+}
+Estimate mixture_of_experts_work(const OpView& op, const WorkRule& rule) {
+  return experts_work(op, rule, /*step=*/2, /*packed=*/1);
+}
+/// Between the weights and the bias there are scales; weights of few bits share bytes.
+Estimate quantized_experts_work(const OpView& op, const WorkRule& rule) {
+  const auto bits = static_cast<double>(op.integer("expert_weight_bits", 4));
+  const double stored = 8 * work::element_bytes(op.input(2).dtype());
+  return experts_work(op, rule, /*step=*/3, bits > 0 && bits < stored ? stored / bits : 1);
 }
 
 constexpr WorkRule product(EstimateFunction* estimate) {
@@ -198,7 +216,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.FusedMatMul", fused_matmul, product(matmul_work)},
     {"com.microsoft.FusedMatMulActivation", fused_matmul, product(matmul_work)},
     {"com.microsoft.GemmFastGelu", matmul, product(gemm_work)},
-    {"com.microsoft.GemmFloat8", nullptr, product(matmul_work)},
+    {"com.microsoft.GemmFloat8", gemm_float8, product(gemm_work)},
     {"com.microsoft.Inverse", rule::like_first, product(work::determinant)},
     {"com.microsoft.MatMulBlockQuantizedFp4Weight", rows_of_weights, product(packed_matmul_work)},
     {"com.microsoft.MatMulBlockQuantizedFp8Weight", rows_of_weights, product(packed_matmul_work)},
@@ -212,7 +230,7 @@ constexpr Row kOps[] = {
     {"com.microsoft.MoE", rule::like_first, product(mixture_of_experts_work)},
     {"com.microsoft.QGemm", quantized_gemm, product(quantized_matmul_work)},
     {"com.microsoft.QLinearMatMul", qlinear_matmul, product(quantized_matmul_work)},
-    {"com.microsoft.QMoE", rule::like_first, product(mixture_of_experts_work)},
+    {"com.microsoft.QMoE", rule::like_first, product(quantized_experts_work)},
     {"com.microsoft.TransposeMatMul", fused_matmul, product(matmul_work)},
 };
 

@@ -15,6 +15,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/groups.h"
+#include "berth/sdk/gzip.h"
 #include "berth/sdk/ops/constants.h"
 #include "berth/sdk/ops/states.h"
 #include "berth/support/text.h"
@@ -29,7 +30,8 @@ namespace {
 
 constexpr std::string_view kGraphSuffix = ".graph.json";
 
-bool is_exchange_graph(const std::filesystem::path& model) {
+bool is_exchange_graph(std::filesystem::path model) {
+  if (model.extension() == ".gz") model.replace_extension();
   const std::string name = model.filename().string();
   return name.size() > kGraphSuffix.size() &&
          name.compare(name.size() - kGraphSuffix.size(), kGraphSuffix.size(), kGraphSuffix) == 0;
@@ -39,9 +41,13 @@ bool is_exchange_graph(const std::filesystem::path& model) {
 bool may_be_json(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return true;
-  std::ifstream stream(path);
-  char first = 0;
-  return !(stream >> first) || first == '{' || first == '[';
+  std::ifstream stream(path, std::ios::binary);
+  std::string front(4096, '\0');
+  stream.read(front.data(), static_cast<std::streamsize>(front.size()));
+  front.resize(static_cast<std::size_t>(stream.gcount()));
+  if (is_gzip(front)) front = gunzip_front(front, front.size());
+  const std::size_t first = front.find_first_not_of(" \t\r\n");
+  return first == std::string::npos || front[first] == '{' || front[first] == '[';
 }
 
 /// The graph as a runtime has it: constants computed, states where they are kept.
@@ -65,11 +71,12 @@ std::shared_ptr<const Graph> as_run(std::shared_ptr<const Graph> graph,
 }
 
 LoadedModel load_exchange_graph(const std::filesystem::path& model, const LoadOptions& options) {
-  if (!options.dims.empty() || !options.shapes.empty()) {
+  if (!options.dims.empty() || !options.shapes.empty() || options.experts || options.op_rules ||
+      options.arguments) {
     throw Error(ErrorCode::invalid_argument,
                 cat(model.string(),
-                    ": an exchange graph has fixed sizes; it takes no dimensions "
-                    "or shapes"));
+                    ": an exchange graph has fixed sizes; it takes no dimensions or shapes, and no "
+                    "arguments, experts or rules of ops"));
   }
   const std::shared_ptr<const Graph> graph = load_graph(model);
   if (options.fetches.empty()) return {graph, {}};
@@ -463,7 +470,7 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
 LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& graph,
                                const Cluster& cluster) {
   if (may_be_json(costs)) {
-    const std::string text = read_file(costs);
+    const std::string text = read_text(costs);
     if (!is_profile_trace(text)) {
       return {parse_costs(text, costs.string(), graph, cluster), {}};
     }

@@ -1,4 +1,7 @@
 // Key functions of the plugin interfaces: their type information exists only in the engine.
+#include <algorithm>
+#include <charconv>
+
 #include "berth/backend.h"
 #include "berth/error.h"
 #include "berth/evaluator.h"
@@ -18,6 +21,45 @@ LoadedProgram Frontend::load_program(const std::filesystem::path& model, const L
               cat(model.string(),
                   ": its frontend cannot give what executing it needs; measure an .onnx or a "
                   "TensorFlow model"));
+}
+
+std::string_view arguments_name(LoadOptions::Arguments arguments) noexcept {
+  switch (arguments) {
+    case LoadOptions::Arguments::inputs:
+      return "inputs";
+    case LoadOptions::Arguments::parameters:
+      return "parameters";
+    case LoadOptions::Arguments::guess:
+      break;
+  }
+  return "guess";
+}
+
+LoadOptions::Arguments arguments_from_name(std::string_view name) {
+  if (name == "inputs") return LoadOptions::Arguments::inputs;
+  if (name == "parameters") return LoadOptions::Arguments::parameters;
+  if (name == "guess") return LoadOptions::Arguments::guess;
+  throw Error(ErrorCode::invalid_argument,
+              cat("'", name, "' does not say what a model's inputs are; write inputs, parameters or "
+                             "guess"));
+}
+
+LoadOptions::Experts experts_from_text(std::string_view text) {
+  LoadOptions::Experts experts;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto number = [](std::string_view digits, std::int64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() && value >= 1;
+  };
+  constexpr std::int64_t kMostExperts = 1 << 20;
+  if (slash < text.size() && number(text.substr(0, slash), experts.chosen) &&
+      number(text.substr(slash + 1), experts.of) && experts.chosen <= experts.of &&
+      experts.of <= kMostExperts) {
+    return experts;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              cat("'", text, "' does not say how many experts a token chooses; write it as 2/8 for two "
+                             "of eight"));
 }
 
 void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,

@@ -160,7 +160,23 @@ const KeyRow kRows[] = {
     {{"dims", Group::model, "", "sizes of dynamic dimensions"},
      Field<std::map<std::string, std::int64_t>>(
          [](Settings& settings) -> auto& { return settings.load.dims; })},
-    {{"shapes", Group::model, "", "shapes of model inputs"},
+    {{"arguments", Group::model, "inputs|parameters|guess",
+      "what the model's inputs are: inputs, or parameters (those whose shape the file fixes: "
+      "weights); default: guess, by names and uses that weights have"},
+     Field<std::optional<LoadOptions::Arguments>>(
+         [](Settings& settings) -> auto& { return settings.load.arguments; })},
+    {{"experts", Group::model, "K/N",
+      "of a mixture of experts: a token chooses K of N, such as 2/8; default: as the model's router "
+      "does"},
+     Field<std::optional<LoadOptions::Experts>>(
+         [](Settings& settings) -> auto& { return settings.load.experts; })},
+    {{"op_rules", Group::model, "FILE",
+      "a berth.ops/1 file: what ops give and do that Berth does not know"},
+     Field<std::optional<std::string>>(
+         [](Settings& settings) -> auto& { return settings.load.op_rules; }),
+     Names::name_or_file},
+    {{"shapes", Group::model, "",
+      "shapes of model inputs, and of tensors whose size the file does not tell"},
      Field<std::map<std::string, std::vector<std::int64_t>>>(
          [](Settings& settings) -> auto& { return settings.load.shapes; })},
     {{"fetches", Group::model, "", "ops or tensors to compute"}, Field<std::vector<std::string>>([

@@ -36,6 +36,8 @@ using AnyField =
                  Field<std::optional<bool>>, Field<std::optional<Objective>>,
                  Field<std::optional<Semantics>>, Field<std::optional<Grouping>>,
                  Field<std::optional<BoundEffort>>, Field<std::optional<EvaluatorKind>>,
+                 Field<std::optional<LoadOptions::Arguments>>,
+                 Field<std::optional<LoadOptions::Experts>>,
                  Field<std::map<std::string, std::int64_t>>,
                  Field<std::map<std::string, std::vector<std::int64_t>>>, Field<OptionTexts>,
                  Field<std::vector<ConstraintRule>>, Batch>;

@@ -48,6 +48,16 @@ inline void parse_word(const std::string& text, EvaluatorKind& out) {
   out = text == "measure" ? EvaluatorKind::measure : EvaluatorKind::simulate;
 }
 
+inline void parse_word(const std::string& text, LoadOptions::Arguments& out) {
+  out = arguments_from_name(text);
+}
+inline void parse_word(const std::string& text, LoadOptions::Experts& out) {
+  out = experts_from_text(text);
+}
+
+inline std::string word(LoadOptions::Arguments value) {
+  return std::string(arguments_name(value));
+}
 inline std::string word(const std::string& value) {
   return value;
 }
@@ -251,6 +261,9 @@ Written written(const T& value) {
   } else {
     return value;
   }
+}
+inline Written written(const LoadOptions::Experts& experts) {
+  return cat(experts.chosen, "/", experts.of);
 }
 inline Written written(double seconds) {
   return std::isfinite(seconds) ? Written(seconds) : Written("none");

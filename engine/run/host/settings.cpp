@@ -256,7 +256,7 @@ Settings load_settings(const std::string& file_or_text, SettingsTrust trust) {
   if (first != std::string::npos && file_or_text[first] == '{') {
     return parse_settings(file_or_text, "the settings", trust);
   }
-  Settings settings = parse_settings(read_file(file_or_text), file_or_text, trust);
+  Settings settings = parse_settings(read_text(file_or_text), file_or_text, trust);
   find_beside(file_or_text, settings);
   return settings;
 }

@@ -9,6 +9,7 @@
 #include "berth/run.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "ops/tables.h"
 #include "support/units.h"
 
 namespace berth {
@@ -111,6 +112,52 @@ std::vector<ConstraintRule> input_rules(const Graph& graph, const std::string& w
   return rules;
 }
 
+/// A graph whose sizes nobody knows: every placement of it takes no time, and proves nothing.
+void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
+  const Graph& graph = problem.graph();
+  for (KindId kind = 0; kind < problem.cluster().kind_count(); ++kind) {
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (problem.costs().can_run(op, kind) && problem.costs().op_us(op, kind) > 0) return;
+    }
+  }
+  std::int64_t unsized = 0;
+  for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+    unsized += graph.bytes_known(tensor) ? 0 : 1;
+  }
+  if (graph.op_count() == 0 || unsized == 0) return;
+  notes.push_back(cat("no op takes any time, because ", unsized, " of ", graph.tensor_count(),
+                      " tensors have no known size: figures and proofs say nothing of a real step; "
+                      "give the model its shapes (--dim, --batch, --shape), or costs (--costs)"));
+}
+
+/// Ops that the runtime's GPUs cannot run.
+void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
+  const Cluster& cluster = problem.cluster();
+  bool has_host = false, has_other = false;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    (cluster.kind_device(kind).host ? has_host : has_other) = true;
+  }
+  if (!has_other) return;
+  std::set<std::string> types;
+  std::int64_t count = 0;
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    const std::string& type = problem.graph().op_type(op);
+    if (!problem.graph().stated_costs(op).empty() ||
+        !ops::lacks_gpu_kernel(problem.graph().dialect(), type)) {
+      continue;
+    }
+    ++count;
+    types.insert(cat("'", type, "'"));
+  }
+  if (count == 0) return;
+  notes.push_back(
+      cat(count, count == 1 ? " op has" : " ops have", " no kernel for GPUs in the model's runtime",
+          has_host ? " and can be on hosts alone: "
+                   : "; the cluster has no host for them, so that they are taken to run "
+                     "anywhere: ",
+          join({types.begin(), types.end()}, 6)));
+}
+
 /// A machine of the caller's own is stored whole, so that the placement does not need its file.
 std::string machine_text(const Cluster& cluster) {
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
@@ -182,6 +229,8 @@ Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
       std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
                                       std::move(groups), options, std::move(constraints));
   note_idle_kinds(*task.problem, task.notes);
+  note_no_work(*task.problem, task.notes);
+  if (task.problem->costs().source() == "roofline") note_gpu_kernels(*task.problem, task.notes);
   if (task.problem->costs().source() == "roofline") {
     std::string uncounted = without_rule_text(task.problem->graph());
     if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));

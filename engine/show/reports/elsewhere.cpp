@@ -17,11 +17,56 @@ namespace {
 /// is at worst; a trace allocates, and takes some ten times as long as a step.
 constexpr std::int64_t kTryOps = 60'000'000;
 constexpr std::int64_t kTraceOps = 4'000'000;
+/// That a reason takes at most, each about as long as a trace.
+constexpr std::int64_t kSimulations = 4;
+/// Steps that differ by less last as long.
+constexpr double kAsLong = 1 + 1e-9;
 
 double compute_us(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
   double us = 0;
   for (const OpId op : ops) us += problem.costs().op_us(op, problem.cluster().kind_of(device));
   return us;
+}
+
+/// The same problem where `ops` take as long on the kind of `there` as they do on `here`.
+std::shared_ptr<const Problem> with_costs_of(const Problem& problem, const std::vector<OpId>& ops,
+                                             DeviceId here, DeviceId there) {
+  const Costs& costs = problem.costs();
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace;
+  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
+    us.emplace_back(costs.of_kind(kind).begin(), costs.of_kind(kind).end());
+  }
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    workspace.push_back(costs.workspace_bytes(op));
+  }
+  const KindId from = problem.cluster().kind_of(here), to = problem.cluster().kind_of(there);
+  for (const OpId op : ops) us[at(to)][at(op)] = us[at(from)][at(op)];
+  return std::make_shared<const Problem>(
+      problem.shared_graph(), problem.shared_cluster(),
+      std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source()),
+      problem.shared_groups(), problem.options(), problem.constraints());
+}
+
+/// The same problem where transfers take no time.
+std::shared_ptr<const Problem> with_free_transfers(const Problem& problem) {
+  const Cluster& cluster = problem.cluster();
+  std::vector<Device> devices;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    devices.push_back(cluster.device(device));
+  }
+  LinkSpec free;
+  free.src = free.dst = "*";
+  free.bandwidth_bytes_per_s = 1e30;
+  free.parallel = true;
+  return std::make_shared<const Problem>(
+      problem.shared_graph(),
+      std::make_shared<const Cluster>(cluster.name(), std::move(devices), std::vector{free}),
+      problem.shared_costs(), problem.shared_groups(), problem.options(), problem.constraints());
+}
+
+double objective_us(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
+  return make_simulation_evaluator(problem, /*threads=*/1)->evaluate(placement).objective_us;
 }
 
 /// Classes by importance: on the critical path, then by compute time.
@@ -76,11 +121,11 @@ class Prober {
     for (DeviceId device = 0; device < problem_.cluster().device_count(); ++device) {
       if (device != own) unit.elsewhere.push_back(elsewhere(unit.ops, own, device));
     }
-    DeviceId fastest = kNoDevice;
-    unit.bound = bound_by(problem_, unit.ops, own, now_us_, unit.elsewhere, fastest);
+    DeviceId where = kNoDevice;
+    unit.bound = bound_by(problem_, unit.ops, own, now_us_, unit.elsewhere, where);
     if (!unit.bound && traced_ops_ < kTraceOps) {
-      traced_ops_ += problem_.graph().op_count();
-      unit.bound = waited_for(outcome_, unit.ops, fastest);
+      traced_ops_ += kSimulations * problem_.graph().op_count();
+      unit.bound = reason_of(outcome_, unit.ops, now_us_, where);
     }
     return unit;
   }
@@ -137,31 +182,54 @@ std::string refusal(const Problem& problem, const std::vector<OpId>& ops, Device
 
 std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops, DeviceId device,
                               double now_us, const std::vector<Elsewhere>& others,
-                              DeviceId& fastest) {
+                              DeviceId& where) {
   const Elsewhere* best = nullptr;
-  bool memory = false;
+  bool memory = false, best_is_slower = true;
+  const double here_us = compute_us(problem, ops, device);
   for (const Elsewhere& other : others) {
     if (!other.possible()) continue;
     const bool fits = other.excess_bytes == 0;
     if (fits && other.objective_us <= now_us) return Bound::nothing;
     memory = memory || (!fits && other.objective_us < now_us);
-    if (best == nullptr || other.objective_us < best->objective_us) best = &other;
+    const bool slower = compute_us(problem, ops, other.device) > here_us;
+    if (best == nullptr || slower < best_is_slower ||
+        (slower == best_is_slower && other.objective_us < best->objective_us)) {
+      best = &other;
+      best_is_slower = slower;
+    }
   }
   if (best == nullptr) return Bound::constraint;
   if (memory) return Bound::memory;
-  fastest = best->device;
-  if (compute_us(problem, ops, fastest) > compute_us(problem, ops, device)) return Bound::compute;
+  where = best->device;
   return std::nullopt;
 }
 
-Bound waited_for(const Outcome& outcome, const std::vector<OpId>& ops, DeviceId fastest) {
+Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now_us,
+                DeviceId where) {
+  const Problem& problem = *outcome.problem;
+  const DeviceId here = outcome.placement[at(ops.front())];
+  const bool slower = compute_us(problem, ops, where) > compute_us(problem, ops, here);
   Placement moved = outcome.placement;
-  for (const OpId op : ops) moved[at(op)] = fastest;
+  for (const OpId op : ops) moved[at(op)] = where;
+  const auto free = with_free_transfers(problem);
+  const double free_us = objective_us(free, moved);
+  const double free_now_us = objective_us(free, outcome.placement);
+  if (slower) {
+    const double equal_us = objective_us(with_costs_of(problem, ops, here, where), moved);
+    if (free_us - free_now_us >= equal_us - now_us) return Bound::compute;
+  }
+  if (free_us <= free_now_us * kAsLong) return Bound::communication;
+  if (problem.options().objective == Objective::throughput) {
+    return slower ? Bound::compute : Bound::contention;
+  }
   const PathShares now = path_shares(outcome.trace);
   const PathShares then = path_shares(Simulator(outcome.problem).trace(moved));
-  return then.transfer_us - now.transfer_us >= then.contended_us - now.contended_us
-             ? Bound::communication
-             : Bound::contention;
+  const double transfers_us = then.transfer_us - now.transfer_us;
+  const double contended_us = then.contended_us - now.contended_us;
+  if (std::max(transfers_us, contended_us) > 0) {
+    return transfers_us >= contended_us ? Bound::communication : Bound::contention;
+  }
+  return slower ? Bound::compute : Bound::order;
 }
 
 UnitsElsewhere units_elsewhere(const Outcome& outcome) {

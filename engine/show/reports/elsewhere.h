@@ -25,21 +25,20 @@ struct Elsewhere {
 };
 
 /// What keeps `ops` on their device by what every other device would cost. `now_us`: the objective
-/// as it is. Empty where only a trace of the step with them elsewhere can tell communication from
-/// contention; `fastest` is then where.
+/// as it is. Empty where only simulations of the step with them elsewhere can tell; `where` is then
+/// the device to ask about: the best of those that compute them no more slowly, else the best.
 [[nodiscard]] std::optional<Bound> bound_by(const Problem& problem, const std::vector<OpId>& ops,
                                             DeviceId device, double now_us,
-                                            const std::vector<Elsewhere>& others,
-                                            DeviceId& fastest);
-/// Communication or contention, by a trace of the step with `ops` on `fastest`.
-[[nodiscard]] Bound waited_for(const Outcome& outcome, const std::vector<OpId>& ops,
-                               DeviceId fastest);
+                                            const std::vector<Elsewhere>& others, DeviceId& where);
+/// Compute, communication, contention or order, by simulations of the step with `ops` on `where`.
+[[nodiscard]] Bound reason_of(const Outcome& outcome, const std::vector<OpId>& ops, double now_us,
+                              DeviceId where);
 
 /// Ops that must share a device.
 struct Unit {
   std::vector<OpId> ops;
   std::vector<Elsewhere> elsewhere;  ///< every other device, in the cluster's order
-  std::optional<Bound> bound;        ///< empty: communication or contention
+  std::optional<Bound> bound;        ///< empty: it was not simulated
 };
 
 /// The units on the critical path first, then those that compute longest; as many as a fixed number

@@ -43,10 +43,11 @@ Bound bound_of(const Outcome& outcome, const OpExplanation& op) {
       others.back().refused = "separated";
     }
   }
-  DeviceId fastest = kNoDevice;
-  const auto bound = reports::bound_by(*outcome.problem, op.together, op.device,
-                                       outcome.evaluation.objective_us, others, fastest);
-  return bound ? *bound : reports::waited_for(outcome, op.together, fastest);
+  DeviceId where = kNoDevice;
+  const double now_us = outcome.evaluation.objective_us;
+  const auto bound =
+      reports::bound_by(*outcome.problem, op.together, op.device, now_us, others, where);
+  return bound ? *bound : reports::reason_of(outcome, op.together, now_us, where);
 }
 
 }  // namespace

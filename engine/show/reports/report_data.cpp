@@ -375,8 +375,9 @@ Json elsewhere_json(const Outcome& outcome) {
     }
     units.push_back({{"ops", unit.ops},
                      {"by", unit.bound ? bound_text(*unit.bound)
-                                       : "communication or contention: it would run as fast "
-                                         "elsewhere, but the step would wait"},
+                                       : "communication, contention or order: elsewhere the "
+                                         "step would be longer; which it is was not "
+                                         "simulated"},
                      {"devices", std::move(by_device)}});
   }
   return {{"now", computed.now_us}, {"all", computed.all}, {"units", std::move(units)}};

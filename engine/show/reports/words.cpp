@@ -31,6 +31,8 @@ std::string_view bound_name(Bound bound) noexcept {
       return "contention";
     case Bound::compute:
       return "compute";
+    case Bound::order:
+      return "order";
     case Bound::nothing:
       break;
   }
@@ -44,11 +46,14 @@ std::string_view bound_text(Bound bound) noexcept {
     case Bound::memory:
       return "memory: the step would be faster with it on a device that has no room for it";
     case Bound::communication:
-      return "communication: it would run as fast elsewhere, but the step would wait for transfers";
+      return "communication: elsewhere the step would wait longer for transfers";
     case Bound::contention:
-      return "contention: it would run as fast elsewhere, but the step would wait for busy devices";
+      return "contention: elsewhere the step would wait longer for busy devices";
     case Bound::compute:
       return "compute: it would run more slowly elsewhere";
+    case Bound::order:
+      return "order: it would run no more slowly elsewhere, but other ops would run in an order that "
+             "takes longer";
     case Bound::nothing:
       break;
   }

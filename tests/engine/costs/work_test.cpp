@@ -109,6 +109,39 @@ TEST_CASE("work of matrix products") {
                           .work();
     CHECK(work.flops == 2.0 * 10 * 2 * (64 * 256 + 256 * 64));
   }
+  SUBCASE("of the experts only those are read that a token chooses") {
+    const auto bytes = [](std::int64_t tokens, std::int64_t chosen) {
+      return OneOp{"com.microsoft.MoE",
+                   {tensor({tokens, 64}), tensor({tokens, 8}), tensor({8, 64, 256}), std::nullopt,
+                    tensor({8, 256, 64})},
+                   {tensor({tokens, 64})},
+                   {{"k", chosen}}}
+          .work()
+          .bytes;
+    };
+    const double expert = 4.0 * 2 * 64 * 256;
+    const double beside = 4.0 * (64 + 8 + 64);
+    CHECK(bytes(1, 2) == doctest::Approx(beside + 2 * expert));
+    // Two tokens: 8 * (1 - (6/8)^2).
+    CHECK(bytes(2, 2) == doctest::Approx(2 * beside + 3.5 * expert));
+    CHECK(bytes(1000, 2) == doctest::Approx(1000 * beside + 8 * expert));
+    CHECK(bytes(1, 8) == doctest::Approx(beside + 8 * expert));
+  }
+  SUBCASE("quantised experts have scales between weights and bias, and packed weights") {
+    const auto work = [](std::int64_t bits) {
+      return OneOp{"com.microsoft.QMoE",
+                   {tensor({10, 64}, DType::f16), tensor({10, 8}, DType::f16),
+                    tensor({8, 256, 64 * bits / 8}, DType::u8), tensor({8, 256}, DType::f16),
+                    std::nullopt, tensor({8, 64, 256 * bits / 8}, DType::u8),
+                    tensor({8, 64}, DType::f16)},
+                   {tensor({10, 64}, DType::f16)},
+                   {{"k", std::int64_t{2}}, {"expert_weight_bits", bits}}}
+          .work();
+    };
+    CHECK(work(4).flops == 2.0 * 10 * 2 * (64 * 256 + 256 * 64));
+    CHECK(work(8).flops == work(4).flops);
+    CHECK(work(4).bytes < work(8).bytes);
+  }
 }
 
 TEST_CASE("work of Einsum follows its equation") {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "berth/files.h"
+#include "berth/sdk/gzip.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
 
@@ -16,6 +17,21 @@ namespace {
 
 std::size_t entries(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST_CASE("a text may be compressed, and is no pointer of Git LFS") {
+  const test::TemporaryFolder folder;
+  write_file(folder / "a.json.gz", gzip("content"));
+  CHECK(read_text(folder / "a.json.gz") == "content");
+  CHECK(read_file(folder / "a.json.gz") == gzip("content"));
+  write_file(folder / "a.json", "content");
+  CHECK(read_text(folder / "a.json") == "content");
+  write_file(folder / "p.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+  test::expect_error(ErrorCode::invalid_file, {"p.json", "Git LFS", "git lfs pull"},
+                     [&] { (void)read_text(folder / "p.json"); });
+  write_file(folder / "cut.gz", gzip("content").substr(0, 12));
+  test::expect_error(ErrorCode::invalid_file, {"cut.gz", "gzip", "cut short"},
+                     [&] { (void)read_text(folder / "cut.gz"); });
 }
 
 TEST_CASE("write_file and read_file") {

@@ -10,6 +10,7 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/sdk/op_rules.h"
 #include "support/format_page.h"
 
 namespace berth {
@@ -54,6 +55,8 @@ TEST_CASE("the pages of the formats hold what the readers accept") {
   check_page(FormatPage("costs.md"), {""}, [&](const std::string& text) {
     (void)parse_costs(text, "costs.md", *graph, *cluster);
   });
+  check_page(FormatPage("ops.md"), {"", "/ops/0", "/ops/1/outputs/0"},
+             [](const std::string& text) { (void)OpRules::parse(text, "ops.md"); });
   check_page(FormatPage("placement.md"), {""}, [&](const std::string& text) {
     (void)parse_placement(text, "placement.md", *graph, *cluster);
   });

@@ -57,6 +57,27 @@ TEST_CASE("ONNX Runtime's nodes count where its provider for processors ran them
   CHECK(made.note.find("1 events are of other providers") != std::string::npos);
 }
 
+TEST_CASE("texts that JSON does not allow, which profilers write all the same") {
+  for (const std::string& bad : {std::string("\x01"), std::string("\n"), std::string("\xff\xfe")}) {
+    const std::string trace = R"({"note": "a)" + bad + R"(\"b", "traceEvents": [
+      {"ph": "X", "cat": "python_function", "name": "f)" +
+                              bad + R"(", "dur": 1},
+      {"ph": "X", "cat": "cpu_op", "name": "b", "dur": 12}]})";
+    CHECK(parsed(trace).costs->op_us(1, 0) == 12);
+  }
+}
+
+TEST_CASE("a trace that is cut short and one that is damaged are told apart") {
+  const auto refused = [](const std::string& json, const char* part) {
+    expect_error(ErrorCode::invalid_file, {"trace.json", "broken at byte", part},
+                 [&] { static_cast<void>(parsed(json)); });
+  };
+  refused(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "na)", "not stopped");
+  refused(R"({"traceEvents": [{"ph": "X", "cat": "cpu_op"}, )", "not stopped");
+  refused(R"({"traceEvents": [{"ph": X}]})", "what is no JSON");
+  refused(R"({"traceEvents": [{"ph": "X"} {"ph": "X"}]})", "what is no JSON");
+}
+
 TEST_CASE("what is no trace, or of another graph, is told with what to do") {
   CHECK(is_profile_trace(kTorch));
   CHECK(is_profile_trace(" [{}]"));

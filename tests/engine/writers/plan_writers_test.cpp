@@ -155,7 +155,8 @@ TEST_CASE("csv and graphviz name every op, whatever its name has in it") {
   const std::string dot = plan_writer("graphviz").text(*graph, *machine(), {kFirst, kSecond});
   CHECK(dot.starts_with("digraph \"a \\\"graph\\\"\" {\n"));
   CHECK(dot.find("n0 -> n1 [color=red, penwidth=2];") != std::string::npos);
-  CHECK(dot.find("label=\"a,\\\"b\\\"?") != std::string::npos);
+  CHECK(dot.find("label=\"a,\\\"b\\\"\\n\\nT\\\\\"") != std::string::npos);
+  CHECK(dot.find("label=\"plain\\nU\"") != std::string::npos);
 }
 
 TEST_CASE("a graph without modules or layers is refused with what to do") {

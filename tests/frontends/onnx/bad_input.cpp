@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "berth/error.h"
+#include "berth/sdk/gzip.h"
 #include "model_text.h"
 #include "onnx/skeleton.h"
 #include "support/expect_error.h"
@@ -316,6 +317,31 @@ TEST_CASE("files that are no files") {
   expect_error(ErrorCode::invalid_file, {"folder.onnx", "not a regular file"},
                [&] { load("folder.onnx"); });
   expect_error(ErrorCode::invalid_file, {"empty.onnx", "empty"}, [&] { load("empty.onnx"); });
+}
+
+TEST_CASE("a pointer of Git LFS in the place of the model is told, and how to get the file") {
+  ModelFolder models;
+  const auto path = models.save(
+      std::string("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"));
+  expect_error(ErrorCode::invalid_file, {"m.onnx", "Git LFS", "git lfs pull"},
+               [&] { (void)models.frontend().load(path, {}); });
+}
+
+TEST_CASE("a compressed model is read, and written compressed") {
+  ModelFolder models;
+  const auto proto = parse_graph("g (float[2] x) => (float[2] y) { y = Relu(x) }");
+  const auto path = models.save(gzip(proto.SerializeAsString()), "m.onnx.gz");
+  CHECK(models.frontend().claims(path));
+  const LoadedModel model = models.frontend().load(path, {});
+  CHECK(type_text(*model.graph, "y") == "f32[2]");
+  const Cluster cluster("c", {Device{.name = "gpu:0", .kind = "gpu"}}, {});
+  const auto written = models.folder() / "placed.onnx.gz";
+  models.frontend().annotate(path, *model.graph, cluster, {0, 0}, written);
+  CHECK(models.frontend().load(written, {}).graph->requested_device(1) == "gpu:0");
+  expect_error(ErrorCode::invalid_file, {"cut.onnx.gz", "gzip", "cut short"}, [&] {
+    (void)models.frontend().load(
+        models.save(gzip(proto.SerializeAsString()).substr(0, 40), "cut.onnx.gz"), {});
+  });
 }
 
 // --- external data -------------------------------------------------------------------------------

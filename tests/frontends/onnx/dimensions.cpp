@@ -64,6 +64,110 @@ TEST_CASE("names that are sums and products follow") {
   CHECK(model.notes.empty());
 }
 
+/// A graph whose inputs' dimensions have these names.
+onnx::ModelProto with_dims(const std::vector<std::vector<std::string>>& inputs) {
+  std::string list, relus;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string n = std::to_string(i);
+    list += (i > 0 ? ", float[" : "float[");
+    for (std::size_t d = 0; d < inputs[i].size(); ++d) list += d > 0 ? ",?" : "?";
+    list += "] x" + n;
+    relus += " y" + n + " = Relu(x" + n + ")";
+  }
+  onnx::ModelProto proto = parse_graph("g (" + list + ") => (y0) {" + relus + " }");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto* const shape = proto.mutable_graph()
+                            ->mutable_input(static_cast<int>(i))
+                            ->mutable_type()
+                            ->mutable_tensor_type()
+                            ->mutable_shape();
+    for (std::size_t d = 0; d < inputs[i].size(); ++d) {
+      shape->mutable_dim(static_cast<int>(d))->set_dim_param(inputs[i][d]);
+    }
+  }
+  return proto;
+}
+
+TEST_CASE("names that are expressions follow, and their symbols can be given") {
+  ModelFolder models;
+  const auto proto = with_dims({{"batch", "seq"}, {"Max(1, seq//2)", "past + seq"}, {"-seq + 9"}});
+  const LoadedModel model = models.load(proto, {{{"batch", 2}, {"seq", 5}, {"past", 7}}, {}});
+  CHECK(type_text(*model.graph, "y1") == "f32[2,12]");
+  CHECK(type_text(*model.graph, "y2") == "f32[4]");
+  CHECK(model.notes.empty());
+}
+
+TEST_CASE("a symbol of expressions alone is 1 where it is not given, and the note says where it is") {
+  ModelFolder models;
+  const LoadedModel model = models.load(with_dims({{"past + 1"}}));
+  CHECK(type_text(*model.graph, "y0") == "f32[2]");
+  CHECK(has_note(model, "'past'"));
+  CHECK(has_note(model, "'past' in 'past + 1'"));
+}
+
+TEST_CASE("an expression given as a whole gives the one symbol that is not") {
+  ModelFolder models;
+  const auto proto = with_dims({{"seq", "past + seq"}, {"past"}});
+  const LoadedModel model = models.load(proto, {{{"seq", 5}}, {{"x0", {5, 12}}}});
+  CHECK(type_text(*model.graph, "y0") == "f32[5,12]");
+  CHECK(type_text(*model.graph, "y1") == "f32[7]");
+  CHECK(model.notes.empty());
+  expect_error(ErrorCode::invalid_argument, {"'past + seq'", "given as 12", "comes to 8"}, [&] {
+    (void)models.load(proto, {{{"seq", 5}, {"past", 3}}, {{"x0", {5, 12}}}});
+  });
+}
+
+TEST_CASE("a dimension that comes to no size is 1, with a note") {
+  ModelFolder models;
+  const LoadedModel model = models.load(with_dims({{"n", "n - 4"}}), {{{"n", 2}}, {}});
+  CHECK(type_text(*model.graph, "y0") == "f32[2,1]");
+  CHECK(has_note(model, "'n - 4' of 'x0'"));
+}
+
+TEST_CASE("names that look like expressions, of symbols that are nowhere else") {
+  ModelFolder models;
+  const LoadedModel model =
+      models.load(with_dims({{"batch-size", "2s1"}}), {{{"batch-size", 4}}, {}});
+  CHECK(type_text(*model.graph, "y0") == "f32[4,1]");
+  // With the symbol elsewhere they are expressions.
+  const LoadedModel product = models.load(with_dims({{"s1", "2s1", "s1-s2"}}),
+                                          {{{"s1", 6}, {"s2", 2}}, {}});
+  CHECK(type_text(*product.graph, "y0") == "f32[6,12,4]");
+}
+
+TEST_CASE("dimensions of tensors without a size are listed with where they are") {
+  ModelFolder models;
+  const auto proto = parse_graph(
+      "g (float[2,3] x) => (y) <float[n,3] q> { q = nowhere.F(x) y = Relu(q) }");
+  const LoadedModel model = models.load(proto);
+  CHECK(has_note(model, "'n' of 'q'"));
+  CHECK(type_text(*models.load(proto, {{{"n", 4}}, {}}).graph, "y") == "f32[4,3]");
+}
+
+TEST_CASE("symbols are listed, not the expressions that hold them") {
+  ModelFolder models;
+  expect_error(ErrorCode::invalid_argument, {"'total'", "'past', 'seq'"}, [&] {
+    (void)models.load(with_dims({{"past + seq"}}), {{{"total", 3}}, {}});
+  });
+}
+
+TEST_CASE("the shape of any tensor can be given, and must fit what follows") {
+  ModelFolder models;
+  const auto proto = parse_graph(
+      "g (float[2,3] x) => (y) { q = nowhere.Custom(x) r = Relu(q) y = Relu(r) }");
+  CHECK(type_text(*models.load(proto).graph, "y") == "unknown");
+  CHECK(has_note(models.load(proto), "--op-rules FILE"));
+  CHECK(has_note(models.load(proto), "--shape TENSOR="));
+  const LoadedModel model = models.load(proto, {{}, {{"q", {4, 5}}}});
+  CHECK(type_text(*model.graph, "q") == "f32[4,5]");
+  CHECK(type_text(*model.graph, "y") == "f32[4,5]");
+  expect_error(ErrorCode::invalid_argument, {"m.onnx", "'r'", "contradicts", "leave it out"}, [&] {
+    (void)models.load(proto, {{}, {{"q", {4, 5}}, {"r", {4, 6}}}});
+  });
+  expect_error(ErrorCode::invalid_argument, {"no input and no tensor named 'z'", "'x'"},
+               [&] { (void)models.load(proto, {{}, {{"z", {1}}}}); });
+}
+
 TEST_CASE("mistakes are told with what the model has") {
   struct Mistake {
     LoadOptions options;
@@ -86,7 +190,7 @@ TEST_CASE("mistakes are told with what the model has") {
     expect_error(ErrorCode::invalid_argument, mistake.parts,
                  [&] { (void)models.load(parse_graph(kGraph), mistake.options); });
   }
-  expect_error(ErrorCode::invalid_argument, {"no input leaves its first dimension open"}, [&] {
+  expect_error(ErrorCode::invalid_argument, {"no input leaves its first dimension open", "leave --batch out"}, [&] {
     (void)models.load(parse_graph("g (float[1,seq] x) => (y) { y = Relu(x) }"), {{{"*", 8}}, {}});
   });
   expect_error(ErrorCode::invalid_argument, {"dimension 1", "3 in the model", "4"}, [&] {

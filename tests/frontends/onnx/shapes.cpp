@@ -305,8 +305,22 @@ TEST_CASE("small contents in files beside the model make shapes") {
   const std::string bytes(reinterpret_cast<const char*>(numbers), sizeof numbers);
   (void)models.save(bytes, "w.bin");
   CHECK(type_text(*models.load(model).graph, "y") == "f32[3,4]");
+  const auto lost = [&](std::string_view why) {
+    const LoadedModel loaded = models.load(model);
+    CHECK(type_text(*loaded.graph, "y") == "f32[?,?]");
+    CHECK(has_note(loaded, why));
+    CHECK(has_note(loaded, "'s'; 1 tensor has no size"));
+    CHECK(has_note(loaded, "--shape TENSOR="));
+    CHECK_FALSE(has_note(loaded, "placement does not need them"));
+    CHECK(type_text(*models.load(model, {{}, {{"y", {3, 4}}}}).graph, "y") == "f32[3,4]");
+  };
   (void)models.save(bytes.substr(0, 23), "w.bin");
-  CHECK(type_text(*models.load(model).graph, "y") == "f32[?,?]");
+  lost("'w.bin' cut short");
+  (void)models.save(std::string("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+                    "w.bin");
+  lost("'w.bin' a pointer of Git LFS");
+  std::filesystem::remove(models.folder() / "w.bin");
+  lost("'w.bin' missing");
 }
 
 TEST_CASE("an operator newer than libonnx is not said to be wrong") {

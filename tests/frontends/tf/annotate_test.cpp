@@ -4,10 +4,10 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include "berth/error.h"
+#include "berth/sdk/gzip.h"
 #include "frontends/tf/proto/graph.pb.h"
 #include "support/expect_error.h"
 #include "text_graph.h"
-#include "tf/gzip.h"
 #include "tf/text_form.h"
 
 namespace berth::tf_frontend {

@@ -2,10 +2,10 @@
 #include "berth/costs.h"
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/sdk/gzip.h"
 #include "support/data.h"
 #include "support/expect_error.h"
 #include "text_graph.h"
-#include "tf/gzip.h"
 #include "tf/profile.h"
 
 namespace berth::tf_frontend {

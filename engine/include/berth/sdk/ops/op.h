@@ -7,6 +7,7 @@
 /// The work itself is asked of a finished graph (berth/costs.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -105,9 +106,14 @@ class BERTH_EXPORT OpContext {
   void pass(std::size_t output, const Value& from);
   void set_data(std::size_t output, std::vector<std::int64_t> numbers);
 
-  /// How many of `most` are chosen, where what tensors hold decides that: not known, or all of them
-  /// in the largest step.
+  /// How many an op chooses whose choice is known in the mean, such as the tokens of one expert;
+  /// kUnknownDim: nothing is.
+  std::int64_t expected = kUnknownDim;
+
+  /// How many of `most` are chosen, where what tensors hold decides that: as many as are expected,
+  /// else not known, or all of them in the largest step.
   [[nodiscard]] std::int64_t chosen(std::int64_t most) noexcept {
+    if (expected != kUnknownDim) return most == kUnknownDim ? expected : std::min(most, expected);
     depends_on_data_ = true;
     return largest_step ? most : kUnknownDim;
   }
@@ -148,6 +154,11 @@ struct OpInfo {
 /// The row of `type` in the tables of `dialect` ("onnx", "tf"). The type carries its domain as in the
 /// graph ("com.microsoft.Gelu"); null for a type they do not have. [thread-safe]
 [[nodiscard]] BERTH_EXPORT const OpInfo* find_op(std::string_view dialect, std::string_view type);
+
+/// How many of `experts` at least one of `tokens` is expected to choose, each of which chooses
+/// `chosen` different ones, all equally likely. NaN where an argument is. [thread-safe]
+[[nodiscard]] BERTH_EXPORT double expected_distinct(double tokens, double chosen,
+                                                    double experts) noexcept;
 
 /// Every type in the tables of `dialect`, in order. [thread-safe]
 [[nodiscard]] BERTH_EXPORT std::vector<std::string_view> known_ops(std::string_view dialect);

@@ -1,4 +1,4 @@
-#include "tf/gzip.h"
+#include "berth/sdk/gzip.h"
 
 #include <zlib.h>
 
@@ -9,7 +9,7 @@
 #include "berth/error.h"
 #include "berth/support/text.h"
 
-namespace berth::tf_frontend {
+namespace berth {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::string gzip(std::string_view content) {
   return out;
 }
 
-}  // namespace berth::tf_frontend
+}  // namespace berth

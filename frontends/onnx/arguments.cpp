@@ -1,0 +1,103 @@
+#include "onnx/arguments.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "support/text.h"
+#include "support/weight_names.h"
+
+namespace berth::onnx_frontend {
+namespace {
+
+using frontend::InputName;
+
+/// Fewer inputs with made-up names that are read as weights may be the operands of a product.
+constexpr std::ptrdiff_t kFewWeights = 3;
+
+/// Which inputs of an op are weights wherever models have any.
+bool reads_as_weight(std::string_view type, std::size_t input) {
+  struct Reader {
+    std::string_view type;
+    std::size_t first, last;
+  };
+  static constexpr Reader kReaders[] = {
+      {"BatchNormalization", 1, 4}, {"Conv", 1, 2},
+      {"ConvTranspose", 1, 2},      {"FusedMatMul", 1, 1},
+      {"GRU", 1, 3},                {"Gather", 0, 0},
+      {"Gemm", 1, 2},               {"GroupNormalization", 1, 2},
+      {"InstanceNormalization", 1, 2}, {"LSTM", 1, 3},
+      {"LayerNormalization", 1, 2}, {"MatMul", 1, 1},
+      {"MatMulNBits", 1, 4},        {"PRelu", 1, 1},
+      {"RMSNormalization", 1, 1},   {"RNN", 1, 3},
+      {"SimplifiedLayerNormalization", 1, 1},
+      {"SkipLayerNormalization", 2, 4},
+  };
+  return std::any_of(std::begin(kReaders), std::end(kReaders), [&](const Reader& reader) {
+    return reader.type == type && reader.first <= input && input <= reader.last;
+  });
+}
+
+/// Hands a weight on before it is read as one.
+bool prepares(std::string_view type) {
+  return type == "Transpose" || type == "Identity" || type == "Cast" || type == "DequantizeLinear" ||
+         type == "Reshape";
+}
+
+/// Values that ops of the main body read as weights, prepared or not.
+std::unordered_set<ValueId> read_as_weights(const Program& program) {
+  std::unordered_set<ValueId> read;
+  // Consumers before producers, so that what prepares a weight is seen behind its reader.
+  const auto& order = program.main.order;
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const Node& node = program.main.nodes[static_cast<std::size_t>(*at)];
+    const bool hands_on = prepares(node.type()) && !node.outputs.empty() &&
+                          read.contains(node.outputs.front());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (reads_as_weight(node.type(), i) || (hands_on && i == 0)) read.insert(node.inputs[i]);
+    }
+  }
+  return read;
+}
+
+bool may_be_weight(const Type& type) {
+  using namespace ops::onnx;
+  if (type.other || !type.ranked || product(type.dims) < 1) return false;
+  return type.type != kInt64 && type.type != kInt32 && type.type != kBool && type.type != kString;
+}
+
+}  // namespace
+
+void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
+                     std::vector<std::string>& notes) {
+  if (choice == LoadOptions::Arguments::inputs) return;
+  const bool guess = choice == LoadOptions::Arguments::guess;
+  const auto as_weights = guess ? read_as_weights(program) : std::unordered_set<ValueId>();
+  std::vector<std::string> taken;
+  auto& inputs = program.main.inputs;
+  const auto numbered = std::count_if(inputs.begin(), inputs.end(), [&](ValueId id) {
+    const Value& value = program.value(id);
+    return as_weights.contains(id) && may_be_weight(value.type) &&
+           frontend::input_name(value.name) == InputName::numbered;
+  });
+  const auto is_parameter = [&](ValueId id) {
+    const Value& value = program.value(id);
+    if (model.open_inputs.contains(std::string(value.name))) return false;
+    if (!guess) return true;
+    if (!may_be_weight(value.type)) return false;
+    const InputName name = frontend::input_name(value.name);
+    if (name == InputName::weight) return true;
+    return (name == InputName::likely || (name == InputName::numbered && numbered >= kFewWeights)) &&
+           as_weights.contains(id);
+  };
+  const auto first =
+      std::stable_partition(inputs.begin(), inputs.end(), [&](ValueId id) { return !is_parameter(id); });
+  for (auto at = first; at != inputs.end(); ++at) {
+    taken.push_back(frontend::readable(program.value(*at).name));
+  }
+  inputs.erase(first, inputs.end());
+  if (!guess || taken.empty()) return;
+  notes.push_back(frontend::guessed_parameters_note(taken));
+}
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,18 @@
+// Inputs of a model that are its weights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/frontend.h"
+#include "onnx/program.h"
+
+namespace berth::onnx_frontend {
+
+/// Takes out of the program's inputs those that are parameters: those whose shape the file fixes
+/// where `choice` says so; those whose names and uses are a weight's where it is to be guessed, with
+/// a note. They become parameters of the ops that read them, without content.
+void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
+                     std::vector<std::string>& notes);
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,135 @@
+// Inputs that are weights, and rules that the user writes.
+#include "berth/error.h"
+#include "berth/files.h"
+#include "model_text.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// Two layers whose weights are inputs, named as `dot` says.
+onnx::ModelProto with_weights_as_inputs(char dot) {
+  onnx::ModelProto model = parse_graph(
+      "g (float[batch,4] x, float[4,8] w0, float[8] b0, float[8,2] w1) => (y) "
+      "{ h = Gemm(x, w0, b0) y = MatMul(h, w1) }");
+  const std::map<std::string, std::string> names = {{"w0", std::string("fc0") + dot + "weight"},
+                                                    {"b0", std::string("fc0") + dot + "bias"},
+                                                    {"w1", std::string("fc1") + dot + "weight"}};
+  for (auto& input : *model.mutable_graph()->mutable_input()) {
+    if (names.contains(input.name())) input.set_name(names.at(input.name()));
+  }
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    for (auto& input : *node.mutable_input()) {
+      if (names.contains(input)) input = names.at(input);
+    }
+  }
+  return model;
+}
+
+LoadOptions with(LoadOptions::Arguments arguments) {
+  LoadOptions options;
+  options.arguments = arguments;
+  return options;
+}
+
+TEST_CASE("inputs with names and uses of weights are parameters, and the note says so") {
+  ModelFolder models;
+  constexpr std::int64_t kBytes = 4 * (4 * 8 + 8 + 8 * 2);
+  for (const char dot : {'.', '_'}) {
+    CAPTURE(dot);
+    const LoadedModel model = models.load(with_weights_as_inputs(dot));
+    CHECK(model.graph->total_param_bytes() == kBytes);
+    CHECK(model.graph->op_count() == 3);  // x, and the two products
+    CHECK(has_note(model, "3 inputs are taken for parameters"));
+    CHECK(has_note(model, "--arguments inputs"));
+  }
+  const auto proto = with_weights_as_inputs('.');
+  const LoadedModel inputs = models.load(proto, with(LoadOptions::Arguments::inputs));
+  CHECK(inputs.graph->total_param_bytes() == 0);
+  CHECK(inputs.graph->op_count() == 6);
+  CHECK_FALSE(has_note(inputs, "parameters"));
+  // All whose shape the file fixes: not x, whose batch is open.
+  const LoadedModel all = models.load(proto, with(LoadOptions::Arguments::parameters));
+  CHECK(all.graph->total_param_bytes() == kBytes);
+  CHECK_FALSE(has_note(all, "parameters"));
+}
+
+TEST_CASE("data is not taken for weights") {
+  ModelFolder models;
+  for (const char* const graph :
+       {"g (float[4,8] a, float[8,2] b) => (y) { y = MatMul(a, b) }",
+        "g (float[4] sample_weight, float[4] x) => (y) { y = Mul(x, sample_weight) }",
+        "g (int64[4] weight, float[9,8] x) => (y) { y = Gather(x, weight) }",
+        "g (float[n,4] weight, float[4,4] x) => (y) { y = MatMul(weight, x) }"}) {
+    CAPTURE(graph);
+    CHECK(models.load(parse_graph(graph)).graph->total_param_bytes() == 0);
+  }
+}
+
+TEST_CASE("buffers of gradients reside too, as in training artefacts of ONNX Runtime") {
+  ModelFolder models;
+  onnx::ModelProto model =
+      parse_graph("g (float[2,4] x, float[4,4] b) => (y) { y = Add(x, b) }");
+  model.mutable_graph()->mutable_input(1)->set_name("fc.weight_grad.accumulation.buffer");
+  model.mutable_graph()->mutable_node(0)->set_input(1, "fc.weight_grad.accumulation.buffer");
+  CHECK(models.load(model).graph->total_param_bytes() == 64);
+}
+
+TEST_CASE("a program with weights as inputs has the same graph") {
+  ModelFolder models;
+  const std::string bytes = with_weights_as_inputs('.').SerializeAsString();
+  const LoadedProgram program = models.load_program(bytes);
+  CHECK(program.program->graph->op_count() == models.load(bytes).graph->op_count());
+  CHECK(program.program->input_names == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("a rule of the user's says what an op gives and does") {
+  ModelFolder models;
+  LoadOptions options;
+  options.op_rules = models.save(
+      std::string(R"({"format": "berth.ops/1", "ops": [
+        {"type": "my.FakeQuant", "like": 0, "flops": 4},
+        {"type": "my.Sums", "outputs": [{"shape": [2], "dtype": "i64"}, {"like": 0}]}]})"),
+      "ops.json").string();
+  const auto proto = parse_model(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+      "g (float[2,3] x) => (y) { q = my.FakeQuant(x) n, s = my.Sums(q) y = Relu(s) }");
+  CHECK(type_text(*models.load(proto).graph, "y") == "unknown");
+  const LoadedModel model = models.load(proto, options);
+  CHECK(type_text(*model.graph, "q") == "f32[2,3]");
+  CHECK(type_text(*model.graph, "n") == "i64[2]");
+  CHECK(type_text(*model.graph, "y") == "f32[2,3]");
+  CHECK_FALSE(has_note(model, "not known"));
+  const Work work = op_work(*model.graph, op(*model.graph, "q"));
+  CHECK(work.flops == 4 * 6);
+  CHECK(work.bytes == 2 * 24);
+}
+
+TEST_CASE("mistakes in rules are told with their place") {
+  ModelFolder models;
+  const auto proto = parse_graph("g (float[2] x) => (y) { y = Relu(x) }");
+  const std::pair<const char*, std::string_view> kMistakes[] = {
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A"}]})", "either \"like\""},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "like": -1}]})", "ops[0].like"},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "like": 0, "outputs": []}]})", "either"},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "outputs": []}]})", "at least one"},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "outputs": [{}]}]})", "\"like\""},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "outputs": [{"like": 0, "dtype": "x"}]}]})",
+       "'x'"},
+      {R"({"format": "berth.ops/1", "ops": [{"type": "A", "like": 0}, {"type": "A", "like": 0}]})",
+       "two rules for 'A'"},
+      {R"({"format": "berth.ops/1", "ops": [{"like": 0}]})", "type"},
+      {R"({"format": "berth.ops/2", "ops": []})", "berth.ops/1"},
+      {R"({"format": "berth.ops/1", "rules": []})", "rules"},
+  };
+  for (const auto& [text, part] : kMistakes) {
+    CAPTURE(text);
+    LoadOptions options;
+    options.op_rules = models.save(std::string(text), "ops.json").string();
+    expect_error(ErrorCode::invalid_file, {"ops.json", part},
+                 [&] { (void)models.load(proto, options); });
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
