@@ -30,6 +30,8 @@ using frontend::WireType;
 
 constexpr std::string_view kConfigurationName = "berth";
 constexpr std::string_view kLayerKey = "layer_ann";
+/// Device configurations are fields of this version of the format; a file of an older one has none.
+constexpr std::int64_t kConfigurationIr = 11;
 
 // The devices that the ops of one node agree on, or that they do not.
 struct Vote {
@@ -192,8 +194,11 @@ std::string node_configuration(const std::vector<std::string_view>& outputs, Dev
 // count, because a message's length stands before it, once to write.
 class GraphCopy {
  public:
-  GraphCopy(const std::string& file, const Cluster& cluster, const std::vector<DeviceId>& devices)
-      : file_(file), cluster_(cluster), devices_(devices) {}
+  GraphCopy(const Model& model, const Cluster& cluster, const std::vector<DeviceId>& devices)
+      : file_(model.file),
+        configures_(model.proto->ir_version() >= kConfigurationIr),
+        cluster_(cluster),
+        devices_(devices) {}
 
   template <class Emit>
   void run(std::string_view graph, std::size_t offset, const Emit& emit) {
@@ -230,12 +235,15 @@ class GraphCopy {
       const std::string& name = cluster_.device(device).name;
       append_bytes_field(out, kNodeMetadata, entry(kDeviceKey, name));
       append_bytes_field(out, kNodeMetadata, entry(kLayerKey, name));
-      append_bytes_field(out, kNodeDevices, node_configuration(outputs, device));
+      if (configures_) {
+        append_bytes_field(out, kNodeDevices, node_configuration(outputs, device));
+      }
     }
     return out;
   }
 
   const std::string& file_;
+  bool configures_;
   const Cluster& cluster_;
   const std::vector<DeviceId>& devices_;
   std::size_t next_ = 0;
@@ -254,7 +262,7 @@ void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cl
   const std::unique_ptr<Model> model = read_model(file.bytes(), path);
   const std::vector<DeviceId> devices = devices_of_nodes(*model, graph, placement);
   Replacement out(output);
-  GraphCopy sizes(model->file, cluster, devices), copy(model->file, cluster, devices);
+  GraphCopy sizes(*model, cluster, devices), copy(*model, cluster, devices);
   for (WireReader reader(file.bytes(), 0, model->file); reader.next();) {
     const bool own = reader.field() == kModelConfiguration && reader.type() == WireType::bytes &&
                      is_own_configuration(reader.payload(), model->file);
@@ -273,9 +281,11 @@ void write_annotated(const fs::path& path, const Graph& graph, const Cluster& cl
     copy.run(reader.payload(), reader.payload_offset(),
              [&](std::string_view bytes) { out.write(bytes); });
   }
-  std::string tail;
-  append_bytes_field(tail, kModelConfiguration, configuration(cluster));
-  out.write(tail);
+  if (model->proto->ir_version() >= kConfigurationIr) {
+    std::string tail;
+    append_bytes_field(tail, kModelConfiguration, configuration(cluster));
+    out.write(tail);
+  }
   out.commit();
 }
 

@@ -15,8 +15,8 @@ namespace berth::onnx_frontend {
 ///    all ops inlined from it agree, a Constant where all ops that read it do;
 ///  - the model gets a device configuration named "berth" that lists the cluster's devices, and each
 ///    of these nodes a device configuration by which all its outputs are whole on the one device of
-///    that list (IR 11).
-/// Readers of older IR versions skip them. Everything else is copied byte by byte, weights without
+///    that list: where the file is of IR 11 or later, which have these fields.
+/// The file keeps its IR version; readers of versions before 10 skip the metadata. Everything else is copied byte by byte, weights without
 /// being held. `output` may be `model`; it is replaced as a whole or not at all.
 ///
 /// Throws Error(invalid_argument) if `graph` is not of this model, and Error(io).

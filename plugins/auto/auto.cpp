@@ -16,8 +16,9 @@ namespace {
 
 /// The quickest come first, in milliseconds for thousands of ops: a short budget may end among them.
 constexpr const char* kContained =
-    "single,heft,metis,topo,m-topo,expert,metis:phases=2,metis:phases=4,metis:phases=16,exact,"
-    "mincut,scotch,m-etf,m-sct,lookahead:neighbourhood=0,round_robin,dp";
+    "single,heft,metis,topo,m-topo,expert,fill,even,metis:phases=2,metis:phases=4,metis:phases=16,"
+    "exact,"
+    "mincut,scotch,m-etf,m-sct,lookahead:neighbourhood=0,stages,round_robin,dp";
 
 class AutoPolicy final : public Policy {
  public:

@@ -45,9 +45,12 @@ constexpr Known kKnown[] = {
     {.policy = "topo", .quickest = true},
     {.policy = "m-topo", .quickest = true},
     {.policy = "expert", .quickest = true, .on_parts = true},
+    {.policy = "fill", .quickest = true},
+    {.policy = "even", .quickest = true},
     {.policy = "metis:phases=2", .quickest = true},
     {.policy = "exact", .share = 0.2, .throughput_share = 0.2},
     {.policy = "dp", .share = 0.05, .throughput_share = 0.2, .slow = true},
+    {.policy = "stages", .share = 0.1, .throughput_share = 0.1},
     {.policy = "m-sct", .share = 0.05, .least_s = 0.05, .throughput_share = 0.2},
 };
 constexpr Known kOther = {.policy = {}};

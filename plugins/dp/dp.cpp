@@ -13,6 +13,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@
 #include "berth/plugin.h"
 #include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "common/spread.h"
 #include "dp/contraction.h"
 #include "dp/ideals.h"
 #include "dp/split.h"
@@ -41,6 +45,47 @@ class DpPolicy final : public Policy {
       : ideals_(options.integer("ideals")), pairs_(options.integer("pairs")) {}
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    PolicyAnswer answer = best_split(evaluator, context);
+    note_idle(evaluator, answer);
+    return answer;
+  }
+
+ private:
+  /// Devices without an op, and the load that more of them would not lower.
+  static void note_idle(Evaluator& evaluator, PolicyAnswer& answer) {
+    const Problem& problem = evaluator.problem();
+    const std::vector<DeviceId> devices = spread_devices(problem, /*hosts=*/false);
+    const std::set<DeviceId> used(answer.placement.begin(), answer.placement.end());
+    std::size_t idle = 0;
+    for (const DeviceId device : devices) idle += used.contains(device) ? 0 : 1;
+    if (idle == 0) return;
+    std::vector<double> load(at(problem.cluster().device_count()), 0);
+    GroupId largest = 0;
+    double largest_us = -1;
+    for (GroupId group = 0; group < problem.groups().count(); ++group) {
+      const DeviceId device = answer.placement[at(problem.groups().members(group).front())];
+      const double us = problem.group_cost_us(group, device);
+      if (us >= kCannotRun) continue;
+      load[at(device)] += us;
+      if (us > largest_us) {
+        largest_us = us;
+        largest = group;
+      }
+    }
+    const double most_us = *std::max_element(load.begin(), load.end());
+    std::string why = "no further cut lowers the largest load";
+    if (largest_us > kBounds * most_us) {
+      why = cat("'", problem.graph().op_name(problem.groups().members(largest).front()),
+                "' alone is ", static_cast<int>(100 * largest_us / most_us + 0.5),
+                " % of the largest load, which more devices do not lower");
+    }
+    answer.notes.push_back(cat(idle, " of ", devices.size(), " devices are left idle: ", why));
+  }
+
+  /// From this share of the largest load on, a group by itself is the reason for it.
+  static constexpr double kBounds = 0.5;
+
+  PolicyAnswer best_split(Evaluator& evaluator, const PlaceContext& context) const {
     const Problem& problem = evaluator.problem();
     const SplitGraph all(problem, SplitGraph::Restricted::left_out);
     if (!all.leaves_out()) return split(all, evaluator, context);
@@ -58,7 +103,6 @@ class DpPolicy final : public Policy {
                      [&] { return split(kept, evaluator, context); }, evaluator);
   }
 
- private:
   using Clock = std::chrono::steady_clock;
   using Report = std::function<void(const Split& split, const std::string& text)>;
   using Stop = std::function<bool()>;

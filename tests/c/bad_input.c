@@ -160,7 +160,7 @@ static void test_names(void) {
   REFUSED(BERTH_INVALID_ARGUMENT, "2", berth_evaluate(problem, outside, 1, &result));
   REFUSED(BERTH_INVALID_ARGUMENT, "5", berth_evaluate(problem, outside, 2, &result));
   CHECK(result == NULL);
-  REFUSED(BERTH_NOT_FOUND, "k80x3", berth_cluster_new(NULL, BERTH_TEXT("k80x3"), &cluster));
+  REFUSED(BERTH_NOT_FOUND, "k80y3", berth_cluster_new(NULL, BERTH_TEXT("k80y3"), &cluster));
   REFUSED(BERTH_INVALID_FILE, "the cluster", berth_cluster_new(NULL, BERTH_TEXT("{"), &cluster));
   REFUSED(BERTH_INVALID_ARGUMENT, "engine is null", berth_cluster_new(NULL, BERTH_TEXT(""), &cluster));
   /* Without plugins the answer names the folder. */

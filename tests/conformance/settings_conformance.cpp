@@ -312,7 +312,7 @@ TEST_CASE("wrong settings are the same error from every way in") {
       {R"("bound": "some")", "at bound: no effort for a bound 'some'"},
       {R"("options": {"a": [1]})", "at options.a: expected a text"},
       {R"("constraints": [{"pin": "a"}, {"pin": "b", "on": "c"}])", "at constraints[2]: 'on'"},
-      {R"("cluster": "k80x5")", "at cluster: "},
+      {R"("cluster": "k80y5")", "at cluster: "},
       {R"("cluster": "none/of.json")", "at cluster: "},
       {R"("cluster": "k80x4", "policy": "heff")", "no policy 'heff'; did you mean 'heft'"},
       {R"("cluster": "k80x4", "policy": "heft", "options": {"nod": 1})", "nod"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a model under a plan that berth wrote, and compares requested with executed, op for op.
 
-    python executed.py tensorflow|onnxruntime|accelerate path/to/berth path/to/examples/models
+    python executed.py tensorflow|onnxruntime|accelerate|llama.cpp path/to/berth path/to/examples/models
 
 Ends with status 77, which CTest takes for skipped, where the runtime is not installed. On a machine
 without GPUs, what a plan wants of them is stood in for; each test says how.
@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -209,10 +210,81 @@ def accelerate(berth, _, folder):
     return f"the weights of {modules} modules lie where they were asked for; same result"
 
 
+def decoder_onnx(path, layers, experts):
+    """A decoder with the names of the Llama family, as large in each part as another of its kind."""
+    (onnx,) = need("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    nodes, weights = [], []
+
+    def matmul(module, value, rows, columns):
+        name = module + ".weight"
+        weights.append(helper.make_tensor(name, kind, (rows, columns), bytes(4 * rows * columns), raw=True))
+        out = f"{module}.out"
+        scope = "/" + module.replace(".layers.", ".layers#").replace(".experts.", ".experts#").replace(".", "/").replace("#", ".")
+        nodes.append(helper.make_node("MatMul", [value, name], [out], name=scope + "/MatMul"))
+        return out
+
+    value = matmul("model.embed_tokens", "x", 64, 64)
+    for layer in range(layers):
+        at = f"model.layers.{layer}"
+        value = matmul(at + ".self_attn.q_proj", value, 64, 64)
+        for expert in range(experts):
+            value = matmul(f"{at}.mlp.experts.{expert}", value, 64, 64)
+        value = matmul(at + ".mlp.down_proj", value, 64, 64)
+    value = matmul("lm_head", value, 64, 64)
+    graph = helper.make_graph(nodes, "decoder", [helper.make_tensor_value_info("x", kind, (1, 64))],
+                              [helper.make_tensor_value_info(value, kind, (1, 64))], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def llama_cpp(berth, _, folder):
+    """The layers, caches and overridden tensors of llama.cpp's own log are where the plan has them. Local
+    RPC servers stand for GPUs; BERTH_LLAMA_PLACES names the program of llama/places.cpp."""
+    need("gguf", "numpy")
+    program = os.environ.get("BERTH_LLAMA_PLACES")
+    if not program:
+        print("skipped: BERTH_LLAMA_PLACES does not name the program of llama/places.cpp")
+        sys.exit(SKIPPED)
+    make = pathlib.Path(__file__).parent / "llama" / "make_gguf.py"
+    weight, told = 64 * 64 * 4, []
+    for layers, experts, gpus in ((7, 0, (6, 12)), (7, 0, (3, 5)), (5, 4, (7, 9)), (12, 0, (4, 20, 3))):
+        model, gguf, plan = folder / "decoder.onnx", folder / "decoder.gguf", folder / "plan.txt"
+        decoder_onnx(model, layers, experts)
+        subprocess.run([sys.executable, str(make), str(gguf), str(layers), str(experts)], check=True)
+        words = "+".join(f"rtx3090:{(room + 1) * weight}B" for room in gpus)
+        requested = folder / "requested.csv"
+        done = subprocess.run([berth, "place", str(model), "--cluster", words, "--for", "llama.cpp",
+                               "--write", f"llama.cpp={plan}", "--write", f"csv={requested}"],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        with open(requested, newline="") as table:
+            device = {row["op"]: row["device"] for row in csv.DictReader(table)}
+        options = plan.read_text().splitlines()
+        ran = subprocess.run([program, str(gguf), str(len(gpus)), *options], capture_output=True, text=True,
+                             timeout=120)
+        log = ran.stdout
+        assert ran.returncode == 0 and "decoded 0" in log, log + ran.stderr
+        names = {"CPU": "cpu:0", **{f"RPC{i}": f"gpu:{i}" for i in range(len(gpus))}}
+        layer_of = {int(i): names[d] for i, d in re.findall(r"layer +(\d+) assigned to device (\w+)", log)}
+        cache_of = {int(i): names[d] for i, d in re.findall(r"layer +(\d+): dev = (\w+)", log)}
+        hosted = {int(i) for i in re.findall(r"blk\.(\d+)\.ffn_up_exps.* overridden to CPU", log)}
+        for i in range(layers):
+            wanted = device[f"/model/layers.{i}/self_attn/q_proj/MatMul"]
+            assert layer_of[i] == cache_of[i] == wanted, (i, layer_of[i], cache_of[i], wanted, options)
+            if experts:
+                experts_on = device[f"/model/layers.{i}/mlp/experts.0/MatMul"]
+                assert ("cpu:0" if i in hosted else layer_of[i]) == experts_on, (i, hosted, options)
+        assert layer_of[layers] == device["/lm_head/MatMul"], (layer_of, options)
+        assert device["/model/embed_tokens/MatMul"] == "cpu:0"
+        told.append(f"{layers} layers on {len(set(layer_of.values()))} devices" +
+                    (f", experts of {len(hosted)} on the host" if experts else ""))
+    return "each layer, cache and expert is where it was asked for: " + "; ".join(told)
+
+
 def main():
     runtime, berth, models = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        print(globals()[runtime](berth, pathlib.Path(models), pathlib.Path(folder)))
+        print(globals()[runtime.replace(".", "_")](berth, pathlib.Path(models), pathlib.Path(folder)))
 
 
 if __name__ == "__main__":

@@ -104,6 +104,18 @@ std::shared_ptr<const Problem> pipeline_fixture(const std::string& name) {
   return throughput_problem(graph, cluster, Costs::stated(*graph, *cluster));
 }
 
+TEST_CASE("dp says which devices are left idle, and that one op bounds the load") {
+  const auto problem =
+      small_problem({{"a", "gpu"}, {"b", "gpu"}, {"c", "gpu"}, {"d", "gpu"}},
+                    {{{5}}, {{90}}, {{5}}}, {{0, 1, 1}, {1, 2, 1}});
+  Engine engine({plugin_folder()});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const PolicyAnswer answer = engine.make_policy("dp")->place(*evaluator, {});
+  REQUIRE_FALSE(answer.notes.empty());
+  CHECK(answer.notes.back().find("of 4 devices are left idle") != std::string::npos);
+  CHECK(answer.notes.back().find("'op1' alone is") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("dp: the least largest load over all contiguous splits") {

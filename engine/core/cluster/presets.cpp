@@ -1,25 +1,9 @@
-// Built-in machines: those of the published systems, and present ones.
+// Built-in machines: those of the published systems, and present ones. Figures of their GPUs are those of
+// known_devices.cpp, which says what they are.
 //
-// What the figures are:
-//  * flops     peak of the vector units in f32. TF32 is another number format and is not counted.
-//  * flops_16, flops_8, flops_64
-//              peak of the fastest unit that computes in that type, dense: tensor cores if there
-//              are any. The roofline model (costs.h) uses it for matrix products only.
-//  * memory_bytes
-//              the total that the driver reports (nvidia-smi; not the marketed size) less 512 MiB,
-//              an estimate of what a CUDA context with its libraries holds.
-//  * multiprocessors
-//              of the product, not of the whole chip (NVIDIA's white papers of the architectures).
-//  * op_overhead_us
-//              pause of the compute stream between two kernels. For k80 it is the constant of the
-//              simulator released with Placeto (Addanki et al., NeurIPS 2019). For the younger
-//              machines it is an estimate below that, since hosts and drivers became faster.
-//  * links     data-sheet rate of one direction times the share that copies reach: NVLink 0.9 (Dell
-//              measured 0.91 on P100 and 0.96 on V100 with p2pBandwidthLatencyTest, "Ready
-//              Solutions for AI, Deep Learning with NVIDIA", table 3), PCIe 0.8, an estimate for
-//              packet headers and flow control. The latency of a copy is an estimate between the
-//              bare link (about 1 us) and the 25 us of Placeto's simulator, which the K80 machines
-//              have.
+// Links have the data-sheet rate of one direction times the share that copies reach (links.h). The latency
+// of a copy is an estimate between the bare link (about 1 us) and the 25 us of Placeto's simulator, which
+// the K80 machines have.
 //
 // Shape of every machine: cpu:0 (all sockets as one device), gpu:0..n-1. Pairs of GPUs are below a
 // PCIe switch (on a K80: the board) and share its one uplink in each direction. Two GPUs without
@@ -37,20 +21,16 @@
 
 #include "berth/cluster.h"
 #include "berth/error.h"
+#include "berth/machines.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "cluster/links.h"
 
 namespace berth {
 namespace {
 
-constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-constexpr std::int64_t kContextBytes = 512 * kMiB;
-
-constexpr double kPcieReached = 0.8;
-constexpr double kNvlinkReached = 0.9;
 
 /// Handing an op to a thread pool and waking it: an estimate.
 constexpr double kHostOverheadUs = 2;
@@ -150,20 +130,9 @@ Device host_device(std::int64_t memory_bytes, double flops, double memory_bandwi
 // boards of two GPUs each. Intel publishes no data sheet for that part. Its sibling with 18 cores
 // at 2.3 GHz, E5-2697 v4, has four channels of DDR4-2400: 76.8 GB/s.
 Machine k80(std::string name, int gpus) {
-  Device gpu;
-  gpu.kind = "k80";
-  gpu.memory_bytes = 11441 * kMiB - kContextBytes;  // 12 GiB less ECC (nvidia-smi)
-  // Tesla K80 board specification BD-07317: 2496 cores at 560 MHz per GPU, 240 GB/s. The boost
-  // clock of 875 MHz does not hold under load within the board's 300 W. With the base clock,
-  // TensorFlow's published training rates (costs/efficiency.cpp) are the same share of peak on K80
-  // and P100; with the boost clock, half of it on K80.
-  gpu.flops = 2.8 * kTera;
-  gpu.flops_64 = 0.935 * kTera;  // 1.87 per board at the base clock
-  gpu.memory_bandwidth = 240 * kGiga;
-  // 5.7 us between kernels, and 7.6 GB/s and 25 us between every pair of devices: the constants of
-  // Placeto's released simulator, which its authors tuned to this machine.
-  gpu.op_overhead_us = 5.7;
-  gpu.multiprocessors = 13;  // 192 cores each
+  // 7.6 GB/s and 25 us between every pair of devices: the constants of Placeto's released simulator, which
+  // its authors tuned to this machine.
+  const Device& gpu = find_known_device("k80")->device;
   return {{std::move(name),
            "Amazon EC2 p2.8xlarge, " + std::to_string(gpus) +
                " GPUs of its Tesla K80 boards (Placeto's machine)",
@@ -180,15 +149,7 @@ Machine k80(std::string name, int gpus) {
 // of DDR4-2400: 76.8 GB/s), half of its 512 GB, and the four GPUs of that socket, which NVLink 1
 // meshes fully, one port per pair.
 Machine p100x4() {
-  Device gpu;
-  gpu.kind = "p100";
-  gpu.memory_bytes = 16276 * kMiB - kContextBytes;
-  gpu.flops = 10.6 * kTera;  // Tesla P100 SXM2 data sheet, this and the next three
-  gpu.flops_16 = 21.2 * kTera;
-  gpu.flops_64 = 5.3 * kTera;
-  gpu.memory_bandwidth = 732 * kGiga;
-  gpu.multiprocessors = 56;
-  gpu.op_overhead_us = 5;  // estimate
+  const Device& gpu = find_known_device("p100")->device;
   return {{"p100x4", "half an NVIDIA DGX-1: four Tesla P100 SXM2, fully meshed by NVLink 1",
            "NVIDIA Tesla P100 and DGX-1 data sheets; latencies and overheads estimated"},
           4,
@@ -218,17 +179,7 @@ constexpr std::array<int, 64> kCubeMesh = {
 
 // Amazon EC2 p3.16xlarge: two Xeon E5-2686 v4 with 16 cores each, 488 GiB, eight V100 16 GB.
 Machine v100x8() {
-  Device gpu;
-  gpu.kind = "v100";
-  gpu.memory_bytes = 16160 * kMiB - kContextBytes;
-  gpu.flops = 15.7 * kTera;  // Tesla V100 SXM2 data sheet, this and the next three
-  gpu.flops_16 = 125 * kTera;
-  gpu.flops_64 = 7.8 * kTera;
-  gpu.memory_bandwidth = 900 * kGiga;
-  // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
-  gpu.flops_8 = 62.8 * kTera;
-  gpu.multiprocessors = 80;
-  gpu.op_overhead_us = 4;  // estimate
+  const Device& gpu = find_known_device("v100")->device;
   return {{"v100x8", "Amazon EC2 p3.16xlarge: eight Tesla V100 16 GB, NVLink 2 hybrid cube mesh",
            "NVIDIA Tesla V100 data sheet; NVIDIA DGX-1 white paper (topology); Amazon EC2 P3; "
            "latencies and overheads estimated"},
@@ -247,16 +198,7 @@ Machine v100x8() {
 // NVIDIA DGX A100 640GB: two EPYC 7742 (64 cores, 2.25 GHz, 204.8 GB/s), 2 TB, eight A100 80 GB.
 // Twelve NVLink 3 ports per GPU into NVSwitch: any pair at 300 GB/s per direction.
 Machine a100x8() {
-  Device gpu;
-  gpu.kind = "a100";
-  gpu.memory_bytes = 81920 * kMiB - kContextBytes;
-  gpu.flops = 19.5 * kTera;  // A100 80GB SXM data sheet, dense, this and the next four
-  gpu.flops_16 = 312 * kTera;
-  gpu.flops_8 = 624 * kTera;
-  gpu.flops_64 = 19.5 * kTera;  // tensor cores; 9.7 without
-  gpu.memory_bandwidth = 2039 * kGiga;
-  gpu.multiprocessors = 108;
-  gpu.op_overhead_us = 3.5;  // estimate
+  const Device& gpu = find_known_device("a100")->device;
   return {{"a100x8", "NVIDIA DGX A100 640GB: eight A100 80 GB behind NVSwitch",
            "NVIDIA A100 and DGX A100 data sheets; AMD EPYC 7742 data sheet; latencies and "
            "overheads estimated"},
@@ -276,16 +218,7 @@ Machine a100x8() {
 // 307.2 GB/s), 2 TB, eight H100 80 GB. Eighteen NVLink 4 ports per GPU into NVSwitch: any pair at
 // 450 GB/s per direction. Two GPUs per PCIe switch is the usual board; the sheet does not say.
 Machine h100x8() {
-  Device gpu;
-  gpu.kind = "h100";
-  gpu.memory_bytes = 81559 * kMiB - kContextBytes;
-  gpu.flops = 67 * kTera;  // H100 SXM data sheet, dense, this and the next four
-  gpu.flops_16 = 989.5 * kTera;
-  gpu.flops_8 = 1979 * kTera;
-  gpu.flops_64 = 67 * kTera;  // tensor cores; 34 without
-  gpu.memory_bandwidth = 3350 * kGiga;
-  gpu.multiprocessors = 132;
-  gpu.op_overhead_us = 3;  // estimate
+  const Device& gpu = find_known_device("h100")->device;
   return {{"h100x8", "NVIDIA DGX H100: eight H100 80 GB behind NVSwitch",
            "NVIDIA H100 and DGX H100 data sheets; Intel Xeon Platinum 8480 product page; latencies "
            "and overheads estimated"},

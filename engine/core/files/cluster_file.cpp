@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/machines.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
 
@@ -23,7 +26,7 @@ constexpr Figure kFigures[] = {
     {"multiprocessors", &Device::multiprocessors},
 };
 
-/// The source of figures is for people alone, but it must be a text.
+/// Where figures come from is for people alone, but it is a text.
 void check_source(const JsonReader& json) {
   if (json.has("source")) static_cast<void>(json.at("source").text());
 }
@@ -83,13 +86,34 @@ std::shared_ptr<const Cluster> parse_cluster(std::string_view json, const std::s
   }
 }
 
-// A Lua config may give a machine of its own, which settings hold as the text of its file.
-std::shared_ptr<const Cluster> load_cluster(const std::string& preset_or_path) {
-  if (preset_or_path.starts_with('{')) return parse_cluster(preset_or_path, "the cluster");
-  if (preset_or_path.find_first_of("/.") == std::string::npos) {
-    return Cluster::preset(preset_or_path);
+bool names_cluster_file(std::string_view text) {
+  const auto digit = [&](std::size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '/') return true;
+    if (text[i] == '.' && !(i > 0 && digit(i - 1) && digit(i + 1))) return true;
   }
-  return parse_cluster(read_text(preset_or_path), preset_or_path);
+  return false;
+}
+
+// A Lua config may give a machine of its own, which settings hold as the text of its file.
+std::shared_ptr<const Cluster> load_cluster(const std::string& machine) {
+  if (machine.starts_with('{')) return parse_cluster(machine, "the cluster");
+  if (names_cluster_file(machine)) return parse_cluster(read_text(machine), machine);
+  const auto presets = Cluster::presets();
+  const bool preset = std::any_of(presets.begin(), presets.end(),
+                                  [&](const auto& info) { return info.name == machine; });
+  if (preset) return Cluster::preset(machine);
+  try {
+    return machine_of_words(machine);
+  } catch (const Error& error) {
+    // A word alone may be meant as a preset.
+    if (machine.find_first_of("+:@") != std::string::npos) throw;
+    std::vector<std::string> names;
+    for (const Cluster::PresetInfo& info : presets) names.push_back(info.name);
+    throw Error(ErrorCode::not_found, cat(error.what(), " Presets: ", join(names), "."));
+  }
 }
 
 std::string cluster_json(const Cluster& cluster) {

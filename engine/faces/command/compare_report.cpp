@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/evaluator.h"
+#include "berth/simplicity.h"
 #include "support/units.h"
 #include "text_table.h"
 
@@ -51,11 +52,14 @@ std::string verdict_text(const Outcome& best) {
 std::vector<std::string> row_cells(const ComparedPolicy& row) {
   if (!row.outcome) return {row.policy, row.failure};
   const Outcome& outcome = *row.outcome;
+  const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
   return {row.policy,
           format_us(outcome.evaluation.objective_us),
           format_percent(outcome.gap()),
           format_factor(outcome.speed_up()),
           std::to_string(devices_used(outcome)),
+          format_count(simplicity.cuts),
+          format_count(simplicity.transfers),
           format_count(outcome.search->evaluations),
           format_count(outcome.search->simulated_ops),
           format_us(outcome.search->wall_s * 1e6),
@@ -102,6 +106,8 @@ std::string compare_text(const std::vector<ComparedPolicy>& rows) {
                    {"above bound", Align::right},
                    {"vs one device", Align::right},
                    {"devices", Align::right},
+                   {"cuts", Align::right},
+                   {"transfers", Align::right},
                    {"tried", Align::right},
                    {"ops simulated", Align::right},
                    {"search", Align::right},
@@ -144,6 +150,9 @@ Json row_json(const ComparedPolicy& row) {
   json["gap"] = outcome.gap();            // null where infinite
   json["speed_up"] = outcome.speed_up();  // null if no single device holds the model
   json["devices_used"] = devices_used(outcome);
+  const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
+  json["cuts"] = simplicity.cuts;
+  json["transfers"] = simplicity.transfers;
   json["evaluations"] = outcome.search->evaluations;
   json["simulated_ops"] = outcome.search->simulated_ops;
   json["wall_s"] = outcome.search->wall_s;
@@ -153,8 +162,9 @@ Json row_json(const ComparedPolicy& row) {
 }
 
 std::vector<std::string> row_columns() {
-  return {"policy",       "feasible",    "runtime_us",    "max_load_us", "gap",    "speed_up",
-          "devices_used", "evaluations", "simulated_ops", "wall_s",      "excess", "error"};
+  return {"policy",        "feasible",     "runtime_us", "max_load_us", "gap",
+          "speed_up",      "devices_used", "cuts",       "transfers",   "evaluations",
+          "simulated_ops", "wall_s",       "excess",     "error"};
 }
 
 std::string csv_line(const Json& object, const std::vector<std::string>& columns) {

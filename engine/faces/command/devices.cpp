@@ -8,6 +8,7 @@
 
 #include "berth/cluster.h"
 #include "berth/files.h"
+#include "berth/machines.h"
 #include "berth/run.h"
 #include "console.h"
 #include "detect/detected_machine.h"
@@ -30,13 +31,35 @@ struct DevicesOptions {
   bool json = false;
 };
 
+std::string known_devices_text() {
+  TextTable table({{"device"},
+                   {"memory", Align::right},
+                   {"f32", Align::right},
+                   {"16-bit", Align::right},
+                   {"memory bandwidth", Align::right},
+                   {"slot"},
+                   {"what it is; source"}});
+  for (const KnownDevice& known : known_devices()) {
+    const Device& device = known.device;
+    table.add_row({device.name,
+                   device.memory_bytes > 0 ? format_bytes(device.memory_bytes) : "as said",
+                   format_rate(device.flops, "FLOP/s"),
+                   format_rate(device.flops_16 > 0 ? device.flops_16 : device.flops, "FLOP/s"),
+                   format_rate(device.memory_bandwidth, "B/s"), known.slot,
+                   known.description + "; " + known.source});
+  }
+  return table.text(2);
+}
+
 std::string presets_text() {
   std::string text;
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
     text += fmt::format("{}\n  {}\n  source: {}\n", preset.name, preset.description, preset.source);
   }
-  return text +
+  return text + "\n" + known_devices_text() + "\n" + machine_words_help() +
+         "\n"
          "\nThe devices and links of one: berth devices --cluster NAME\n"
+         "The file that it stands for: berth devices --cluster NAME --json\n"
          "This machine, as a cluster to place on: berth devices --detect --json > machine.json\n"
          "What a backend makes of it: berth devices --backend cpu\n";
 }
@@ -47,7 +70,21 @@ Json presets_json() {
     list.push_back(
         {{"name", preset.name}, {"description", preset.description}, {"source", preset.source}});
   }
-  return {{"clusters", std::move(list)}};
+  Json devices = Json::array();
+  for (const KnownDevice& known : known_devices()) {
+    devices.push_back({{"name", known.device.name},
+                       {"description", known.description},
+                       {"source", known.source},
+                       {"host", known.device.host},
+                       {"memory_bytes", known.device.memory_bytes},
+                       {"flops", known.device.flops},
+                       {"flops_16", known.device.flops_16},
+                       {"flops_8", known.device.flops_8},
+                       {"flops_64", known.device.flops_64},
+                       {"memory_bandwidth_bytes_per_s", known.device.memory_bandwidth},
+                       {"slot", known.slot}});
+  }
+  return {{"clusters", std::move(list)}, {"devices", std::move(devices)}};
 }
 
 std::string cluster_text(const Cluster& cluster) {
@@ -77,8 +114,15 @@ std::string cluster_text(const Cluster& cluster) {
   }
   std::string text = printable(cluster.name()) + "\n\n" + devices.text(2) + "\n" + links.text(2);
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
-    if (preset.name == cluster.name()) text += "\n  source: " + preset.source + "\n";
+    if (preset.name == cluster.name()) return text + "\n  source: " + preset.source + "\n";
   }
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    if (const KnownDevice* const known = find_known_device(cluster.kind_name(kind))) {
+      text += fmt::format("\n  {}: {}; source: {}", known->device.name, known->description,
+                          known->source);
+    }
+  }
+  if (text.back() != '\n') text += "\n";
   return text;
 }
 
@@ -106,7 +150,7 @@ int show_detected(const DevicesOptions& options) {
 }
 
 int run_devices(const DevicesOptions& options) {
-  if (options.detect) return show_detected(options);
+  if (options.detect || options.cluster == "here") return show_detected(options);
   if (!options.cluster && options.backend.empty()) {
     print(options.json ? json_text(presets_json()) : presets_text());
     return 0;
@@ -122,7 +166,7 @@ void add_devices(CLI::App& app, Action& chosen) {
   CLI::App* sub = app.add_subcommand("devices", "list the built-in machines, or show one machine");
   const auto options = std::make_shared<DevicesOptions>();
   sub->add_option("--cluster", options->cluster, "show the devices and links of this machine")
-      ->type_name("PRESET|FILE");
+      ->type_name("MACHINE");
   sub->add_option("--backend", options->backend,
                   "show the devices of this backend on this machine, with nominal figures, such as "
                   "cpu or cpu:devices=4,threads=1")
@@ -140,7 +184,7 @@ void add_devices(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  berth devices\n"
       "  berth devices --cluster k80x4\n"
-      "  berth devices --cluster k80x4 --json > mine.cluster.json\n"
+      "  berth devices --cluster rtx4090+rtx4060+host:64GiB --json > mine.cluster.json\n"
       "  berth devices --detect --json > machine.json\n"
       "  berth devices --backend cpu:devices=4");
   sub->callback([&chosen, options] { chosen = [options] { return run_devices(*options); }; });

@@ -8,6 +8,7 @@
 #include "berth/evaluator.h"
 #include "berth/explanation.h"
 #include "berth/graph.h"
+#include "berth/simplicity.h"
 #include "outcome.h"
 #include "support/units.h"
 #include "text_table.h"
@@ -106,8 +107,9 @@ std::string transfers_text(const Outcome& outcome) {
     transfers += link.transfers;
     if (link.busy_us > busiest->busy_us) busiest = &link;
   }
-  return fmt::format("  {} transfers, {}; the busiest link, {}, carries {} in {}.\n",
-                     format_count(transfers), format_bytes(bytes),
+  const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
+  return fmt::format("  {} cuts; {} transfers, {}; the busiest link, {}, carries {} in {}.\n",
+                     format_count(simplicity.cuts), format_count(transfers), format_bytes(bytes),
                      link_name(outcome, busiest->src, busiest->dst), format_bytes(busiest->bytes),
                      format_us(busiest->busy_us));
 }

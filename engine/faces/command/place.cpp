@@ -1,6 +1,8 @@
 // `berth place`: one policy, one placement.
 #include <spdlog/fmt/fmt.h>
 
+#include <charconv>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,7 +10,10 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
+#include "berth/plan_writers.h"
 #include "berth/run.h"
+#include "berth/tool_run.h"
+#include "berth/tools.h"
 #include "command_run.h"
 #include "console.h"
 #include "outcome.h"
@@ -23,6 +28,7 @@ namespace {
 
 struct PlaceOptions {
   SettingOptions settings;
+  ToolRun tool;
   bool json = false;
 };
 
@@ -38,22 +44,32 @@ std::vector<Target> targets_of(const Settings& settings, const PlanTargets& plan
   return targets;
 }
 
-/// Everything is written after the search and in this order, so that what fails most likely fails
-/// before anything is there.
-void write_targets(const Settings& settings, const PlanTargets& plans, Frontend* frontend,
+/// What the search was for comes first: a form that fails later costs nothing of it. Returns whether
+/// all was written.
+bool write_targets(const Settings& settings, PlanTargets& plans, Frontend* frontend,
                    const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
-  plans.write(outcome.origin.model, frontend, outcome);
-  write_step(settings, outcome);
-  if (settings.certificate) {
-    write_target(*settings.certificate, certificate_json(problem, *outcome.certificate));
-  }
-  if (settings.report) write_report(*settings.report, outcome);
   if (settings.output) {
     write_target(*settings.output,
                  placement_json(problem.graph(), problem.cluster(), outcome.placement,
                                 &outcome.evaluation, &outcome.origin));
   }
+  write_step(settings, outcome);
+  if (settings.certificate) {
+    write_target(*settings.certificate, certificate_json(problem, *outcome.certificate));
+  }
+  if (settings.report) write_report(*settings.report, outcome);
+  return plans.write(outcome.origin.model, frontend, outcome);
+}
+
+/// The tool's form of the placement, where it is not written to a file; empty where it has none of
+/// its own.
+std::string tool_plan(const ToolRun& asked, const PlanTargets& plans, const Outcome& outcome) {
+  if (!asked.tool) return {};
+  const Tool& wanted = tool(*asked.tool);
+  if (wanted.form == "model" || wanted.form == "csv" || plans.has(wanted.form)) return {};
+  return plan_writer(wanted.form)
+      .text(outcome.problem->graph(), outcome.problem->cluster(), outcome.placement);
 }
 
 int run_place(const PlaceOptions& options) {
@@ -66,12 +82,20 @@ int run_place(const PlaceOptions& options) {
                                "nothing is proven of measured runtimes; leave it out, or "
                                "--evaluator");
   }
-  const PlanTargets plans(settings);
+  PlanTargets plans(settings);
   const std::vector<Target> targets = targets_of(settings, plans);
   check_targets(targets, options.settings.inputs(settings));
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model);
 
-  const Outcome outcome = berth::run(run.engine(), options.settings.model, settings, run.hooks());
+  RunHooks hooks = run.hooks();
+  hooks.begins = [&](const Task& task, const Origin& origin, double budget_s) {
+    plans.check(*task.problem, options.tool.tool);
+    run.hooks().begins(task, origin, budget_s);
+  };
+  const std::string& model = options.settings.model;
+  const Outcome outcome = options.tool.asks()
+                              ? run_for(run.engine(), model, settings, options.tool, hooks)
+                              : berth::run(run.engine(), model, settings, hooks);
   warn_of_interrupt();
   if (!outcome.evaluation.feasible) {
     throw Error(
@@ -80,17 +104,57 @@ int run_place(const PlaceOptions& options) {
                     "another policy, a machine with more memory or a smaller model",
                     outcome.origin.policy, excess_text(outcome)));
   }
-  write_targets(settings, plans, frontend.get(), outcome);
+  const bool whole = write_targets(settings, plans, frontend.get(), outcome);
+  const std::string plan = tool_plan(options.tool, plans, outcome);
   if (options.json) {
-    print(json_text(outcome_json(outcome)));
-    return 0;
+    auto json = outcome_json(outcome);
+    if (!plan.empty()) json["plan"] = plan;
+    print(json_text(json));
+    return whole ? 0 : 1;
   }
   std::string text = outcome_text(outcome);
+  if (!plan.empty()) text += fmt::format("\nFor {}:\n{}", *options.tool.tool, plan);
   for (const Target& target : targets) {
+    if (plans.failed(target.option)) continue;
     text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
   }
   print(text);
-  return 0;
+  return whole ? 0 : 1;
+}
+
+/// "3%" or "0.03".
+double parse_share(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const bool percent = rest != end && *rest == '%';
+  if (error != std::errc() || rest + (percent ? 1 : 0) != end || !(value >= 0) ||
+      !std::isfinite(value)) {
+    throw CLI::ValidationError("--within",
+                               fmt::format("'{}' is not a share; write 3% or 0.03", text));
+  }
+  return percent ? value / 100 : value;
+}
+
+void add_tool(CLI::App& sub, ToolRun& wanted) {
+  std::string names;
+  for (const Tool& each : tools())
+    names += fmt::format("{}{}", names.empty() ? "" : "|", each.name);
+  sub.add_option(
+         "--for", wanted.tool,
+         "search among the plans that this tool can run as they are; without --write of its "
+         "form, the plan is printed")
+      ->type_name(names);
+  sub.add_option_function<std::string>(
+         "--within", [&wanted](const std::string& text) { wanted.within = parse_share(text); },
+         "take the simplest placement that is found at most so much slower than the best: the "
+         "fewest cuts, then transfers, then devices; default: 3% with --for, else none")
+      ->type_name("SHARE");
+  sub.add_option("--start", wanted.start,
+                 "a placement (berth.placement/1) that searches start from")
+      ->type_name("FILE");
+  sub.add_flag("--soft", wanted.soft,
+               "leave constraints out that cannot be kept, with a note, instead of failing");
 }
 
 }  // namespace
@@ -107,6 +171,7 @@ void add_place(CLI::App& app, Action& chosen) {
   settings.add_config(*sub);
   settings.add(*sub, {"output", "annotate", "trace", "svg", "certificate", "report", "log"});
   add_write(*sub, settings.given);
+  add_tool(*sub, options->tool);
   sub->add_flag_callback(
       "--prove", [&settings] { settings.given.prove = true; },
       "say how far from the best this is at most, and what the proof rests on");
@@ -116,7 +181,9 @@ void add_place(CLI::App& app, Action& chosen) {
       "  berth place model.onnx --cluster k80x4 -o placement.json\n"
       "  berth place model.onnx --cluster v100x8 --policy topo --dim batch=8 --groups 128\n"
       "  berth place model.onnx --config experiment.lua --policy random --set samples=500\n"
-      "  berth place decoder.onnx --cluster k80x4 --policy topo --write device_map=map.json\n"
+      "  berth place decoder.onnx --cluster rtx4090+rtx4060+host:64GiB --for llama.cpp\n"
+      "  berth place decoder.onnx --cluster 2xrtx3090 --for accelerate --write "
+      "device_map=map.json\n"
       "where experiment.lua is\n"
       "  return { cluster = \"k80x4\", policy = \"scotch\", options = {}, dims = { batch = 8 } }\n"
       "A config names files beside itself; what it has written is relative to where you are.\n"

@@ -8,6 +8,7 @@
 
 #include "berth/error.h"
 #include "berth/plan_writers.h"
+#include "berth/tools.h"
 #include "console.h"
 #include "setting_options.h"
 
@@ -23,6 +24,15 @@ std::string meaning() {
     text += fmt::format(", {} ({})", writer.name, writer.meaning);
   }
   return text + "; may be given again";
+}
+
+/// How to get a plan that has the form, where a tool takes it.
+std::string advice(std::string_view form) {
+  for (const Tool& each : tools()) {
+    if (each.form == form)
+      return fmt::format("; `berth place --for {}` searches for a plan that it can run", each.name);
+  }
+  return {};
 }
 
 }  // namespace
@@ -70,17 +80,46 @@ std::unique_ptr<Frontend> PlanTargets::writer_of_model(Engine& engine,
   return wanted ? engine.frontend_for(model) : nullptr;
 }
 
-void PlanTargets::write(const std::string& model, Frontend* frontend,
-                        const Outcome& outcome) const {
+void PlanTargets::check(const Problem& problem, const std::optional<std::string>& for_tool) const {
+  for (const Plan& plan : plans_) {
+    if (plan.format == kModel || (for_tool && tool(*for_tool).form == plan.format)) continue;
+    const auto check = plan_writer(plan.format).check;
+    if (check == nullptr) continue;
+    try {
+      check(problem.graph(), problem.cluster());
+    } catch (const Error& error) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: {}{}", plan.option, error.what(), advice(plan.format)));
+    }
+  }
+}
+
+bool PlanTargets::has(std::string_view form) const {
+  return std::any_of(plans_.begin(), plans_.end(),
+                     [&](const Plan& plan) { return plan.format == form; });
+}
+
+bool PlanTargets::failed(const std::string& option) const {
+  return std::find(failed_.begin(), failed_.end(), option) != failed_.end();
+}
+
+bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outcome& outcome) {
   const Graph& graph = outcome.problem->graph();
   const Cluster& cluster = outcome.problem->cluster();
   for (const Plan& plan : plans_) {
-    if (plan.format == kModel) {
-      frontend->annotate(model, graph, cluster, outcome.placement, output_path(plan.path));
-    } else {
-      write_target(plan.path, plan_writer(plan.format).text(graph, cluster, outcome.placement));
+    try {
+      if (plan.format == kModel) {
+        frontend->annotate(model, graph, cluster, outcome.placement, output_path(plan.path));
+      } else {
+        write_target(plan.path, plan_writer(plan.format).text(graph, cluster, outcome.placement));
+      }
+    } catch (const Error& error) {
+      failed_.push_back(plan.option);
+      log_warning(
+          fmt::format("{} was not written: {}{}", plan.option, error.what(), advice(plan.format)));
     }
   }
+  return failed_.empty();
 }
 
 }  // namespace berth::command

@@ -28,8 +28,16 @@ class PlanTargets {
   /// Engine::frontend_for throws.
   [[nodiscard]] std::unique_ptr<Frontend> writer_of_model(Engine& engine,
                                                           const std::string& model) const;
-  /// `frontend`: from writer_of_model.
-  void write(const std::string& model, Frontend* frontend, const Outcome& outcome) const;
+  /// Whether there is a plan of this form.
+  [[nodiscard]] bool has(std::string_view form) const;
+  /// Whether write could not write the plan of this option.
+  [[nodiscard]] bool failed(const std::string& option) const;
+  /// Before the search: throws Error(unsupported) for a form that no placement of this model on this
+  /// machine can have. The form of the tool that is placed for is left to its rules.
+  void check(const Problem& problem, const std::optional<std::string>& tool) const;
+  /// Writes all that can be; what cannot is told on standard error. Returns whether every one was
+  /// written. `frontend`: from writer_of_model.
+  [[nodiscard]] bool write(const std::string& model, Frontend* frontend, const Outcome& outcome);
 
  private:
   struct Plan {
@@ -40,6 +48,7 @@ class PlanTargets {
   static Plan parse(const std::string& text);
 
   std::vector<Plan> plans_;
+  std::vector<std::string> failed_;  ///< options
 };
 
 }  // namespace berth::command

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "berth/error.h"
+#include "berth/machines.h"
+#include "detect/detected_machine.h"
 #include "scripts.h"
 
 namespace berth::command {
@@ -37,7 +39,7 @@ std::vector<std::int64_t> parse_shape(const std::string& text, const std::string
 void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
   add_repeated(app, "--pin", "REGEX=DEVICE",
                "keep ops whose whole name matches on this device, or on devices of this kind; "
-               "repeatable; a --config can also forbid, co-locate and separate",
+               "repeatable",
                [&rules](const std::string& text) {
                  auto [regex, device] = split_assignment(text, "--pin");
                  ConstraintRule rule;
@@ -45,6 +47,41 @@ void add_constraints(CLI::App& app, std::vector<ConstraintRule>& rules) {
                  rule.ops.emplace_back().regex = std::move(regex);
                  rule.devices.push_back(std::move(device));
                  rule.text = fmt::format("--pin '{}'", text);
+                 rules.push_back(std::move(rule));
+               });
+  add_repeated(
+      app, "--forbid", "REGEX=DEVICE",
+      "keep ops whose whole name matches off this device, or devices of this kind; repeatable",
+      [&rules](const std::string& text) {
+        auto [regex, device] = split_assignment(text, "--forbid");
+        ConstraintRule rule;
+        rule.kind = ConstraintRule::Kind::forbid;
+        rule.ops.emplace_back().regex = std::move(regex);
+        rule.devices.push_back(std::move(device));
+        rule.text = fmt::format("--forbid '{}'", text);
+        rules.push_back(std::move(rule));
+      });
+  add_repeated(app, "--colocate", "REGEX",
+               "keep ops whose whole name matches together on one device; repeatable",
+               [&rules](const std::string& text) {
+                 ConstraintRule rule;
+                 rule.kind = ConstraintRule::Kind::colocate;
+                 rule.ops.emplace_back().regex = text;
+                 rule.text = fmt::format("--colocate '{}'", text);
+                 rules.push_back(std::move(rule));
+               });
+  add_repeated(app, "--separate", "REGEX[;REGEX..]",
+               "keep ops that match one of these off the devices of those that match another; a "
+               "single one: no two of its ops share a device; repeatable",
+               [&rules](const std::string& text) {
+                 ConstraintRule rule;
+                 rule.kind = ConstraintRule::Kind::separate;
+                 for (std::size_t begin = 0; begin <= text.size();) {
+                   const std::size_t end = std::min(text.find(';', begin), text.size());
+                   rule.ops.emplace_back().regex = text.substr(begin, end - begin);
+                   begin = end + 1;
+                 }
+                 rule.text = fmt::format("--separate '{}'", text);
                  rules.push_back(std::move(rule));
                });
   app.add_flag_callback(
@@ -180,6 +217,20 @@ void SettingOptions::add_config(CLI::App& app) {
            "plugins, but name no files; --config overrides it");
 }
 
+namespace {
+
+/// The word "here" stands for this machine, which the engine does not look at.
+void find_here(Settings& settings) {
+  const auto find = [](std::string& machine) {
+    if (machine == "here")
+      machine = detect::cluster_json(detect::machine_of(detect::read_machine()));
+  };
+  if (settings.cluster) find(*settings.cluster);
+  if (settings.clusters) std::for_each(settings.clusters->begin(), settings.clusters->end(), find);
+}
+
+}  // namespace
+
 Settings SettingOptions::merged(Settings weakest) const {
   Settings settings = std::move(weakest);
   if (!untrusted_.empty()) {
@@ -188,15 +239,14 @@ Settings SettingOptions::merged(Settings weakest) const {
   }
   settings.add(read_settings(config_));
   settings.add(given);
+  find_here(settings);
   return settings;
 }
 
 std::vector<Input> SettingOptions::inputs(const Settings& merged) const {
   // A preset or "roofline" may be the name of a file as well, which is then not what is read.
   const auto file = [](const std::optional<std::string>& name) {
-    return name && !name->starts_with('{') && name->find_first_of("/.") != std::string::npos
-               ? *name
-               : std::string();
+    return name && !name->starts_with('{') && names_cluster_file(*name) ? *name : std::string();
   };
   std::vector<Input> inputs = {{"the model", model},
                                {"the cluster", file(merged.cluster)},

@@ -29,7 +29,7 @@ int run_simulate(const SimulateOptions& options) {
   constexpr std::string_view kUnserved[] = {"evaluator"};
   refuse_unserved(settings, "`berth simulate`", kUnserved);
   require_cluster(settings);
-  const PlanTargets plans(settings);
+  PlanTargets plans(settings);
   std::vector<Target> targets;
   plans.add_to(targets);
   add_target(targets, "--trace", settings.trace);
@@ -43,15 +43,15 @@ int run_simulate(const SimulateOptions& options) {
   const Task task = load_task(run.engine(), options.settings.model, settings, run.hooks());
   const Outcome outcome = simulate(task, stored, bound_effort(settings));
   note_other_machine(task, stored);
-  plans.write(options.settings.model, frontend.get(), outcome);
   write_step(settings, outcome);
   if (settings.report) write_report(*settings.report, outcome);
+  const bool whole = plans.write(options.settings.model, frontend.get(), outcome);
   if (options.json) {
     print(json_text(outcome_json(outcome)));
   } else {
     print(outcome_text(outcome) + "\n" + links_text(outcome) + "\n" + critical_path_text(outcome));
   }
-  return 0;
+  return whole ? 0 : 1;
 }
 
 }  // namespace

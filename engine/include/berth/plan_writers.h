@@ -1,6 +1,6 @@
 /// @file
-/// Placements in the form that other tools take. The page share/berth/formats/plans.md says for each
-/// of them what is exact, what is rounded, and what is lost.
+/// Placements in the form that other tools take. A form says what was placed, or nothing: it is never
+/// rounded. The page share/berth/formats/plans.md says for each of them what is lost.
 #pragma once
 
 #include <span>
@@ -21,6 +21,9 @@ struct PlanWriter {
   /// The text of the file, for a valid placement. Throws Error(unsupported) naming what of the
   /// placement the tool cannot express, and the fix.
   std::string (*text)(const Graph& graph, const Cluster& cluster, const Placement& placement);
+  /// Before there is a placement: throws Error(unsupported) where no placement of this model on this
+  /// machine can have the form. Null = every one can.
+  void (*check)(const Graph& graph, const Cluster& cluster);
 };
 
 [[nodiscard]] BERTH_EXPORT std::span<const PlanWriter> plan_writers();

@@ -23,8 +23,9 @@ constexpr std::int64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMostThreads = 1024;
 
 const KeyRow kRows[] = {
-    {{"cluster", Group::machine, "PRESET|FILE",
-      "the machine: a preset (see `berth devices`) or a berth.cluster/1 file"},
+    {{"cluster", Group::machine, "MACHINE",
+      "the machine: words such as rtx4090+rtx4060+host:64GiB, 2xrtx3090 or here (this machine), a "
+      "preset (`berth devices` lists both), or a berth.cluster/1 file"},
      field<&Settings::cluster>(),
      Names::name_or_file},
     {{"costs", Group::machine, "SOURCE",

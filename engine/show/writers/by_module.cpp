@@ -1,86 +1,135 @@
-// Forms that name modules and layers of a network.
+// Forms that name modules and layers of a network. Each is exact or refused.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "berth/blocks.h"
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "writers/modules.h"
+#include "writers/decoder.h"
 #include "writers/writers.h"
 
 namespace berth::writers {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The devices of ops, each with one of them.
+using Devices = std::map<DeviceId, OpId>;
+
+/// Those that read parameters; all, where none does.
+Devices devices_of(const Blocks& blocks, const std::vector<OpId>& ops, const Placement& placement) {
+  Devices reading, all;
+  for (const OpId op : ops) {
+    all.emplace(placement[at(op)], op);
+    if (!blocks.module_of(op).empty()) reading.emplace(placement[at(op)], op);
+  }
+  return reading.empty() ? all : reading;
+}
+
+std::string split_text(const Graph& graph, const Cluster& cluster, const std::string& name,
+                       const Devices& on) {
+  const auto& [device, op] = *on.begin();
+  const auto& [other, other_op] = *on.rbegin();
+  return cat(name, " ('", graph.op_name(op), "' is on ", cluster.device(device).name, ", '",
+             graph.op_name(other_op), "' on ", cluster.device(other).name, ")");
+}
+
+/// The device of every block; throws for those on several, with `never`: what the tool never does.
+std::vector<DeviceId> whole_blocks(const Graph& graph, const Cluster& cluster,
+                                   const Placement& placement, const Blocks& blocks,
+                                   std::string_view never) {
+  std::vector<DeviceId> device;
+  std::vector<std::string> split;
+  for (const Block& block : blocks.all()) {
+    const Devices on = devices_of(blocks, block.ops, placement);
+    device.push_back(on.empty() ? kNoDevice : on.begin()->first);
+    if (on.size() > 1) split.push_back(split_text(graph, cluster, block.name, on));
+  }
+  if (!split.empty()) {
+    throw Error(ErrorCode::unsupported,
+                cat(never, ", and the plan cuts ", split.size(), " of them: ", join(split, 5)));
+  }
+  return device;
+}
+
 /// A module with those in it.
 struct Tree {
-  std::map<std::string, Tree> children;
+  std::vector<std::pair<std::string, Tree>> children;  // in the network's order
   std::string name;
-  DeviceId device = kNoDevice;  ///< of its own parameters
+  DeviceId device = kNoDevice;  ///< as a block
+  Tree& child(const std::string& part) {
+    for (auto& [known, tree] : children) {
+      if (known == part) return tree;
+    }
+    children.emplace_back(part, Tree());
+    children.back().second.name = name.empty() ? part : name + "." + part;
+    return children.back().second;
+  }
   /// The device of all that is in it; kNoDevice = there are several.
   [[nodiscard]] DeviceId only() const {
     DeviceId found = device;
-    bool several = false;
-    for (const auto& [part, child] : children) {
-      const DeviceId of_child = child.only();
-      several = several || of_child == kNoDevice || (found != kNoDevice && of_child != found);
+    for (const auto& [part, tree] : children) {
+      const DeviceId of_child = tree.only();
+      if (of_child == kNoDevice || (found != kNoDevice && of_child != found)) return kNoDevice;
       found = of_child;
     }
-    return several ? kNoDevice : found;
+    return found;
   }
 };
 
-Tree tree_of(const std::map<std::string, Module>& modules) {
-  Tree root;
-  for (const auto& [name, module] : modules) {
-    Tree* node = &root;
-    std::string path;
-    for (const std::string& part : parts_of(name)) {
-      path += (path.empty() ? "" : ".") + part;
-      node = &node->children[part];
-      node->name = path;
-    }
-    node->device = module.device();
-  }
-  return root;
-}
-
-nlohmann::ordered_json accelerate_device(const Cluster& cluster, DeviceId device) {
-  const int number = accelerator_number(cluster, device);
-  return number < 0 ? nlohmann::ordered_json("cpu") : nlohmann::ordered_json(number);
-}
-
 /// The fewest entries that say it.
-void add_entries(const Tree& tree, const Cluster& cluster, nlohmann::ordered_json& map) {
+void add_entries(const Tree& tree, std::vector<std::pair<std::string, DeviceId>>& entries) {
   const DeviceId only = tree.only();
-  if (only != kNoDevice) {
-    map[tree.name] = accelerate_device(cluster, only);
+  if (only != kNoDevice && !tree.name.empty()) {
+    entries.emplace_back(tree.name, only);
     return;
   }
   // An entry of a module covers what is in it and has no entry of its own.
-  if (tree.device != kNoDevice) map[tree.name] = accelerate_device(cluster, tree.device);
-  for (const auto& [part, child] : tree.children) add_entries(child, cluster, map);
+  if (tree.device != kNoDevice) entries.emplace_back(tree.name, tree.device);
+  for (const auto& [part, child] : tree.children) add_entries(child, entries);
 }
 
-void refuse_split(const Graph& graph, const Cluster& cluster,
-                  const std::map<std::string, Module>& modules) {
-  std::vector<std::string> split;
-  for (const auto& [name, module] : modules) {
-    if (!module.split()) continue;
-    const auto& [device, op] = *module.on.begin();
-    const auto& [other, other_op] = *module.on.rbegin();
-    split.push_back(cat(name, " ('", graph.op_name(op), "' is on ", cluster.device(device).name,
-                        ", '", graph.op_name(other_op), "' on ", cluster.device(other).name, ")"));
+std::vector<std::string> parts_of(const std::string& module) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= module.size();) {
+    const std::size_t end = std::min(module.find('.', begin), module.size());
+    parts.push_back(module.substr(begin, end - begin));
+    begin = end + 1;
   }
-  if (split.empty()) return;
-  throw Error(ErrorCode::unsupported,
-              cat("a device_map has one device for a module, and the plan splits ", split.size(),
-                  ": ", join(split, 5),
-                  "; co-locate the ops of each (--colocate), or place by "
-                  "larger groups (--groups)"));
+  return parts;
+}
+
+/// The one device of some blocks; throws where there are several.
+DeviceId only_device(const Cluster& cluster, const Blocks& blocks,
+                     const std::vector<DeviceId>& device, const std::vector<BlockId>& some,
+                     std::string_view rule) {
+  DeviceId found = kNoDevice;
+  for (const BlockId block : some) {
+    if (device[at(block)] == kNoDevice) continue;
+    if (found == kNoDevice) found = device[at(block)];
+    if (device[at(block)] == found) continue;
+    throw Error(ErrorCode::unsupported, cat(rule, ", and ", blocks[block].name, " is on ",
+                                            cluster.device(device[at(block)]).name, ", another on ",
+                                            cluster.device(found).name));
+  }
+  return found;
+}
+
+std::string numbers(const std::vector<int>& layers) {
+  std::string text;
+  for (const int layer : layers) text += cat(text.empty() ? "" : "|", layer);
+  return text;
 }
 
 /// llama.cpp's buffer of a device.
@@ -89,112 +138,250 @@ std::string buffer(const Cluster& cluster, DeviceId device) {
   return number < 0 ? "CPU" : cat("CUDA", number);
 }
 
-/// What llama.cpp calls the tensors of a module, as its converter names them for the Llama family.
-const std::map<std::string, std::string, std::less<>> kTensors = {
-    {"self_attn.q_proj", "attn_q"},
-    {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"mlp.gate_proj", "ffn_gate"},
-    {"mlp.up_proj", "ffn_up"},
-    {"mlp.down_proj", "ffn_down"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-};
-
-/// Tensors that are not where the rest of their layer is, by (device, tensor): layers.
-std::map<std::pair<DeviceId, std::string>, std::vector<int>> exceptions_of(
-    const std::map<std::string, Module>& modules, const DecoderLayers& layers,
-    const LayerPlan& plan) {
-  std::map<std::pair<DeviceId, std::string>, std::vector<int>> found;
-  for (const auto& [name, module] : modules) {
-    std::string rest;
-    const int layer = layers.number(name, rest);
-    if (layer == kNoLayerNumber || module.device() == plan.device[at(layer)]) continue;
-    const auto tensor = kTensors.find(rest);
-    if (tensor == kTensors.end()) continue;
-    found[{module.device(), tensor->second}].push_back(layer);
+/// Experts that are not where the rest of their layer is, by device; `device` [layers] is where that is.
+std::map<DeviceId, std::vector<int>> apart(const Graph& graph, const Cluster& cluster,
+                                           const Placement& placement, const Blocks& blocks,
+                                           const Decoder& decoder, std::vector<DeviceId>& device) {
+  std::map<DeviceId, std::vector<int>> found;
+  device.clear();
+  for (std::size_t layer = 0; layer < decoder.layers.size(); ++layer) {
+    const Block& block = blocks[decoder.layers[layer]];
+    const std::vector<OpId> experts = expert_ops(graph, blocks, decoder.layers[layer]);
+    const std::set<OpId> among(experts.begin(), experts.end());
+    std::vector<OpId> rest;
+    for (const OpId op : block.ops) {
+      if (!among.contains(op)) rest.push_back(op);
+    }
+    const Devices of_rest = devices_of(blocks, rest, placement);
+    const Devices of_experts = devices_of(blocks, experts, placement);
+    for (const Devices* on : {&of_rest, &of_experts}) {
+      if (on->size() < 2) continue;
+      throw Error(
+          ErrorCode::unsupported,
+          cat("llama.cpp computes a layer where its weights and its cache are, and the plan "
+              "cuts ",
+              split_text(graph, cluster, block.name, *on)));
+    }
+    device.push_back(of_rest.begin()->first);
+    if (!of_experts.empty() && of_experts.begin()->first != device.back()) {
+      found[of_experts.begin()->first].push_back(static_cast<int>(layer));
+    }
   }
   return found;
 }
 
-std::string numbers(std::vector<int> layers) {
-  std::sort(layers.begin(), layers.end());
-  std::string text;
-  for (const int layer : layers) text += cat(text.empty() ? "" : "|", layer);
-  return text;
+/// The first unit of each stage and its device; throws where a device comes twice or out of order.
+struct Stages {
+  std::vector<DeviceId> devices;
+  std::vector<std::size_t> begins;
+};
+Stages stages_of(const Cluster& cluster, const std::vector<DeviceId>& device, bool ordered,
+                 std::string_view tool) {
+  Stages stages;
+  for (std::size_t i = 0; i < device.size(); ++i) {
+    if (!stages.devices.empty() && stages.devices.back() == device[i]) continue;
+    const bool again =
+        std::find(stages.devices.begin(), stages.devices.end(), device[i]) != stages.devices.end();
+    const bool before = ordered && !stages.devices.empty() && device[i] < stages.devices.back();
+    if (cluster.device(device[i]).host || again || before) {
+      throw Error(ErrorCode::unsupported,
+                  cat(tool,
+                      "'s stages are consecutive blocks on one GPU after the other, and the plan "
+                      "has some on ",
+                      cluster.device(device[i]).name,
+                      cluster.device(device[i]).host ? ", a host"
+                      : again                        ? " again after others"
+                                                     : " after a later one"));
+    }
+    stages.devices.push_back(device[i]);
+    stages.begins.push_back(i);
+  }
+  return stages;
+}
+
+std::string visible(const Cluster& cluster, const Stages& stages) {
+  std::string numbers;
+  bool all = true;
+  for (std::size_t i = 0; i < stages.devices.size(); ++i) {
+    const int number = accelerator_number(cluster, stages.devices[i]);
+    all = all && number == static_cast<int>(i);
+    numbers += cat(i > 0 ? "," : "", number);
+  }
+  return all ? std::string() : numbers;
+}
+
+Json stage_devices(const Cluster& cluster, const Stages& stages) {
+  Json devices = Json::array();
+  for (const DeviceId device : stages.devices) {
+    devices.push_back(accelerator_number(cluster, device));
+  }
+  return devices;
+}
+
+/// Blocks that compute something, with their devices.
+void drop_empty(const Blocks& blocks, std::vector<DeviceId>& device, std::vector<BlockId>& kept) {
+  std::vector<DeviceId> its;
+  for (BlockId block = 0; block < blocks.count(); ++block) {
+    if (device[at(block)] == kNoDevice) continue;
+    kept.push_back(block);
+    its.push_back(device[at(block)]);
+  }
+  device = std::move(its);
 }
 
 }  // namespace
 
 std::string device_map(const Graph& graph, const Cluster& cluster, const Placement& placement) {
-  const auto modules = modules_of(graph, placement);
-  refuse_split(graph, cluster, modules);
-  nlohmann::ordered_json map = nlohmann::ordered_json::object();
-  for (const auto& [part, child] : tree_of(modules).children) add_entries(child, cluster, map);
-  return map.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const Blocks blocks(graph);
+  const std::vector<DeviceId> device =
+      whole_blocks(graph, cluster, placement, blocks, "accelerate computes a block on one device");
+  Tree root;
+  for (BlockId block = 0; block < blocks.count(); ++block) {
+    for (const std::string& module : blocks[block].modules) {
+      Tree* node = &root;
+      for (const std::string& part : parts_of(module)) node = &node->child(part);
+      node->device = device[at(block)];
+    }
+  }
+  std::vector<std::pair<std::string, DeviceId>> entries;
+  add_entries(root, entries);
+  // What a host holds is computed on the GPU that is named first.
+  const DeviceId first = main_accelerator(cluster);
+  const bool spills = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+    return cluster.device(entry.second).host;
+  });
+  if (spills) {
+    std::stable_partition(entries.begin(), entries.end(),
+                          [&](const auto& entry) { return entry.second == first; });
+  }
+  Json map = Json::object();
+  for (const auto& [module, where] : entries) {
+    const int number = accelerator_number(cluster, where);
+    map[module] = number < 0 ? Json("cpu") : Json(number);
+  }
+  return text_of(map);
 }
 
 std::string llama_cpp(const Graph& graph, const Cluster& cluster, const Placement& placement) {
-  const auto modules = modules_of(graph, placement);
-  const DecoderLayers layers = decoder_layers(modules);
-  const LayerPlan plan = layer_plan(modules, layers);
-  int gpus = 0;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) gpus += cluster.device(d).host ? 0 : 1;
-  std::vector<int> share(at(std::max(gpus, 1)));
-  int on_gpus = 0;
-  for (const DeviceId device : plan.device) {
-    const int number = accelerator_number(cluster, device);
+  const Blocks blocks(graph);
+  const Decoder decoder = decoder_of(blocks, "llama.cpp");
+  std::vector<DeviceId> device;  // of the layers, then of the output
+  const auto exceptions = apart(graph, cluster, placement, blocks, decoder, device);
+  std::vector<DeviceId> of_block;
+  for (const Block& block : blocks.all()) {
+    const Devices on = devices_of(blocks, block.ops, placement);
+    of_block.push_back(on.empty() ? kNoDevice : on.begin()->first);
+    const bool layer = block.number != kNoBlockNumber && block.list == blocks.layer_list();
+    if (!layer && on.size() > 1) {
+      throw Error(ErrorCode::unsupported, cat("llama.cpp has one place for it, and the plan cuts ",
+                                              split_text(graph, cluster, block.name, on)));
+    }
+  }
+  const DeviceId input = only_device(cluster, blocks, of_block, decoder.before,
+                                     "llama.cpp looks words up on the host");
+  if (input != kNoDevice && !cluster.device(input).host) {
+    throw Error(ErrorCode::unsupported,
+                cat("llama.cpp looks words up on the host, and the plan has ",
+                    blocks[decoder.before.front()].name, " on ", cluster.device(input).name));
+  }
+  const DeviceId output = only_device(cluster, blocks, of_block, decoder.behind,
+                                      "llama.cpp has one place for norm and head");
+  device.push_back(output == kNoDevice ? device.back() : output);
+  std::vector<int> share(at(accelerator_count(cluster)), 0);
+  int last = -1, on_gpus = 0;
+  for (std::size_t i = 0; i < device.size(); ++i) {
+    const int number = accelerator_number(cluster, device[i]);
+    if (number < last) {
+      throw Error(
+          ErrorCode::unsupported,
+          cat("llama.cpp's layers are on the host first, then on one GPU after the other, and "
+              "the plan has ",
+              i < decoder.layers.size() ? blocks[decoder.layers[i]].name : "the output", " on ",
+              cluster.device(device[i]).name, " after later ones"));
+    }
+    last = number;
     if (number < 0) continue;
     ++share[at(number)];
     ++on_gpus;
   }
-  // The output head is one layer more, the last.
-  const bool all = on_gpus == layers.count;
-  std::string text = cat("-ngl ", on_gpus + (all ? 1 : 0), "\n");
-  if (gpus > 1 && on_gpus > 0) {
+  // The output counts as a layer, the last: of layers + 1 the last `-ngl` are on GPUs, and layer i of
+  // them is on the first GPU whose cumulated share is above i / ngl.
+  std::string text = cat("-ngl ", on_gpus, "\n");
+  if (share.size() > 1 && on_gpus > 0) {
     std::string shares;
     for (const int each : share) shares += cat(shares.empty() ? "" : ",", each);
     text += cat("--tensor-split ", shares, "\n");
   }
-  // The first expression that matches a tensor decides, so that exceptions come first.
   std::string overrides;
-  const auto add = [&](const std::string& expression, DeviceId device) {
-    overrides += cat(overrides.empty() ? "" : ",", expression, "=", buffer(cluster, device));
-  };
-  for (const auto& [where, of] : exceptions_of(modules, layers, plan)) {
-    add(cat("blk\\.(", numbers(of), ")\\.", where.second, "\\."), where.first);
+  for (const auto& [where, layers] : exceptions) {
+    const bool all = layers.size() == decoder.layers.size();
+    overrides += cat(overrides.empty() ? "" : ",",
+                     all ? std::string("_exps") : cat("blk\\.(", numbers(layers), ")\\..*_exps"),
+                     "=", buffer(cluster, where));
   }
-  std::map<DeviceId, std::vector<int>> on;
-  for (int layer = 0; layer < layers.count; ++layer) on[plan.device[at(layer)]].push_back(layer);
-  for (const auto& [device, of] : on) add(cat("blk\\.(", numbers(of), ")\\."), device);
-  return text + cat("-ot \"", overrides, "\"\n");
+  return overrides.empty() ? text : text + cat("-ot \"", overrides, "\"\n");
 }
 
 std::string vllm(const Graph& graph, const Cluster& cluster, const Placement& placement) {
-  const auto modules = modules_of(graph, placement);
-  const DecoderLayers layers = decoder_layers(modules);
-  const LayerPlan plan = layer_plan(modules, layers);
-  std::vector<std::pair<DeviceId, int>> stages;
-  for (int layer = 0; layer < layers.count; ++layer) {
-    const DeviceId device = plan.device[at(layer)];
-    if (stages.empty() || stages.back().first != device) stages.emplace_back(device, 0);
-    ++stages.back().second;
+  const Blocks blocks(graph);
+  const Decoder decoder = decoder_of(blocks, "vLLM");
+  const std::vector<DeviceId> device =
+      whole_blocks(graph, cluster, placement, blocks, "vLLM never cuts a layer");
+  std::vector<DeviceId> of_layers;
+  for (const BlockId layer : decoder.layers) of_layers.push_back(device[at(layer)]);
+  const Stages stages = stages_of(cluster, of_layers, /*ordered=*/true, "vLLM");
+  for (const auto& [some, where, what] :
+       {std::tuple(&decoder.before, of_layers.front(), "embeddings on the first stage"),
+        std::tuple(&decoder.behind, of_layers.back(), "norm and head on the last stage")}) {
+    for (const BlockId block : *some) {
+      if (device[at(block)] == kNoDevice || device[at(block)] == where) continue;
+      throw Error(ErrorCode::unsupported,
+                  cat("vLLM has ", what, ", and the plan has ", blocks[block].name, " on ",
+                      cluster.device(device[at(block)]).name));
+    }
   }
   std::string partition;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const Device& device = cluster.device(stages[i].first);
-    if (device.host || (i > 0 && stages[i].first <= stages[i - 1].first)) {
-      throw Error(
-          ErrorCode::unsupported,
-          cat("vLLM's stages are consecutive layers on one GPU after the other, and the plan "
-              "has layers of ",
-              layers.list, " on ", device.name, device.host ? ", a host" : " after a later one",
-              "; place with `--forbid` on hosts and fewer groups, or write device_map"));
-    }
-    partition += cat(i > 0 ? "," : "", stages[i].second);
+  for (std::size_t i = 0; i < stages.begins.size(); ++i) {
+    const std::size_t end = i + 1 < stages.begins.size() ? stages.begins[i + 1] : of_layers.size();
+    partition += cat(i > 0 ? "," : "", end - stages.begins[i]);
   }
-  return cat("VLLM_PP_LAYER_PARTITION=", partition, "\n");
+  const std::string numbers = visible(cluster, stages);
+  return cat(numbers.empty() ? "" : cat("CUDA_VISIBLE_DEVICES=", numbers, "\n"),
+             "VLLM_PP_LAYER_PARTITION=", partition, "\n--pipeline-parallel-size ",
+             stages.devices.size(), "\n");
+}
+
+std::string deepspeed(const Graph& graph, const Cluster& cluster, const Placement& placement) {
+  const Blocks blocks(graph);
+  std::vector<DeviceId> device = whole_blocks(graph, cluster, placement, blocks,
+                                              "a PipelineModule never cuts one of its layers");
+  std::vector<BlockId> kept;
+  drop_empty(blocks, device, kept);
+  const Stages stages = stages_of(cluster, device, /*ordered=*/true, "DeepSpeed");
+  Json layers = Json::array(), parts = Json::array();
+  for (const BlockId block : kept) layers.push_back(blocks[block].name);
+  for (const std::size_t begin : stages.begins) parts.push_back(begin);
+  parts.push_back(kept.size());
+  return text_of({{"num_stages", stages.devices.size()},
+                  {"parts", std::move(parts)},
+                  {"layers", std::move(layers)},
+                  {"gpus", stage_devices(cluster, stages)}});
+}
+
+std::string torch_pipelining(const Graph& graph, const Cluster& cluster,
+                             const Placement& placement) {
+  const Blocks blocks(graph);
+  std::vector<DeviceId> device =
+      whole_blocks(graph, cluster, placement, blocks, "a split point lies between blocks");
+  std::vector<BlockId> kept;
+  drop_empty(blocks, device, kept);
+  const Stages stages =
+      stages_of(cluster, device, /*ordered=*/false, "torch.distributed.pipelining");
+  Json spec = Json::object();
+  for (std::size_t i = 1; i < stages.begins.size(); ++i) {
+    spec[blocks[kept[stages.begins[i]]].name] = "BEGINNING";
+  }
+  return text_of({{"split_spec", std::move(spec)}, {"gpus", stage_devices(cluster, stages)}});
 }
 
 }  // namespace berth::writers

@@ -9,7 +9,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "writers/modules.h"
+#include "writers/decoder.h"
 #include "writers/writers.h"
 
 namespace berth::writers {
@@ -129,6 +129,33 @@ std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placem
   }
   // Names are matched whole: without "=" one matches every name that begins with it.
   return nlohmann::ordered_json{{"session.layer_assignment_settings", rules}}.dump(2) + "\n";
+}
+
+std::string openvino(const Graph& graph, const Cluster& cluster, const Placement& placement) {
+  // A single GPU has no number.
+  const auto name = [&](DeviceId device) {
+    const int number = accelerator_number(cluster, device);
+    if (cluster.device(device).kind == "npu") return std::string("NPU");
+    if (number < 0) return std::string("CPU");
+    return accelerator_count(cluster) == 1 ? std::string("GPU") : cat("GPU.", number);
+  };
+  nlohmann::ordered_json affinity = nlohmann::ordered_json::object();
+  std::set<DeviceId> used;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    affinity[graph.op_name(op)] = name(placement[at(op)]);
+    used.insert(placement[at(op)]);
+  }
+  // Accelerators before the host, as HETERO tries them in this order for what has no affinity.
+  std::vector<std::string> accelerators, hosts;
+  for (const DeviceId device : used) {
+    (cluster.device(device).host ? hosts : accelerators).push_back(name(device));
+  }
+  if (!hosts.empty()) accelerators.push_back(hosts.front());
+  std::string devices;
+  for (const std::string& each : accelerators) devices += cat(devices.empty() ? "" : ",", each);
+  return nlohmann::ordered_json{{"device", "HETERO:" + devices}, {"affinity", std::move(affinity)}}
+             .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace berth::writers

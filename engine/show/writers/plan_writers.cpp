@@ -10,19 +10,26 @@ namespace berth {
 namespace {
 
 constexpr PlanWriter kWriters[] = {
-    {"csv", "a table of ops and devices (RFC 4180)", &writers::csv},
-    {"graphviz", "a drawing, for `dot`", &writers::graphviz},
+    {"csv", "a table of ops and devices (RFC 4180)", &writers::csv, nullptr},
+    {"graphviz", "a drawing, for `dot`", &writers::graphviz, nullptr},
     {"device_map", "Hugging Face accelerate and transformers: a device by module, as JSON",
-     &writers::device_map},
-    {"llama.cpp", "llama.cpp's options -ngl, --tensor-split and -ot", &writers::llama_cpp},
+     &writers::device_map, &writers::needs_blocks},
+    {"llama.cpp", "llama.cpp's options -ngl, --tensor-split and -ot", &writers::llama_cpp,
+     &writers::needs_decoder_and_host},
+    {"deepspeed", "the stages of DeepSpeed's PipelineModule, as JSON", &writers::deepspeed,
+     &writers::needs_blocks},
+    {"torch-pipelining", "the split points of torch.distributed.pipelining, as JSON",
+     &writers::torch_pipelining, &writers::needs_blocks},
+    {"openvino", "OpenVINO's affinities and its HETERO device, as JSON", &writers::openvino,
+     nullptr},
     {"onnx-mlir",
      "onnx-mlir's file of device placements, as JSON (devices of the kinds cpu and nnpa)",
-     &writers::onnx_mlir},
+     &writers::onnx_mlir, &writers::needs_onnx_mlir},
     {"onnxruntime",
      "ONNX Runtime's session option, as JSON, for the model of `--write model` (one GPU and the "
      "host)",
-     &writers::onnxruntime},
-    {"vllm", "vLLM's VLLM_PP_LAYER_PARTITION", &writers::vllm},
+     &writers::onnxruntime, &writers::needs_one_gpu},
+    {"vllm", "vLLM's VLLM_PP_LAYER_PARTITION", &writers::vllm, &writers::needs_decoder},
 };
 
 }  // namespace

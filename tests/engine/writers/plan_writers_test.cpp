@@ -78,36 +78,103 @@ TEST_CASE("device_map has the fewest entries, GPUs by number and the host as cpu
         json({{"lm_head", 0}, {"model", 0}}));
 }
 
-TEST_CASE("device_map names the modules that the plan splits") {
+TEST_CASE("device_map refuses a plan that cuts a block") {
   Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
   placement[6] = kSecond;  // up_again1
-  expect_error(
-      ErrorCode::unsupported,
-      {"splits 1", "model.layers.1.mlp.up_proj", "'up1' is on gpu:0", "'up_again1' on gpu:1"},
-      [&] { static_cast<void>(written("device_map", placement)); });
+  expect_error(ErrorCode::unsupported,
+               {"cuts 1", "model.layers.1", "'q1' is on gpu:0", "'up_again1' on gpu:1"},
+               [&] { static_cast<void>(written("device_map", placement)); });
 }
 
-TEST_CASE("llama.cpp gets layers, and expressions for what is elsewhere") {
-  CHECK(written("llama.cpp", by_layer({kHost, kFirst, kFirst, kSecond})) ==
-        "-ngl 3\n--tensor-split 2,1\n"
-        "-ot \"blk\\.(1|2)\\.=CUDA0,blk\\.(0)\\.=CPU,blk\\.(3)\\.=CUDA1\"\n");
-  Placement placement = by_layer({kFirst, kFirst, kFirst, kFirst});
-  // up_proj, two thirds of layers 1 and 2: the layers go with it, q_proj does not.
-  placement[5] = placement[6] = kHost;
-  placement[8] = placement[9] = kHost;
-  const std::string text = written("llama.cpp", placement);
-  CHECK(text.find("-ot \"blk\\.(1|2)\\.attn_q\\.=CUDA0,") != std::string::npos);
+TEST_CASE("what accelerate computes for the host, it computes on the GPU that is named first") {
+  const std::string map = written("device_map", by_layer({kHost, kSecond, kFirst, kFirst}));
+  // Both GPUs are alike, so that the first one is it.
+  CHECK(map.find("model.layers.2") < map.find("model.embed_tokens"));
+}
+
+TEST_CASE("llama.cpp gets the layers of each GPU, the output among them") {
+  Placement placement = by_layer({kHost, kFirst, kFirst, kSecond});
+  CHECK(written("llama.cpp", placement) == "-ngl 4\n--tensor-split 2,2\n");
+  // All on GPUs: five are five, whatever the words are looked up on.
+  placement = by_layer({kFirst, kFirst, kFirst, kSecond});
+  placement.front() = kHost;
+  CHECK(written("llama.cpp", placement) == "-ngl 5\n--tensor-split 3,2\n");
+  CHECK(written("llama.cpp", by_layer({kHost, kHost, kHost, kHost})) == "-ngl 0\n");
+  placement = by_layer({kSecond, kSecond, kSecond, kSecond});
+  placement.front() = kHost;
+  CHECK(written("llama.cpp", placement) == "-ngl 5\n--tensor-split 0,5\n");
+}
+
+TEST_CASE("llama.cpp refuses what it would round") {
+  const auto refused = [](Placement placement, std::initializer_list<std::string_view> parts) {
+    expect_error(ErrorCode::unsupported, parts,
+                 [&] { static_cast<void>(written("llama.cpp", placement)); });
+  };
+  refused(by_layer({kFirst, kFirst, kFirst, kFirst}),
+          {"looks words up on the host", "embed_tokens"});
+  Placement placement = by_layer({kHost, kFirst, kFirst, kFirst});
+  placement[5] = kHost;  // up1
+  refused(placement, {"cuts model.layers.1", "'up1'"});
+  refused(by_layer({kHost, kSecond, kFirst, kFirst}),
+          {"one GPU after the other", "model.layers.2"});
+  placement = by_layer({kHost, kFirst, kFirst, kFirst});
+  placement.back() = kHost;  // the head, but not the norm
+  refused(placement, {"one place for norm and head"});
 }
 
 TEST_CASE("vLLM gets the layers of each stage, in order") {
   CHECK(written("vllm", by_layer({kFirst, kFirst, kFirst, kSecond})) ==
-        "VLLM_PP_LAYER_PARTITION=3,1\n");
-  expect_error(ErrorCode::unsupported, {"model.layers", "cpu:0", "a host"}, [] {
+        "VLLM_PP_LAYER_PARTITION=3,1\n--pipeline-parallel-size 2\n");
+  CHECK(written("vllm", by_layer({kSecond, kSecond, kSecond, kSecond})) ==
+        "CUDA_VISIBLE_DEVICES=1\nVLLM_PP_LAYER_PARTITION=4\n--pipeline-parallel-size 1\n");
+  expect_error(ErrorCode::unsupported, {"vLLM", "cpu:0", "a host"}, [] {
     static_cast<void>(written("vllm", by_layer({kHost, kFirst, kFirst, kFirst})));
   });
-  expect_error(ErrorCode::unsupported, {"gpu:0", "after a later one"}, [] {
+  expect_error(ErrorCode::unsupported, {"gpu:0", "again after others"}, [] {
     static_cast<void>(written("vllm", by_layer({kFirst, kSecond, kFirst, kFirst})));
   });
+  Placement placement = by_layer({kFirst, kFirst, kSecond, kSecond});
+  placement.front() = kSecond;
+  expect_error(ErrorCode::unsupported, {"embeddings on the first stage", "model.embed_tokens"},
+               [&] { static_cast<void>(written("vllm", placement)); });
+}
+
+TEST_CASE("DeepSpeed and torch.distributed.pipelining get the first block of each stage") {
+  const Placement placement = by_layer({kFirst, kFirst, kSecond, kSecond});
+  const json stages = json::parse(written("deepspeed", placement));
+  CHECK(stages["num_stages"] == 2);
+  CHECK(stages["parts"] == json({0, 3, 7}));
+  CHECK(stages["layers"][3] == "model.layers.2");
+  CHECK(stages["gpus"] == json({0, 1}));
+  CHECK(json::parse(written("torch-pipelining", placement)) ==
+        json({{"split_spec", {{"model.layers.2", "BEGINNING"}}}, {"gpus", {0, 1}}}));
+  // Its stages may be on GPUs in any order; DeepSpeed's ranks may not.
+  const Placement backwards = by_layer({kSecond, kSecond, kFirst, kFirst});
+  CHECK(json::parse(written("torch-pipelining", backwards))["gpus"] == json({1, 0}));
+  expect_error(ErrorCode::unsupported, {"DeepSpeed", "gpu:0", "after a later one"},
+               [&] { static_cast<void>(written("deepspeed", backwards)); });
+}
+
+TEST_CASE("OpenVINO gets an affinity for each op, and its devices with the host last") {
+  const json plan = json::parse(written("openvino", by_layer({kHost, kFirst, kFirst, kSecond})));
+  CHECK(plan["device"] == "HETERO:GPU.0,GPU.1,CPU");
+  CHECK(plan["affinity"]["embed"] == "CPU");
+  CHECK(plan["affinity"]["q3"] == "GPU.1");
+}
+
+TEST_CASE("what a form cannot have is known before there is a plan") {
+  const auto check = [](const char* format, const Graph& graph, const Cluster& cluster) {
+    plan_writer(format).check(graph, cluster);
+  };
+  expect_error(ErrorCode::unsupported, {"holds one GPU", "'machine' has 2"},
+               [&] { check("onnxruntime", *decoder(), *machine()); });
+  expect_error(ErrorCode::unsupported, {"cpu and nnpa", "gpu:0"},
+               [&] { check("onnx-mlir", *decoder(), *machine()); });
+  check("llama.cpp", *decoder(), *machine());
+  check("vllm", *decoder(), *machine());
+  const Cluster without("bare", {{"gpu:0", "gpu"}}, {});
+  expect_error(ErrorCode::unsupported, {"'bare' has none"},
+               [&] { check("llama.cpp", *decoder(), without); });
 }
 
 TEST_CASE("ONNX Runtime gets one GPU and the host, by the annotations of the model") {
@@ -164,7 +231,7 @@ TEST_CASE("a graph without modules or layers is refused with what to do") {
   builder.add_op("a", "T");
   const auto graph = builder.build();
   for (const char* format : {"device_map", "llama.cpp", "vllm"}) {
-    expect_error(ErrorCode::unsupported, {"'bare'", "csv"}, [&] {
+    expect_error(ErrorCode::unsupported, {"'bare'", "names of its parameters"}, [&] {
       static_cast<void>(plan_writer(format).text(*graph, *machine(), {kFirst}));
     });
   }

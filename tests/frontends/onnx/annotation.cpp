@@ -10,7 +10,7 @@
 namespace berth::test {
 namespace {
 
-constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+constexpr const char* kModel = R"(<ir_version: 11, opset_import: ["" : 17, "my" : 1]>
 g (float[2,3] x) => (float[2,3] y) {
   k = Constant<value = float[3] {1,2,3}>()
   a = my.F(x)
@@ -85,6 +85,29 @@ TEST_CASE("devices of nodes survive the round trip") {
     REQUIRE(after.ParseFromString(content(output)));
     after.DiscardUnknownFields();
     CHECK(after.SerializeAsString() == before.SerializeAsString());
+  }
+}
+
+TEST_CASE("a file of an older version gets metadata, and no field that its version lacks") {
+  for (const std::int64_t version : {8, 10}) {
+    ModelFolder models;
+    onnx::ModelProto model = parse_model(kModel);
+    model.set_ir_version(version);
+    const auto path = models.save(model);
+    const auto output = models.folder() / "placed.onnx";
+    const auto graph = models.frontend().load(path, {}).graph;
+    const Placement placement(static_cast<std::size_t>(graph->op_count()), 1);
+    models.frontend().annotate(path, *graph, two_devices(), placement, output);
+    const std::string bytes = content(output);
+    CHECK(bytes.find("\x4a\x12\x0a\x09layer_ann\x12\x05gpu:0") != std::string::npos);
+    // "berth" with a device list or a sharding behind it.
+    CHECK(bytes.find(std::string("\x0a\x05"
+                                 "berth\x10")) == std::string::npos);
+    CHECK(bytes.find(std::string("\x0a\x05"
+                                 "berth\x12")) == std::string::npos);
+    onnx::ModelProto after;
+    REQUIRE(after.ParseFromString(bytes));
+    CHECK(after.ir_version() == version);
   }
 }
 

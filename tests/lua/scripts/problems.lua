@@ -251,7 +251,7 @@ check.test("bad problems are refused", function()
   check.fails("'graph': graph expected, got nothing", berth.problem, {})
   check.fails("'graph': graph expected, got 'x.onnx'", berth.problem, { graph = "x.onnx" })
   check.fails("no cluster is named", berth.problem, { graph = graph })
-  check.fails("berth.problem: .*k80x5.*k80x4", berth.problem, { graph = graph, cluster = "k80x5" })
+  check.fails("berth.problem: .*k80y5.*k80x4", berth.problem, { graph = graph, cluster = "k80y5" })
   check.fails("unknown field 'group'.*groups", berth.problem,
               { graph = graph, cluster = "k80x4", group = 3 })
   check.fails("berth.problem: .*latency", berth.problem,

@@ -1,0 +1,265 @@
+// Devices that people have, with the figures that the roofline model needs.
+//
+// What the figures are:
+//  * flops     peak of the vector units in f32. TF32 is another number format and is not counted.
+//  * flops_16, flops_8, flops_64
+//              peak of the fastest unit that computes in that type, dense, with f32 (or i32)
+//              accumulation: tensor cores if there are any. GeForce cards accumulate in f32 at half
+//              the rate of f16. The roofline model (costs.h) uses them for matrix products only.
+//  * memory    the total that the driver reports, where it is known here, else the marketed size; less
+//              512 MiB, an estimate of what a context with its libraries holds.
+//  * multiprocessors
+//              of the product, not of the whole chip. AMD: compute units; Intel: Xe cores; Apple: cores.
+//  * overhead  pause of the compute stream between two kernels. For k80 it is the constant of the
+//              simulator released with Placeto (Addanki et al., NeurIPS 2019), 5.7 us. For the others
+//              it is an estimate below that, since hosts and drivers became faster.
+//  * bridge    data-sheet rate of one direction times 0.9 (Dell measured 0.91 on P100 and 0.96 on V100
+//              with p2pBandwidthLatencyTest, "Ready Solutions for AI, Deep Learning with NVIDIA",
+//              table 3).
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "berth/machines.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+constexpr double kMiB = 0x1p20;
+constexpr double kContextMiB = 512;
+constexpr double kBridgeReached = 0.9;
+
+/// Whether copies between two devices go directly, and over what.
+enum class Peers {
+  host,    ///< through the host's memory: the driver of consumer cards allows nothing else
+  bridge,  ///< the same, but a bridge can be bought
+  pcie,    ///< directly, over PCIe
+  pcie_or_bridge,
+  linked,  ///< over links that are always there
+};
+
+struct Row {
+  const char* word;
+  const char* description;
+  const char* source;
+  double mib;
+  double flops, flops_16, flops_8, flops_64;  // in TFLOP/s
+  double bandwidth;                           // in GB/s
+  double multiprocessors;
+  double overhead_us;
+  const char* slot;
+  Peers peers;
+  double bridge = 0;  // in GB/s, one direction, of the data sheet
+};
+
+constexpr const char* kAmpere = "NVIDIA Ampere GA102 white paper";
+constexpr const char* kAmpereSmall =
+    "NVIDIA GeForce product pages; rates by cores and boost clock as in the GA102 white paper";
+constexpr const char* kAda = "NVIDIA Ada GPU architecture white paper";
+constexpr const char* kAdaSmall =
+    "NVIDIA GeForce product pages; rates by cores and boost clock as in the Ada white paper";
+constexpr const char* kBlackwell = "NVIDIA RTX Blackwell GPU architecture white paper";
+constexpr const char* kBlackwellSmall =
+    "NVIDIA GeForce product pages; rates by cores and boost clock as in the RTX Blackwell white "
+    "paper";
+
+// clang-format off
+constexpr Row kRows[] = {
+    {"rtx3060", "NVIDIA GeForce RTX 3060 12 GB", kAmpereSmall, 12288, 12.7, 25.5, 102, 0.2, 360, 28, 4, "pcie4x16", Peers::host},
+    {"rtx3060ti", "NVIDIA GeForce RTX 3060 Ti", kAmpereSmall, 8192, 16.2, 32.4, 129.6, 0.25, 448, 38, 4, "pcie4x16", Peers::host},
+    {"rtx3070", "NVIDIA GeForce RTX 3070", kAmpere, 8192, 20.3, 40.6, 162.6, 0.32, 448, 46, 4, "pcie4x16", Peers::host},
+    {"rtx3070ti", "NVIDIA GeForce RTX 3070 Ti", kAmpereSmall, 8192, 21.7, 43.5, 174, 0.34, 608, 48, 4, "pcie4x16", Peers::host},
+    {"rtx3080", "NVIDIA GeForce RTX 3080 10 GB", kAmpere, 10240, 29.8, 59.5, 238, 0.47, 760, 68, 4, "pcie4x16", Peers::host},
+    {"rtx3080ti", "NVIDIA GeForce RTX 3080 Ti", kAmpereSmall, 12288, 34.1, 68.2, 273, 0.53, 912, 80, 4, "pcie4x16", Peers::host},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", kAmpere, 24576, 35.6, 71, 284, 0.56, 936, 82, 4, "pcie4x16", Peers::bridge, 56.25},
+    {"rtx3090ti", "NVIDIA GeForce RTX 3090 Ti", kAmpereSmall, 24564, 40, 80, 320, 0.63, 1008, 84, 4, "pcie4x16", Peers::bridge, 56.25},
+    {"rtx4060", "NVIDIA GeForce RTX 4060", kAdaSmall, 8188, 15.1, 30.2, 121, 0.24, 272, 24, 3.5, "pcie4x8", Peers::host},
+    {"rtx4060ti", "NVIDIA GeForce RTX 4060 Ti 8 GB (16 GB: rtx4060ti:15.5GiB)", kAdaSmall, 8188, 22.1, 44.1, 176.5, 0.34, 288, 34, 3.5, "pcie4x8", Peers::host},
+    {"rtx4070", "NVIDIA GeForce RTX 4070", kAdaSmall, 12282, 29.1, 58.3, 233, 0.46, 504, 46, 3.5, "pcie4x16", Peers::host},
+    {"rtx4070super", "NVIDIA GeForce RTX 4070 Super", kAdaSmall, 12282, 35.5, 71, 284, 0.55, 504, 56, 3.5, "pcie4x16", Peers::host},
+    {"rtx4070ti", "NVIDIA GeForce RTX 4070 Ti", kAdaSmall, 12282, 40.1, 80.2, 320.7, 0.63, 504, 60, 3.5, "pcie4x16", Peers::host},
+    {"rtx4070tisuper", "NVIDIA GeForce RTX 4070 Ti Super", kAdaSmall, 16376, 44.1, 88.2, 353, 0.69, 672, 66, 3.5, "pcie4x16", Peers::host},
+    {"rtx4080", "NVIDIA GeForce RTX 4080", kAda, 16376, 48.7, 97.5, 389.9, 0.76, 716.8, 76, 3.5, "pcie4x16", Peers::host},
+    {"rtx4080super", "NVIDIA GeForce RTX 4080 Super", kAdaSmall, 16376, 52.2, 104.4, 418, 0.82, 736, 80, 3.5, "pcie4x16", Peers::host},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", kAda, 24564, 82.6, 165.2, 660.6, 1.29, 1008, 128, 3.5, "pcie4x16", Peers::host},
+    {"rtx5060", "NVIDIA GeForce RTX 5060", kBlackwellSmall, 8151, 19.2, 38.4, 153.6, 0.3, 448, 30, 3.5, "pcie5x8", Peers::host},
+    {"rtx5060ti", "NVIDIA GeForce RTX 5060 Ti 16 GB", kBlackwellSmall, 16311, 23.7, 47.4, 189.6, 0.37, 448, 36, 3.5, "pcie5x8", Peers::host},
+    {"rtx5070", "NVIDIA GeForce RTX 5070", kBlackwell, 12227, 30.9, 61.7, 246.9, 0.48, 672, 48, 3.5, "pcie5x16", Peers::host},
+    {"rtx5070ti", "NVIDIA GeForce RTX 5070 Ti", kBlackwell, 16303, 43.9, 87.9, 351.5, 0.69, 896, 70, 3.5, "pcie5x16", Peers::host},
+    {"rtx5080", "NVIDIA GeForce RTX 5080", kBlackwell, 16303, 56.3, 112.6, 450.2, 0.88, 960, 84, 3.5, "pcie5x16", Peers::host},
+    {"rtx5090", "NVIDIA GeForce RTX 5090", kBlackwell, 32607, 104.8, 209.5, 838, 1.64, 1792, 170, 3.5, "pcie5x16", Peers::host},
+    {"a6000", "NVIDIA RTX A6000", "NVIDIA RTX A6000 data sheet; GA102 white paper", 49140, 38.7, 154.8, 309.7, 0.6, 768, 84, 4, "pcie4x16", Peers::pcie_or_bridge, 56.25},
+    {"rtx6000ada", "NVIDIA RTX 6000 Ada Generation", "NVIDIA RTX 6000 Ada data sheet; Ada white paper", 49140, 91.1, 364.2, 728.5, 1.4, 960, 142, 3.5, "pcie4x16", Peers::pcie},
+    {"t4", "NVIDIA T4", "NVIDIA T4 data sheet; Turing white paper", 15360, 8.1, 65, 130, 0.25, 320, 40, 4, "pcie3x16", Peers::pcie},
+    {"a10", "NVIDIA A10", "NVIDIA A10 data sheet", 23028, 31.2, 125, 250, 0.49, 600, 72, 4, "pcie4x16", Peers::pcie},
+    {"a40", "NVIDIA A40", "NVIDIA A40 data sheet", 46068, 37.4, 149.7, 299.3, 0.58, 696, 84, 4, "pcie4x16", Peers::pcie_or_bridge, 56.25},
+    {"l4", "NVIDIA L4", "NVIDIA L4 data sheet", 23034, 30.3, 121, 242.5, 0.47, 300, 58, 3.5, "pcie4x16", Peers::pcie},
+    {"l40s", "NVIDIA L40S", "NVIDIA L40S data sheet", 46068, 91.6, 362, 733, 1.43, 864, 142, 3.5, "pcie4x16", Peers::pcie},
+    // The board's boost clock of 875 MHz does not hold under load within its 300 W. With the base clock,
+    // TensorFlow's published training rates (costs/efficiency.cpp) are the same share of peak on K80 and
+    // P100; with the boost clock, half of it on K80. 12 GiB less ECC (nvidia-smi).
+    {"k80", "NVIDIA Tesla K80, one of the two GPUs of a board", "NVIDIA Tesla K80 board specification BD-07317: 2496 cores at the base clock of 560 MHz", 11441, 2.8, 0, 0, 0.935, 240, 13, 5.7, "pcie3x16", Peers::pcie},
+    {"p100", "NVIDIA Tesla P100 SXM2", "NVIDIA Tesla P100 data sheet", 16276, 10.6, 21.2, 0, 5.3, 732, 56, 5, "pcie3x16", Peers::linked, 20},
+    // Four-way 8-bit dot product at the f32 rate (CUDA C programming guide, arithmetic throughput).
+    {"v100", "NVIDIA Tesla V100 SXM2 16 GB", "NVIDIA Tesla V100 data sheet", 16160, 15.7, 125, 62.8, 7.8, 900, 80, 4, "pcie3x16", Peers::linked, 50},
+    {"a100", "NVIDIA A100 80 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 81920, 19.5, 312, 624, 19.5, 2039, 108, 3.5, "pcie4x16", Peers::linked, 300},
+    {"h100", "NVIDIA H100 80 GB SXM", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 67, 989.5, 1979, 67, 3350, 132, 3, "pcie5x16", Peers::linked, 450},
+    {"h200", "NVIDIA H200 SXM", "NVIDIA H200 data sheet, dense; f64 of its tensor cores", 143771, 67, 989.5, 1979, 67, 4800, 132, 3, "pcie5x16", Peers::linked, 450},
+    {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell architecture technical brief: HGX B200, dense", 183359, 80, 2250, 4500, 40, 8000, 148, 3, "pcie5x16", Peers::linked, 900},
+    {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell architecture technical brief: GB200, per GPU, dense; NVLink-C2C to the host", 189440, 80, 2500, 5000, 45, 8000, 152, 3, "c2c", Peers::linked, 900},
+    {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric within a board", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 100},
+    {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64},
+    {"arca750", "Intel Arc A750", "Intel Arc A750 product page; XMX at the graphics clock of 2.05 GHz", 8192, 14.7, 117.6, 235, 0, 512, 28, 6, "pcie4x16", Peers::host},
+    {"arca770", "Intel Arc A770 16 GB", "Intel Arc A770 product page; XMX at the graphics clock of 2.1 GHz", 16384, 17.2, 137.6, 275, 0, 560, 32, 6, "pcie4x16", Peers::host},
+    {"arcb580", "Intel Arc B580", "Intel Arc B580 product page; XMX at the graphics clock of 2.67 GHz", 12288, 13.7, 109.4, 218.7, 0.85, 456, 20, 6, "pcie4x8", Peers::host},
+};
+
+/// Chips whose processor cores and GPU have one memory.
+struct ChipRow {
+  const char* word;
+  const char* description;
+  const char* source;
+  double gib;                        // 0 = it is sold with several sizes, and the words say which
+  double flops, flops_16, flops_8;   // of the GPU, in TFLOP/s
+  double bandwidth;                  // in GB/s
+  double multiprocessors;
+  double overhead_us;
+  double cores, hertz, flops_per_cycle;
+};
+
+constexpr const char* kApple = "Apple's announcement (GPU, memory bandwidth); cores by clock: estimated";
+constexpr const char* kAppleCores =
+    "Apple's announcement (memory bandwidth); 256 operations per GPU core and cycle, clocks estimated";
+constexpr const char* kJetson = "NVIDIA Jetson Orin module data sheets, dense; without the DLAs";
+/// Four 128-bit fused multiply-add units; two.
+constexpr double kFourNeon = 32, kTwoNeon = 16;
+
+constexpr ChipRow kChips[] = {
+    {"m1", "Apple M1, 8 GPU cores", kApple, 0, 2.6, 2.6, 0, 68.25, 8, 10, 4, 3.2e9, kFourNeon},
+    {"m1pro", "Apple M1 Pro, 16 GPU cores", kApple, 0, 5.2, 5.2, 0, 200, 16, 10, 8, 3.2e9, kFourNeon},
+    {"m1max", "Apple M1 Max, 32 GPU cores", kApple, 0, 10.4, 10.4, 0, 400, 32, 10, 8, 3.2e9, kFourNeon},
+    {"m1ultra", "Apple M1 Ultra, 64 GPU cores", kApple, 0, 20.8, 20.8, 0, 800, 64, 10, 16, 3.2e9, kFourNeon},
+    {"m2", "Apple M2, 10 GPU cores", kApple, 0, 3.6, 3.6, 0, 100, 10, 10, 4, 3.5e9, kFourNeon},
+    {"m2pro", "Apple M2 Pro, 19 GPU cores", kApple, 0, 6.8, 6.8, 0, 200, 19, 10, 8, 3.5e9, kFourNeon},
+    {"m2max", "Apple M2 Max, 38 GPU cores", kApple, 0, 13.6, 13.6, 0, 400, 38, 10, 8, 3.5e9, kFourNeon},
+    {"m2ultra", "Apple M2 Ultra, 76 GPU cores", kApple, 0, 27.2, 27.2, 0, 800, 76, 10, 16, 3.5e9, kFourNeon},
+    {"m3", "Apple M3, 10 GPU cores", kAppleCores, 0, 3.6, 3.6, 0, 100, 10, 10, 4, 4.05e9, kFourNeon},
+    {"m3pro", "Apple M3 Pro, 18 GPU cores", kAppleCores, 0, 6.5, 6.5, 0, 150, 18, 10, 6, 4.05e9, kFourNeon},
+    {"m3max", "Apple M3 Max, 40 GPU cores", kAppleCores, 0, 14.3, 14.3, 0, 400, 40, 10, 12, 4.05e9, kFourNeon},
+    {"m3ultra", "Apple M3 Ultra, 80 GPU cores", kAppleCores, 0, 28.7, 28.7, 0, 819, 80, 10, 24, 4.05e9, kFourNeon},
+    {"m4", "Apple M4, 10 GPU cores", kAppleCores, 0, 4, 4, 0, 120, 10, 10, 4, 4.4e9, kFourNeon},
+    {"m4pro", "Apple M4 Pro, 20 GPU cores", kAppleCores, 0, 8.1, 8.1, 0, 273, 20, 10, 10, 4.5e9, kFourNeon},
+    {"m4max", "Apple M4 Max, 40 GPU cores", kAppleCores, 0, 16.2, 16.2, 0, 546, 40, 10, 12, 4.5e9, kFourNeon},
+    {"orin", "NVIDIA Jetson AGX Orin 64 GB", kJetson, 64, 5.3, 42.5, 85, 204.8, 16, 8, 12, 2.2e9, kTwoNeon},
+    {"orinnx", "NVIDIA Jetson Orin NX 16 GB", kJetson, 16, 1.9, 15, 30, 102.4, 8, 8, 8, 2.0e9, kTwoNeon},
+    {"orinnano", "NVIDIA Jetson Orin Nano 8 GB", kJetson, 8, 1.3, 10, 20, 68, 8, 8, 6, 1.5e9, kTwoNeon},
+};
+
+struct HostRow {
+  const char* word;
+  const char* description;
+  const char* source;
+  double gib;
+  double cores, hertz, flops_per_cycle;
+  double bandwidth;  // in GB/s
+};
+
+/// Two 256-bit fused multiply-add units; two of 512 bits.
+constexpr double kAvx2 = 32, kAvx512 = 64;
+
+constexpr HostRow kHosts[] = {
+    {"host", "a desktop's processor: 8 cores at 3.8 GHz, two channels of DDR4-3200",
+     "two 256-bit multiply-add units per core; the channels' peak", 32, 8, 3.8e9, kAvx2, 51.2},
+    {"host5", "the same with two channels of DDR5-5600",
+     "two 256-bit multiply-add units per core; the channels' peak", 64, 8, 4.5e9, kAvx2, 89.6},
+    {"server", "a server's processor: AMD EPYC 9354, 32 cores, twelve channels of DDR5-4800",
+     "AMD EPYC 9354 product page", 384, 32, 3.25e9, kAvx512 / 2, 460.8},
+};
+// clang-format on
+
+/// Handing an op to a thread pool and waking it: an estimate.
+constexpr double kHostOverheadUs = 2;
+
+KnownDevice of_row(const Row& row) {
+  KnownDevice known;
+  Device& device = known.device;
+  device.name = device.kind = row.word;
+  device.memory_bytes = static_cast<std::int64_t>((row.mib - kContextMiB) * kMiB);
+  device.flops = row.flops * kTera;
+  device.flops_16 = row.flops_16 * kTera;
+  device.flops_8 = row.flops_8 * kTera;
+  device.flops_64 = row.flops_64 * kTera;
+  device.memory_bandwidth = row.bandwidth * kGiga;
+  device.op_overhead_us = row.overhead_us;
+  device.multiprocessors = row.multiprocessors;
+  known.description = row.description;
+  known.source = row.source;
+  known.slot = row.slot;
+  known.bridge_bytes_per_s = kBridgeReached * row.bridge * kGiga;
+  known.bridged = row.peers == Peers::linked;
+  known.peer_to_peer = row.peers != Peers::host && row.peers != Peers::bridge;
+  return known;
+}
+
+Device cores_of(const char* kind, double cores, double hertz, double per_cycle, double bandwidth) {
+  Device host;
+  host.name = host.kind = kind;
+  host.flops = cores * hertz * per_cycle;
+  host.memory_bandwidth = bandwidth * kGiga;
+  host.op_overhead_us = kHostOverheadUs;
+  host.host = true;
+  return host;
+}
+
+KnownDevice of_row(const ChipRow& row) {
+  KnownDevice known;
+  Device& device = known.device;
+  device.name = device.kind = row.word;
+  device.memory_bytes = static_cast<std::int64_t>(row.gib * 0x1p30);
+  device.flops = row.flops * kTera;
+  device.flops_16 = row.flops_16 * kTera;
+  device.flops_8 = row.flops_8 * kTera;
+  device.memory_bandwidth = row.bandwidth * kGiga;
+  device.op_overhead_us = row.overhead_us;
+  device.multiprocessors = row.multiprocessors;
+  known.description = row.description;
+  known.source = row.source;
+  known.slot = "one memory";
+  known.cores = cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, row.bandwidth);
+  return known;
+}
+
+KnownDevice of_row(const HostRow& row) {
+  KnownDevice known;
+  known.device = cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, row.bandwidth);
+  known.device.name = row.word;
+  known.device.memory_bytes = static_cast<std::int64_t>(row.gib * 0x1p30);
+  known.description = row.description;
+  known.source = row.source;
+  return known;
+}
+
+}  // namespace
+
+std::span<const KnownDevice> known_devices() {
+  static const std::vector<KnownDevice> all = [] {
+    std::vector<KnownDevice> devices;
+    for (const Row& row : kRows) devices.push_back(of_row(row));
+    for (const ChipRow& row : kChips) devices.push_back(of_row(row));
+    for (const HostRow& row : kHosts) devices.push_back(of_row(row));
+    return devices;
+  }();
+  return all;
+}
+
+const KnownDevice* find_known_device(std::string_view word) {
+  const auto all = known_devices();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const KnownDevice& known) { return known.device.name == word; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace berth

@@ -1,0 +1,294 @@
+// "rtx4090+rtx4060@pcie3x4+host:64GiB" as a cluster.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/error.h"
+#include "berth/machines.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "cluster/links.h"
+
+namespace berth {
+namespace {
+
+/// More would need a link for each of millions of pairs; a file can say them with `*`.
+constexpr int kMostDevices = 128;
+/// Where the words name none: what a desktop has at least.
+constexpr std::string_view kDefaultHost = "host";
+/// Copies through the host's memory are two copies.
+constexpr double kThroughHost = 0.5;
+/// The share of one memory that a GPU may take; macOS allows it three quarters.
+constexpr double kGpuShare = 0.75;
+/// A copy within one memory reads and writes it.
+constexpr double kOneMemoryShare = 0.5;
+constexpr double kOneMemoryLatencyUs = 5;  // estimate
+
+/// What the forms of a slot carry in one direction, as reached, and an estimate of the latency of a
+/// copy: between the bare link (about 1 us) and the 25 us of Placeto's simulator.
+struct Slot {
+  double bandwidth;
+  double latency_us;
+};
+struct NamedSlot {
+  std::string_view name;
+  Slot slot;
+};
+// Thunderbolt carries PCIe packets at 22 of 32 Gbit/s (Intel's Thunderbolt 3 brief), version 5 at twice
+// that. NVLink-C2C: 450 GB/s in one direction (NVIDIA's Grace Hopper white paper).
+constexpr NamedSlot kSlots[] = {{"tb3", {2.75e9, 25}},
+                                {"tb4", {2.75e9, 25}},
+                                {"tb5", {5.5e9, 25}},
+                                {"c2c", {kNvlinkReached * 450e9, 5}}};
+constexpr std::string_view kNvlink = "nvlink";
+
+[[noreturn]] void fail(std::string_view words, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, cat("machine '", words, "': ", what));
+}
+
+std::optional<double> number_at(std::string_view text, std::string_view& rest) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || value < 0) return std::nullopt;
+  rest = text.substr(at(end - text.data()));
+  return value;
+}
+
+std::optional<int> count_of(std::string_view text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && count > 0 ? std::optional(count) : std::nullopt;
+}
+
+std::int64_t memory_of(std::string_view words, std::string_view text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"GB", 1e9}, {"MB", 1e6}, {"B", 1}};
+  std::string_view unit;
+  const std::optional<double> value = number_at(text, unit);
+  if (value && *value == 0 && unit.empty()) return 0;
+  for (const auto& [name, factor] : kUnits) {
+    if (value && unit == name && *value * factor < 0x1p60) {
+      return static_cast<std::int64_t>(*value * factor);
+    }
+  }
+  fail(words, cat("'", text, "' is no amount of memory; write one such as 64GiB, 500MB or 0"));
+}
+
+std::optional<Slot> pcie_of(std::string_view text) {
+  if (!text.starts_with("pcie")) return std::nullopt;
+  text.remove_prefix(4);
+  const std::size_t x = text.find('x');
+  const auto generation = count_of(text.substr(0, x));
+  const auto lanes = x == std::string_view::npos ? std::optional(16) : count_of(text.substr(x + 1));
+  if (!generation || !lanes || *generation < 3 || *generation > 5 || *lanes > 16) {
+    return std::nullopt;
+  }
+  // 0.985 GB/s for a lane of generation 3, twice that for each later one.
+  constexpr double kLatencyUs[] = {15, 12, 10};
+  return Slot{kPcieReached * 15.75e9 / 16 * *lanes * (1 << (*generation - 3)),
+              kLatencyUs[*generation - 3]};
+}
+
+std::optional<Slot> slot_of(std::string_view text) {
+  for (const NamedSlot& named : kSlots) {
+    if (named.name == text) return named.slot;
+  }
+  if (const auto pcie = pcie_of(text)) return pcie;
+  std::string_view unit;
+  const std::optional<double> rate = number_at(text, unit);
+  if (rate && *rate > 0 && unit == "GBps") return Slot{*rate * 1e9, 12};
+  return std::nullopt;
+}
+
+/// A word with all that its suffixes say.
+struct Part {
+  const KnownDevice* known = nullptr;
+  int count = 1;
+  std::optional<std::int64_t> memory_bytes;
+  Slot slot{0, 0};
+  bool bridged = false;
+};
+
+std::vector<std::string> words_known() {
+  std::vector<std::string> known;
+  for (const KnownDevice& device : known_devices()) known.push_back(device.device.name);
+  return known;
+}
+
+/// "4xNAME", "NAMEx4" or "NAME". A name may end in digits and hold an x.
+void find_device(std::string_view words, std::string_view text, Part& part) {
+  part.known = find_known_device(text);
+  if (part.known != nullptr) return;
+  const std::size_t first = text.find('x'), last = text.rfind('x');
+  if (first != std::string_view::npos) {
+    if (const auto count = count_of(text.substr(0, first))) {
+      part.known = find_known_device(text.substr(first + 1));
+      part.count = *count;
+    } else if (const auto behind = count_of(text.substr(last + 1))) {
+      part.known = find_known_device(text.substr(0, last));
+      part.count = *behind;
+    }
+  }
+  if (part.known == nullptr) {
+    std::string_view name = text;
+    if (first != std::string_view::npos && count_of(text.substr(0, first))) {
+      name = text.substr(first + 1);
+    }
+    const std::vector<std::string> known = words_known();
+    fail(words, cat("there is no device '", name, "'", known_names(name, known, known.size()), " ",
+                    machine_words_help()));
+  }
+  if (part.count > kMostDevices) {
+    fail(words, cat("'", text, "' is more than ", kMostDevices,
+                    " devices; describe such a machine in a berth.cluster/1 file"));
+  }
+}
+
+void attach(std::string_view words, std::string_view text, Part& part) {
+  const std::string& name = part.known->device.name;
+  if (part.known->device.host || !part.known->cores.name.empty()) {
+    fail(words, cat("'", name, "' is in no slot; leave '@", text, "' out"));
+  }
+  if (text == kNvlink) {
+    if (part.known->bridge_bytes_per_s == 0) {
+      fail(words, cat("'", name, "' has no NVLink; leave '@nvlink' out"));
+    }
+    part.bridged = true;
+    return;
+  }
+  const auto slot = slot_of(text);
+  if (!slot) {
+    fail(words,
+         cat("'", text, "' is no slot. Known: pcie3x16, pcie4x8, pcie5x4 and the like, nvlink, ",
+             "tb3, tb4, tb5, or a rate such as 12GBps."));
+  }
+  part.slot = *slot;
+}
+
+Part parse_part(std::string_view words, std::string_view text) {
+  Part part;
+  std::string_view name = text.substr(0, text.find_first_of(":@"));
+  if (name.empty()) fail(words, cat("a part is empty; ", machine_words_help()));
+  find_device(words, name, part);
+  part.bridged = part.known->bridged;
+  if (const auto slot = slot_of(part.known->slot)) part.slot = *slot;
+  for (std::string_view rest = text.substr(name.size()); !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(":@", 1), rest.size());
+    const std::string_view suffix = rest.substr(1, end - 1);
+    if (rest.front() == ':') {
+      part.memory_bytes = memory_of(words, suffix);
+    } else {
+      attach(words, suffix, part);
+    }
+    rest.remove_prefix(end);
+  }
+  const bool one_memory = !part.known->cores.name.empty();
+  if (one_memory && !part.memory_bytes && part.known->device.memory_bytes == 0) {
+    fail(words,
+         cat("'", name, "' is sold with several sizes of memory; say which: ", name, ":32GiB"));
+  }
+  return part;
+}
+
+class Machine {
+ public:
+  explicit Machine(std::string_view words) : words_(words) {
+    for (std::size_t begin = 0; begin <= words.size();) {
+      const std::size_t end = std::min(words.find('+', begin), words.size());
+      add(parse_part(words, words.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    if (!host_) {
+      Part host;
+      host.known = find_known_device(kDefaultHost);
+      add(host);
+    }
+    if (parts_.size() > kMostDevices) {
+      fail(words, cat("it has ", parts_.size(), " devices, more than ", kMostDevices,
+                      "; describe such a machine in a berth.cluster/1 file"));
+    }
+  }
+
+  [[nodiscard]] std::shared_ptr<const Cluster> cluster() const {
+    std::vector<Device> devices{*host_};
+    std::vector<LinkSpec> links;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      devices.push_back(parts_[i].known->device);
+      Device& device = devices.back();
+      device.name = name(i);
+      if (parts_[i].memory_bytes) device.memory_bytes = *parts_[i].memory_bytes;
+      const Slot& slot = parts_[i].slot;
+      links.push_back({name(i), host_->name, slot.bandwidth, slot.latency_us, {}});
+      links.push_back({host_->name, name(i), slot.bandwidth, slot.latency_us, {}});
+      for (std::size_t j = 0; j < parts_.size(); ++j) {
+        if (j != i) links.push_back(between(i, j));
+      }
+    }
+    return std::make_shared<const Cluster>(std::string(words_), std::move(devices), links);
+  }
+
+ private:
+  static std::string name(std::size_t part) { return cat("gpu:", part); }
+
+  void add(Part part) {
+    const KnownDevice& known = *part.known;
+    const bool one_memory = !known.cores.name.empty();
+    if (known.device.host || one_memory) {
+      if (host_ || part.count > 1) {
+        fail(words_,
+             "there are two hosts in it; a machine has one, and a chip with one memory is its "
+             "own");
+      }
+      host_ = one_memory ? known.cores : known.device;
+      host_->name = "cpu:0";
+      if (part.memory_bytes) host_->memory_bytes = *part.memory_bytes;
+    }
+    if (one_memory) {
+      const std::int64_t whole = part.memory_bytes.value_or(known.device.memory_bytes);
+      part.memory_bytes = static_cast<std::int64_t>(kGpuShare * static_cast<double>(whole));
+      host_->memory_bytes = whole - *part.memory_bytes;
+      part.slot = {kOneMemoryShare * known.device.memory_bandwidth, kOneMemoryLatencyUs};
+    }
+    if (known.device.host) return;
+    for (int i = 0; i < part.count; ++i) parts_.push_back(part);
+  }
+
+  [[nodiscard]] LinkSpec between(std::size_t i, std::size_t j) const {
+    const Part& a = parts_[i];
+    const Part& b = parts_[j];
+    if (a.known == b.known && a.bridged && b.bridged) {
+      return {name(i), name(j), a.known->bridge_bytes_per_s, kBridgeLatencyUs, {}};
+    }
+    const bool direct = a.known->peer_to_peer && b.known->peer_to_peer;
+    const double slower = std::min(a.slot.bandwidth, b.slot.bandwidth);
+    const double latency_us = std::max(a.slot.latency_us, b.slot.latency_us);
+    return {
+        name(i), name(j), slower * (direct ? 1 : kThroughHost), latency_us * (direct ? 1 : 2), {}};
+  }
+
+  static constexpr double kBridgeLatencyUs = 8;  // estimate
+
+  std::string_view words_;
+  std::optional<Device> host_;
+  std::vector<Part> parts_;  // one entry per device
+};
+
+}  // namespace
+
+std::shared_ptr<const Cluster> machine_of_words(std::string_view words) {
+  return Machine(words).cluster();
+}
+
+std::string machine_words_help() {
+  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:8GiB@pcie3x4; "
+         "`berth devices` lists the devices.";
+}
+
+}  // namespace berth

@@ -1,0 +1,421 @@
+// Blocks, in three steps: modules by the names of parameters and scopes; the blocks that they are in;
+// then the ops that neither says anything of, by where the fewest bytes cross.
+#include "berth/blocks.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/error.h"
+#include "berth/support/text.h"
+#include "layers/module_names.h"
+
+namespace berth {
+
+/// Reads the graph once; see Blocks.
+class BlockFinder {
+ public:
+  BlockFinder(const Graph& graph, Blocks& blocks) : graph_(graph), blocks_(blocks) {}
+
+  void run() {
+    find_modules();
+    find_lists();
+    if (bytes_.empty()) {
+      throw Error(
+          ErrorCode::unsupported,
+          cat("no parameter of graph '", graph_.name(),
+              "' has the name of a module ('layers.0.mlp.weight'), so that it has no blocks; "
+              "export the model with the names of its parameters"));
+    }
+    make_blocks();
+    spread();
+    absorb_small();
+    number();
+    find_ties();
+    choose_layers();
+  }
+
+ private:
+  static constexpr BlockId kNone = -1;
+  static constexpr const char* kTiedHead = "lm_head";
+  /// Tables and scales are no modules of their own below both of these: bytes, and a share of all.
+  static constexpr std::int64_t kSmallBytes = 64 << 10;
+  static constexpr std::int64_t kSmallShare = 1000;
+  /// What a transfer costs beside its bytes, in bytes: between cuts that carry equal ones, the one of
+  /// fewer tensors.
+  static constexpr std::int64_t kTransferBytes = 4096;
+
+  /// The weight that a parameter was computed from when the model was loaded: it has the module's name.
+  [[nodiscard]] TensorId weight_behind(TensorId parameter) const {
+    for (OpId maker = graph_.maker(parameter); maker != kNoOp; maker = graph_.maker(parameter)) {
+      const auto inputs = graph_.inputs(maker);
+      if (inputs.empty() || inputs.front() == kNoTensor) break;
+      parameter = inputs.front();
+    }
+    return parameter;
+  }
+  /// A scale, an axis, an epsilon.
+  [[nodiscard]] bool is_scalar(TensorId tensor) const { return graph_.bytes(tensor) <= 8; }
+
+  void find_modules() {
+    std::vector<int> readers(at(graph_.tensor_count()), 0);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      for (const TensorId tensor : graph_.parameters(op)) ++readers[at(tensor)];
+    }
+    blocks_.module_of_.resize(at(graph_.op_count()));
+    std::vector<bool> counted(at(graph_.tensor_count()), false);
+    for (const OpId op : graph_.topological_order()) {
+      TensorId largest = kNoTensor;
+      for (const TensorId tensor : graph_.parameters(op)) {
+        if (is_scalar(tensor)) continue;
+        if (largest == kNoTensor || graph_.bytes(tensor) > graph_.bytes(largest)) largest = tensor;
+      }
+      if (largest == kNoTensor) continue;
+      std::string name = module_of_parameter(graph_.tensor_name(weight_behind(largest)));
+      const std::string scope = module_of_scope(graph_.op_name(op));
+      // A tied parameter has the name of its first module, and the scope says which module reads it.
+      if (name.empty() || (readers[at(largest)] > 1 && !scope.empty())) name = scope;
+      if (name.empty()) continue;
+      blocks_.module_of_[at(op)] = name;
+      std::int64_t& bytes = bytes_[name];
+      for (const TensorId tensor : graph_.parameters(op)) {
+        if (counted[at(tensor)]) continue;
+        counted[at(tensor)] = true;
+        bytes += graph_.bytes(tensor);
+      }
+    }
+  }
+
+  [[nodiscard]] bool shares_parameter(OpId op) const {
+    return graph_.param_bytes(op) > graph_.own_param_bytes(op);
+  }
+
+  void find_lists() {
+    for (const auto& [module, bytes] : bytes_) {
+      total_ += bytes;
+      const std::vector<std::string> parts = module_parts(module);
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (number_of_part(parts[i]) < 0) continue;
+        const std::string element = joined_parts(parts, i + 1);
+        element_bytes_[element] += bytes;
+        // What contains a list is no block.
+        for (std::size_t k = 0; k <= i; ++k) above_list_.insert(joined_parts(parts, k));
+      }
+    }
+  }
+
+  /// The first element of a list that it is in, but for one that is most of the network and has
+  /// lists itself; without lists, the outermost module that contains none.
+  [[nodiscard]] std::pair<std::string, std::size_t> block_of_module(
+      const std::string& module) const {
+    const std::vector<std::string> parts = module_parts(module);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (number_of_part(parts[i]) < 0) continue;
+      const std::string element = joined_parts(parts, i + 1);
+      const auto bytes = element_bytes_.find(element);
+      const bool most = bytes != element_bytes_.end() && 2 * bytes->second > total_ &&
+                        above_list_.contains(element);
+      if (!most) return {element, i + 1};
+    }
+    for (std::size_t k = 1; k < parts.size(); ++k) {
+      std::string prefix = joined_parts(parts, k);
+      if (!above_list_.contains(prefix)) return {std::move(prefix), 0};
+    }
+    return {module, 0};
+  }
+
+  BlockId block_named(const std::string& module) {
+    const auto [name, end] = block_of_module(module);
+    const auto [entry, is_new] = index_.try_emplace(name, blocks_.count());
+    if (is_new) {
+      Block block;
+      block.name = name;
+      if (end > 0) {
+        const std::vector<std::string> parts = module_parts(name);
+        block.list = joined_parts(parts, end - 1);
+        block.number = number_of_part(parts.back());
+      }
+      blocks_.blocks_.push_back(std::move(block));
+    }
+    return entry->second;
+  }
+
+  /// In the order in which a step first reads their parameters: block ids are ranks.
+  void make_blocks() {
+    blocks_.block_of_.assign(at(graph_.op_count()), kNone);
+    std::vector<BlockId> reached(at(graph_.op_count()), kNone);
+    for (const OpId op : graph_.topological_order()) {
+      BlockId& latest = reached[at(op)];
+      for (const Edge& edge : graph_.in_edges(op)) {
+        latest = std::max(latest, reached[at(edge.src)]);
+      }
+      const std::string& module = blocks_.module_of_[at(op)];
+      if (module.empty()) continue;
+      BlockId block = block_named(module);
+      // A parameter that a step comes back to after other blocks: embeddings that a head without a
+      // scope shares.
+      if (block < latest && shares_parameter(op)) block = block_named(kTiedHead);
+      blocks_.block_of_[at(op)] = block;
+      latest = std::max(latest, block);
+    }
+    for (const auto& [module, bytes] : bytes_) {
+      blocks_.blocks_[at(index_.at(block_of_module(module).first))].param_bytes += bytes;
+    }
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (blocks_.block_of_[at(op)] != kNone) continue;
+      const std::string scope = module_of_scope(graph_.op_name(op));
+      if (scope.empty()) continue;
+      const auto known = index_.find(block_of_module(scope).first);
+      if (known != index_.end()) blocks_.block_of_[at(op)] = known->second;
+    }
+  }
+
+  /// The blocks before and behind each op that has none; then the op's own.
+  void spread() {
+    const auto order = graph_.topological_order();
+    std::vector<BlockId> before(at(graph_.op_count()), kNone), behind = before;
+    const auto block_or = [&](const std::vector<BlockId>& other, OpId op) {
+      const BlockId own = blocks_.block_of_[at(op)];
+      return own != kNone ? own : other[at(op)];
+    };
+    for (const OpId op : order) {
+      for (const Edge& edge : graph_.in_edges(op)) {
+        before[at(op)] = std::max(before[at(op)], block_or(before, edge.src));
+      }
+    }
+    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+      for (const Edge& edge : graph_.out_edges(*op)) {
+        const BlockId next = block_or(behind, edge.dst);
+        BlockId& own = behind[at(*op)];
+        if (next != kNone) own = own == kNone ? next : std::min(own, next);
+      }
+    }
+    std::map<std::pair<BlockId, BlockId>, std::vector<OpId>> between;
+    for (const OpId op : order) {
+      BlockId& own = blocks_.block_of_[at(op)];
+      if (own != kNone) continue;
+      const BlockId low = before[at(op)], high = behind[at(op)];
+      if (low == kNone || high == kNone || low >= high) {
+        own = low != kNone ? low : std::max(high, 0);
+      } else {
+        between[{low, high}].push_back(op);
+      }
+    }
+    for (const auto& [blocks, ops] : between) divide(blocks.first, blocks.second, ops);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const OpId reader = graph_.first_reader(op);
+      if (reader != kNoOp) blocks_.block_of_[at(op)] = blocks_.block_of_[at(reader)];
+    }
+  }
+
+  /// Ops between two blocks, in topological order: some of the first go with the block before.
+  void divide(BlockId low, BlockId high, const std::vector<OpId>& ops) {
+    std::unordered_map<TensorId, int> late_readers;  // of tensors that low's side produces
+    const std::set<OpId> here(ops.begin(), ops.end());
+    const auto bytes_of = [&](TensorId tensor) { return graph_.bytes(tensor) + kTransferBytes; };
+    std::int64_t crossing = 0;
+    for (const OpId op : ops) {
+      for (const Edge& edge : graph_.in_edges(op)) {
+        if (edge.tensor == kNoTensor || here.contains(edge.src)) continue;
+        if (late_readers[edge.tensor]++ == 0) {
+          crossing += bytes_of(edge.tensor);
+          // Read behind all of them too: it crosses wherever these are.
+          for (const Edge& other : graph_.out_edges(edge.src)) {
+            if (other.tensor == edge.tensor && !here.contains(other.dst) &&
+                blocks_.block_of_[at(other.dst)] >= high) {
+              ++late_readers[edge.tensor];
+            }
+          }
+        }
+      }
+    }
+    std::int64_t fewest = crossing;
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      for (const Edge& edge : graph_.in_edges(ops[i])) {
+        if (edge.tensor != kNoTensor && --late_readers[edge.tensor] == 0) {
+          crossing -= bytes_of(edge.tensor);
+        }
+      }
+      for (const Edge& edge : graph_.out_edges(ops[i])) {
+        if (edge.tensor != kNoTensor && late_readers[edge.tensor]++ == 0) {
+          crossing += bytes_of(edge.tensor);
+        }
+      }
+      if (crossing < fewest) {
+        fewest = crossing;
+        best = i + 1;
+      }
+    }
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      blocks_.block_of_[at(ops[i])] = i < best ? low : high;
+    }
+  }
+
+  /// Small modules outside of lists go where they are read first.
+  void absorb_small() {
+    const std::int64_t small = std::min(kSmallBytes, total_ / kSmallShare);
+    into_.resize(at(blocks_.count()));
+    // What its ops read, not what it counts for: a tied head is as large as its embeddings.
+    std::vector<std::int64_t> reads(at(blocks_.count()), 0);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      reads[at(blocks_.of(op))] += graph_.param_bytes(op);
+    }
+    for (BlockId block = 0; block < blocks_.count(); ++block) into_[at(block)] = block;
+    for (BlockId block = blocks_.count() - 1; block >= 0; --block) {
+      const Block& each = blocks_[block];
+      if (each.number != kNoBlockNumber || reads[at(block)] > small) continue;
+      BlockId next = kNone, last = kNone;
+      for (OpId op = 0; op < graph_.op_count(); ++op) {
+        if (blocks_.of(op) != block) continue;
+        for (const Edge& edge : graph_.out_edges(op)) {
+          const BlockId other = blocks_.of(edge.dst);
+          if (other != block) next = next == kNone ? other : std::min(next, other);
+        }
+        for (const Edge& edge : graph_.in_edges(op)) {
+          const BlockId other = blocks_.of(edge.src);
+          if (other != block) last = std::max(last, other);
+        }
+      }
+      if (next == kNone) next = last;
+      if (next != kNone) into_[at(block)] = next;
+    }
+  }
+
+  [[nodiscard]] BlockId absorbed(BlockId block) const {
+    // Two small ones may lead to each other.
+    for (BlockId steps = 0; into_[at(block)] != block && steps < blocks_.count(); ++steps) {
+      block = into_[at(block)];
+    }
+    return block;
+  }
+
+  /// Blocks without those that went elsewhere, with their ops and modules.
+  void number() {
+    std::vector<BlockId> id(at(blocks_.count()), kNone);
+    std::vector<Block> kept;
+    for (BlockId block = 0; block < blocks_.count(); ++block) {
+      if (absorbed(block) != block) continue;
+      id[at(block)] = static_cast<BlockId>(kept.size());
+      kept.push_back(blocks_[block]);
+      kept.back().modules.push_back(kept.back().name);
+    }
+    for (BlockId block = 0; block < blocks_.count(); ++block) {
+      if (absorbed(block) == block) continue;
+      Block& target = kept[at(id[at(absorbed(block))])];
+      target.modules.push_back(blocks_[block].name);
+    }
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      BlockId& own = blocks_.block_of_[at(op)];
+      own = id[at(absorbed(own))];
+      kept[at(own)].ops.push_back(op);
+    }
+    // Those without a name too.
+    std::vector<bool> counted(at(graph_.tensor_count()), false);
+    for (Block& block : kept) block.param_bytes = 0;
+    for (const OpId op : graph_.topological_order()) {
+      for (const TensorId tensor : graph_.parameters(op)) {
+        if (counted[at(tensor)]) continue;
+        counted[at(tensor)] = true;
+        kept[at(blocks_.of(op))].param_bytes += graph_.bytes(tensor);
+      }
+    }
+    blocks_.blocks_ = std::move(kept);
+  }
+
+  void find_ties() {
+    for (const Graph::SharedParameter& shared : graph_.shared_parameters()) {
+      if (is_scalar(shared.tensor) || shared.bytes <= std::min(kSmallBytes, total_ / kSmallShare)) {
+        continue;
+      }
+      std::set<BlockId> readers;
+      for (const OpId op : shared.consumers) readers.insert(blocks_.of(op));
+      if (readers.size() > 1) {
+        blocks_.ties_.push_back({shared.tensor, {readers.begin(), readers.end()}});
+      }
+    }
+  }
+
+  void choose_layers() {
+    std::map<std::string, std::int64_t> bytes;
+    for (const Block& block : blocks_.all()) {
+      if (block.number != kNoBlockNumber) bytes[block.list] += block.param_bytes;
+    }
+    const auto largest =
+        std::max_element(bytes.begin(), bytes.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (largest != bytes.end()) blocks_.layer_list_ = largest->first;
+  }
+
+  const Graph& graph_;
+  Blocks& blocks_;
+  std::int64_t total_ = 0;
+  std::map<std::string, std::int64_t> bytes_;          // by module, each parameter once
+  std::map<std::string, std::int64_t> element_bytes_;  // by element of a list
+  std::set<std::string> above_list_;
+  std::map<std::string, BlockId> index_;
+  std::vector<BlockId> into_;
+};
+
+Blocks::Blocks(const Graph& graph) {
+  BlockFinder(graph, *this).run();
+}
+
+std::vector<BlockId> Blocks::layers() const {
+  std::map<int, BlockId> by_number;
+  for (BlockId block = 0; block < count(); ++block) {
+    const Block& each = (*this)[block];
+    if (each.number != kNoBlockNumber && each.list == layer_list_) {
+      by_number.emplace(each.number, block);
+    }
+  }
+  if (by_number.empty()) {
+    throw Error(ErrorCode::unsupported,
+                "no module is one of a numbered list ('model.layers.0'), so the network has no "
+                "layers to cut between");
+  }
+  std::vector<BlockId> result;
+  for (const auto& [number, block] : by_number) {
+    if (number != static_cast<int>(result.size())) {
+      throw Error(ErrorCode::unsupported,
+                  cat("no parameter of ", layer_list_, ".", result.size(),
+                      " is in the graph, but of later layers there are; load the whole model"));
+    }
+    result.push_back(block);
+  }
+  return result;
+}
+
+std::vector<OpId> expert_ops(const Graph& graph, const Blocks& blocks, BlockId block) {
+  const auto is_expert = [&](OpId op) {
+    const std::vector<std::string> parts = module_parts(blocks.module_of(op));
+    return std::find(parts.begin(), parts.end(), "experts") != parts.end();
+  };
+  // What comes behind an expert and leads to one, within the block.
+  std::set<OpId> behind, leading, result;
+  for (const OpId op : graph.topological_order()) {
+    if (blocks.of(op) != block) continue;
+    if (is_expert(op)) result.insert(op);
+    for (const Edge& edge : graph.in_edges(op)) {
+      if (blocks.of(edge.src) == block && (behind.contains(edge.src) || is_expert(edge.src))) {
+        behind.insert(op);
+      }
+    }
+  }
+  const auto order = graph.topological_order();
+  for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    if (blocks.of(*op) != block) continue;
+    for (const Edge& edge : graph.out_edges(*op)) {
+      if (blocks.of(edge.dst) == block && (leading.contains(edge.dst) || is_expert(edge.dst))) {
+        leading.insert(*op);
+      }
+    }
+    if (behind.contains(*op) && leading.contains(*op)) result.insert(*op);
+  }
+  return {result.begin(), result.end()};
+}
+
+}  // namespace berth

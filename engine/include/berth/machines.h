@@ -1,0 +1,50 @@
+/// @file
+/// Machines in a word: "rtx4090+rtx4060+host:64GiB".
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "berth/cluster.h"
+#include "berth/export.h"
+
+namespace berth {
+
+/// A device that a machine's words can name.
+struct KnownDevice {
+  Device device;  ///< with the word as its name and its kind
+  std::string description;
+  std::string source;  ///< where the figures come from
+  std::string slot;    ///< how it is attached where nothing else is said: "pcie4x16"
+  /// To each other device of the same word, one direction, as reached. 0 = it has no such link.
+  double bridge_bytes_per_s = 0;
+  bool bridged = false;  ///< the link is always there; else `@nvlink` adds it
+  /// Copies to other devices do not pass through the host's memory.
+  bool peer_to_peer = false;
+  /// Of a chip whose processor cores and GPU have one memory: the cores. Else without a name.
+  Device cores;
+};
+
+/// All of them, hosts among them, in the order in which they are listed to people.
+[[nodiscard]] BERTH_EXPORT std::span<const KnownDevice> known_devices();
+/// Null where no device has this word.
+[[nodiscard]] BERTH_EXPORT const KnownDevice* find_known_device(std::string_view word);
+
+/// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", then
+/// ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
+/// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. Its devices are cpu:0, the
+/// host, then gpu:0, gpu:1, .. in the order of the words. Without a host among the words it has one
+/// of 32 GiB. Throws Error(invalid_argument) naming the word that it does not know and those that
+/// it does.
+[[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> machine_of_words(std::string_view words);
+
+/// Whether load_cluster (files.h) takes the text for a path: it has a '/', or a '.' that is not within
+/// a number. Else it is a preset, or words.
+[[nodiscard]] BERTH_EXPORT bool names_cluster_file(std::string_view text);
+
+/// The forms of a word, for messages and help.
+[[nodiscard]] BERTH_EXPORT std::string machine_words_help();
+
+}  // namespace berth

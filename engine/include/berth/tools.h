@@ -1,0 +1,55 @@
+/// @file
+/// Tools that run a model on several devices, and what each of them asks of a placement. The page
+/// share/berth/formats/plans.md has them in a table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/cluster.h"
+#include "berth/constraints.h"
+#include "berth/costs.h"
+#include "berth/export.h"
+#include "berth/graph.h"
+#include "berth/options.h"
+
+namespace berth {
+
+/// What a placement must be for a tool to run it as it is.
+struct ToolRules {
+  std::vector<ConstraintRule> constraints;
+  std::shared_ptr<const Costs> costs;  ///< null: those of the problem
+  /// The devices have runs of blocks in a fixed order, which constraints cannot say: the policy
+  /// `stages` with `options` keeps to it, and no other.
+  bool stages = false;
+  OptionTexts options;
+  std::vector<std::string> notes;  ///< sentences without a full stop
+};
+
+/// What the rules are of.
+struct ToolTask {
+  const Graph& graph;
+  const Cluster& cluster;
+  const Costs& costs;
+  /// For a tool that spills: the accelerators do not hold everything.
+  bool spill = false;
+};
+
+struct Tool {
+  std::string_view name;  ///< "llama.cpp"
+  std::string_view form;  ///< of plan_writers(), or "model": the model's own format
+  /// Hosts are left out at first, and asked for again with ToolTask::spill where nothing fits.
+  bool spills;
+  /// Throws Error(unsupported) saying what of the model or the machine the tool cannot have.
+  ToolRules (*rules)(const ToolTask& task);
+};
+
+[[nodiscard]] BERTH_EXPORT std::span<const Tool> tools();
+/// Throws Error(not_found) listing the names.
+[[nodiscard]] BERTH_EXPORT const Tool& tool(std::string_view name);
+
+}  // namespace berth

@@ -1,0 +1,67 @@
+#include "writers/decoder.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "berth/error.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+
+namespace berth::writers {
+namespace {
+
+/// Another list with more than this share of the layers' parameters makes two stacks.
+constexpr double kSecondStack = 0.05;
+
+}  // namespace
+
+Decoder decoder_of(const Blocks& blocks, std::string_view tool) {
+  Decoder decoder;
+  decoder.layers = blocks.layers();
+  std::map<std::string, std::int64_t> bytes;
+  for (const Block& block : blocks.all()) {
+    if (block.number != kNoBlockNumber) bytes[block.list] += block.param_bytes;
+  }
+  const auto of_layers = static_cast<double>(bytes[blocks.layer_list()]);
+  for (const auto& [list, its] : bytes) {
+    if (list == blocks.layer_list() || static_cast<double>(its) <= kSecondStack * of_layers)
+      continue;
+    throw Error(ErrorCode::unsupported,
+                cat(tool, " takes decoders, which are one stack of layers, and this network has ",
+                    list, ".* beside ", blocks.layer_list(), ".*"));
+  }
+  const std::set<BlockId> layers(decoder.layers.begin(), decoder.layers.end());
+  for (BlockId block = 0; block < blocks.count(); ++block) {
+    if (layers.contains(block)) continue;
+    (block < decoder.layers.back() ? decoder.before : decoder.behind).push_back(block);
+  }
+  return decoder;
+}
+
+int accelerator_number(const Cluster& cluster, DeviceId device) {
+  if (cluster.device(device).host) return -1;
+  int number = 0;
+  for (DeviceId d = 0; d < device; ++d) number += cluster.device(d).host ? 0 : 1;
+  return number;
+}
+
+int accelerator_count(const Cluster& cluster) {
+  int count = 0;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) count += cluster.device(d).host ? 0 : 1;
+  return count;
+}
+
+DeviceId main_accelerator(const Cluster& cluster) {
+  const auto speed = [&](DeviceId device) {
+    return std::max(cluster.device(device).flops, cluster.device(device).flops_16);
+  };
+  DeviceId best = kNoDevice;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (cluster.device(d).host) continue;
+    if (best == kNoDevice || speed(d) > speed(best)) best = d;
+  }
+  return best;
+}
+
+}  // namespace berth::writers

@@ -1,0 +1,29 @@
+// A decoder as tools see it that know nothing else: what comes before its layers, them, and what comes
+// behind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/blocks.h"
+#include "berth/cluster.h"
+
+namespace berth::writers {
+
+struct Decoder {
+  std::vector<BlockId> before;
+  std::vector<BlockId> layers;  ///< by number
+  std::vector<BlockId> behind;
+};
+
+/// Throws Error(unsupported), naming `tool`, for a network that is not one stack of layers.
+[[nodiscard]] Decoder decoder_of(const Blocks& blocks, std::string_view tool);
+
+/// The number of a device among those that are no host; -1 for a host.
+[[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
+[[nodiscard]] int accelerator_count(const Cluster& cluster);
+/// That on which accelerate computes what a host holds: the one with the fastest arithmetic. kNoDevice
+/// where there is none.
+[[nodiscard]] DeviceId main_accelerator(const Cluster& cluster);
+
+}  // namespace berth::writers

@@ -1,0 +1,353 @@
+#include "berth/tools.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "berth/blocks.h"
+#include "berth/error.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "writers/decoder.h"
+#include "writers/writers.h"
+
+namespace berth {
+namespace writers {
+namespace {
+
+using Kind = ConstraintRule::Kind;
+
+/// vLLM's default of gpu_memory_utilization.
+constexpr double kVllmMargin = 0.1;
+
+ConstraintRule rule(const Graph& graph, Kind kind, const std::vector<OpId>& ops,
+                    std::vector<std::string> devices, std::string text) {
+  ConstraintRule made;
+  made.kind = kind;
+  for (const OpId op : ops) made.ops.emplace_back().name = graph.op_name(op);
+  made.devices = std::move(devices);
+  made.text = std::move(text);
+  return made;
+}
+
+std::vector<std::string> devices_where(const Cluster& cluster, bool host) {
+  std::vector<std::string> names;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (cluster.device(d).host == host) names.push_back(cluster.device(d).name);
+  }
+  return names;
+}
+
+/// No op on these devices.
+void forbid(ToolRules& rules, std::vector<std::string> devices, std::string text) {
+  if (devices.empty()) return;
+  ConstraintRule made;
+  made.kind = Kind::forbid;
+  made.ops.emplace_back().regex = ".*";
+  made.devices = std::move(devices);
+  made.text = std::move(text);
+  rules.constraints.push_back(std::move(made));
+}
+
+void together(const ToolTask& task, ToolRules& rules, const std::vector<OpId>& ops,
+              std::string text) {
+  if (ops.size() < 2) return;
+  rules.constraints.push_back(rule(task.graph, Kind::colocate, ops, {}, std::move(text)));
+}
+
+std::vector<OpId> ops_of(const Blocks& blocks, const std::vector<BlockId>& some) {
+  std::vector<OpId> ops;
+  for (const BlockId block : some) {
+    ops.insert(ops.end(), blocks[block].ops.begin(), blocks[block].ops.end());
+  }
+  return ops;
+}
+
+void whole_blocks(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
+                  std::string_view tool) {
+  for (const Block& block : blocks.all()) {
+    together(task, rules, block.ops, cat("(", tool, " never cuts ", block.name, ")"));
+  }
+}
+
+void tied_together(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
+                   std::string_view tool) {
+  for (const Blocks::Tie& tie : blocks.ties()) {
+    std::vector<OpId> readers;
+    for (const BlockId block : tie.blocks) {
+      const auto& ops = blocks[block].ops;
+      const auto reader = std::find_if(ops.begin(), ops.end(), [&](OpId op) {
+        const auto read = task.graph.parameters(op);
+        return std::find(read.begin(), read.end(), tie.parameter) != read.end();
+      });
+      if (reader != ops.end()) readers.push_back(*reader);
+    }
+    together(task, rules, readers,
+             cat("(", tool, " has the tied weights of ", blocks[tie.blocks.front()].name, " and ",
+                 blocks[tie.blocks.back()].name, " once)"));
+  }
+}
+
+void needs_accelerator(const Cluster& cluster, std::string_view tool) {
+  if (accelerator_count(cluster) > 0) return;
+  throw Error(ErrorCode::unsupported, cat(tool, " needs a GPU, and machine '", cluster.name(),
+                                          "' has ", cluster.device_names()));
+}
+
+ToolRules stages_on_gpus(const ToolTask& task, std::string_view tool, const char* order) {
+  needs_accelerator(task.cluster, tool);
+  ToolRules rules;
+  rules.stages = true;
+  rules.options = {{"order", std::string(order)}, {"hosts", std::string("none")}};
+  forbid(rules, devices_where(task.cluster, /*host=*/true),
+         cat("(", tool, " computes on GPUs alone)"));
+  return rules;
+}
+
+/// What a host holds is computed on a GPU, to which its weights are sent in every step.
+std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main) {
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace;
+  const KindId kind_of_main = task.cluster.kind_of(main);
+  for (KindId kind = 0; kind < task.costs.kind_count(); ++kind) {
+    const auto all = task.costs.of_kind(kind);
+    us.emplace_back(all.begin(), all.end());
+    if (!task.cluster.kind_device(kind).host) continue;
+    for (DeviceId host = 0; host < task.cluster.device_count(); ++host) {
+      if (task.cluster.kind_of(host) != kind) continue;
+      const double rate = task.cluster.route(host, main).bandwidth_bytes_per_s;
+      for (OpId op = 0; op < task.graph.op_count(); ++op) {
+        const double there = task.costs.op_us(op, kind_of_main);
+        if (there >= kCannotRun) continue;
+        us.back()[at(op)] = there + static_cast<double>(task.graph.param_bytes(op)) / rate * 1e6;
+      }
+    }
+  }
+  for (OpId op = 0; op < task.graph.op_count(); ++op) {
+    workspace.push_back(task.costs.workspace_bytes(op));
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), task.costs.source());
+}
+
+ToolRules accelerate(const ToolTask& task) {
+  const Blocks blocks(task.graph);
+  ToolRules rules;
+  whole_blocks(task, blocks, rules, "accelerate");
+  tied_together(task, blocks, rules, "accelerate");
+  const DeviceId main = main_accelerator(task.cluster);
+  if (main == kNoDevice) return rules;
+  if (!task.spill) {
+    forbid(rules, devices_where(task.cluster, /*host=*/true),
+           "(accelerate computes nothing on the host while GPUs hold everything)");
+    return rules;
+  }
+  std::int64_t largest = 0;
+  for (const Block& block : blocks.all()) largest = std::max(largest, block.param_bytes);
+  ConstraintRule margin;
+  margin.kind = Kind::memory_margin;
+  margin.devices = {task.cluster.device(main).name};
+  margin.margin_bytes = largest;
+  margin.text = "(accelerate needs room on the GPU for the largest block that the host holds)";
+  if (task.cluster.device(main).memory_bytes != kNoLimit &&
+      task.cluster.device(main).memory_bytes > largest) {
+    rules.constraints.push_back(std::move(margin));
+  }
+  rules.costs = offloaded(task, main);
+  rules.notes.push_back(
+      cat("what the host holds is computed on ", task.cluster.device(main).name,
+          ", to which its weights are sent in every step: so accelerate does it"));
+  return rules;
+}
+
+ToolRules llama(const ToolTask& task) {
+  const Blocks blocks(task.graph);
+  const Decoder decoder = decoder_of(blocks, "llama.cpp");
+  const std::vector<std::string> hosts = devices_where(task.cluster, /*host=*/true);
+  if (hosts.empty()) {
+    throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
+                                            task.cluster.name(), "' has none"));
+  }
+  ToolRules rules;
+  rules.stages = true;
+  rules.options = {{"order", std::string("machine")}, {"hosts", std::string("first")}};
+  for (const BlockId layer : decoder.layers) {
+    const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
+    const std::set<OpId> among(experts.begin(), experts.end());
+    std::vector<OpId> rest;
+    for (const OpId op : blocks[layer].ops) {
+      if (!among.contains(op)) rest.push_back(op);
+    }
+    together(task, rules, rest, cat("(llama.cpp never cuts ", blocks[layer].name, ")"));
+    together(task, rules, experts,
+             cat("(llama.cpp has the experts of ", blocks[layer].name, " in one place)"));
+  }
+  together(task, rules, ops_of(blocks, decoder.behind),
+           "(llama.cpp has norm and head in one place)");
+  if (!decoder.before.empty()) {
+    rules.constraints.push_back(rule(task.graph, Kind::pin, ops_of(blocks, decoder.before), hosts,
+                                     "(llama.cpp looks words up on the host)"));
+  }
+  return rules;
+}
+
+ToolRules vllm_rules(const ToolTask& task) {
+  const Blocks blocks(task.graph);
+  const Decoder decoder = decoder_of(blocks, "vLLM");
+  ToolRules rules = stages_on_gpus(task, "vLLM", "machine");
+  for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
+    std::vector<BlockId> some = {decoder.layers[i]};
+    if (i == 0) some.insert(some.end(), decoder.before.begin(), decoder.before.end());
+    if (i + 1 == decoder.layers.size()) {
+      some.insert(some.end(), decoder.behind.begin(), decoder.behind.end());
+    }
+    together(task, rules, ops_of(blocks, some),
+             cat("(vLLM never cuts ", blocks[decoder.layers[i]].name,
+                 some.size() > 1 ? " from what is before or behind all layers)" : ")"));
+  }
+  ConstraintRule margin;
+  margin.kind = Kind::memory_margin;
+  margin.devices = devices_where(task.cluster, /*host=*/false);
+  margin.margin_share = kVllmMargin;
+  margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
+  rules.constraints.push_back(std::move(margin));
+  return rules;
+}
+
+ToolRules deepspeed_rules(const ToolTask& task) {
+  const Blocks blocks(task.graph);
+  ToolRules rules = stages_on_gpus(task, "DeepSpeed", "machine");
+  whole_blocks(task, blocks, rules, "DeepSpeed");
+  return rules;
+}
+
+ToolRules torch_rules(const ToolTask& task) {
+  const Blocks blocks(task.graph);
+  ToolRules rules = stages_on_gpus(task, "torch.distributed.pipelining", "any");
+  whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
+  tied_together(task, blocks, rules, "torch.distributed.pipelining");
+  return rules;
+}
+
+/// One GPU and the host: the fastest GPU that holds all parameters, else the one that holds most.
+ToolRules onnxruntime_rules(const ToolTask& task) {
+  ToolRules rules;
+  const std::int64_t bytes = task.graph.total_param_bytes();
+  DeviceId chosen = kNoDevice;
+  const auto room = [&](DeviceId device) { return task.cluster.device(device).memory_bytes; };
+  const auto holds = [&](DeviceId device) {
+    return room(device) == kNoLimit || room(device) > bytes;
+  };
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    if (task.cluster.device(d).host) continue;
+    if (chosen == kNoDevice) chosen = d;
+    const auto speed = [&](DeviceId device) {
+      return std::max(task.cluster.device(device).flops, task.cluster.device(device).flops_16);
+    };
+    const bool better = holds(d) != holds(chosen) ? holds(d)
+                        : holds(d)                ? speed(d) > speed(chosen)
+                                                  : room(d) > room(chosen);
+    if (better) chosen = d;
+  }
+  std::vector<std::string> others;
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    if (d != chosen && !task.cluster.device(d).host) others.push_back(task.cluster.device(d).name);
+  }
+  if (!others.empty()) {
+    rules.notes.push_back(cat("a session of ONNX Runtime holds one GPU: ",
+                              task.cluster.device(chosen).name, " and the host"));
+  }
+  forbid(rules, std::move(others), "(a session of ONNX Runtime holds one GPU)");
+  return rules;
+}
+
+ToolRules onnx_mlir_rules(const ToolTask& task) {
+  ToolRules rules;
+  std::vector<std::string> others;
+  DeviceId known = 0;
+  for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
+    const std::string& kind = task.cluster.device(d).kind;
+    if (kind == "cpu" || kind == "nnpa") {
+      ++known;
+    } else {
+      others.push_back(task.cluster.device(d).name);
+    }
+  }
+  if (known == 0) needs_onnx_mlir(task.graph, task.cluster);
+  forbid(rules, std::move(others), "(onnx-mlir knows the devices cpu and nnpa)");
+  return rules;
+}
+
+ToolRules no_rules(const ToolTask&) {
+  return {};
+}
+
+}  // namespace
+
+void needs_blocks(const Graph& graph, const Cluster&) {
+  static_cast<void>(Blocks(graph));
+}
+
+void needs_decoder(const Graph& graph, const Cluster& cluster) {
+  needs_accelerator(cluster, "vLLM");
+  static_cast<void>(decoder_of(Blocks(graph), "vLLM"));
+}
+
+void needs_decoder_and_host(const Graph& graph, const Cluster& cluster) {
+  static_cast<void>(decoder_of(Blocks(graph), "llama.cpp"));
+  if (devices_where(cluster, /*host=*/true).empty()) {
+    throw Error(ErrorCode::unsupported, cat("llama.cpp looks words up on the host, and machine '",
+                                            cluster.name(), "' has none"));
+  }
+}
+
+void needs_onnx_mlir(const Graph&, const Cluster& cluster) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (device.kind == "cpu" || device.kind == "nnpa") continue;
+    throw Error(ErrorCode::unsupported,
+                cat("onnx-mlir knows the devices cpu and nnpa, and ", device.name, " of machine '",
+                    cluster.name(), "' is of kind '", device.kind,
+                    "'; name the kinds of the machine's devices so"));
+  }
+}
+
+void needs_one_gpu(const Graph&, const Cluster& cluster) {
+  if (accelerator_count(cluster) < 2) return;
+  throw Error(ErrorCode::unsupported, cat("a session of ONNX Runtime holds one GPU, and machine '",
+                                          cluster.name(), "' has ", accelerator_count(cluster)));
+}
+
+}  // namespace writers
+
+namespace {
+
+constexpr Tool kTools[] = {
+    {"accelerate", "device_map", true, &writers::accelerate},
+    {"llama.cpp", "llama.cpp", false, &writers::llama},
+    {"vllm", "vllm", false, &writers::vllm_rules},
+    {"deepspeed", "deepspeed", false, &writers::deepspeed_rules},
+    {"torch-pipelining", "torch-pipelining", false, &writers::torch_rules},
+    {"onnxruntime", "onnxruntime", false, &writers::onnxruntime_rules},
+    {"openvino", "openvino", false, &writers::no_rules},
+    {"tensorflow", "model", false, &writers::no_rules},
+    {"onnx-mlir", "onnx-mlir", false, &writers::onnx_mlir_rules},
+    {"iree", "csv", false, &writers::no_rules},
+};
+
+}  // namespace
+
+std::span<const Tool> tools() {
+  return kTools;
+}
+
+const Tool& tool(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Tool& each : kTools) {
+    if (each.name == name) return each;
+    names.emplace_back(each.name);
+  }
+  throw Error(ErrorCode::not_found,
+              cat("no tool is called '", name, "'", known_names(name, std::move(names))));
+}
+
+}  // namespace berth

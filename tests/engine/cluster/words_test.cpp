@@ -1,0 +1,129 @@
+// Machines in words, and the devices that they name.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/files.h"
+#include "berth/machines.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+constexpr double kPcie4x16 = 0.8 * 31.5e9;
+
+TEST_CASE("every known device has figures, a source and a machine of its own") {
+  std::set<std::string> words;
+  for (const KnownDevice& known : known_devices()) {
+    CAPTURE(known.device.name);
+    CHECK(words.insert(known.device.name).second);
+    CHECK_FALSE(known.description.empty());
+    CHECK_FALSE(known.source.empty());
+    CHECK(known.device.flops > 0);
+    CHECK(known.device.memory_bandwidth > 0);
+    CHECK(known.device.op_overhead_us > 0);
+    CHECK(find_known_device(known.device.name) == &known);
+    // Tensor cores are not slower than vector units, nor narrow types than wide ones.
+    if (known.device.flops_16 > 0) CHECK(known.device.flops_16 >= known.device.flops);
+    if (known.device.flops_8 > 0) CHECK(known.device.flops_8 >= known.device.flops_16 * 0.5);
+    const bool sized = known.device.memory_bytes > 0;
+    const auto cluster = machine_of_words(known.device.name + (sized ? "" : ":32GiB"));
+    CHECK(cluster->device(0).host);
+    CHECK(cluster->device_count() == (known.device.host ? 1 : 2));
+  }
+  CHECK(words.size() > 50);
+}
+
+TEST_CASE("two unequal cards and a host") {
+  const auto cluster = machine_of_words("rtx4090+2xrtx4060+host:64GiB");
+  CHECK(cluster->name() == "rtx4090+2xrtx4060+host:64GiB");
+  CHECK(cluster->device_names() == "cpu:0, gpu:0, gpu:1, gpu:2");
+  CHECK(cluster->device(0).memory_bytes == std::int64_t{64} << 30);
+  CHECK(cluster->device(1).kind == "rtx4090");
+  CHECK(cluster->device(3).kind == "rtx4060");
+  CHECK(cluster->kind_count() == 3);
+  // Each card over its own slot to the host; from card to card through the host's memory.
+  CHECK(cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16));
+  CHECK(cluster->route(2, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 2));
+  CHECK(cluster->route(1, 2).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16 / 4));
+  CHECK(cluster->route(1, 2).latency_us == 2 * cluster->route(1, 0).latency_us);
+}
+
+TEST_CASE("a machine without a host among its words has one") {
+  const auto cluster = machine_of_words("l4");
+  CHECK(cluster->device(0).host);
+  CHECK(cluster->device(0).memory_bytes == std::int64_t{32} << 30);
+}
+
+TEST_CASE("suffixes change memory and slot") {
+  const auto cluster = machine_of_words("rtx3060:7.5GiB@pcie3x4+rtx3060+host:0");
+  CHECK(cluster->device(0).memory_bytes == 0);
+  CHECK(cluster->device(1).memory_bytes == std::int64_t{15} << 29);
+  CHECK(cluster->device(2).memory_bytes > std::int64_t{11} << 30);
+  CHECK(cluster->route(1, 0).bandwidth_bytes_per_s == doctest::Approx(0.8 * 15.75e9 / 4));
+  CHECK(cluster->route(2, 0).bandwidth_bytes_per_s == doctest::Approx(kPcie4x16));
+  CHECK(machine_of_words("rtx4090@tb4")->route(1, 0).bandwidth_bytes_per_s ==
+        doctest::Approx(2.75e9));
+  CHECK(machine_of_words("rtx4090@6GBps")->route(1, 0).bandwidth_bytes_per_s == 6e9);
+}
+
+TEST_CASE("bridges: where they always are, and where they are asked for") {
+  const auto between = [](const char* words) {
+    return machine_of_words(words)->route(1, 2).bandwidth_bytes_per_s;
+  };
+  CHECK(between("2xrtx3090") == doctest::Approx(kPcie4x16 / 2));
+  CHECK(between("2xrtx3090@nvlink") == doctest::Approx(0.9 * 56.25e9));
+  CHECK(between("h200x8") == doctest::Approx(0.9 * 450e9));
+  CHECK(between("2xl40s") == doctest::Approx(kPcie4x16));
+  CHECK(between("h100+a100") == doctest::Approx(kPcie4x16));
+}
+
+TEST_CASE("a chip with one memory shares it between GPU and processor") {
+  const auto cluster = machine_of_words("m2max:64GiB");
+  CHECK(cluster->device_count() == 2);
+  CHECK(cluster->device(0).memory_bytes + cluster->device(1).memory_bytes == std::int64_t{64}
+                                                                                 << 30);
+  CHECK(cluster->device(1).memory_bytes == std::int64_t{48} << 30);
+  CHECK(machine_of_words("orin")->device(1).memory_bytes == std::int64_t{48} << 30);
+}
+
+TEST_CASE("words that are not understood, each with what is") {
+  const auto refused = [](const char* words, std::initializer_list<std::string_view> parts) {
+    expect_error(ErrorCode::invalid_argument, parts,
+                 [&] { static_cast<void>(machine_of_words(words)); });
+  };
+  refused("rtx4091", {"'rtx4091'", "did you mean 'rtx4090'?", "mi300x", "berth devices"});
+  refused("2xrtx4091+l4", {"no device 'rtx4091'"});
+  refused("rtx4090+", {"a part is empty", "rtx4090+rtx4060+host:64GiB"});
+  refused("rtx4090:12GG", {"'12GG'", "64GiB"});
+  refused("rtx4090@pcie9x16", {"'pcie9x16'", "pcie3x16", "nvlink", "tb4"});
+  refused("rtx4090@nvlink", {"has no NVLink"});
+  refused("host@pcie3x16", {"in no slot"});
+  refused("host+host:1GiB", {"two hosts"});
+  refused("m2max:64GiB+host", {"two hosts"});
+  refused("m2max", {"several sizes", "m2max:32GiB"});
+  refused("500xrtx3090", {"more than 128", "berth.cluster/1"});
+  refused("0xrtx3090", {"no device '0xrtx3090'"});
+  refused("rtx4090:-1GiB", {"'-1GiB'"});
+}
+
+TEST_CASE("a text is a preset, words, a file or a file's content") {
+  CHECK(load_cluster("h100x8")->route(1, 2).bandwidth_bytes_per_s == doctest::Approx(0.9 * 450e9));
+  CHECK(load_cluster("h100x8")->device(0).memory_bytes == std::int64_t{2048} << 30);  // the preset
+  CHECK(load_cluster("rtx3060:7.5GiB")->device(1).memory_bytes == std::int64_t{15} << 29);
+  CHECK(names_cluster_file("machine.json"));
+  CHECK(names_cluster_file("./rtx4090"));
+  CHECK(names_cluster_file("v1.x"));
+  CHECK_FALSE(names_cluster_file("rtx3060:7.5GiB+host:1.5GiB"));
+  // What is written can be read back.
+  const auto cluster = machine_of_words("rtx4090+rtx4060+host:64GiB");
+  CHECK(parse_cluster(cluster_json(*cluster), "x")->route(1, 2).bandwidth_bytes_per_s ==
+        cluster->route(1, 2).bandwidth_bytes_per_s);
+  expect_error(ErrorCode::not_found, {"'k80y3'", "rtx3060", "k80x4"},
+               [] { static_cast<void>(load_cluster("k80y3")); });
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,88 @@
+// What is called simple, and that making a plan simpler keeps it within its distance.
+#include "berth/simplicity.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/error.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// a chain of ops that each take 10 us on device 0 and 11 us on device 1
+std::shared_ptr<const Problem> chain(int ops, double bandwidth = 1e12, double latency_us = 0) {
+  GraphBuilder builder("chain");
+  TensorInfo info;
+  info.bytes = 100;
+  TensorId last = kNoTensor;
+  for (int i = 0; i < ops; ++i) {
+    const OpId op = builder.add_op("op" + std::to_string(i), "T");
+    if (last != kNoTensor) builder.add_input(op, last);
+    last = builder.add_output(op, info);
+  }
+  const auto cluster =
+      std::make_shared<const Cluster>("two", std::vector<Device>{{"a", "a"}, {"b", "b"}},
+                                      std::vector<LinkSpec>{{"*", "*", bandwidth, latency_us}});
+  const std::vector<double> first(static_cast<std::size_t>(ops), 10),
+      second(static_cast<std::size_t>(ops), 11);
+  return std::make_shared<const Problem>(
+      builder.build(), cluster,
+      std::make_shared<const Costs>(std::vector{first, second}, std::vector<std::int64_t>{},
+                                    "test"));
+}
+
+TEST_CASE("cuts count pieces, transfers count receivers") {
+  GraphBuilder builder("fork");
+  TensorInfo info;
+  info.bytes = 1;
+  const OpId source = builder.add_op("source", "T");
+  const TensorId tensor = builder.add_output(source, info);
+  for (const char* name : {"a", "b", "c"}) builder.add_input(builder.add_op(name, "T"), tensor);
+  builder.add_op("alone", "T");
+  const auto graph = builder.build();
+  CHECK(simplicity_of(*graph, {0, 0, 0, 0, 1}) == Simplicity{0, 0, 2});
+  CHECK(simplicity_of(*graph, {0, 1, 1, 0, 0}) == Simplicity{2, 1, 2});
+  CHECK(simplicity_of(*graph, {0, 1, 2, 0, 0}) == Simplicity{2, 2, 3});
+  CHECK(Simplicity{1, 9, 9} < Simplicity{2, 0, 0});
+}
+
+TEST_CASE("pieces that gain too little are moved to their neighbours") {
+  const auto problem = chain(10);
+  const auto evaluator = make_simulation_evaluator(problem);
+  // 100 us on a alone; every op on b is 1 us slower.
+  const Placement scattered = {0, 1, 0, 0, 1, 0, 0, 0, 1, 0};
+  const std::vector<Placement> one = {scattered};
+  const Placement all = simplest_within(*evaluator, one, 0, {});
+  CHECK(all == Placement(10, 0));
+  // Within 10 % of 100 us, one device is as simple whichever it is: the best stays.
+  const std::vector<Placement> candidates = {Placement(10, 0), Placement(10, 1)};
+  CHECK(simplest_within(*evaluator, candidates, 0.1, {}) == Placement(10, 0));
+}
+
+TEST_CASE("what is within the distance may be slower, and nothing further is") {
+  const auto problem = chain(10);
+  const auto evaluator = make_simulation_evaluator(problem);
+  // The last two on b: 102 us. A candidate of one cut is not simpler than none.
+  const Placement cut = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  const std::vector<Placement> only = {cut};
+  CHECK(evaluator->evaluate(simplest_within(*evaluator, only, 0, {})).objective_us <= 102);
+  const std::vector<Placement> best_and_other = {Placement(10, 1)};
+  CHECK(simplest_within(*evaluator, best_and_other, 0, {}) == Placement(10, 1));
+}
+
+TEST_CASE("nothing that fits: the best of them; wrong calls are refused") {
+  const auto problem = chain(3);
+  const auto evaluator = make_simulation_evaluator(problem);
+  expect_error(ErrorCode::invalid_argument, {"simplest"},
+               [&] { static_cast<void>(simplest_within(*evaluator, {}, 0, {})); });
+  const std::vector<Placement> one = {Placement(3, 0)};
+  expect_error(ErrorCode::invalid_argument, {"simplest"},
+               [&] { static_cast<void>(simplest_within(*evaluator, one, -1, {})); });
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,192 @@
+// Blocks of networks, as exporters name them.
+#include "berth/blocks.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/error.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+/// A graph built op by op.
+class Net {
+ public:
+  static constexpr std::int64_t kActivation = 1 << 20;
+
+  /// An op that reads `inputs` and, where given, a parameter of this name.
+  TensorId op(const std::string& name, std::vector<TensorId> inputs,
+              const std::string& parameter = {}, std::int64_t param_bytes = 10 << 20,
+              std::int64_t out_bytes = kActivation) {
+    const OpId id = builder_.add_op(name, "Op");
+    for (const TensorId input : inputs) builder_.add_input(id, input);
+    TensorInfo info;
+    info.bytes = param_bytes;
+    if (!parameter.empty()) {
+      const auto [entry, is_new] = parameters_.try_emplace(parameter, kNoTensor);
+      if (is_new) entry->second = builder_.add_parameter(info, parameter);
+      builder_.add_input(id, entry->second);
+    }
+    info.bytes = out_bytes;
+    return builder_.add_output(id, info);
+  }
+  std::shared_ptr<const Graph> build() { return builder_.build(); }
+
+ private:
+  GraphBuilder builder_{"net"};
+  std::map<std::string, TensorId> parameters_;
+};
+
+std::string block_of(const Graph& graph, const Blocks& blocks, const std::string& op) {
+  return blocks[blocks.of(*graph.find_op(op))].name;
+}
+
+TEST_CASE("without scopes, ops go where the fewest bytes cross") {
+  Net net;
+  TensorId x = net.op("embed", {}, "model.embed_tokens.weight");
+  const TensorId mask = net.op("mask", {}, {}, 0, 64);
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string n = std::to_string(layer);
+    const std::string module = "model.layers." + n;
+    const TensorId squares = net.op("square" + n, {x});
+    const TensorId mean = net.op("mean" + n, {squares}, {}, 0, 4096);
+    const TensorId scaled = net.op("scale" + n, {x, mean});
+    const TensorId normed = net.op("norm" + n, {scaled}, module + ".input_layernorm.weight", 8192);
+    const TensorId q = net.op("q" + n, {normed, mask}, module + ".self_attn.q_proj.weight");
+    x = net.op("add" + n, {x, q});
+  }
+  net.op("head", {x}, "lm_head.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  REQUIRE(blocks.count() == 4);
+  CHECK(blocks.layer_list() == "model.layers");
+  CHECK(blocks.layers() == std::vector<BlockId>{1, 2});
+  // The sum ends its layer; what prepares the next one's norm begins that.
+  CHECK(block_of(*graph, blocks, "add0") == "model.layers.0");
+  CHECK(block_of(*graph, blocks, "square1") == "model.layers.1");
+  CHECK(block_of(*graph, blocks, "scale1") == "model.layers.1");
+  CHECK(block_of(*graph, blocks, "add1") == "model.layers.1");
+  CHECK(block_of(*graph, blocks, "mask") == "model.layers.0");  // whoever reads it first
+}
+
+TEST_CASE("scopes decide where parameters have lost their names") {
+  Net net;
+  TensorId x = net.op("/model/embed_tokens/Gather", {}, "model.embed_tokens.weight");
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string scope = "/model/layers." + std::to_string(layer);
+    x = net.op(scope + "/mlp/up_proj/MatMul", {x}, "onnx::MatMul_1" + std::to_string(layer));
+    x = net.op(scope + "/Add", {x});
+  }
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  REQUIRE(blocks.count() == 3);
+  CHECK(blocks[1].name == "model.layers.0");
+  CHECK(block_of(*graph, blocks, "/model/layers.0/Add") == "model.layers.0");
+  CHECK(blocks.module_of(*graph->find_op("/model/layers.1/mlp/up_proj/MatMul")) ==
+        "model.layers.1.mlp.up_proj");
+}
+
+TEST_CASE("scalars are no modules, and small tables go with their first reader") {
+  Net net;
+  const TensorId table = net.op("rotary", {}, "model.rotary_emb.inv_freq", 256);
+  TensorId x = net.op("embed", {}, "model.embed_tokens.weight");
+  x = net.op("scale", {x}, "model.scale.value", 2);
+  for (int layer = 0; layer < 2; ++layer) {
+    x = net.op("q" + std::to_string(layer), {x, table},
+               "model.layers." + std::to_string(layer) + ".q.weight");
+  }
+  x = net.op("norm", {x}, "model.norm.weight", 8192);
+  net.op("head", {x}, "lm_head.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  std::vector<std::string> names;
+  for (const Block& block : blocks.all()) names.push_back(block.name);
+  CHECK(names == std::vector<std::string>{"model.embed_tokens", "model.layers.0", "model.layers.1",
+                                          "lm_head"});
+  CHECK(blocks[1].modules == std::vector<std::string>{"model.layers.0", "model.rotary_emb"});
+  CHECK(blocks[3].modules == std::vector<std::string>{"lm_head", "model.norm"});
+}
+
+TEST_CASE("tied embeddings: the head is a block of its own, by its scope or without one") {
+  for (const char* head : {"/lm_head/MatMul", "head"}) {
+    CAPTURE(head);
+    Net net;
+    TensorId x = net.op("/model/embed_tokens/Gather", {}, "model.embed_tokens.weight");
+    x = net.op("q", {x}, "model.layers.0.q.weight");
+    net.op(head, {x}, "model.embed_tokens.weight");
+    const auto graph = net.build();
+    const Blocks blocks(*graph);
+    REQUIRE(blocks.count() == 3);
+    CHECK(blocks[0].name == "model.embed_tokens");
+    CHECK(blocks[2].name == "lm_head");
+    REQUIRE(blocks.ties().size() == 1);
+    CHECK(blocks.ties()[0].blocks == std::vector<BlockId>{0, 2});
+  }
+}
+
+TEST_CASE("lists within lists, and networks without one") {
+  Net net;
+  TensorId x = net.op("stem", {}, "stem.conv.weight");
+  for (const char* module :
+       {"down.0.resnets.0", "down.0.resnets.1", "down.1.resnets.0", "mid.a.0", "up.0.resnets.0"}) {
+    x = net.op(module, {x}, std::string(module) + ".weight");
+  }
+  net.op("out", {x}, "head.a.weight");
+  const Blocks blocks(*net.build());
+  std::vector<std::string> names;
+  for (const Block& block : blocks.all()) names.push_back(block.name);
+  // The outermost element of a list; without lists, the outermost module.
+  CHECK(names == std::vector<std::string>{"stem", "down.0", "down.1", "mid.a.0", "up.0", "head"});
+
+  Net sequential;  // nn.Sequential(nn.Sequential(...)): one element is the network
+  x = sequential.op("a", {}, "0.layers.0.weight");
+  x = sequential.op("b", {x}, "0.layers.1.weight");
+  sequential.op("c", {x}, "1.weight");
+  const Blocks inner(*sequential.build());
+  names.clear();
+  for (const Block& block : inner.all()) names.push_back(block.name);
+  CHECK(names == std::vector<std::string>{"0.layers.0", "0.layers.1", "1"});
+
+  Net plain;
+  plain.op("fc1", {plain.op("fc0", {}, "fc0.weight")}, "fc1.weight");
+  const Blocks two(*plain.build());
+  CHECK(two.count() == 2);
+  CHECK(two.layer_list().empty());
+  expect_error(ErrorCode::unsupported, {"no layers"}, [&] { static_cast<void>(two.layers()); });
+}
+
+TEST_CASE("a mixture's experts are those modules and what lies between them") {
+  Net net;
+  TensorId x = net.op("q", {}, "model.layers.0.q.weight");
+  const TensorId router = net.op("router", {x}, "model.layers.0.mlp.gate.weight");
+  const TensorId up = net.op("up", {x, router}, "model.layers.0.mlp.experts.up.weight");
+  const TensorId act = net.op("act", {up});
+  const TensorId down = net.op("down", {act}, "model.layers.0.mlp.experts.down.weight");
+  net.op("combine", {down, router}, "model.layers.0.mlp.out.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  std::vector<std::string> names;
+  for (const OpId op : expert_ops(*graph, blocks, 0)) names.push_back(graph->op_name(op));
+  CHECK(names == std::vector<std::string>{"up", "act", "down"});
+}
+
+TEST_CASE("a graph without modules, and one of whose layers one is missing, are refused") {
+  Net bare;
+  bare.op("a", {});
+  const auto graph = bare.build();
+  expect_error(ErrorCode::unsupported, {"'net'", "names of its parameters"},
+               [&] { static_cast<void>(Blocks(*graph)); });
+  Net part;
+  part.op("a", {}, "layers.1.weight");
+  const Blocks blocks(*part.build());
+  expect_error(ErrorCode::unsupported, {"layers.0", "load the whole model"},
+               [&] { static_cast<void>(blocks.layers()); });
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,281 @@
+// What tools ask of a placement, and that what they then do is what was written.
+#include "berth/tools.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "berth/blocks.h"
+#include "berth/error.h"
+#include "berth/machines.h"
+#include "berth/plan_writers.h"
+#include "berth/problem.h"
+#include "berth/sdk/random.h"
+#include "support/expect_error.h"
+
+namespace berth::test {
+namespace {
+
+struct Shape {
+  int layers = 4;
+  int experts = 0;  // parameters of a layer's mixture
+  bool tied = false;
+};
+
+/// embed_tokens, layers of attention and feed-forward (with a mixture of experts), norm, lm_head.
+std::shared_ptr<const Graph> decoder(const Shape& shape) {
+  GraphBuilder builder("decoder");
+  TensorInfo info;
+  info.bytes = 1000;
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& name, TensorId parameter) {
+    const OpId op = builder.add_op(name, "MatMul");
+    Work work;
+    work.flops = work.bytes = 1e6;
+    builder.set_work(op, work);
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.add_input(op, parameter);
+    last = builder.add_output(op, info);
+  };
+  const auto weight = [&](const std::string& module) {
+    return builder.add_parameter(info, module + ".weight");
+  };
+  const TensorId embeddings = weight("model.embed_tokens");
+  add("/model/embed_tokens/Gather", embeddings);
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const std::string name = "model.layers." + std::to_string(layer);
+    const std::string scope = "/model/layers." + std::to_string(layer);
+    add(scope + "/self_attn/MatMul", weight(name + ".self_attn.q_proj"));
+    for (int i = 0; i < shape.experts; ++i) {
+      const std::string expert = ".mlp.experts." + std::to_string(i);
+      add(scope + "/mlp/experts." + std::to_string(i) + "/MatMul", weight(name + expert));
+    }
+    add(scope + "/mlp/down_proj/MatMul", weight(name + ".mlp.down_proj"));
+  }
+  add("/model/norm/Mul", weight("model.norm"));
+  add("/lm_head/MatMul", shape.tied ? embeddings : weight("lm_head"));
+  return builder.build();
+}
+
+std::shared_ptr<const Constraints> compiled(const Graph& graph, const Cluster& cluster,
+                                            const ToolRules& rules) {
+  const auto costs = Costs::roofline(graph, cluster);
+  return std::make_shared<const Constraints>(graph, cluster, rules.costs ? *rules.costs : *costs,
+                                             rules.constraints);
+}
+
+ToolRules rules_of(const char* name, const Graph& graph, const Cluster& cluster,
+                   bool spill = false) {
+  const auto costs = Costs::roofline(graph, cluster);
+  return tool(name).rules({graph, cluster, *costs, spill});
+}
+
+// --- llama.cpp's own arithmetic, as its sources have it (src/llama-model.cpp, load_tensors) ---------
+
+/// The GPU of each layer and, last, of the output; -1 = the host. Its shares are divided by their sum in
+/// float, and a layer is on the first device whose cumulated share is above its own.
+std::vector<int> llama_devices(int layers, int ngl, std::vector<float> splits) {
+  float sum = 0;
+  for (float& split : splits) split = sum += split;
+  for (float& split : splits) split /= sum;
+  const int start = std::max(layers + 1 - ngl, 0);
+  const int active = std::min(ngl, layers + 1);
+  std::vector<int> devices;
+  for (int il = 0; il <= layers; ++il) {
+    if (il < start || il - start >= active) {
+      devices.push_back(-1);
+      continue;
+    }
+    const float place = static_cast<float>(il - start) / static_cast<float>(active);
+    devices.push_back(
+        static_cast<int>(std::upper_bound(splits.begin(), splits.end(), place) - splits.begin()));
+  }
+  return devices;
+}
+
+TEST_CASE("llama.cpp puts every layer where the plan has it") {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    const int layers = 1 + static_cast<int>(random.below(90));
+    const int gpus = 1 + static_cast<int>(random.below(4));
+    const auto graph = decoder({.layers = layers});
+    const auto cluster = machine_of_words(std::to_string(gpus) + "xl4");
+    // Layers and output: the host first, then one GPU after the other; device 0 is the host.
+    std::vector<DeviceId> wanted;
+    for (int i = 0; i <= layers; ++i) {
+      wanted.push_back(static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(gpus + 1))));
+    }
+    std::sort(wanted.begin(), wanted.end());
+    const Blocks blocks(*graph);
+    Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+    for (OpId op = 0; op < graph->op_count(); ++op) {
+      const Block& block = blocks[blocks.of(op)];
+      const bool before = block.name == "model.embed_tokens";
+      const int unit = block.number == kNoBlockNumber ? layers : block.number;
+      placement[static_cast<std::size_t>(op)] = before ? 0 : wanted[static_cast<std::size_t>(unit)];
+    }
+    const std::string text = plan_writer("llama.cpp").text(*graph, *cluster, placement);
+    CAPTURE(text);
+    const int ngl = std::stoi(text.substr(5));
+    std::vector<float> splits(static_cast<std::size_t>(gpus), 1);
+    const std::size_t at_split = text.find("--tensor-split ");
+    if (at_split != std::string::npos) {
+      std::string list = text.substr(at_split + 15);
+      for (float& split : splits) {
+        split = std::stof(list);
+        list = list.substr(list.find_first_of(",\n") + 1);
+      }
+    }
+    const std::vector<int> devices = llama_devices(layers, ngl, splits);
+    for (int i = 0; i <= layers; ++i) {
+      CHECK(devices[static_cast<std::size_t>(i)] == wanted[static_cast<std::size_t>(i)] - 1);
+    }
+    CHECK(text.find("-ot") == std::string::npos);  // which would switch its pipeline off
+  }
+}
+
+TEST_CASE("llama.cpp: experts on the host with everything else on GPUs") {
+  const auto graph = decoder({.layers = 3, .experts = 2});
+  const auto cluster = machine_of_words("2xl4");
+  const Blocks blocks(*graph);
+  Placement placement;
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    const std::string& name = graph->op_name(op);
+    const bool host =
+        name.find("experts") != std::string::npos || name.find("embed") != std::string::npos;
+    const bool second = blocks[blocks.of(op)].number != 0;
+    placement.push_back(host ? 0 : second ? 2 : 1);
+  }
+  CHECK(plan_writer("llama.cpp").text(*graph, *cluster, placement) ==
+        "-ngl 4\n--tensor-split 1,3\n-ot \"_exps=CPU\"\n");
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    if (graph->op_name(op).find("layers.1/mlp/experts") != std::string::npos) {
+      placement[static_cast<std::size_t>(op)] = 2;
+    }
+  }
+  CHECK(plan_writer("llama.cpp").text(*graph, *cluster, placement) ==
+        "-ngl 4\n--tensor-split 1,3\n-ot \"blk\\.(0|2)\\..*_exps=CPU\"\n");
+}
+
+TEST_CASE("llama.cpp's rules: whole layers, experts by themselves, words on the host") {
+  const auto graph = decoder({.layers = 3, .experts = 2});
+  const auto cluster = machine_of_words("2xl4");
+  const ToolRules rules = rules_of("llama.cpp", *graph, *cluster);
+  CHECK(rules.stages);
+  const auto constraints = compiled(*graph, *cluster, rules);
+  const Groups& classes = *constraints->classes();
+  const auto of = [&](const char* name) { return *graph->find_op(name); };
+  CHECK(classes.of(of("/model/layers.1/self_attn/MatMul")) ==
+        classes.of(of("/model/layers.1/mlp/down_proj/MatMul")));
+  CHECK(classes.of(of("/model/layers.1/mlp/experts.0/MatMul")) ==
+        classes.of(of("/model/layers.1/mlp/experts.1/MatMul")));
+  CHECK(classes.of(of("/model/layers.1/mlp/experts.0/MatMul")) !=
+        classes.of(of("/model/layers.1/self_attn/MatMul")));
+  CHECK(classes.of(of("/model/norm/Mul")) == classes.of(of("/lm_head/MatMul")));
+  CHECK(constraints->allowed(of("/model/embed_tokens/Gather"), 0));
+  CHECK_FALSE(constraints->allowed(of("/model/embed_tokens/Gather"), 1));
+}
+
+TEST_CASE("accelerate's rules: whole blocks, tied weights once, no host that computes") {
+  const auto graph = decoder({.layers = 3, .tied = true});
+  const auto cluster = machine_of_words("2xl4+host");
+  const auto of = [&](const char* name) { return *graph->find_op(name); };
+  const ToolRules rules = rules_of("accelerate", *graph, *cluster);
+  const auto constraints = compiled(*graph, *cluster, rules);
+  CHECK(constraints->classes()->of(of("/model/embed_tokens/Gather")) ==
+        constraints->classes()->of(of("/lm_head/MatMul")));
+  CHECK_FALSE(constraints->allowed(0, 0));
+  // Where GPUs do not hold it: a host does, and pays for sending weights; a GPU keeps room for them.
+  const ToolRules spilled = rules_of("accelerate", *graph, *cluster, /*spill=*/true);
+  const auto with_host = compiled(*graph, *cluster, spilled);
+  CHECK(with_host->allowed(0, 0));
+  CHECK(with_host->memory_bytes(1) == cluster->device(1).memory_bytes - 2000);
+  const OpId op = of("/model/layers.1/self_attn/MatMul");
+  CHECK(spilled.costs->op_us(op, cluster->kind_of(0)) ==
+        doctest::Approx(spilled.costs->op_us(op, cluster->kind_of(1)) +
+                        1000 / cluster->route(0, 1).bandwidth_bytes_per_s * 1e6));
+  REQUIRE(spilled.notes.size() == 1);
+  CHECK(spilled.notes.front().find("gpu:0") != std::string::npos);
+}
+
+TEST_CASE("vLLM's rules: no host, embeddings and head with the outermost layers, a margin") {
+  const auto graph = decoder({.layers = 3});
+  const auto cluster = machine_of_words("2xl4+host");
+  const auto constraints = compiled(*graph, *cluster, rules_of("vllm", *graph, *cluster));
+  const auto of = [&](const char* name) {
+    return constraints->classes()->of(*graph->find_op(name));
+  };
+  CHECK(of("/model/embed_tokens/Gather") == of("/model/layers.0/self_attn/MatMul"));
+  CHECK(of("/lm_head/MatMul") == of("/model/layers.2/self_attn/MatMul"));
+  CHECK(of("/model/layers.1/self_attn/MatMul") != of("/model/layers.0/self_attn/MatMul"));
+  CHECK_FALSE(constraints->allowed(0, 0));
+  CHECK(constraints->memory_bytes(1) ==
+        doctest::Approx(0.9 * static_cast<double>(cluster->device(1).memory_bytes)));
+}
+
+TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {
+  const auto graph = decoder({});
+  const auto cluster = machine_of_words("l4:9000B+l40s+rtx3090+host");
+  const auto constraints = compiled(*graph, *cluster, rules_of("onnxruntime", *graph, *cluster));
+  CHECK(constraints->allowed(0, 2));
+  CHECK_FALSE(constraints->allowed(0, 1));
+  CHECK_FALSE(constraints->allowed(0, 3));
+  const auto small = machine_of_words("l40s:500B+l4:9000B+host");
+  const auto of_small = compiled(*graph, *small, rules_of("onnxruntime", *graph, *small));
+  CHECK(of_small->allowed(0, 2));
+  CHECK_FALSE(of_small->allowed(0, 1));
+}
+
+TEST_CASE("a network or a machine that a tool cannot have is refused by its rules") {
+  const auto refused = [](const char* name, const Graph& graph, const char* words,
+                          std::initializer_list<std::string_view> parts) {
+    const auto cluster = machine_of_words(words);
+    expect_error(ErrorCode::unsupported, parts,
+                 [&] { static_cast<void>(rules_of(name, graph, *cluster)); });
+  };
+  refused("vllm", *decoder({}), "host", {"vLLM needs a GPU", "cpu:0"});
+  refused("deepspeed", *decoder({}), "host", {"DeepSpeed needs a GPU"});
+}
+
+TEST_CASE("onnx-mlir computes on the devices that it knows") {
+  const auto graph = decoder({});
+  const auto cluster = machine_of_words("2xl4");
+  const auto constraints = compiled(*graph, *cluster, rules_of("onnx-mlir", *graph, *cluster));
+  CHECK(constraints->allowed(0, 0));
+  CHECK_FALSE(constraints->allowed(0, 1));
+}
+
+TEST_CASE("an encoder and a decoder are two stacks") {
+  GraphBuilder builder("pair");
+  TensorInfo info;
+  info.bytes = 1000;
+  TensorId last = kNoTensor;
+  for (const char* module :
+       {"encoder.block.0", "encoder.block.1", "decoder.block.0", "decoder.block.1"}) {
+    const OpId op = builder.add_op(module, "MatMul");
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.add_input(op, builder.add_parameter(info, std::string(module) + ".q.weight"));
+    last = builder.add_output(op, info);
+  }
+  const auto graph = builder.build();
+  const auto cluster = machine_of_words("2xl4");
+  for (const char* name : {"vllm", "llama.cpp"}) {
+    expect_error(ErrorCode::unsupported, {"one stack of layers", "encoder.block", "decoder.block"},
+                 [&] { static_cast<void>(rules_of(name, *graph, *cluster)); });
+  }
+  static_cast<void>(rules_of("accelerate", *graph, *cluster));
+}
+
+TEST_CASE("every tool has a form that is there, and an unknown one is refused") {
+  for (const Tool& each : tools()) {
+    CAPTURE(each.name);
+    if (each.form != "model") CHECK(plan_writer(each.form).name == each.form);
+  }
+  expect_error(ErrorCode::not_found, {"'vlm'", "did you mean 'vllm'?", "openvino"},
+               [] { static_cast<void>(tool("vlm")); });
+}
+
+}  // namespace
+}  // namespace berth::test

@@ -1,0 +1,178 @@
+// fill, even and stages on decoders small enough to try every plan.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/engine.h"
+#include "berth/evaluator.h"
+#include "berth/simplicity.h"
+#include "support/paths.h"
+
+namespace berth::test {
+namespace {
+
+struct Shape {
+  int layers = 8;
+  bool experts = false;
+  std::vector<std::int64_t> memory;   ///< of the GPUs; then a host without limit
+  std::vector<double> us = {10, 20};  ///< of an op, by GPU; 100 on the host
+};
+
+/// An embedding, layers of two ops (and experts of two), a head: 10 bytes of weights each, 40 for
+/// experts.
+std::shared_ptr<const Problem> decoder(const Shape& shape) {
+  GraphBuilder builder("decoder");
+  TensorInfo info;
+  TensorId last = kNoTensor;
+  const auto add = [&](const std::string& module, std::int64_t bytes) {
+    const OpId op = builder.add_op(module + "/op", "T");
+    if (last != kNoTensor) builder.add_input(op, last);
+    info.bytes = bytes;
+    builder.add_input(op, builder.add_parameter(info, module + ".weight"));
+    info.bytes = 0;
+    last = builder.add_output(op, info);
+  };
+  add("embed", 10);
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const std::string name = "layers." + std::to_string(layer);
+    add(name + ".q", 10);
+    if (shape.experts) {
+      add(name + ".experts.0", 40);
+      add(name + ".experts.1", 40);
+    }
+    add(name + ".up", 10);
+  }
+  add("head", 10);
+  const auto graph = builder.build();
+  std::vector<Device> devices;
+  std::vector<std::vector<double>> us;
+  for (std::size_t i = 0; i < shape.memory.size(); ++i) {
+    Device device{"gpu:" + std::to_string(i), "gpu" + std::to_string(i)};
+    device.memory_bytes = shape.memory[i];
+    devices.push_back(device);
+    us.emplace_back(static_cast<std::size_t>(graph->op_count()), shape.us[i]);
+  }
+  Device host{"cpu:0", "cpu"};
+  host.host = true;
+  devices.push_back(host);
+  us.emplace_back(static_cast<std::size_t>(graph->op_count()), 100);
+  const auto cluster = std::make_shared<const Cluster>("machine", devices,
+                                                       std::vector<LinkSpec>{{"*", "*", 1e12, 1}});
+  return std::make_shared<const Problem>(
+      graph, cluster, std::make_shared<const Costs>(us, std::vector<std::int64_t>{}, "test"));
+}
+
+Placement placed(const std::shared_ptr<const Problem>& problem, const char* policy,
+                 const OptionTexts& options = {}) {
+  static Engine engine({plugin_folder()});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  return place(*engine.make_policy(policy, options), *evaluator, {},
+               std::numeric_limits<double>::infinity())
+      .placement;
+}
+
+std::vector<int> counts(const Problem& problem, const Placement& placement) {
+  std::vector<int> result(static_cast<std::size_t>(problem.cluster().device_count()), 0);
+  for (const DeviceId device : placement) ++result[static_cast<std::size_t>(device)];
+  return result;
+}
+
+TEST_CASE("fill: the fastest device first, whole layers, the host last") {
+  // gpu:1 is the faster one and holds embedding and four layers: 10 + 4 * 20 = 90.
+  const auto problem = decoder({.memory = {50, 95}, .us = {20, 10}});
+  const Placement placement = placed(problem, "fill");
+  CHECK(counts(*problem, placement) == std::vector<int>{4, 9, 5});
+  CHECK(placement.front() == 1);
+  CHECK(placement.back() == 2);
+  CHECK(simplicity_of(problem->graph(), placement) == Simplicity{2, 2, 3});
+  // Everything on the fastest where it has room.
+  const auto roomy = decoder({.memory = {1000, 1000}, .us = {20, 10}});
+  CHECK(placed(roomy, "fill") == Placement(18, 1));
+}
+
+TEST_CASE("even: whole layers by memory, the host only for what does not fit") {
+  const auto problem = decoder({.memory = {300, 100}});
+  const std::vector<int> shares = counts(*problem, placed(problem, "even"));
+  CHECK(shares[2] == 0);
+  CHECK(shares[0] == doctest::Approx(13).epsilon(0.1));
+  const auto tight = decoder({.memory = {90, 50}});
+  const Placement placement = placed(tight, "even");
+  CHECK(make_simulation_evaluator(tight)->evaluate(placement).feasible);
+  CHECK(counts(*tight, placement)[2] > 0);
+}
+
+TEST_CASE("stages: no other run of layers per device is better") {
+  const auto problem = decoder({.memory = {90, 130}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  // Every cut of embedding, layers and head, in both orders, by hand.
+  std::vector<int> unit;
+  for (OpId op = 0; op < 18; ++op) unit.push_back((op + 1) / 2);
+  double best = 1e9;
+  for (const bool swapped : {false, true}) {
+    for (int cut = 0; cut <= 10; ++cut) {
+      Placement placement;
+      for (const int each : unit) placement.push_back((each < cut) != swapped ? 0 : 1);
+      const Evaluation evaluation = evaluator->evaluate(placement);
+      if (evaluation.feasible) best = std::min(best, evaluation.objective_us);
+    }
+  }
+  const Placement found = placed(problem, "stages");
+  CHECK(evaluator->evaluate(found).feasible);
+  CHECK(evaluator->evaluate(found).objective_us == doctest::Approx(best));
+  // In the machine's order the first device has the first layers.
+  const Placement ordered = placed(problem, "stages", {{"order", std::string("machine")}});
+  CHECK(std::is_sorted(ordered.begin(), ordered.end()));
+}
+
+TEST_CASE("stages: within a distance, fewer cuts are worth more than time") {
+  const auto problem = decoder({.memory = {1000, 1000}, .us = {10, 10.01}});
+  CHECK(simplicity_of(problem->graph(), placed(problem, "stages")).cuts == 0);
+  // The fast GPU holds all but two ops; the slow one everything.
+  const auto tight = decoder({.memory = {165, 1000}, .us = {10, 10.3}});
+  CHECK(simplicity_of(tight->graph(), placed(tight, "stages")).cuts == 1);
+  CHECK(placed(tight, "stages", {{"within", 0.03}}) == Placement(18, 1));
+}
+
+TEST_CASE("stages: experts go to the host where the GPUs do not hold them") {
+  // A layer has 20 bytes and 80 of experts. All but the experts fit.
+  const auto problem = decoder({.layers = 4, .experts = true, .memory = {60, 60}});
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const Placement placement = placed(problem, "stages");
+  CHECK(evaluator->evaluate(placement).feasible);
+  for (OpId op = 0; op < problem->graph().op_count(); ++op) {
+    const bool expert = problem->graph().op_name(op).find("experts") != std::string::npos;
+    CHECK((placement[static_cast<std::size_t>(op)] == 2) == expert);
+  }
+}
+
+TEST_CASE("stages works on groups where nothing has the name of a module") {
+  GraphBuilder builder("bare");
+  TensorInfo info;
+  info.bytes = 1;
+  TensorId last = kNoTensor;
+  for (int i = 0; i < 6; ++i) {
+    const OpId op = builder.add_op("op" + std::to_string(i), "T");
+    if (last != kNoTensor) builder.add_input(op, last);
+    builder.set_param_bytes(op, 10);
+    last = builder.add_output(op, info);
+  }
+  const auto graph = builder.build();
+  std::vector<Device> devices = {{"a", "a"}, {"b", "b"}};
+  devices[0].memory_bytes = devices[1].memory_bytes = 45;
+  const auto problem = std::make_shared<const Problem>(
+      graph,
+      std::make_shared<const Cluster>("two", devices, std::vector<LinkSpec>{{"*", "*", 1e12, 1}}),
+      std::make_shared<const Costs>(
+          std::vector{std::vector<double>(6, 10), std::vector<double>(6, 20)},
+          std::vector<std::int64_t>{}, "test"));
+  for (const char* policy : {"fill", "stages"}) {
+    CAPTURE(policy);
+    CHECK(counts(*problem, placed(problem, policy)) == std::vector<int>{4, 2});
+  }
+}
+
+}  // namespace
+}  // namespace berth::test
