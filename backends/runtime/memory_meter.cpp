@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -126,7 +127,8 @@ void free_block(void* data) {
 /// would give them.
 class MeteringAllocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(std::size_t bytes) const override {
+  // None says `override`: LibTorch 1.13 declares the const one alone, 2.3 and later the other two.
+  c10::DataPtr allocate(std::size_t bytes) const {
     if (bytes == 0) return {nullptr, nullptr, &free_block, c10::Device(c10::kCPU)};
     MemoryMeter* const meter = current_meter;
     void* block = nullptr;
@@ -147,6 +149,10 @@ class MeteringAllocator final : public c10::Allocator {
     *header = {meter, bytes};
     void* const data = header + 1;
     return {data, data, &free_block, c10::Device(c10::kCPU)};
+  }
+  c10::DataPtr allocate(std::size_t bytes) { return std::as_const(*this).allocate(bytes); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const {
+    std::memcpy(to, from, bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
 };

@@ -29,7 +29,17 @@ void for_unknown_fields(const google::protobuf::Message& message, std::uint32_t 
   }
 }
 
-std::string_view unknown_string(const google::protobuf::Message& message, std::uint32_t number) {
+/// The field of that number where the installed libonnx knows it: it is then no unknown field.
+const google::protobuf::FieldDescriptor* known_field(const google::protobuf::Message& message,
+                                                     std::uint32_t number) {
+  return message.GetDescriptor()->FindFieldByNumber(static_cast<int>(number));
+}
+
+std::string_view newer_string(const google::protobuf::Message& message, std::uint32_t number) {
+  if (const auto* const field = known_field(message, number)) {
+    static thread_local std::string unused;
+    return message.GetReflection()->GetStringReference(message, field, &unused);
+  }
   std::string_view found;
   for_unknown_fields(message, number, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
                      [&](const auto& field) { found = field.length_delimited(); });
@@ -49,9 +59,15 @@ Place place_in_file(const google::protobuf::Message& message) {
 }
 
 template <class Proto>
-std::vector<Proto> unknown_messages(const google::protobuf::Message& message,
-                                    std::uint32_t number) {
+std::vector<Proto> newer_messages(const google::protobuf::Message& message, std::uint32_t number) {
   std::vector<Proto> out;
+  if (const auto* const field = known_field(message, number)) {
+    const auto& reflection = *message.GetReflection();
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      out.push_back(static_cast<const Proto&>(reflection.GetRepeatedMessage(message, field, i)));
+    }
+    return out;
+  }
   for_unknown_fields(message, number, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
                      [&](const auto& field) {
                        Proto proto;
@@ -128,7 +144,7 @@ void check_header(Model& model, const Skeleton& skeleton) {
 void index_functions(Model& model) {
   for (const auto& function : model.proto->functions()) {
     const std::string key = function_key(function.domain(), function.name(),
-                                         unknown_string(function, kFunctionOverload));
+                                         newer_string(function, kFunctionOverload));
     if (!model.functions.emplace(key, &function).second) {
       refuse(model, cat("defines the function '", readable(function.name()), "' of domain '",
                         readable(function.domain()), "' twice; remove one"));
@@ -248,12 +264,21 @@ std::string function_key(std::string_view domain, std::string_view name,
 }
 
 std::string_view overload_of(const onnx::NodeProto& node) {
-  return unknown_string(node, kNodeOverload);
+  return newer_string(node, kNodeOverload);
 }
 
 std::string_view requested_device_of(const onnx::NodeProto& node) {
   static const std::string kOrigin = "node metadata";
   std::string_view device;
+  if (const auto* const field = known_field(node, kNodeMetadata)) {
+    const auto& reflection = *node.GetReflection();
+    for (int i = 0; i < reflection.FieldSize(node, field); ++i) {
+      const auto& entry = static_cast<const onnx::StringStringEntryProto&>(
+          reflection.GetRepeatedMessage(node, field, i));
+      if (entry.key() == kDeviceKey) device = entry.value();
+    }
+    return device;
+  }
   for_unknown_fields(node, kNodeMetadata, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
                      [&](const auto& field) {
                        device = value_of_entry(field.length_delimited(), kDeviceKey, kOrigin);
@@ -262,11 +287,11 @@ std::string_view requested_device_of(const onnx::NodeProto& node) {
 }
 
 std::vector<onnx::AttributeProto> default_attributes(const onnx::FunctionProto& function) {
-  return unknown_messages<onnx::AttributeProto>(function, kFunctionAttribute);
+  return newer_messages<onnx::AttributeProto>(function, kFunctionAttribute);
 }
 
 std::vector<onnx::ValueInfoProto> value_infos(const onnx::FunctionProto& function) {
-  return unknown_messages<onnx::ValueInfoProto>(function, kFunctionValueInfo);
+  return newer_messages<onnx::ValueInfoProto>(function, kFunctionValueInfo);
 }
 
 std::int64_t dropped_bytes(const onnx::AttributeProto& attribute) {

@@ -74,7 +74,7 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
 [[nodiscard]] std::string function_key(std::string_view domain, std::string_view name,
                                        std::string_view overload);
 
-// Fields that the installed libonnx does not know.
+// Fields that an older libonnx does not know.
 [[nodiscard]] std::string_view overload_of(const onnx::NodeProto& node);
 /// The device the node's metadata names; empty = none.
 [[nodiscard]] std::string_view requested_device_of(const onnx::NodeProto& node);

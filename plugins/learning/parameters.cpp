@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "berth/error.h"
@@ -13,8 +15,18 @@
 namespace berth::learning {
 namespace {
 
-std::string key_of(const torch::Tensor& values) {
-  return c10::guts::to_string(values.unsafeGetTensorImpl());
+/// As the optimiser's state has it: a text in LibTorch 1.13, a pointer in 2.6.
+using StateKey = std::decay_t<decltype(std::declval<torch::optim::Adam&>().state())>::key_type;
+
+template <typename Key = StateKey>
+Key key_of(const torch::Tensor& values) {
+  if constexpr (std::is_pointer_v<Key>) {
+    return values.unsafeGetTensorImpl();
+  } else {
+    std::ostringstream text;
+    text << values.unsafeGetTensorImpl();
+    return text.str();
+  }
 }
 
 // A count of steps is exact in two floats up to 2^48.

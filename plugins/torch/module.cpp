@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -10,9 +11,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/support/text.h"
@@ -37,13 +40,18 @@ struct Allocated {
 /// Lua's, and only the allocator knows them.
 class CountingAllocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(std::size_t bytes) const override {
+  // None says `override`: LibTorch 1.13 declares the const one alone, 2.3 and later the other two.
+  c10::DataPtr allocate(std::size_t bytes) const {
     void* const memory = c10::alloc_cpu(bytes);
     if (memory != nullptr) {
       allocated.bytes.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)),
                                 std::memory_order_relaxed);
     }
     return {memory, memory, &forget, at::Device(at::kCPU)};
+  }
+  c10::DataPtr allocate(std::size_t bytes) { return std::as_const(*this).allocate(bytes); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const {
+    std::memcpy(to, from, bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override { return &forget; }
 

@@ -1,5 +1,6 @@
 // Layers, losses, draws, and the steps of optimisers.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

@@ -1,5 +1,7 @@
 // Logical CPU devices: threads, memory, emulated links.
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
 #include <doctest/doctest.h>
 #include <omp.h>
 

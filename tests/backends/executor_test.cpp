@@ -1,6 +1,8 @@
 // The executor on stand-in devices: order, devices, transfers, memory, failures.
 #include "runtime/executor.h"
 
+#include <ATen/ATen.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Functions: calls inlined, branches and loops of the functional kind.
+#include <algorithm>
+
 #include "berth/costs.h"
 #include "berth/error.h"
 #include "support/expect_error.h"

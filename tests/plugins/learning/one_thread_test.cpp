@@ -33,7 +33,9 @@ int taken() {
 }  // namespace
 
 TEST_CASE("one thread: for as long as it lives, nested too; then as many as before") {
+  // Which sets OpenMP's number at its first use: LibTorch's own, and since 2.x this program's.
   static_cast<void>(at::get_num_threads());
+  static_cast<void>(taken());
   const int omp_own = omp_get_max_threads();
   omp_set_num_threads(3);
   const int blas = blas_threads();
