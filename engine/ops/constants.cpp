@@ -42,7 +42,7 @@ bool is_view(std::string_view type) {
   return contains(kViews, type) || type.find("global") != std::string_view::npos;
 }
 
-/// Of dequantised weights: what leaves them as they are stored, as far as a kernel is concerned.
+/// Leaves dequantised weights as they are stored, as far as a kernel is concerned.
 bool rearranges(std::string_view type) {
   constexpr std::array<std::string_view, 7> kTypes = {"Cast",    "CastLike",  "Flatten",  "Reshape",
                                                       "Squeeze", "Transpose", "Unsqueeze"};
@@ -168,7 +168,7 @@ class Folding {
 };
 
 bool pure_tf(std::string_view type) {
-  // Of families that are pure otherwise.
+  // Their families are pure otherwise.
   constexpr std::array<std::string_view, 13> kImpure = {"Empty",
                                                         "InplaceAdd",
                                                         "InplaceSub",

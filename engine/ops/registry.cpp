@@ -49,7 +49,7 @@ OutputSpec parse_output(std::string_view text) {
   return output;
 }
 
-/// Of families that hold state, draw, send or run bodies.
+/// Families that hold state, draw, send or run bodies.
 bool is_pure_among_others(std::string_view type) {
   constexpr std::string_view kTypes[] = {"Const", "GuaranteeConst", "Identity", "IdentityN",
                                          "StopGradient"};

@@ -19,7 +19,7 @@ struct Input {
 };
 using Inputs = std::unordered_map<std::string_view, Input>;
 
-/// By the name of the tensor, or of the op where it has none.
+/// Named as the tensor, or as its op where it has no name.
 Inputs inputs_of(const Graph& graph) {
   Inputs inputs;
   for (OpId op = 0; op < graph.op_count(); ++op) {

@@ -22,14 +22,22 @@ bool reads_as_weight(std::string_view type, std::size_t input) {
     std::size_t first, last;
   };
   static constexpr Reader kReaders[] = {
-      {"BatchNormalization", 1, 4}, {"Conv", 1, 2},
-      {"ConvTranspose", 1, 2},      {"FusedMatMul", 1, 1},
-      {"GRU", 1, 3},                {"Gather", 0, 0},
-      {"Gemm", 1, 2},               {"GroupNormalization", 1, 2},
-      {"InstanceNormalization", 1, 2}, {"LSTM", 1, 3},
-      {"LayerNormalization", 1, 2}, {"MatMul", 1, 1},
-      {"MatMulNBits", 1, 4},        {"PRelu", 1, 1},
-      {"RMSNormalization", 1, 1},   {"RNN", 1, 3},
+      {"BatchNormalization", 1, 4},
+      {"Conv", 1, 2},
+      {"ConvTranspose", 1, 2},
+      {"FusedMatMul", 1, 1},
+      {"GRU", 1, 3},
+      {"Gather", 0, 0},
+      {"Gemm", 1, 2},
+      {"GroupNormalization", 1, 2},
+      {"InstanceNormalization", 1, 2},
+      {"LSTM", 1, 3},
+      {"LayerNormalization", 1, 2},
+      {"MatMul", 1, 1},
+      {"MatMulNBits", 1, 4},
+      {"PRelu", 1, 1},
+      {"RMSNormalization", 1, 1},
+      {"RNN", 1, 3},
       {"SimplifiedLayerNormalization", 1, 1},
       {"SkipLayerNormalization", 2, 4},
   };
@@ -40,8 +48,8 @@ bool reads_as_weight(std::string_view type, std::size_t input) {
 
 /// Hands a weight on before it is read as one.
 bool prepares(std::string_view type) {
-  return type == "Transpose" || type == "Identity" || type == "Cast" || type == "DequantizeLinear" ||
-         type == "Reshape";
+  return type == "Transpose" || type == "Identity" || type == "Cast" ||
+         type == "DequantizeLinear" || type == "Reshape";
 }
 
 /// Values that ops of the main body read as weights, prepared or not.
@@ -51,8 +59,8 @@ std::unordered_set<ValueId> read_as_weights(const Program& program) {
   const auto& order = program.main.order;
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Node& node = program.main.nodes[static_cast<std::size_t>(*at)];
-    const bool hands_on = prepares(node.type()) && !node.outputs.empty() &&
-                          read.contains(node.outputs.front());
+    const bool hands_on =
+        prepares(node.type()) && !node.outputs.empty() && read.contains(node.outputs.front());
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (reads_as_weight(node.type(), i) || (hands_on && i == 0)) read.insert(node.inputs[i]);
     }
@@ -87,11 +95,12 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
     if (!may_be_weight(value.type)) return false;
     const InputName name = frontend::input_name(value.name);
     if (name == InputName::weight) return true;
-    return (name == InputName::likely || (name == InputName::numbered && numbered >= kFewWeights)) &&
+    return (name == InputName::likely ||
+            (name == InputName::numbered && numbered >= kFewWeights)) &&
            as_weights.contains(id);
   };
-  const auto first =
-      std::stable_partition(inputs.begin(), inputs.end(), [&](ValueId id) { return !is_parameter(id); });
+  const auto first = std::stable_partition(inputs.begin(), inputs.end(),
+                                           [&](ValueId id) { return !is_parameter(id); });
   for (auto at = first; at != inputs.end(); ++at) {
     taken.push_back(frontend::readable(program.value(*at).name));
   }

@@ -252,8 +252,8 @@ void DimBinder::solve_given_expressions() {
     if (open.empty()) {
       const auto follows = with(0);
       if (follows && *follows != whole->second) {
-        refuse(cat("dimension '", readable(name), "' is given as ", whole->second,
-                   " and comes to ", *follows, " from the sizes given; give it once"));
+        refuse(cat("dimension '", readable(name), "' is given as ", whole->second, " and comes to ",
+                   *follows, " from the sizes given; give it once"));
       }
     } else if (open.size() == 1) {
       const auto at_zero = with(0), at_one = with(1);
@@ -280,10 +280,11 @@ std::string DimBinder::other_ways(std::int64_t value) const {
 
 void DimBinder::bind_batch(std::int64_t value) {
   if (open_first_.empty()) {
-    refuse(cat("no input leaves its first dimension open, so that a batch of ", value,
-               " has no meaning: the file fixes the shapes of all inputs; leave --batch out to place "
-               "it as it is, or export it with a dynamic batch (dynamic_axes or dynamic_shapes of "
-               "torch.onnx.export, a signature of tf2onnx with None)"));
+    refuse(
+        cat("no input leaves its first dimension open, so that a batch of ", value,
+            " has no meaning: the file fixes the shapes of all inputs; leave --batch out to place "
+            "it as it is, or export it with a dynamic batch (dynamic_axes or dynamic_shapes of "
+            "torch.onnx.export, a signature of tf2onnx with None)"));
   }
   if (value < 0 || value > kMaxDim) {
     refuse(cat("the batch cannot be ", value, "; give a size from 0 to ", kMaxDim));
@@ -366,7 +367,8 @@ void DimBinder::give_shape(const std::string& tensor, const std::vector<std::int
     return;
   }
   if (is_initializer(tensor)) {
-    refuse(cat("'", readable(tensor), "' is a weight, whose shape the file states; leave its shape "
+    refuse(cat("'", readable(tensor),
+               "' is a weight, whose shape the file states; leave its shape "
                "out"));
   }
   refuse(cat("the model has no input and no tensor named '", readable(tensor), "'; its inputs are ",
@@ -413,9 +415,8 @@ void DimBinder::settle_inputs() {
     }
   }
   if (failed.empty()) return;
-  model_.notes.push_back(
-      cat("dimensions that come to no size from 0 on are taken as 1: ", join(listed(failed), 4),
-          "; give other sizes with --dim"));
+  model_.notes.push_back(cat("dimensions that come to no size from 0 on are taken as 1: ",
+                             join(listed(failed), 4), "; give other sizes with --dim"));
 }
 
 void DimBinder::note_defaults() {
@@ -427,10 +428,10 @@ void DimBinder::note_defaults() {
       if (in == computed_in_.end() || all_dims_.contains(name)) continue;
       computed.push_back(cat("'", readable(name), "' in '", readable(in->second), "'"));
     }
-    model_.notes.push_back(
-        cat("dimensions not given are taken as 1: ", list_names(names),
-            "; give them with --dim NAME=SIZE", ", or the first of every input with --batch SIZE",
-            computed.empty() ? "" : cat("; ", join(computed, 4))));
+    model_.notes.push_back(cat("dimensions not given are taken as 1: ", list_names(names),
+                               "; give them with --dim NAME=SIZE",
+                               ", or the first of every input with --batch SIZE",
+                               computed.empty() ? "" : cat("; ", join(computed, 4))));
   }
   if (!unnamed_.empty()) {
     model_.notes.push_back(

@@ -91,11 +91,12 @@ void note_data(const Model& model, std::int64_t unsized, std::vector<std::string
     add(model.missing_files, " missing");
     add(model.short_files, " cut short");
     add(model.pointer_files, " a pointer of Git LFS (git lfs pull)");
-    notes.push_back(cat("shapes lie in external data that is not there (", why, "): ",
-                        list_names(model.lost_shapes, 4), "; ", unsized,
-                        unsized == 1 ? " tensor has" : " tensors have",
-                        " no size without them. Put the whole files beside the model, or give shapes "
-                        "with --shape TENSOR=1x3x224x224"));
+    notes.push_back(
+        cat("shapes lie in external data that is not there (", why,
+            "): ", list_names(model.lost_shapes, 4), "; ", unsized,
+            unsized == 1 ? " tensor has" : " tensors have",
+            " no size without them. Put the whole files beside the model, or give shapes "
+            "with --shape TENSOR=1x3x224x224"));
   } else if (!model.missing_files.empty()) {
     notes.push_back(cat("files with external weights are missing; placement does not need them: ",
                         list_names(model.missing_files)));
@@ -169,7 +170,8 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
   note_new_opsets(model, notes);
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
   note_inference(report, notes);
-  take_parameters(model, options.arguments.value_or(LoadOptions::Arguments::guess), loading.program, notes);
+  take_parameters(model, options.arguments.value_or(LoadOptions::Arguments::guess), loading.program,
+                  notes);
   try {
     loading.translation = translate(loading.program, graph_name(model), notes);
     loading.graph = loading.translation.graph;

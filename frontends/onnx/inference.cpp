@@ -23,8 +23,7 @@ constexpr std::int64_t kVisitsOfTrips = 1 << 16;
 
 class Inference {
  public:
-  Inference(Program& program, bool largest_step, LoadOptions::Experts experts,
-            const OpRules& rules)
+  Inference(Program& program, bool largest_step, LoadOptions::Experts experts, const OpRules& rules)
       : program_(program),
         rules_(rules),
         routing_(program, experts),

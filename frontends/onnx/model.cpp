@@ -143,8 +143,8 @@ void check_header(Model& model, const Skeleton& skeleton) {
 
 void index_functions(Model& model) {
   for (const auto& function : model.proto->functions()) {
-    const std::string key = function_key(function.domain(), function.name(),
-                                         newer_string(function, kFunctionOverload));
+    const std::string key =
+        function_key(function.domain(), function.name(), newer_string(function, kFunctionOverload));
     if (!model.functions.emplace(key, &function).second) {
       refuse(model, cat("defines the function '", readable(function.name()), "' of domain '",
                         readable(function.domain()), "' twice; remove one"));

@@ -54,9 +54,9 @@ struct Model {
 
   // Findings of the tensor checks, for notes.
   std::int64_t tensors_without_data = 0;
-  std::vector<std::string> missing_files;             ///< external data files that do not exist
-  std::vector<std::string> short_files;               ///< ... that end before their tensors do
-  std::vector<std::string> pointer_files;             ///< ... that are pointers of Git LFS
+  std::vector<std::string> missing_files;  ///< external data files that do not exist
+  std::vector<std::string> short_files;    ///< ... that end before their tensors do
+  std::vector<std::string> pointer_files;  ///< ... that are pointers of Git LFS
   /// Small tensors of integers in such files, which shapes may be computed from.
   std::vector<std::string> lost_shapes;
   std::unordered_set<std::string> checked_locations;  ///< of external data

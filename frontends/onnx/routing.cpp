@@ -25,11 +25,33 @@ bool reduces(const Node& node) {
 }
 
 bool hands_on(const Node& node) {
-  return is_one_of(node.type(),
-                   {"And", "Cast", "Clip", "Concat", "Expand", "Flatten", "Gather",
-                    "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "Less",
-                    "Max", "Min", "Mul", "Not", "Or", "Reshape", "Slice", "Split", "Squeeze", "Sum",
-                    "Tile", "Transpose", "Unsqueeze", "Where"});
+  return is_one_of(node.type(), {"And",
+                                 "Cast",
+                                 "Clip",
+                                 "Concat",
+                                 "Expand",
+                                 "Flatten",
+                                 "Gather",
+                                 "GatherElements",
+                                 "GatherND",
+                                 "Greater",
+                                 "GreaterOrEqual",
+                                 "Identity",
+                                 "Less",
+                                 "Max",
+                                 "Min",
+                                 "Mul",
+                                 "Not",
+                                 "Or",
+                                 "Reshape",
+                                 "Slice",
+                                 "Split",
+                                 "Squeeze",
+                                 "Sum",
+                                 "Tile",
+                                 "Transpose",
+                                 "Unsqueeze",
+                                 "Where"});
 }
 
 ValueId mask_of(const Node& node) {
@@ -94,8 +116,8 @@ std::optional<frontend::Router> Routing::router_of(ValueId mask) const {
     }
     if (!makes_mask(node) && !reduces(node) && !hands_on(node)) continue;
     for (const ValueId input : node.inputs) {
-      open.push_back(
-          {input, step.masked || makes_mask(node), step.reduced || (reduces(node) && !step.masked)});
+      open.push_back({input, step.masked || makes_mask(node),
+                      step.reduced || (reduces(node) && !step.masked)});
     }
   }
   return std::nullopt;

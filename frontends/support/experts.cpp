@@ -48,10 +48,11 @@ std::optional<Routed> routed_choice(std::int64_t all, std::optional<Router> rout
 }
 
 std::string routing_note(std::int64_t places, LoadOptions::Experts experts) {
-  return cat("in ", places, places == 1 ? " place" : " places",
-             " the tokens of an expert are counted as many as they are in the mean, where each token "
-             "chooses ",
-             experts.chosen, " of ", experts.of, " experts; --experts K/N says otherwise");
+  return cat(
+      "in ", places, places == 1 ? " place" : " places",
+      " the tokens of an expert are counted as many as they are in the mean, where each token "
+      "chooses ",
+      experts.chosen, " of ", experts.of, " experts; --experts K/N says otherwise");
 }
 
 }  // namespace berth::frontend

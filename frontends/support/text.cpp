@@ -64,11 +64,11 @@ std::string largest_step_note(std::int64_t tensors, const std::set<std::string>&
 }
 
 std::string guessed_parameters_note(const std::vector<std::string>& inputs) {
-  return cat(inputs.size(),
-             inputs.size() == 1 ? " input is taken for a parameter"
-                                : " inputs are taken for parameters",
-             ", by names and uses that weights have: ", list_names(inputs, 4),
-             "; --arguments inputs says otherwise");
+  return cat(
+      inputs.size(),
+      inputs.size() == 1 ? " input is taken for a parameter" : " inputs are taken for parameters",
+      ", by names and uses that weights have: ", list_names(inputs, 4),
+      "; --arguments inputs says otherwise");
 }
 
 }  // namespace berth::frontend

@@ -9,18 +9,18 @@ namespace berth::frontend {
 namespace {
 
 constexpr std::array<std::string_view, 16> kEndings = {
-    "weight",       "weights",     "bias",        "biases",          "kernel", "gamma",
-    "beta",         "embedding",   "embeddings",  "running_mean",    "running_var",
-    "moving_mean",  "moving_variance", "lora_a",  "lora_b",          "accumulation.buffer"};
+    "weight",          "weights",      "bias",        "biases",
+    "kernel",          "gamma",        "beta",        "embedding",
+    "embeddings",      "running_mean", "running_var", "moving_mean",
+    "moving_variance", "lora_a",       "lora_b",      "accumulation.buffer"};
 
 /// "weight_ih_l0", "bias_hh_l1_reverse": those of recurrent layers.
 constexpr std::array<std::string_view, 4> kBeginnings = {"weight_ih_l", "weight_hh_l", "bias_ih_l",
                                                          "bias_hh_l"};
 
 bool digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isdigit(c) != 0;
-         });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 bool is_numbered(std::string_view name) {

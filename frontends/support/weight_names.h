@@ -11,7 +11,7 @@ enum class InputName : std::uint8_t {
   data,
   numbered,  ///< made up by an exporter, for weights and data alike: "onnx::MatMul_12", "primals_3"
   likely,    ///< ends as weights do, without a module before it: "fc1_weight"
-  weight,    ///< of a module's weight, or a buffer of its gradient: "layer0.weight", "dense/kernel:0"
+  weight,  ///< of a module's weight, or a buffer of its gradient: "layer0.weight", "dense/kernel:0"
 };
 [[nodiscard]] InputName input_name(std::string_view name);
 

@@ -136,13 +136,15 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   reading->program = make_program(library, selection.needed, selection.fetches);
   Bindings bindings(options, file.source.file);
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
-  InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules, options.experts.value_or(LoadOptions::Experts())};
+  InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules,
+                           options.experts.value_or(LoadOptions::Experts())};
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
   reading->inferred = infer(context, reading->program);
   bindings.finish(notes);
-  mark_parameters(options.arguments.value_or(LoadOptions::Arguments::guess), reading->program, notes);
+  mark_parameters(options.arguments.value_or(LoadOptions::Arguments::guess), reading->program,
+                  notes);
   if (context.routings > 0) {
     notes.push_back(frontend::routing_note(context.routings, context.routed_experts));
   }

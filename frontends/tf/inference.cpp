@@ -109,11 +109,13 @@ void Bindings::finish(std::vector<std::string>& notes) const {
   for (const auto& [name, size] : options_.dims) {
     if (used_.count(name) > 0) continue;
     if (name == kEveryFirst) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat(file_, ": no input leaves its first dimension open, so that a batch of ",
-                      size, " has no meaning: the file fixes the shapes of all inputs; leave --batch out to place it "
-                      "as it is, give --shape INPUT=.. for another one, or export the model with a "
-                      "dynamic batch (None)"));
+      throw Error(
+          ErrorCode::invalid_argument,
+          cat(file_, ": no input leaves its first dimension open, so that a batch of ", size,
+              " has no meaning: the file fixes the shapes of all inputs; leave --batch out to "
+              "place it "
+              "as it is, give --shape INPUT=.. for another one, or export the model with a "
+              "dynamic batch (None)"));
     }
     std::string way;
     if (dims_.count(kBatch) > 0) {
@@ -124,9 +126,8 @@ void Bindings::finish(std::vector<std::string>& notes) const {
   }
   for (const auto& [name, shape] : options_.shapes) {
     if (used_.count(name) == 0) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat(file_, ": no input and no tensor is named '", name, "'; the inputs are: ",
-                      names(inputs_)));
+      throw Error(ErrorCode::invalid_argument, cat(file_, ": no input and no tensor is named '",
+                                                   name, "'; the inputs are: ", names(inputs_)));
     }
   }
   if (!open_.empty()) {
@@ -294,8 +295,8 @@ class Inference {
 
   void apply_rule(NodeId id, Node& node) {
     if (const OpRule* const custom = custom_rule(node)) {
-      const auto work = apply_rule_of_user(*custom, node.op, node.attributes, inputs_at(node),
-                                           node.outputs);
+      const auto work =
+          apply_rule_of_user(*custom, node.op, node.attributes, inputs_at(node), node.outputs);
       if (work) inferred_.works[id] = *work;
       return;
     }
@@ -577,7 +578,7 @@ class Inference {
   InferenceContext& context_;
   Program& program_;
   Inferred& inferred_;
-  std::set<NodeId> routings_;  // counted
+  std::set<NodeId> routings_;       // counted
   std::vector<NodeId> conditions_;  // LoopCond by frame
   std::vector<std::int32_t> used_ports_;
   std::vector<const Value*> inputs_;

@@ -65,8 +65,8 @@ struct InferenceContext {
   LoadOptions::Experts experts = {};         ///< as the user says
   LoadOptions::Experts routed_experts = {};  ///< of the first op that chooses an expert's tokens
   std::int64_t routings = 0;                 ///< how many such ops there are
-  std::set<std::string> unknown_ops = {};  ///< op types without a rule
-  std::set<std::string> choosers = {};     ///< op types that choose when a step runs
+  std::set<std::string> unknown_ops = {};    ///< op types without a rule
+  std::set<std::string> choosers = {};       ///< op types that choose when a step runs
   bool largest_step = false;              ///< sizes are those of the step in which they choose all
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   int depth = 0;                          ///< of nested bodies

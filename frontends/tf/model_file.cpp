@@ -281,10 +281,10 @@ std::unique_ptr<ModelFile> read_model_file(const std::filesystem::path& path) {
     set_binary(*file, text_to_binary(file->text, file->kind, file->source.file));
   } else if (!kind_of_binary(file->bytes, file->kind)) {
     if (const std::size_t promised = promised_size(file->bytes); promised > 0) {
-      throw Error(ErrorCode::invalid_file,
-                  cat(file->source.file, ": is cut short: what it holds reaches to byte ", promised,
-                      " and the file ends at byte ", file->bytes.size(),
-                      "; download or copy it again"));
+      throw Error(
+          ErrorCode::invalid_file,
+          cat(file->source.file, ": is cut short: what it holds reaches to byte ", promised,
+              " and the file ends at byte ", file->bytes.size(), "; download or copy it again"));
     }
     throw Error(ErrorCode::invalid_file,
                 cat(file->source.file, ": holds no GraphDef, MetaGraphDef or SavedModel, though ",

@@ -27,8 +27,7 @@ namespace berth::tf_frontend {
 /// the node for a constant without a value.
 bool apply_rules(const ops::OpInfo& info, std::string_view node, std::string_view type,
                  const Attributes& attributes, std::span<const Value* const> inputs,
-                 std::span<Value> outputs, bool largest_step,
-                 std::int64_t expected = kUnknownDim);
+                 std::span<Value> outputs, bool largest_step, std::int64_t expected = kUnknownDim);
 
 /// The same for a rule of the user's; what the op does, where the sizes are known.
 std::optional<Work> apply_rule_of_user(const OpRule& rule, std::string_view type,

@@ -43,7 +43,7 @@ struct Node {
   std::vector<Value> outputs;    ///< empty until the shapes are inferred
   /// Of an input: whether the file states the whole shape; empty before the user's is taken.
   std::optional<bool> fixed;
-  bool parameter = false;        ///< of an input: it is a weight
+  bool parameter = false;  ///< of an input: it is a weight
 };
 
 /// One inlined call; 0 stands for the graph itself, or for the function whose body is the program.

@@ -26,10 +26,12 @@ bool reduces(std::string_view op) {
 }
 
 bool hands_on(std::string_view op) {
-  return is_one_of(op, {"AddN", "AddV2", "BroadcastTo", "Cast", "ConcatV2", "ExpandDims", "Gather",
-                        "GatherNd", "GatherV2", "Greater", "GreaterEqual", "Identity", "LogicalAnd",
-                        "LogicalNot", "LogicalOr", "Mul", "NotEqual", "Pack", "Reshape", "SelectV2",
-                        "Slice", "Split", "Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack"});
+  return is_one_of(
+      op, {"AddN",       "AddV2",      "BroadcastTo", "Cast",    "ConcatV2",     "ExpandDims",
+           "Gather",     "GatherNd",   "GatherV2",    "Greater", "GreaterEqual", "Identity",
+           "LogicalAnd", "LogicalNot", "LogicalOr",   "Mul",     "NotEqual",     "Pack",
+           "Reshape",    "SelectV2",   "Slice",       "Split",   "Squeeze",      "StridedSlice",
+           "Tile",       "Transpose",  "Unpack"});
 }
 
 const Value* value_at(const Program& program, const Source& source) {

@@ -164,7 +164,7 @@ std::vector<DeviceId> Chain::by_speed() const {
       ++ops;
     }
     if (ops == 0) continue;
-    // What it cannot run counts as an average op: a device is not fast for running little.
+    // An op that the device cannot run counts as an average one: a device is not fast for running little.
     us *= static_cast<double>(problem.graph().op_count()) / static_cast<double>(ops);
     order.emplace_back(us, device);
   }

@@ -112,11 +112,10 @@ TEST_CASE("an op that runs faster elsewhere is not said to run more slowly there
                 {"cost_us", {{"gpu", fast}, {"slow", slow}, {"cpu", host}}},
                 {"output_bytes", {1}}};
   };
-  work.write("diamond.graph.json",
-             {{"format", "berth.graph/1"},
-              {"name", "two"},
-              {"ops", {op("a", 1000, 4000, 90000), op("b", 400, 800, 1100)}},
-              {"edges", Json::array()}});
+  work.write("diamond.graph.json", {{"format", "berth.graph/1"},
+                                    {"name", "two"},
+                                    {"ops", {op("a", 1000, 4000, 90000), op("b", 400, 800, 1100)}},
+                                    {"edges", Json::array()}});
   work.write("split.json", {{"format", "berth.placement/1"},
                             {"graph", "two"},
                             {"devices", {"gpu:0", "gpu:1", "cpu:0"}},
@@ -141,17 +140,17 @@ TEST_CASE("of compute and transfers the one is the reason that costs more") {
     Json cluster = pair_cluster();
     cluster["devices"].erase(1);
     work.write("pair.cluster.json", cluster);
-    work.write("diamond.graph.json",
-               {{"format", "berth.graph/1"},
-                {"name", "chain"},
-                {"ops", {op("a", 100, 9000), op("b", 100, host_us), op("c", 100, 9000)}},
-                {"edges",
-                 {{{"src", 0}, {"output", 0}, {"dst", 1}}, {{"src", 1}, {"output", 0}, {"dst", 2}}}}});
-    work.write("split.json",
-               {{"format", "berth.placement/1"},
-                {"graph", "chain"},
-                {"devices", {"gpu:0", "cpu:0"}},
-                {"assignment", {{"a", "gpu:0"}, {"b", "gpu:0"}, {"c", "gpu:0"}}}});
+    work.write(
+        "diamond.graph.json",
+        {{"format", "berth.graph/1"},
+         {"name", "chain"},
+         {"ops", {op("a", 100, 9000), op("b", 100, host_us), op("c", 100, 9000)}},
+         {"edges",
+          {{{"src", 0}, {"output", 0}, {"dst", 1}}, {{"src", 1}, {"output", 0}, {"dst", 2}}}}});
+    work.write("split.json", {{"format", "berth.placement/1"},
+                              {"graph", "chain"},
+                              {"devices", {"gpu:0", "cpu:0"}},
+                              {"assignment", {{"a", "gpu:0"}, {"b", "gpu:0"}, {"c", "gpu:0"}}}});
     return work
         .berth_json(explain({"--placement", "split.json", "--op", "b", "--json"}))["bound_by"]
         .get<std::string>();

@@ -105,9 +105,8 @@ std::shared_ptr<const Problem> pipeline_fixture(const std::string& name) {
 }
 
 TEST_CASE("dp says which devices are left idle, and that one op bounds the load") {
-  const auto problem =
-      small_problem({{"a", "gpu"}, {"b", "gpu"}, {"c", "gpu"}, {"d", "gpu"}},
-                    {{{5}}, {{90}}, {{5}}}, {{0, 1, 1}, {1, 2, 1}});
+  const auto problem = small_problem({{"a", "gpu"}, {"b", "gpu"}, {"c", "gpu"}, {"d", "gpu"}},
+                                     {{{5}}, {{90}}, {{5}}}, {{0, 1, 1}, {1, 2, 1}});
   Engine engine({plugin_folder()});
   const auto evaluator = make_simulation_evaluator(problem, 1);
   const PolicyAnswer answer = engine.make_policy("dp")->place(*evaluator, {});

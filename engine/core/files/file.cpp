@@ -120,8 +120,9 @@ std::string read_text(const std::filesystem::path& path) {
 void refuse_lfs_pointer(std::string_view content, const std::string& file) {
   if (!content.starts_with("version https://git-lfs.github.com/spec/")) return;
   throw Error(ErrorCode::invalid_file,
-              cat(file, ": is a pointer of Git LFS, which stands in the place of the file itself; "
-                        "fetch that with 'git lfs pull' in its repository, or download it"));
+              cat(file,
+                  ": is a pointer of Git LFS, which stands in the place of the file itself; "
+                  "fetch that with 'git lfs pull' in its repository, or download it"));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {

@@ -69,7 +69,7 @@ void add_extent(const Graph& graph, GraphSummary& summary) {
   if (!ops_at.empty()) summary.width = *std::max_element(ops_at.begin(), ops_at.end());
 }
 
-/// Of the model as it is stored, whatever is computed of it when it is loaded.
+/// Counts the model as it is stored, whatever is computed of it when it is loaded.
 void add_parameters(const Graph& graph, GraphSummary& summary) {
   std::vector<bool> counted(static_cast<std::size_t>(graph.tensor_count()), false);
   for (OpId op = 0; op < graph.op_count(); ++op) {
@@ -83,7 +83,7 @@ void add_parameters(const Graph& graph, GraphSummary& summary) {
   }
 }
 
-/// What is made when the model is loaded and resides from then on.
+/// Counts all that is made when the model is loaded and resides from then on.
 void add_folded(const Graph& graph, GraphSummary& summary) {
   summary.folded = graph.constant_count();
   std::vector<bool> counted(static_cast<std::size_t>(graph.tensor_count()), false);

@@ -44,7 +44,7 @@ std::vector<Target> targets_of(const Settings& settings, const PlanTargets& plan
   return targets;
 }
 
-/// What the search was for comes first: a form that fails later costs nothing of it. Returns whether
+/// Writes the placement first: a form that fails later does not cost the search. Returns whether
 /// all was written.
 bool write_targets(const Settings& settings, PlanTargets& plans, Frontend* frontend,
                    const Outcome& outcome) {

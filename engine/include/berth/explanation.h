@@ -40,7 +40,7 @@ struct Alternative {
   Evaluation group_evaluation;
 };
 
-/// What holds an op where it is, by steps that are simulated with the op elsewhere: as it would be,
+/// The cause that holds an op where it is, by steps that are simulated with the op elsewhere: as it would be,
 /// with transfers that take no time, and with the op's own time as it is here. The cause that makes
 /// the step longer by more is named.
 enum class Bound {

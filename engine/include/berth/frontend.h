@@ -37,7 +37,7 @@ struct LoadOptions {
   /// Results that are the next step's inputs, each as "RESULT=INPUT" by name. Others are found by name
   /// too (berth/sdk/ops/states.h), unless one of the texts is "none". Frontends do not look.
   std::vector<std::string> states;
-  /// What inputs of the model are. `guess`: parameters where the file is of a kind whose weights are
+  /// The meaning of the model's inputs. `guess`: parameters where the file is of a kind whose weights are
   /// inputs (training artefacts, exported gradients), with a note; else inputs.
   enum class Arguments : std::uint8_t { guess, inputs, parameters };
   std::optional<Arguments> arguments = {};  ///< guess

@@ -168,7 +168,7 @@ class BERTH_EXPORT Graph {
   [[nodiscard]] bool names_results() const noexcept;
 
   // --- constants of the step -----------------------------------------------------------------
-  // What depends on parameters and constants alone is computed once, when a model is loaded
+  // Ops that depend on parameters and constants alone are computed once, when a model is loaded
   // (fold_constants in berth/sdk/ops/constants.h). Such an op keeps its id, its inputs and its outputs, but
   // the step does not run it: it has no edges, and its outputs are parameters to all that read them.
 
@@ -228,7 +228,7 @@ class BERTH_EXPORT Graph {
   /// Whether the builder said that the op is pure.
   [[nodiscard]] bool stated_pure(OpId op) const noexcept;
 
-  /// What an op's outputs are where the op does not run in the step.
+  /// The nature of an op's outputs where the op does not run in the step.
   enum class Constant : std::uint8_t {
     no,      ///< it runs in the step
     made,    ///< each output is a parameter of its own

@@ -23,7 +23,7 @@ struct KnownDevice {
   bool bridged = false;  ///< the link is always there; else `@nvlink` adds it
   /// Copies to other devices do not pass through the host's memory.
   bool peer_to_peer = false;
-  /// Of a chip whose processor cores and GPU have one memory: the cores. Else without a name.
+  /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
 };
 

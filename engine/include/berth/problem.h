@@ -105,7 +105,7 @@ class BERTH_EXPORT Problem {
   [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept {
     return group_us_[at(device_class(device)) * at(groups_->count()) + at(group)];
   }
-  /// What the op leaves on its device to the end of a step, for every step in flight: the model's
+  /// Bytes that the op leaves on its device to the end of a step, for every step in flight: the model's
   /// inputs and results (Graph::lasting_bytes), where the semantics count them. Saturates.
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
   /// Devices of one class have the same kind and can run the same groups; their memory and links
@@ -119,7 +119,7 @@ class BERTH_EXPORT Problem {
   [[nodiscard]] bool can_run(GroupId group, DeviceId device) const noexcept {
     return group_cost_us(group, device) < kCannotRun;
   }
-  /// What stays on the device of a group through the step, or to its end: the sum of
+  /// Bytes that stay on the device of a group through the step, or to its end: the sum of
   /// Graph::param_bytes and lasting_bytes over its members.
   [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept {
     return group_param_bytes_[at(group)];

@@ -49,7 +49,7 @@ struct BERTH_EXPORT Settings {
   std::optional<Semantics> semantics;
   std::optional<Grouping> grouping;
   std::optional<GroupId> groups;
-  /// Where a step finds the model's inputs (Graph::is_input): "host", the default, "any", or the name
+  /// The place of the model's inputs (Graph::is_input): "host", the default, "any", or the name
   /// of a device or kind. "host" means any device where the machine has none, in `placeto` semantics,
   /// and for an input that must share its device with other ops, that a constraint sends elsewhere or
   /// that has costs for other kinds only.

@@ -14,7 +14,7 @@
 
 namespace berth {
 
-/// What a run is asked beside its settings.
+/// Choices of a run beside its settings.
 struct ToolRun {
   std::optional<std::string> tool;   ///< of tools(): the placement keeps its rules
   std::optional<double> within;      ///< a share, >= 0; default: 0.03 with a tool, else nothing

@@ -19,7 +19,7 @@
 
 namespace berth {
 
-/// What a placement must be for a tool to run it as it is.
+/// The conditions on a placement for a tool to run it as it is.
 struct ToolRules {
   std::vector<ConstraintRule> constraints;
   std::shared_ptr<const Costs> costs;  ///< null: those of the problem
@@ -30,7 +30,7 @@ struct ToolRules {
   std::vector<std::string> notes;  ///< sentences without a full stop
 };
 
-/// What the rules are of.
+/// The graph and machine that the rules are for.
 struct ToolTask {
   const Graph& graph;
   const Cluster& cluster;

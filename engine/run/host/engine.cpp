@@ -455,7 +455,7 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
                     "executed; give the model it was made from"));
   }
   LoadedProgram loaded = frontend_for(model)->load_program(model, options);
-  // What is executed runs every op: constants are those of plans, of which runtimes make sessions.
+  // Executing runs every op, constants too.
   LoadOptions unfolded = options;
   unfolded.fold = false;
   auto graph = as_run(loaded.program->graph, unfolded);

@@ -40,8 +40,9 @@ LoadOptions::Arguments arguments_from_name(std::string_view name) {
   if (name == "parameters") return LoadOptions::Arguments::parameters;
   if (name == "guess") return LoadOptions::Arguments::guess;
   throw Error(ErrorCode::invalid_argument,
-              cat("'", name, "' does not say what a model's inputs are; write inputs, parameters or "
-                             "guess"));
+              cat("'", name,
+                  "' does not say what a model's inputs are; write inputs, parameters or "
+                  "guess"));
 }
 
 LoadOptions::Experts experts_from_text(std::string_view text) {
@@ -58,8 +59,9 @@ LoadOptions::Experts experts_from_text(std::string_view text) {
     return experts;
   }
   throw Error(ErrorCode::invalid_argument,
-              cat("'", text, "' does not say how many experts a token chooses; write it as 2/8 for two "
-                             "of eight"));
+              cat("'", text,
+                  "' does not say how many experts a token chooses; write it as 2/8 for two "
+                  "of eight"));
 }
 
 void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,

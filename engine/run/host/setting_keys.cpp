@@ -167,7 +167,8 @@ const KeyRow kRows[] = {
      Field<std::optional<LoadOptions::Arguments>>(
          [](Settings& settings) -> auto& { return settings.load.arguments; })},
     {{"experts", Group::model, "K/N",
-      "of a mixture of experts: a token chooses K of N, such as 2/8; default: as the model's router "
+      "of a mixture of experts: a token chooses K of N, such as 2/8; default: as the model's "
+      "router "
       "does"},
      Field<std::optional<LoadOptions::Experts>>(
          [](Settings& settings) -> auto& { return settings.load.experts; })},

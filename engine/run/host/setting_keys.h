@@ -28,19 +28,17 @@ using Field = T& (*)(Settings&);
 
 /// The place of a key's value. `batch` is the size "*" of dims.
 struct Batch {};
-using AnyField =
-    std::variant<Field<std::optional<std::string>>, Field<std::optional<std::vector<std::string>>>,
-                 Field<std::vector<std::string>>, Field<std::optional<std::vector<std::uint64_t>>>,
-                 Field<std::optional<std::int64_t>>, Field<std::optional<std::uint64_t>>,
-                 Field<std::optional<std::int32_t>>, Field<std::optional<double>>,
-                 Field<std::optional<bool>>, Field<std::optional<Objective>>,
-                 Field<std::optional<Semantics>>, Field<std::optional<Grouping>>,
-                 Field<std::optional<BoundEffort>>, Field<std::optional<EvaluatorKind>>,
-                 Field<std::optional<LoadOptions::Arguments>>,
-                 Field<std::optional<LoadOptions::Experts>>,
-                 Field<std::map<std::string, std::int64_t>>,
-                 Field<std::map<std::string, std::vector<std::int64_t>>>, Field<OptionTexts>,
-                 Field<std::vector<ConstraintRule>>, Batch>;
+using AnyField = std::variant<
+    Field<std::optional<std::string>>, Field<std::optional<std::vector<std::string>>>,
+    Field<std::vector<std::string>>, Field<std::optional<std::vector<std::uint64_t>>>,
+    Field<std::optional<std::int64_t>>, Field<std::optional<std::uint64_t>>,
+    Field<std::optional<std::int32_t>>, Field<std::optional<double>>, Field<std::optional<bool>>,
+    Field<std::optional<Objective>>, Field<std::optional<Semantics>>,
+    Field<std::optional<Grouping>>, Field<std::optional<BoundEffort>>,
+    Field<std::optional<EvaluatorKind>>, Field<std::optional<LoadOptions::Arguments>>,
+    Field<std::optional<LoadOptions::Experts>>, Field<std::map<std::string, std::int64_t>>,
+    Field<std::map<std::string, std::vector<std::int64_t>>>, Field<OptionTexts>,
+    Field<std::vector<ConstraintRule>>, Batch>;
 
 /// The largest number that every JSON reader and Lua agree on.
 inline constexpr std::int64_t kMostCount = std::int64_t{1} << 53;

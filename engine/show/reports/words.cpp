@@ -52,7 +52,8 @@ std::string_view bound_text(Bound bound) noexcept {
     case Bound::compute:
       return "compute: it would run more slowly elsewhere";
     case Bound::order:
-      return "order: it would run no more slowly elsewhere, but other ops would run in an order that "
+      return "order: it would run no more slowly elsewhere, but other ops would run in an order "
+             "that "
              "takes longer";
     case Bound::nothing:
       break;

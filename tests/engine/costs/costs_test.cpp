@@ -75,11 +75,13 @@ TEST_CASE("what the runtime has no kernel of for GPUs is for hosts, where there 
       {"onnx", "com.microsoft.QMoE", true},
       {"mlir", "Tan", true},
   };
-  const Cluster without_host = {
-      "g", {device("gpu:0", "gpu", false), device("gpu:1", "gpu", false)}, {{"*", "*", 1e9, 1, {}}}};
+  const Cluster without_host = {"g",
+                                {device("gpu:0", "gpu", false), device("gpu:1", "gpu", false)},
+                                {{"*", "*", 1e9, 1, {}}}};
   for (const Case& each : kCases) {
     CAPTURE(each.type);
-    const auto graph = OneOp{each.type, {tensor({4, 4})}, {tensor({4, 4})}, {}, each.dialect}.graph();
+    const auto graph =
+        OneOp{each.type, {tensor({4, 4})}, {tensor({4, 4})}, {}, each.dialect}.graph();
     const auto costs = Costs::roofline(*graph, machine());
     CHECK(costs->can_run(1, kind_of(machine(), "gpu:0")) == each.on_gpus);
     CHECK(costs->can_run(1, kind_of(machine(), "cpu:0")));

@@ -129,13 +129,13 @@ TEST_CASE("work of matrix products") {
   }
   SUBCASE("quantised experts have scales between weights and bias, and packed weights") {
     const auto work = [](std::int64_t bits) {
-      return OneOp{"com.microsoft.QMoE",
-                   {tensor({10, 64}, DType::f16), tensor({10, 8}, DType::f16),
-                    tensor({8, 256, 64 * bits / 8}, DType::u8), tensor({8, 256}, DType::f16),
-                    std::nullopt, tensor({8, 64, 256 * bits / 8}, DType::u8),
-                    tensor({8, 64}, DType::f16)},
-                   {tensor({10, 64}, DType::f16)},
-                   {{"k", std::int64_t{2}}, {"expert_weight_bits", bits}}}
+      return OneOp{
+          "com.microsoft.QMoE",
+          {tensor({10, 64}, DType::f16), tensor({10, 8}, DType::f16),
+           tensor({8, 256, 64 * bits / 8}, DType::u8), tensor({8, 256}, DType::f16), std::nullopt,
+           tensor({8, 64, 256 * bits / 8}, DType::u8), tensor({8, 64}, DType::f16)},
+          {tensor({10, 64}, DType::f16)},
+          {{"k", std::int64_t{2}}, {"expert_weight_bits", bits}}}
           .work();
     };
     CHECK(work(4).flops == 2.0 * 10 * 2 * (64 * 256 + 256 * 64));

@@ -68,8 +68,7 @@ TEST_CASE("data is not taken for weights") {
 
 TEST_CASE("buffers of gradients reside too, as in training artefacts of ONNX Runtime") {
   ModelFolder models;
-  onnx::ModelProto model =
-      parse_graph("g (float[2,4] x, float[4,4] b) => (y) { y = Add(x, b) }");
+  onnx::ModelProto model = parse_graph("g (float[2,4] x, float[4,4] b) => (y) { y = Add(x, b) }");
   model.mutable_graph()->mutable_input(1)->set_name("fc.weight_grad.accumulation.buffer");
   model.mutable_graph()->mutable_node(0)->set_input(1, "fc.weight_grad.accumulation.buffer");
   CHECK(models.load(model).graph->total_param_bytes() == 64);
@@ -86,11 +85,12 @@ TEST_CASE("a program with weights as inputs has the same graph") {
 TEST_CASE("a rule of the user's says what an op gives and does") {
   ModelFolder models;
   LoadOptions options;
-  options.op_rules = models.save(
-      std::string(R"({"format": "berth.ops/1", "ops": [
+  options.op_rules = models
+                         .save(std::string(R"({"format": "berth.ops/1", "ops": [
         {"type": "my.FakeQuant", "like": 0, "flops": 4},
         {"type": "my.Sums", "outputs": [{"shape": [2], "dtype": "i64"}, {"like": 0}]}]})"),
-      "ops.json").string();
+                               "ops.json")
+                         .string();
   const auto proto = parse_model(
       "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
       "g (float[2,3] x) => (y) { q = my.FakeQuant(x) n, s = my.Sums(q) y = Relu(s) }");

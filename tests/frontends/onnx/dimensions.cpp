@@ -97,7 +97,8 @@ TEST_CASE("names that are expressions follow, and their symbols can be given") {
   CHECK(model.notes.empty());
 }
 
-TEST_CASE("a symbol of expressions alone is 1 where it is not given, and the note says where it is") {
+TEST_CASE(
+    "a symbol of expressions alone is 1 where it is not given, and the note says where it is") {
   ModelFolder models;
   const LoadedModel model = models.load(with_dims({{"past + 1"}}));
   CHECK(type_text(*model.graph, "y0") == "f32[2]");
@@ -130,15 +131,15 @@ TEST_CASE("names that look like expressions, of symbols that are nowhere else") 
       models.load(with_dims({{"batch-size", "2s1"}}), {{{"batch-size", 4}}, {}});
   CHECK(type_text(*model.graph, "y0") == "f32[4,1]");
   // With the symbol elsewhere they are expressions.
-  const LoadedModel product = models.load(with_dims({{"s1", "2s1", "s1-s2"}}),
-                                          {{{"s1", 6}, {"s2", 2}}, {}});
+  const LoadedModel product =
+      models.load(with_dims({{"s1", "2s1", "s1-s2"}}), {{{"s1", 6}, {"s2", 2}}, {}});
   CHECK(type_text(*product.graph, "y0") == "f32[6,12,4]");
 }
 
 TEST_CASE("dimensions of tensors without a size are listed with where they are") {
   ModelFolder models;
-  const auto proto = parse_graph(
-      "g (float[2,3] x) => (y) <float[n,3] q> { q = nowhere.F(x) y = Relu(q) }");
+  const auto proto =
+      parse_graph("g (float[2,3] x) => (y) <float[n,3] q> { q = nowhere.F(x) y = Relu(q) }");
   const LoadedModel model = models.load(proto);
   CHECK(has_note(model, "'n' of 'q'"));
   CHECK(type_text(*models.load(proto, {{{"n", 4}}, {}}).graph, "y") == "f32[4,3]");
@@ -153,8 +154,8 @@ TEST_CASE("symbols are listed, not the expressions that hold them") {
 
 TEST_CASE("the shape of any tensor can be given, and must fit what follows") {
   ModelFolder models;
-  const auto proto = parse_graph(
-      "g (float[2,3] x) => (y) { q = nowhere.Custom(x) r = Relu(q) y = Relu(r) }");
+  const auto proto =
+      parse_graph("g (float[2,3] x) => (y) { q = nowhere.Custom(x) r = Relu(q) y = Relu(r) }");
   CHECK(type_text(*models.load(proto).graph, "y") == "unknown");
   CHECK(has_note(models.load(proto), "--op-rules FILE"));
   CHECK(has_note(models.load(proto), "--shape TENSOR="));
@@ -164,8 +165,9 @@ TEST_CASE("the shape of any tensor can be given, and must fit what follows") {
   expect_error(ErrorCode::invalid_argument, {"m.onnx", "'r'", "contradicts", "leave it out"}, [&] {
     (void)models.load(proto, {{}, {{"q", {4, 5}}, {"r", {4, 6}}}});
   });
-  expect_error(ErrorCode::invalid_argument, {"no input and no tensor named 'z'", "'x'"},
-               [&] { (void)models.load(proto, {{}, {{"z", {1}}}}); });
+  expect_error(ErrorCode::invalid_argument, {"no input and no tensor named 'z'", "'x'"}, [&] {
+    (void)models.load(proto, {{}, {{"z", {1}}}});
+  });
 }
 
 TEST_CASE("mistakes are told with what the model has") {
@@ -190,9 +192,11 @@ TEST_CASE("mistakes are told with what the model has") {
     expect_error(ErrorCode::invalid_argument, mistake.parts,
                  [&] { (void)models.load(parse_graph(kGraph), mistake.options); });
   }
-  expect_error(ErrorCode::invalid_argument, {"no input leaves its first dimension open", "leave --batch out"}, [&] {
-    (void)models.load(parse_graph("g (float[1,seq] x) => (y) { y = Relu(x) }"), {{{"*", 8}}, {}});
-  });
+  expect_error(ErrorCode::invalid_argument,
+               {"no input leaves its first dimension open", "leave --batch out"}, [&] {
+                 (void)models.load(parse_graph("g (float[1,seq] x) => (y) { y = Relu(x) }"),
+                                   {{{"*", 8}}, {}});
+               });
   expect_error(ErrorCode::invalid_argument, {"dimension 1", "3 in the model", "4"}, [&] {
     (void)models.load(parse_graph("g (float[N,3] x) => (y) { y = Relu(x) }"),
                       {{}, {{"x", {2, 4}}}});

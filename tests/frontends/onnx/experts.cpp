@@ -12,21 +12,21 @@ namespace {
 onnx::ModelProto by_one_hot(int tokens) {
   onnx::ModelProto model = parse_graph(
       "g (float[" + std::to_string(tokens) + ",16] x, float[" + std::to_string(tokens) +
-      ",8] scores) => (y) "
-      "<int64[1] k = {2}, int64 depth = {8}, int64[2] off_on = {0, 1}, int64 expert = {3}, "
-      "int64[1] zero = {0}> {"
-      " values, indices = TopK(scores, k)"
-      " hot = OneHot(indices, depth, off_on)"
-      " masks = Transpose<perm = [2, 1, 0]>(hot)"
-      " mask = Gather<axis = 0>(masks, expert)"
-      " where = NonZero(mask)"
-      " at, token = Split<axis = 0>(where)"
-      " token_ids = Squeeze(token, zero)"
-      " mine = Gather<axis = 0>(x, token_ids)"
-      " made = MatMul(mine, w)"
-      " index = Unsqueeze(token_ids, one)"
-      " y = ScatterND<reduction = \"add\">(x, index, made)"
-      "}",
+          ",8] scores) => (y) "
+          "<int64[1] k = {2}, int64 depth = {8}, int64[2] off_on = {0, 1}, int64 expert = {3}, "
+          "int64[1] zero = {0}> {"
+          " values, indices = TopK(scores, k)"
+          " hot = OneHot(indices, depth, off_on)"
+          " masks = Transpose<perm = [2, 1, 0]>(hot)"
+          " mask = Gather<axis = 0>(masks, expert)"
+          " where = NonZero(mask)"
+          " at, token = Split<axis = 0>(where)"
+          " token_ids = Squeeze(token, zero)"
+          " mine = Gather<axis = 0>(x, token_ids)"
+          " made = MatMul(mine, w)"
+          " index = Unsqueeze(token_ids, one)"
+          " y = ScatterND<reduction = \"add\">(x, index, made)"
+          "}",
       18);
   auto* const one = model.mutable_graph()->add_initializer();
   one->set_name("one");
@@ -58,7 +58,8 @@ TEST_CASE("the tokens of an expert are those that choose it in the mean") {
   const LoadedModel model = models.load(by_one_hot(64));
   CHECK(type_text(*model.graph, "mine") == "f32[16,16]");  // 64 * 2 / 8
   CHECK(type_text(*model.graph, "y") == "f32[64,16]");
-  CHECK(op_work(*model.graph, op(*model.graph, "made")).flops == doctest::Approx(2. * 16 * 16 * 16));
+  CHECK(op_work(*model.graph, op(*model.graph, "made")).flops ==
+        doctest::Approx(2. * 16 * 16 * 16));
   CHECK(has_note(model, "2 of 8 experts"));
   CHECK_FALSE(has_note(model, "largest step"));
   CHECK(type_text(*models.load(by_equal(64)).graph, "y") == "f32[16,16]");
@@ -82,8 +83,8 @@ TEST_CASE("the user says how many experts a token chooses") {
   options.experts = LoadOptions::Experts{1, 8};
   CHECK(type_text(*models.load(by_one_hot(64), options).graph, "mine") == "f32[8,16]");
   // Nothing is known of where this mask comes from.
-  const auto proto = parse_graph(
-      "g (float[64,16] x, bool[64] mask) => (y) { y = Compress<axis = 0>(x, mask) }");
+  const auto proto =
+      parse_graph("g (float[64,16] x, bool[64] mask) => (y) { y = Compress<axis = 0>(x, mask) }");
   CHECK(has_note(models.load(proto), "largest step"));
   options.experts = LoadOptions::Experts{2, 8};
   CHECK(type_text(*models.load(proto, options).graph, "y") == "f32[16,16]");

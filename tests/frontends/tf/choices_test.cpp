@@ -71,8 +71,10 @@ TEST_CASE("the tokens of an expert are those that choose it in the mean") {
       node("mine", "Equal", "top:1 expert", attr("T", "type: DT_INT32")) +
       node("last", "Const", "",
            attr("dtype", "type: DT_INT32") +
-               attr("value", "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1 }")) +
-      node("mask", "Any", "mine last", "") + node("where", "Where", "mask", attr("T", "type: DT_BOOL")) +
+               attr("value",
+                    "tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1 }")) +
+      node("mask", "Any", "mine last", "") +
+      node("where", "Where", "mask", attr("T", "type: DT_BOOL")) +
       node("rows", "Squeeze", "where",
            attr("T", "type: DT_INT64") + attr("squeeze_dims", "list { i: [1] }")) +
       node("y", "GatherV2", "x rows axis",

@@ -94,7 +94,8 @@ TEST_CASE("a file that is no graph is refused with the place and the fix") {
       {"a wrong type", "node {\n name: 3 }", {"line 2", "column 8"}},
       {"random bytes", std::string("\x8a\x01\xff\x00\x13", 5), {"no GraphDef"}},
       {"a cut binary", binary(kGraph).substr(0, 60), {"byte", "are left"}},
-      {"a pointer of Git LFS", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+      {"a pointer of Git LFS",
+       "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
        {"Git LFS", "git lfs pull"}},
       {"gzip cut short", gzip(binary(kGraph)).substr(0, 40), {"gzip", "damaged"}},
       {"no nodes", "versions { producer: 20 }", {"no nodes"}},
@@ -116,15 +117,15 @@ TEST_CASE("a file that is no graph is refused with the place and the fix") {
 }
 
 TEST_CASE("a SavedModel or a MetaGraph that is cut short is told so") {
-  const std::string meta = "meta_info_def { tags: 'serve' } graph_def { " + std::string(kGraph) + " }";
+  const std::string meta =
+      "meta_info_def { tags: 'serve' } graph_def { " + std::string(kGraph) + " }";
   for (const std::string& text :
        {"saved_model_schema_version: 1 meta_graphs { " + meta + " }", meta}) {
     const std::string whole = binary(text);
     for (const std::size_t size : {whole.size() - 1, whole.size() / 2}) {
       CAPTURE(size);
-      expect_error(ErrorCode::invalid_file, {"cut.pb", "cut short", "ends at byte"}, [&] {
-        static_cast<void>(load_bytes(whole.substr(0, size), {}, "cut.pb"));
-      });
+      expect_error(ErrorCode::invalid_file, {"cut.pb", "cut short", "ends at byte"},
+                   [&] { static_cast<void>(load_bytes(whole.substr(0, size), {}, "cut.pb")); });
     }
   }
 }

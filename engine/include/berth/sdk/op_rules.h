@@ -18,7 +18,7 @@
 
 namespace berth {
 
-/// What one op type gives and does.
+/// The outputs and the work of one op type.
 struct OpRule {
   struct Output {
     std::optional<std::size_t> like;  ///< of the type and shape of this input
@@ -47,7 +47,7 @@ class BERTH_EXPORT OpRules {
 
 /// Fills the outputs of `op` as the rule says. `dialect` names the numbering of element types.
 BERTH_EXPORT void apply_rule(const OpRule& rule, ops::OpContext& op, std::string_view dialect);
-/// What the op does once its outputs are known: its FLOPs, and its inputs and outputs moved. Empty
+/// The op's work once its outputs are known: its FLOPs, and its inputs and outputs moved. Empty
 /// where a size is not known.
 [[nodiscard]] BERTH_EXPORT std::optional<Work> rule_work(const OpRule& rule,
                                                          const ops::OpContext& op,
