@@ -59,7 +59,7 @@ class Folding {
   /// False where nothing is to be folded.
   bool run() {
     if (graph_.constant_count() > 0) return false;
-    find_written_classes();
+    find_written();
     bool any = false;
     bool work_left = false;
     for (const OpId op : graph_.topological_order()) {
@@ -75,19 +75,30 @@ class Folding {
  private:
   [[nodiscard]] bool is_constant(OpId op) const { return roles_[at(op)] != Role::no; }
 
-  /// Classes of ops around variables of which one does more than read.
-  void find_written_classes() {
+  /// Variables that the step writes: by co-location, or because an op that does more than compute takes
+  /// the variable first, or what was read of it.
+  void find_written() {
     if (graph_.dialect() != "tf") return;
+    written_variables_.assign(at(graph_.op_count()), false);
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      const std::string& name = graph_.colocation(op);
       const std::string& type = graph_.op_type(op);
-      if (name.empty() || is_variable(type) || reads_variable(type)) continue;
-      if (!is_pure("tf", type)) written_.insert(name);
+      if (is_variable(type) || reads_variable(type) || is_pure("tf", type)) continue;
+      const std::string& name = graph_.colocation(op);
+      if (!name.empty()) written_.insert(name);
+      const auto inputs = graph_.inputs(op);
+      if (inputs.empty() || inputs.front() == kNoTensor) continue;
+      OpId source = graph_.producer(inputs.front());
+      while (source != kNoOp && reads_variable(graph_.op_type(source)) &&
+             !graph_.inputs(source).empty() && graph_.inputs(source).front() != kNoTensor) {
+        source = graph_.producer(graph_.inputs(source).front());
+      }
+      if (source != kNoOp) written_variables_[at(source)] = true;
     }
   }
 
   /// A variable that the step reads, and nothing else.
   [[nodiscard]] bool only_read(OpId variable) const {
+    if (written_variables_[at(variable)]) return false;
     if (written_.contains(graph_.colocation(variable))) return false;
     const bool by_handle = graph_.op_type(variable) == "VarHandleOp";
     const auto edges = graph_.out_edges(variable);
@@ -163,8 +174,9 @@ class Folding {
 
   const Graph& graph_;
   std::vector<Role> roles_;
-  mutable std::vector<bool> quantised_;  ///< by tensor: what stands for quantised weights
-  std::unordered_set<std::string> written_;
+  mutable std::vector<bool> quantised_;      ///< by tensor: what stands for quantised weights
+  std::unordered_set<std::string> written_;  ///< co-location classes
+  std::vector<bool> written_variables_;      ///< by op; TensorFlow's graphs only
 };
 
 bool pure_tf(std::string_view type) {

@@ -84,10 +84,15 @@ Chain::Chain(const Problem& problem) : problem_(problem), classes_(problem.fines
     if (problem.cluster().device(device).host && host_ == kNoDevice) host_ = device;
     runs_.emplace_back(at(classes_->count()), false);
     for (GroupId each = 0; each < classes_->count(); ++each) {
-      double us = 0;
-      for (const OpId op : classes_->members(each)) us += problem.cost_us(op, device);
-      runs_.back()[at(each)] = us < kCannotRun;
-      if (us < fastest[at(each)]) {
+      double us = 0;  // a sum of large costs may be as large as kCannotRun
+      bool runs = true;
+      for (const OpId op : classes_->members(each)) {
+        const double own = problem.cost_us(op, device);
+        runs = runs && own < kCannotRun;
+        us += own;
+      }
+      runs_.back()[at(each)] = runs;
+      if (runs && (elsewhere_[at(each)] == kNoDevice || us < fastest[at(each)])) {
         fastest[at(each)] = us;
         elsewhere_[at(each)] = device;
       }

@@ -1,6 +1,7 @@
 // The best way to give each device one run of whole layers: what a person would set up by hand, by trying
 // where the cuts go.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -119,7 +120,9 @@ class Search {
     Plan plan{devices, {}, std::vector<int>(devices.size(), 0)};
     double up_to = 0;
     for (const double each : share) {
-      up_to += all > 0 ? each / all : 1;
+      // A device of a tiny cost may have a share beyond all numbers.
+      up_to +=
+          all > 0 ? (std::isfinite(all) ? each / all : 1.0 / static_cast<double>(share.size())) : 1;
       plan.ends.push_back(std::min(chain_.count(), static_cast<int>(up_to * chain_.count() + 0.5)));
     }
     plan.ends.back() = chain_.count();
@@ -251,7 +254,10 @@ class StagesPolicy final : public Policy {
             by_speed.push_back(device);
           }
         }
-        all = {by_speed, devices, {by_speed.rbegin(), by_speed.rend()}};
+        all = {devices};  // alone, where none of them runs anything
+        if (!by_speed.empty()) {
+          all = {by_speed, devices, {by_speed.rbegin(), by_speed.rend()}};
+        }
       }
     }
     const DeviceId host = host_of(problem, devices);

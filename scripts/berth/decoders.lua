@@ -4,7 +4,8 @@
 --   local decoders = require "berth.decoders"
 --   local model = decoders.build { size = "13b", bits = 16, prompt = 512, tokens = 16 }
 --   local problem = berth.problem { graph = model.graph, cluster = decoders.unequal_gpus() }
---   problem:save_plan("llama.cpp", "plan.txt", decoders.llama_cpp(problem, model))
+--   local network, placement = decoders.network(problem, model, decoders.llama_cpp(problem, model))
+--   network:save_plan("llama.cpp", "plan.txt", placement)
 --
 -- The prompt and the tokens are one graph: a placement holds for both, because a weight is read by
 -- ops of every step, and the cache of a layer by its attention in every step. Parameters have the
@@ -221,6 +222,18 @@ function decoders.llama_cpp(problem, model)
     local placement = by_layers(problem, model, count)
     if problem:evaluate(placement).feasible then return placement, count end
   end
+end
+
+-- The problem of the network by itself and its part of `placement`, for plans: they name each module once,
+-- and every step of the graph has all modules.
+function decoders.network(problem, model, placement)
+  local spec = {}
+  for key, value in pairs(model.spec) do spec[key] = value end
+  spec.tokens = 0
+  local graph = decoders.build(spec).graph
+  local own = {}
+  for op = 1, graph:op_count() do own[op] = placement[model.graph:find(graph:op_name(op))] end
+  return berth.problem { graph = graph, cluster = problem:cluster() }, own
 end
 
 -- accelerate (utils/modeling.py): modules in the network's order into one device after the other, a

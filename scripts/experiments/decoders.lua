@@ -65,10 +65,11 @@ local function add(name, who, problem, model, placement, remark)
   rows[#rows + 1] = row
 end
 
-local function write_plans(name, problem, placement)
+local function write_plans(name, problem, model, placement)
+  local network, own = decoders.network(problem, model, placement)
   for _, plan in ipairs { { "llama.cpp", "llama.txt" }, { "device_map", "device_map.json" } } do
     local path = ("%s/%s.%s"):format(options.plans, name:gsub("[^%w.]+", "_"), plan[2])
-    local done, why = pcall(problem.save_plan, problem, plan[1], path, placement)
+    local done, why = pcall(network.save_plan, network, plan[1], path, own)
     written[#written + 1] = done and "wrote " .. path or ("no %s: %s"):format(path, why)
   end
 end
@@ -92,7 +93,7 @@ for _, wanted in ipairs(options.models) do
     return (berth.policy(options.policy):place(problem, { budget_s = options.budget_s, seed = options.seed }))
   end)
   add(name, options.policy, problem, model, done and found or nil, not done and found:match "[^\n]*" or nil)
-  if done and options.plans then write_plans(name, problem, found) end
+  if done and options.plans then write_plans(name, problem, model, found) end
   if done and options.report then
     problem:save_report(options.report, found, by_layer, { options.policy, "llama.cpp" })
   end

@@ -27,7 +27,7 @@ std::filesystem::path nasnet() {
 }
 
 void parse(benchmark::State& state) {
-  const std::string bytes = tf_frontend::gunzip(read_file(nasnet()), "nasnet");
+  const std::string bytes = gunzip(read_file(nasnet()), "nasnet");
   for (auto _ : state) {
     tf_files::GraphDef graph;
     benchmark::DoNotOptimize(graph.ParseFromString(bytes));

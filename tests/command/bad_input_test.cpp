@@ -277,7 +277,7 @@ TEST_CASE("a wrong name") {
             {"devices", "--cluster", "none.cluster.json"});
   check_all({{"a policy", {}, {}, {"'singel'", "did you mean 'single'"}}},
             {"place", kGraph, "--cluster", kCluster, "--policy", "singel"});
-  check_all({{"a policy of compare", {}, {}, {"'magic'", "single"}}},
+  check_all({{"a policy of compare", {}, {}, {"'magic'", "heft"}}},
             {"compare", kGraph, "--cluster", kCluster, "--policies", "single,magic"});
   check_all({{"a plugin", {}, {}, {"'singel'", "did you mean 'single'"}}}, {"plugins", "singel"});
   check_all(

@@ -52,7 +52,7 @@ TEST_CASE("within a distance the simplest placement is taken") {
 TEST_CASE("a search starts from a placement that is given") {
   const Workplace work;
   const Json started =
-      assignment(work, {"--start", "split.json", "--policy", "auto", "--budget", "0s"});
+      assignment(work, {"--start", "split.json", "--policy", "auto", "--budget", "10ms"});
   CHECK(started.size() == 7);
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("what a tool cannot have is told before the search") {
     CHECK_FALSE(std::filesystem::exists(work / "placed.json"));
   };
   refused({"--for", "llama.cpp"}, "has the name of a module");
-  refused({"--for", "llama"}, "did you mean 'llama.cpp'?");
+  refused({"--for", "llamacpp"}, "did you mean 'llama.cpp'?");
   refused({"--write", "onnxruntime=session.json"}, "`berth place --for onnxruntime`");
 }
 

@@ -79,7 +79,7 @@ for _, plugin in ipairs(berth.plugins()) do available[plugin.name] = true end
 for _, row in ipairs(rows(folder .. "/index.tsv")) do
   local dims = {}
   for name, size in row.dims:gmatch "([%w_]+)=(%d+)" do dims[name] = tonumber(size) end
-  local graph = berth.load(folder .. "/" .. row.file, { dims = next(dims) and dims or nil })
+  local graph = berth.load(folder .. "/" .. row.file, { dims = next(dims) and dims or nil, fold = false })
   check_loaded(row, graph)
   for _, machine in ipairs(graph:op_count() <= MOST_OPS and MACHINES or {}) do
     local problem = berth.problem { graph = graph, cluster = machine }

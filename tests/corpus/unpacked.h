@@ -5,11 +5,11 @@
 #include <string>
 
 #include "berth/files.h"
-#include "tf/gzip.h"
+#include "berth/sdk/gzip.h"
 
 namespace berth::test {
 
-/// Only the TensorFlow frontend reads compressed files, and no folder with one.
+/// TensorFlow graphs stay packed, as its frontend reads them; it reads no folder with a packed file.
 inline bool is_read_packed(const std::filesystem::path& file) {
   return file.string().ends_with(".pb.gz") && file.filename() != "saved_model.pb.gz";
 }
@@ -22,7 +22,7 @@ inline void unpack(const std::filesystem::path& from, const std::filesystem::pat
     fs::create_directories(target.parent_path());
     std::string bytes = read_file(entry.path());
     if (target.extension() == ".gz" && !is_read_packed(target)) {
-      bytes = tf_frontend::gunzip(bytes, entry.path().string());
+      bytes = gunzip(bytes, entry.path().string());
       target.replace_extension();
     }
     write_file(target, bytes);

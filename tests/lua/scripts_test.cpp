@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(test::HostFixture, "decoders on unequal GPUs, with plans and a
        folder.path().string(), "--report", page, "--figures", folder.path().string()}));
   CHECK(std::filesystem::exists(folder.path() / "decoders_token.svg"));
   CHECK(std::filesystem::exists(page));
-  CHECK(std::filesystem::exists(folder.path() / "7b_4.5_bits.llama.txt"));
+  CHECK(std::filesystem::exists(folder.path() / "7b_4.5_bits.device_map.json"));
 }
 
 TEST_CASE_FIXTURE(test::HostFixture,

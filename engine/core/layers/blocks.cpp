@@ -77,7 +77,9 @@ class BlockFinder {
       std::string name = module_of_parameter(graph_.tensor_name(weight_behind(largest)));
       const std::string scope = module_of_scope(graph_.op_name(op));
       // A tied parameter has the name of its first module, and the scope says which module reads it.
-      if (name.empty() || (readers[at(largest)] > 1 && !scope.empty())) name = scope;
+      // A scope that ends in that name is the same module in another step.
+      const bool same = scope.size() > name.size() && scope.ends_with("." + name);
+      if (name.empty() || (readers[at(largest)] > 1 && !scope.empty() && !same)) name = scope;
       if (name.empty()) continue;
       blocks_.module_of_[at(op)] = name;
       std::int64_t& bytes = bytes_[name];

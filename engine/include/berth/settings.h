@@ -4,7 +4,7 @@
 ///
 /// The order of strength is: defaults, the program's file, the file or text that BERTH_CONFIG names,
 /// and what the caller sets itself. The page share/berth/formats/settings.md has all keys;
-/// engine/run/host/README.md says how one is added.
+/// the sources' README of the host says how one is added.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,9 @@ CpuModel::CpuModel(const std::filesystem::path& model,
                    const std::map<std::string, std::int64_t>& dims)
     : state_(std::make_unique<State>()) {
   onnx_frontend::OnnxFrontend frontend{Options{}};
-  state_->program = frontend.load_program(model, {.dims = dims}).program;
+  state_->program =
+      frontend.load_program(model, {.dims = dims, .arguments = LoadOptions::Arguments::inputs})
+          .program;
   state_->sequence = std::make_unique<runtime::Sequence>(*state_->program, runtime::onnx_kernels());
   for (const auto& content : state_->program->parameters) {
     Value value;

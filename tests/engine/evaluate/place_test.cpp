@@ -146,7 +146,7 @@ TEST_CASE("best_single_device: none holds what it can run") {
   const auto problem = hosted_chain(6, {2}, /*gpu_bytes=*/40);
   const SingleDevice host = best_single_device(*make_simulation_evaluator(problem, 1));
   CHECK(host.device == 1);
-  CHECK(single_device_text(*problem, host) == "cpu");
+  CHECK(single_device_text(*problem, host) == "cpu, since none but a host holds the model");
   const auto small = hosted_chain(6, {}, /*gpu_bytes=*/40, /*host=*/false);
   std::vector<Device> devices;
   for (DeviceId d = 0; d < 3; ++d) devices.push_back(small->cluster().device(d));

@@ -56,6 +56,13 @@ const std::vector<std::pair<std::string, std::string>> kValues = {
     {"dims", "{\"sequence\":8}"},
     {"shapes", "{\"x\":[1,2]}"},
     {"fetches", "[\"loss:0\"]"},
+    {"arguments", "\"parameters\""},
+    {"experts", "\"2/8\""},
+    {"op_rules", "\"o.json\""},
+    {"fold", "false"},
+    {"states", "[\"present.0=past.0\",\"none\"]"},
+    {"inputs", "\"any\""},
+    {"in_flight", "3"},
     {"constraints",
      "[{\"pin\":[{\"regex\":\"a.*\"}],\"to\":[\"gpu:0\"]},"
      "{\"respect_devices\":true},"

@@ -223,6 +223,15 @@ TEST_CASE("TensorFlow: a variable that the step only reads is a parameter") {
   CHECK(graph_with(true)->constant_count() == 0);
 }
 
+TEST_CASE("TensorFlow: a variable that an update takes by its value is written too") {
+  Model model("tf");
+  const TensorId variable = model.made("v", "VariableV2", kWeight, {});
+  const TensorId read = model.made("read", "Identity", kWeight, {variable});
+  const TensorId y = model.made("product", "MatMul", kRow, {model.row, read});
+  model.made("train", "ApplyGradientDescent", kWeight, {read, y});
+  CHECK(model.folded()->constant_count() == 0);
+}
+
 TEST_CASE("TensorFlow and compilers compute in the step what grows") {
   const TensorInfo one{DType::f16, true, {}, kUnknownBytes};
   const auto folds = [&](const char* dialect, const char* type) {

@@ -87,10 +87,12 @@ check.test("plans for other tools name a decoder's modules", function()
   local model = built()
   local problem = berth.problem { graph = model.graph, cluster = machine(1e9, 1e9) }
   local path = folder .. "/plan"
-  problem:save_plan("llama.cpp", path, decoders.llama_cpp(problem, model))
+  local network, placement = decoders.network(problem, model, (decoders.llama_cpp(problem, model)))
+  network:save_plan("llama.cpp", path, placement)
   local text = assert(io.open(path)):read "*a"
-  check.equal(text:find("-ngl 5\n--tensor-split 3,1", 1, true) ~= nil, true)
-  problem:save_plan("device_map", path, decoders.accelerate(problem, model, true))
+  check.equal(text:find("-ngl 5\n--tensor-split 3,2", 1, true) ~= nil, true)
+  network, placement = decoders.network(problem, model, (decoders.accelerate(problem, model, true)))
+  network:save_plan("device_map", path, placement)
   text = assert(io.open(path)):read "*a"
   check.equal(text:find('"model.layers.1": 0', 1, true) ~= nil, true)
 end)

@@ -57,6 +57,8 @@ std::unique_ptr<Policy> make(const std::string& name) {
   static Engine engine({test::plugin_folder()});
   OptionTexts options{{"weights", std::string("none")}};
   if (name != "placeto") options["hidden"] = std::int64_t{32};
+  // The weights that a policy begins with depend on its seed alone.
+  if (name == "doppler") options["imitation"] = std::int64_t{0};
   return engine.make_policy(name, options);
 }
 
