@@ -488,8 +488,8 @@ TEST_CASE("what keeps processes apart is said on both sides, and none hangs") {
   SUBCASE("two of another rank") {
     const Training work;
     const int port = free_port();
-    const ProcessResult result =
-        run_all(work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=5 count=8000");
+    const ProcessResult result = run_all(
+        work, {rank(0, 3, port), rank(1, 3, port), rank(1, 3, port)}, "join_s=5 count=8000");
     CHECK_MESSAGE(contains(result.err, "'rank 1' is already "), result.err);
     CHECK(contains(result.out, "8000 updates"));
   }
