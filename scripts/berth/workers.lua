@@ -217,20 +217,25 @@ function workers.start_store(options)
   return self
 end
 
--- Why a server ended, by its log.
-local function why_it_ended(log, server)
-  local said = processes.error_of(log)
-  if said then return said end
+-- Why a server ended, by what it said before it had the folder, and by its log.
+local function why_it_ended(said, log, server)
+  local refusal = processes.error_of(said)
+  if refusal then return refusal end
   local last, config
-  for line in io.lines(log) do
-    last = line:match "^%d+:.-# (.*)" or last
-    config = line:find "FATAL CONFIG FILE ERROR" and "" or config and config .. " " .. line
-    if line:find "Address already in use" and server.port then
-      return ("the store cannot listen on %s: another program, or another store, has that port: set "
-        .. "BERTH_STORE_PORT to one that is free"):format(redis.name_of(server))
+  for _, path in ipairs { said, log } do
+    local file = io.open(path)
+    for line in file and file:lines() or function() end do
+      last = line:match "^%d+:.-# (.*)" or last
+      config = line:find "FATAL CONFIG FILE ERROR" and "" or config and config .. " " .. line
+      if line:find "Address already in use" and server.port then
+        return ("the store cannot listen on %s: another program, or another store, has that port: set "
+          .. "BERTH_STORE_PORT to one that is free"):format(redis.name_of(server))
+      end
     end
+    if file then file:close() end
   end
-  return ("the store ended: %s"):format(config or last or processes.last_line(log) or "it said nothing")
+  return ("the store ended: %s"):format(config or last or processes.last_line(said) or processes.last_line(log)
+    or "it said nothing")
 end
 
 -- A server that is killed while it starts is started again, so often at most.
@@ -239,24 +244,29 @@ local STARTS, START_S = 10, 30
 function Server:start(left)
   left = left or STARTS
   local log = self.folder .. "/store.log"
-  os.remove(log)
+  -- Another training may start in the same folder at the same time: each has a file of its own until one has the lock.
+  self.said = ("%s/start.%d.log"):format(self.folder, processes.own_id())
   local library = assert(package.searchpath("berth.workers", package.path)):match "^(.*)/[^/]*$"
   self.pid = processes.start({ processes.program(), "run", library .. "/commands/store.lua", self.folder, self.program,
-    tostring(processes.own_id()) }, { output = log })
+    tostring(processes.own_id()) }, { output = self.said })
   local until_s = berth.clock() + START_S
   while true do
     -- Before the process is looked at: another one that has the port may answer, too.
     local fine, client = pcall(redis.connect, self.server, { timeout_s = 1, name = "berth:start" })
     local how = processes.ended(self.pid)
     if how == "signal" and left > 1 then return self:start(left - 1) end
-    if how then error(why_it_ended(log, self.server), 0) end
+    if how then
+      local why = why_it_ended(self.said, log, self.server)
+      os.remove(self.said)
+      error(why, 0)
+    end
     if fine and client then return client:close() end
     if not fine and self.server.path then
       processes.kill(self.pid)
       error(client, 0)
     end
     if berth.clock() > until_s then
-      error(("the store did not start within %d s: %s"):format(START_S, processes.last_line(log) or "it said nothing"), 0)
+      error(("the store did not start within %d s: %s"):format(START_S, processes.last_line(log) or processes.last_line(self.said) or "it said nothing"), 0)
     end
     processes.sleep(0.01)
   end
@@ -266,7 +276,7 @@ end
 function Server:check()
   local how, code = processes.ended(self.pid)
   if not how then return end
-  if how == "exit" and code ~= 0 then error(why_it_ended(self.folder .. "/store.log", self.server), 0) end
+  if how == "exit" and code ~= 0 then error(why_it_ended(self.said, self.folder .. "/store.log", self.server), 0) end
   self.restarts = self.restarts + 1
   self:start()
 end
@@ -276,6 +286,7 @@ function Server:stop()
   local until_s = berth.clock() + 5
   while not processes.ended(self.pid) and berth.clock() < until_s do processes.sleep(0.01) end
   for _, name in ipairs(SERVER_FILES) do processes.remove_all(self.folder .. "/" .. name) end
+  os.remove(self.said)
 end
 
 -- Joining -------------------------------------------------------------------------------------------

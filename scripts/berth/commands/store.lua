@@ -10,4 +10,5 @@ local folder, program, parent = ...
 
 if not processes.end_with(tonumber(parent)) then error("the process that the store is for has ended", 0) end
 if not processes.lock(folder .. "/lock") then error(workers.taken(folder), 0) end
+os.remove(folder .. "/store.log")  -- of a server before, whose errors are not this one's
 processes.become(program, { "redis-server", folder .. "/redis.conf" })
