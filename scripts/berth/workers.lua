@@ -260,7 +260,11 @@ function Server:start(left)
       os.remove(self.said)
       error(why, 0)
     end
-    if fine and client then return client:close() end
+    if fine and client then
+      -- Now it has the lock and writes its own log. A file that a kill left here would keep the folder from being removed.
+      os.remove(self.said)
+      return client:close()
+    end
     if not fine and self.server.path then
       processes.kill(self.pid)
       error(client, 0)
@@ -286,7 +290,6 @@ function Server:stop()
   local until_s = berth.clock() + 5
   while not processes.ended(self.pid) and berth.clock() < until_s do processes.sleep(0.01) end
   for _, name in ipairs(SERVER_FILES) do processes.remove_all(self.folder .. "/" .. name) end
-  os.remove(self.said)
 end
 
 -- Joining -------------------------------------------------------------------------------------------
