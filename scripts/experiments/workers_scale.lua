@@ -2,7 +2,11 @@
 --
 --   berth run scripts/experiments/workers_scale.lua [--counts 1,10,100] [--measuring 0.01,0.1,1,10]
 --       [--per_controller N] [--ahead N] [--ops N] [--parameters N] [--days N] [--seconds N] [--seed N]
---       [--figures FOLDER] [--format text|markdown]
+--       [--executed SECONDS] [--figures FOLDER] [--format text|markdown]
+--
+-- --executed: before that, so many seconds of the traffic itself: one server with its journal, four processes that each control,
+-- measure (in no time) and learn; samples per second, and processor time for a sample, which
+-- other work on the machine hardly changes.
 --
 -- The costs of the store's operations and of an update are measured here, as processor time, which a busy machine
 -- does not change. Then the training system is simulated, request by request: workers that measure for --measuring
@@ -23,15 +27,17 @@ local tables = require "berth.tables"
 local workers = require "berth.workers"
 
 local options = { counts = { 1, 3, 10, 30, 100, 300, 1000, 3000, 10000 }, measuring = { 0.01, 0.1, 1, 10 },
-  per_controller = 8, ahead = 2, ops = 17187, parameters = 112311, days = 2111, seconds = 0, seed = 1, format = "text" }
+  per_controller = 8, ahead = 2, ops = 17187, parameters = 112311, days = 2111, seconds = 0, seed = 1, executed = 0, format = "text" }
 local line = arguments.parser("workers_scale.lua [--counts N,N] [--measuring S,S] [--per_controller N] [--ops N] "
-  .. "[--parameters N] [--days N] [--seconds N] [--seed N] [--figures FOLDER] [--format text|markdown]")
-line.read({ ... }, nil, {
+  .. "[--parameters N] [--days N] [--seconds N] [--seed N] [--executed SECONDS] [--figures FOLDER] [--format text|markdown]")
+local parts = {}
+line.read({ ... }, parts, {
   ["--counts"] = line.numbers_into(options, "counts"), ["--measuring"] = line.numbers_into(options, "measuring"),
   ["--per_controller"] = line.number_into(options, "per_controller"), ["--ops"] = line.number_into(options, "ops"),
   ["--ahead"] = line.number_into(options, "ahead"), ["--parameters"] = line.number_into(options, "parameters"), ["--days"] = line.number_into(options, "days"),
   ["--seconds"] = line.number_into(options, "seconds"), ["--seed"] = line.number_into(options, "seed"),
-  ["--figures"] = line.text_into(options, "figures"), ["--format"] = line.format_into(options),
+  ["--executed"] = line.number_into(options, "executed"), ["--figures"] = line.text_into(options, "figures"),
+  ["--format"] = line.format_into(options),
 })
 
 -- 1. What things cost.
@@ -75,8 +81,8 @@ local function measured_costs()
   return costs
 end
 
--- The step of one update: clipping, Adam, weights as bytes. A network of about so many values stands for any.
-local function step_cost()
+-- One that learns. A network of about so many values stands for any.
+local function learner()
   local builder, tensor = berth.graph_builder "chain", nil
   for i = 1, 4 do
     local op = builder:add_op("op" .. i, "Op")
@@ -87,7 +93,12 @@ local function step_cost()
   local problem = berth.problem { graph = builder:build(), cluster = "k80x2" }
   local policy = berth.policy("seq2seq", { weights = "none", hidden = 64 })
   policy:prepare(problem)
-  local gradient = ("\0"):rep(4 * policy:parameters())
+  return policy, ("\0"):rep(4 * policy:parameters())
+end
+
+-- The step of one update: clipping, Adam, weights as bytes.
+local function step_cost()
+  local policy, gradient = learner()
   policy:step(gradient, {})
   local began_s = os.clock()
   for _ = 1, 50 do
@@ -95,6 +106,66 @@ local function step_cost()
     policy:weights()
   end
   return (os.clock() - began_s) / 50 * options.parameters / policy:parameters()
+end
+
+-- 1b. The traffic itself.
+
+-- Goes round until it is killed: a controller's samples, their measurements, and the update that they give.
+local function traffic(path)
+  local policy, gradient = learner()
+  local me = tostring(processes.own_id())
+  local client = store.connect { server = { path = path }, name = me }
+  local placement, result = ("p"):rep(PLACEMENT), ("r"):rep(RESULT)
+  local tasks, gradients, version = "q" .. me, "g" .. me, 0
+  while true do
+    for i = 1, options.per_controller do client:submit(tasks, tostring(version * 1000 + i), placement) end
+    for _ = 1, options.per_controller do
+      client:done(tasks, client:take(tasks, 60, 1), result)
+    end
+    for i = 1, options.per_controller do client:result(tasks, tostring(version * 1000 + i), 1) end
+    client:submit(gradients, tostring(version), gradient)
+    local id, taken = client:take(gradients, 60, 1)
+    policy:step(taken, {})
+    version = version + 1
+    client:set("weights" .. me, policy:weights(), version)
+    client:done(gradients, id, "")
+    client:result(gradients, tostring(version - 1), 1)
+    client:get("weights" .. me, { at_least = version })
+    client:add("samples", options.per_controller)
+  end
+end
+
+-- RETURN  samples per second of four such processes and the server, and processor seconds for a sample
+local function executed()
+  local folder = processes.temporary_folder "berth-scale-"
+  local server = workers.start_store { folder = folder }
+  local pids = { server.pid }
+  for _ = 1, 4 do
+    pids[#pids + 1] = processes.start({ processes.program(), "run", "--threads", "1", arg[0], "traffic", server.server.path,
+      "--per_controller", tostring(options.per_controller), "--ops", tostring(options.ops) }, {})
+  end
+  local client = store.connect { server = server.server, name = "count" }
+  local function seen()
+    local used = 0
+    for _, pid in ipairs(pids) do used = used + used_s(pid) end
+    return client:add("samples", 0), used, berth.clock()
+  end
+  while client:add("samples", 0) == 0 do processes.sleep(0.1) end
+  local samples, used, at_s = seen()
+  processes.sleep(options.executed)
+  local samples_after, used_after, after_s = seen()
+  client:close()
+  for i = 2, #pids do processes.kill(pids[i]) end
+  server:stop()
+  processes.remove_folder(folder)
+  return (samples_after - samples) / (after_s - at_s), (used_after - used) / (samples_after - samples)
+end
+
+if parts[1] == "traffic" then return traffic(parts[2]) end
+if options.executed > 0 then
+  local per_s, used = executed()
+  print(("executed, %d samples an update of %d values: %.0f samples/s, %.3f ms of processor time each"):format(
+    options.per_controller, learner():parameters(), per_s, used * 1e3))
 end
 
 local costs = measured_costs()
