@@ -120,4 +120,5 @@ TEST_CASE("watch shows who trains in a server, and says where there is none") {
   const ProcessResult none = work.berth({"watch", "unix:///nowhere/redis.sock"});
   CHECK(none.status == 1);
   CHECK_MESSAGE(contains(none.err, "no server answers at /nowhere/redis.sock"), none.err);
+  CHECK_MESSAGE(!contains(none.err, "traceback"), none.err);
 }

@@ -42,12 +42,7 @@ int run_script(const RunOptions& options) {
     scripts.set_threads(options.threads.value_or(0));
     scripts.run(options.script, options.args);
   } catch (const Error& error) {
-    if (options.workers) {
-      // The library's own lines and traceback are of no use to a reader.
-      const std::string text = error.what();
-      log_error(text.substr(0, text.find("\nstack traceback")));
-      return 1;
-    }
+    if (options.workers) throw;
     log_script_error(error.what());
     return 1;
   }

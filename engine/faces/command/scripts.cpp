@@ -51,7 +51,12 @@ void Scripts::run(const std::filesystem::path& script, const std::vector<std::st
 }
 
 void Scripts::run_library(const std::string& name, const std::vector<std::string>& args) {
-  run(library_folder() / "berth" / name, args);
+  try {
+    run(library_folder() / "berth" / name, args);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    throw Error(error.code(), text.substr(0, text.find("\nstack traceback")));
+  }
 }
 
 void Scripts::set_settings(Settings settings) {

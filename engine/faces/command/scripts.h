@@ -25,7 +25,8 @@ class Scripts {
   /// The first Ctrl-C makes the script's searches, and `berth.should_stop()`, end; the second the
   /// process.
   void run(const std::filesystem::path& script, const std::vector<std::string>& args);
-  /// The same for a script of the library: "commands/study.lua".
+  /// The same for a script of the library: "commands/study.lua". Its errors have no traceback: the
+  /// library's own lines are of no use to a reader.
   void run_library(const std::string& name, const std::vector<std::string>& args);
   /// See lua::Host::set_settings.
   void set_settings(Settings settings);

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "berth/error.h"
 #include "command_run.h"
 #include "console.h"
 #include "setting_options.h"
@@ -26,14 +25,7 @@ struct StudyOptions {
 
 int run_library(std::vector<std::string> args) {
   CommandRun run{read_settings()};
-  try {
-    run.scripts().run_library("commands/study.lua", args);
-  } catch (const Error& error) {
-    // The library's own lines and traceback are of no use to a reader.
-    const std::string text = error.what();
-    log_error(text.substr(0, text.find("\nstack traceback")));
-    return 1;
-  }
+  run.scripts().run_library("commands/study.lua", args);
   return 0;
 }
 

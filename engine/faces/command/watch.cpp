@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "berth/engine.h"
 #include "berth/error.h"
 #include "berth/files.h"
+#include "command_run.h"
 #include "console.h"
 #include "event_log.h"
 #include "scripts.h"
@@ -254,8 +254,8 @@ bool is_server(const std::string& name) {
 }
 
 int watch_server(const std::string& url) {
-  Engine engine;
-  Scripts(engine).run_library("commands/watch.lua", {url, on_terminal() ? "again" : "once"});
+  CommandRun run{read_settings()};
+  run.scripts().run_library("commands/watch.lua", {url, on_terminal() ? "again" : "once"});
   return 0;
 }
 
