@@ -59,6 +59,11 @@ FUNCTION(berth_result_transfers);
 #define FIELD(type, field, offset, size)                                                     \
   _Static_assert(offsetof(type, field) == (offset) && sizeof(((type*)0)->field) == (size),   \
                  #type "." #field " was changed")
+FIELD(berth_engine_options, size, 0, 8);
+FIELD(berth_engine_options, settings, 8, 16);
+FIELD(berth_engine_options, no_environment, 24, 4);
+FIELD(berth_engine_options, plugin_folders, 32, 8);
+FIELD(berth_engine_options, plugin_folder_count, 40, 8);
 FIELD(berth_place_options, size, 0, 8);
 FIELD(berth_place_options, policy, 8, 16);
 FIELD(berth_place_options, options, 24, 8);

@@ -52,6 +52,9 @@ Settings engine_settings(const berth_engine_options& options) {
     }
     settings.origins.erase("plugin_folders");
   }
+  if (const std::string said = c::string(options.overrides); !said.empty()) {
+    settings.add(load_settings(said));
+  }
   refuse_unserved(settings, "the C API", kUnserved);
   return settings;
 }
@@ -91,7 +94,8 @@ berth_status berth_engine_new(const berth_engine_options* options, berth_engine*
   return c::guarded([&] {
     berth_engine*& made = c::required(out, "out");
     const berth_engine_options defaults = BERTH_ENGINE_OPTIONS_INIT;
-    made = new berth_engine(engine_settings(c::take(options, defaults, "berth_engine_options")));
+    made = new berth_engine(engine_settings(c::take(options, defaults, "berth_engine_options",
+                                                    offsetof(berth_engine_options, overrides))));
   });
 }
 

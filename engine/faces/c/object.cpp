@@ -86,6 +86,25 @@ void give_options(const void* known, std::size_t known_size, void* out, std::siz
   std::fill(bytes + both, bytes + size, static_cast<unsigned char>(0));
 }
 
+void give_array(NamedArrays all, berth_text name, berth_array* out) {
+  const std::string_view wanted = view(name);
+  std::vector<std::string> known;
+  for (const auto& [each, array] : all) {
+    if (each == wanted) {
+      const berth_array given = {sizeof(berth_array),
+                                 array.data,
+                                 borrow(array.dtype),
+                                 array.rank,
+                                 {array.shape[0], array.shape[1], array.shape[2]}};
+      give_options(&given, sizeof given, out, sizeof given, "berth_array");
+      return;
+    }
+    known.emplace_back(each);
+  }
+  throw Error(ErrorCode::invalid_argument,
+              cat("no array '", wanted, "'", known_names(wanted, known)));
+}
+
 berth_status failed(berth_status status, std::string_view message) noexcept {
   try {
     last_message = message;

@@ -1,10 +1,15 @@
 // Shared by all functions of berth/c.h: objects, texts, options by size, and no exceptions.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "berth/c.h"
 #include "berth/error.h"
@@ -16,7 +21,16 @@ namespace berth::c {
 /// An object behind a handle. Its address is that of the handle.
 class Object {
  public:
-  enum class Kind : std::uint32_t { engine = 1, builder, graph, cluster, problem, result };
+  enum class Kind : std::uint32_t {
+    engine = 1,
+    builder,
+    graph,
+    cluster,
+    problem,
+    result,
+    evaluator,
+    environment
+  };
 
   explicit Object(Kind kind);
   virtual ~Object();
@@ -49,6 +63,41 @@ T& get(T* handle) {
 /// take_struct the other way round: fills in what the caller's version has room for.
 void give_options(const void* known, std::size_t known_size, void* out, std::size_t first_size,
                   const char* what);
+
+/// Rows of an object's own numbers.
+struct Array {
+  const void* data;
+  const char* dtype;
+  std::array<std::int64_t, 3> shape;  ///< 1 behind the rank
+  std::int32_t rank;
+};
+template <typename T>
+constexpr const char* dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return "f32";
+  if constexpr (std::is_same_v<T, double>) return "f64";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "i32";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "i64";
+  if constexpr (std::is_same_v<T, std::uint8_t>) return "u8";
+}
+/// `values` must outlive the array: an object's, or static. The last dimension follows from the others.
+template <typename T>
+Array rows(std::span<const T> values, std::initializer_list<std::int64_t> first = {}) {
+  Array array{values.data(), dtype_of<T>(), {1, 1, 1}, 0};
+  auto rest = static_cast<std::int64_t>(values.size());
+  for (const std::int64_t extent : first) {
+    array.shape[static_cast<std::size_t>(array.rank++)] = extent;
+    rest = extent > 0 ? rest / extent : 0;
+  }
+  array.shape[static_cast<std::size_t>(array.rank++)] = rest;
+  return array;
+}
+template <typename T>
+Array rows(const std::vector<T>& values, std::initializer_list<std::int64_t> first = {}) {
+  return rows(std::span<const T>(values), first);
+}
+/// The array of that name. Throws Error(invalid_argument) that lists all names.
+using NamedArrays = std::initializer_list<std::pair<std::string_view, Array>>;
+void give_array(NamedArrays all, berth_text name, berth_array* out);
 
 /// A callback of the caller's has failed.
 struct CallbackFailed {

@@ -84,6 +84,22 @@ struct berth_problem final : berth::c::Object {
 
   berth::Task task;
   berth::BoundEffort effort;  // of the bound of placements that are evaluated
+
+  /// Rows for callers, made when one is asked for.
+  struct Facts {
+    explicit Facts(const berth::Problem& problem);
+    std::vector<double> cost_us;
+    std::vector<std::int64_t> param_bytes, memory_bytes, edge_bytes;
+    std::vector<std::int32_t> edges;
+  };
+  [[nodiscard]] const Facts& facts() const {
+    std::call_once(facts_made_, [this] { facts_ = std::make_unique<Facts>(*task.problem); });
+    return *facts_;
+  }
+
+ private:
+  mutable std::once_flag facts_made_;
+  mutable std::unique_ptr<const Facts> facts_;
 };
 
 struct berth_result final : berth::c::Object {

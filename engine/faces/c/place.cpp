@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "berth/cluster.h"
 #include "berth/costs.h"
+#include "berth/files.h"
 #include "berth/graph.h"
 #include "berth/outcome.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
 #include "berth/run.h"
 #include "berth/settings.h"
+#include "berth/tool_run.h"
 #include "objects.h"
 
 using namespace berth;
@@ -110,13 +114,8 @@ Settings place_settings(const berth_engine& engine, const berth_place_options& o
   return settings.merged();
 }
 
-RunHooks hooks_of(const berth_place_options& options, const Problem& problem) {
+RunHooks hooks_of(const berth_place_options& options) {
   RunHooks hooks;
-  if (options.initial != nullptr) {
-    const auto given =
-        c::array(options.initial, static_cast<std::size_t>(problem.graph().op_count()), "initial");
-    hooks.initial.emplace_back(given.begin(), given.end());
-  }
   if (options.should_stop != nullptr) {
     hooks.should_stop = [asked = options.should_stop, user = options.user] {
       return asked(user) != 0;
@@ -131,16 +130,25 @@ RunHooks hooks_of(const berth_place_options& options, const Problem& problem) {
   return hooks;
 }
 
+berth_place_options taken(const berth_place_options* given) {
+  return c::take(given, kPlaceDefaults, "berth_place_options",
+                 offsetof(berth_place_options, bound));
+}
+
 /// The parts of a search. It owns all of them: a callback may release what the caller holds.
 struct Search {
   Search(berth_engine* of_engine, const berth_problem* of_problem, const berth_place_options* given)
       : engine(c::get(of_engine).engine),
         tables(of_engine->policies),
         task(c::get(of_problem).task) {
-    const berth_place_options options =
-        c::take(given, kPlaceDefaults, "berth_place_options", offsetof(berth_place_options, bound));
+    const berth_place_options options = taken(given);
     settings = place_settings(*of_engine, options);
-    hooks = hooks_of(options, *task.problem);
+    hooks = hooks_of(options);
+    if (options.initial != nullptr) {
+      const auto devices = c::array(
+          options.initial, static_cast<std::size_t>(task.problem->graph().op_count()), "initial");
+      hooks.initial.emplace_back(devices.begin(), devices.end());
+    }
   }
 
   std::shared_ptr<Engine> engine;
@@ -174,6 +182,57 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
     Task task = make_task(*keeps, the_graph, the_cluster, settings, parts);
     task.notes.insert(task.notes.begin(), notes.begin(), notes.end());
     made = new berth_problem(std::move(task), bound_effort(the.settings));
+  });
+}
+
+berth_problem::Facts::Facts(const Problem& problem) {
+  const Groups& groups = problem.groups();
+  const DeviceId devices = problem.cluster().device_count();
+  for (GroupId group = 0; group < groups.count(); ++group) {
+    for (DeviceId device = 0; device < devices; ++device) {
+      cost_us.push_back(problem.group_cost_us(group, device));
+    }
+    param_bytes.push_back(problem.group_param_bytes(group));
+    for (const Groups::Edge& edge : groups.out_edges(group)) {
+      edges.push_back(edge.src);
+      edges.push_back(edge.dst);
+      edge_bytes.push_back(edge.bytes);
+    }
+  }
+  for (DeviceId device = 0; device < devices; ++device) {
+    memory_bytes.push_back(problem.memory_bytes(device));
+  }
+}
+
+berth_status berth_problem_array(const berth_problem* problem, berth_text name,
+                                 berth_array* array) {
+  return c::guarded([&] {
+    const berth_problem& the = c::get(problem);
+    const Groups& groups = the.task.problem->groups();
+    const berth_problem::Facts& facts = the.facts();
+    c::give_array({{"groups", c::rows(groups.map())},
+                   {"cost_us", c::rows(facts.cost_us, {groups.count()})},
+                   {"param_bytes", c::rows(facts.param_bytes)},
+                   {"memory_bytes", c::rows(facts.memory_bytes)},
+                   {"edges", c::rows(facts.edges, {std::ssize(facts.edge_bytes)})},
+                   {"edge_bytes", c::rows(facts.edge_bytes)}},
+                  name, array);
+  });
+}
+
+berth_status berth_problem_read(const berth_problem* problem, berth_text placement,
+                                int32_t* devices, size_t count) {
+  return c::guarded([&] {
+    const Problem& the = *c::get(problem).task.problem;
+    const auto out = c::array(devices, count, "devices");
+    if (count != static_cast<std::size_t>(the.graph().op_count())) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          cat("room for ", count, " devices of ", the.graph().op_count(), " ops; give it for all"));
+    }
+    const Placement read =
+        parse_placement(c::view(placement), "the placement", the.graph(), the.cluster());
+    std::copy(read.begin(), read.end(), out.begin());
   });
 }
 
@@ -215,6 +274,29 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
       found[i] = made[i].release();
     }
     if (messages != nullptr) *messages = c::give(std::move(failures));
+  });
+}
+
+berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text tool, double within,
+                             const berth_place_options* options, berth_result** out) {
+  return c::guarded([&] {
+    const berth_engine& the = c::get(engine);
+    const std::shared_ptr<Engine> keeps = the.engine;
+    const std::shared_ptr<const void> tables = the.policies;
+    berth_result*& made = c::required(out, "out");
+    const berth_place_options given = taken(options);
+    if (given.initial != nullptr) {
+      throw Error(ErrorCode::unsupported,
+                  "a search for a tool starts from its own plans; leave `initial` out");
+    }
+    ToolRun wanted;
+    if (tool.size > 0) wanted.tool = c::string(tool);
+    if (std::isnan(within)) {
+      throw Error(ErrorCode::invalid_argument, "within nan of the best; give a share, or -1");
+    }
+    if (within >= 0) wanted.within = within;
+    made = new berth_result(
+        run_for(*keeps, c::string(path), place_settings(the, given), wanted, hooks_of(given)));
   });
 }
 

@@ -2,6 +2,8 @@
 #include "berth/explanation.h"
 #include "berth/files.h"
 #include "berth/outcome.h"
+#include "berth/plan_writers.h"
+#include "berth/report.h"
 #include "objects.h"
 #include "support/units.h"
 
@@ -156,6 +158,42 @@ berth_status berth_result_explain(const berth_result* result, int32_t op, berth_
                   cat("op #", op, " of a graph of ", count, "; ids are dense, from 0"));
     }
     c::required(text, "text") = c::give(explained(outcome, op));
+  });
+}
+
+berth_status berth_result_array(const berth_result* result, berth_text name, berth_array* array) {
+  return c::guarded([&] {
+    const Outcome& outcome = c::get(result).outcome;
+    c::give_array({{"devices", c::rows(outcome.placement)},
+                   {"op_start_us", c::rows(outcome.trace.op_start_us)},
+                   {"op_end_us", c::rows(outcome.trace.op_end_us)},
+                   {"busy_us", c::rows(outcome.evaluation.busy_us)},
+                   {"peak_bytes", c::rows(outcome.evaluation.peak_bytes)}},
+                  name, array);
+  });
+}
+
+berth_status berth_result_plan(const berth_result* result, berth_text form, berth_text* text) {
+  return c::guarded([&] {
+    const Outcome& outcome = c::get(result).outcome;
+    const PlanWriter& writer = plan_writer(c::view(form));
+    const Problem& problem = *outcome.problem;
+    c::required(text, "text") =
+        c::give(writer.text(problem.graph(), problem.cluster(), outcome.placement));
+  });
+}
+
+berth_status berth_report(const berth_result* const* results, size_t count, berth_text* html) {
+  return c::guarded([&] {
+    Report page;
+    for (const berth_result* const each : c::array(results, count, "results")) {
+      const Outcome& outcome = c::get(each).outcome;
+      const std::string& policy = outcome.origin.policy;
+      const std::string label = policy.empty() ? "given" : policy;
+      if (page.placements.empty()) page.placements.push_back({label, outcome});
+      if (count > 1) page.policies.push_back({label, &outcome, ""});
+    }
+    c::required(html, "html") = c::give(report_html(page));
   });
 }
 

@@ -23,7 +23,8 @@
  *
  * **Threads.** Different objects may be used on different threads at the same time. Engines, graphs,
  * clusters, problems and results may be shared: any number of threads may use one. A builder is for
- * one thread at a time. Callbacks are called on the thread that made the call, before it returns,
+ * one thread at a time, and so are an environment and an evaluator, which refuse a second one
+ * (BERTH_INVALID_ARGUMENT). Callbacks are called on the thread that made the call, before it returns,
  * and may call everything here except on the builder or the search that called them. They must
  * not throw, and must return: longjmp out of them is undefined. Policies of other plugins may ask
  * `should_stop` on threads of their own.
@@ -48,7 +49,7 @@ extern "C" {
 #endif
 
 /** Raised with every addition. berth_abi() is that of the library. */
-#define BERTH_C_ABI 2
+#define BERTH_C_ABI 3
 
 typedef int32_t berth_status;
 enum {
@@ -90,6 +91,22 @@ typedef struct berth_cluster berth_cluster;
 typedef struct berth_problem berth_problem;
 typedef struct berth_result berth_result;
 
+/** Numbers of an object of the library, since 3. They are its own, valid as long as it unless a
+ *  comment says more, and nobody writes there. Rows lie one behind the other. */
+typedef struct berth_array {
+  size_t size; /**< set by the caller */
+  const void* data;
+  berth_text dtype; /**< "f32", "f64", "i32", "i64", "u8" */
+  int32_t rank;     /**< 1 to 3; shape is 1 behind that */
+  int64_t shape[3];
+} berth_array;
+#define BERTH_ARRAY_INIT                 \
+  {                                      \
+    sizeof(berth_array), 0, {0, 0}, 0, { \
+      0, 0, 0                            \
+    }                                    \
+  }
+
 /** BERTH_C_ABI of the library that runs. */
 BERTH_C_API uint32_t berth_abi(void);
 /** Its version, such as "0.1.0". Valid for ever. */
@@ -111,9 +128,16 @@ typedef struct berth_engine_options {
    *  name none either, lib/berth beside the library, then BERTH_PLUGIN_PATH. */
   const berth_text* plugin_folders;
   size_t plugin_folder_count;
+  /** Settings that are stronger than BERTH_CONFIG: what a user said to the program. JSON text or a
+   *  file's name; empty = none. Since 3. */
+  berth_text overrides;
 } berth_engine_options;
-#define BERTH_ENGINE_OPTIONS_INIT \
-  { sizeof(berth_engine_options), {0, 0}, 0, 0, 0 }
+#define BERTH_ENGINE_OPTIONS_INIT                    \
+  {                                                  \
+    sizeof(berth_engine_options), {0, 0}, 0, 0, 0, { \
+      0, 0                                           \
+    }                                                \
+  }
 
 /** Finds plugins and keeps the settings. `options` null = none. */
 BERTH_C_API berth_status berth_engine_new(const berth_engine_options* options, berth_engine** out);
@@ -268,6 +292,16 @@ BERTH_C_API berth_status berth_problem_new(berth_engine* engine, const berth_gra
                                            const berth_problem_options* options,
                                            berth_problem** out);
 
+/** Facts of the problem, by name, since 3; a list of the names is in the message for one that is none.
+ *  "groups": i32 [ops], the group of each op. "cost_us": f64 [groups, devices], compute time, infinite
+ *  where it cannot be. "param_bytes": i64 [groups]. "memory_bytes": i64 [devices], INT64_MAX = no limit.
+ *  "edges": i32 [edges, 2], sender and receiver; "edge_bytes": i64 [edges]. */
+BERTH_C_API berth_status berth_problem_array(const berth_problem* problem, berth_text name,
+                                             berth_array* array);
+/** Reads berth.placement/1, JSON text, into the devices of `count` ops. Since 3. */
+BERTH_C_API berth_status berth_problem_read(const berth_problem* problem, berth_text placement,
+                                            int32_t* devices, size_t count);
+
 /* --- Placing -----------------------------------------------------------------------------------*/
 
 typedef struct berth_option {
@@ -321,6 +355,14 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
                                         size_t count, berth_result** out);
 
+/** Places a model's file as `berth place --for` does, since 3: under the rules of `tool` ("vllm",
+ *  "accelerate", ...; empty = of none; berth_result_plan writes what it takes), on the machine and by the settings of the
+ *  engine, those of `options` over them. Of all placements at most a share `within` slower than the best the
+ *  simplest is given out; negative = as that tool wants it. `options->initial` is refused. */
+BERTH_C_API berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text tool,
+                                         double within, const berth_place_options* options,
+                                         berth_result** out);
+
 /* --- Results -----------------------------------------------------------------------------------*/
 
 enum {                          /* berth_summary.end */
@@ -372,6 +414,19 @@ BERTH_C_API berth_status berth_result_text(const berth_result* result, int32_t k
 BERTH_C_API berth_status berth_result_explain(const berth_result* result, int32_t op,
                                               berth_text* text);
 
+/** Numbers by name, since 3: "devices": i32 [ops]; "op_start_us", "op_end_us": f64 [ops], of the simulated
+ *  step; "busy_us": f64 [devices]; "peak_bytes": i64 [devices]. */
+BERTH_C_API berth_status berth_result_array(const berth_result* result, berth_text name,
+                                            berth_array* array);
+/** The placement in the form of another tool, since 3: "device_map", "vllm", "llama.cpp", "csv", ... A form
+ *  that cannot say it is BERTH_UNSUPPORTED, and the message says what and how to place for it. */
+BERTH_C_API berth_status berth_result_plan(const berth_result* result, berth_text form,
+                                           berth_text* text);
+/** A page that shows the first of `count` results, as `berth report` writes it, with a table of all, since
+ *  3: one HTML text that needs no network. */
+BERTH_C_API berth_status berth_report(const berth_result* const* results, size_t count,
+                                      berth_text* html);
+
 typedef struct berth_transfer {
   int32_t tensor; /**< -1 = a control edge */
   int32_t producer;
@@ -387,6 +442,80 @@ typedef struct berth_transfer {
 BERTH_C_API berth_status berth_result_transfers(const berth_result* result, size_t entry_size,
                                                 berth_transfer* out, size_t capacity,
                                                 size_t* count);
+
+/* --- Learning, since 3 -------------------------------------------------------------------------*/
+
+/** Placements to figures, many at a time, on threads of its own. For one thread at a time. */
+typedef struct berth_evaluator berth_evaluator;
+/** `threads`: 0 = one per core. */
+BERTH_C_API berth_status berth_evaluator_new(const berth_problem* problem, int32_t threads,
+                                             berth_evaluator** out);
+/** `count` placements of `width` devices each: one per op, or per group where `by_group` is not 0. The three
+ *  outputs have `count` entries each and may be null. What does not fit lacks `excess_bytes` on a device.
+ *  All are checked before any is evaluated. */
+BERTH_C_API berth_status berth_evaluator_batch(berth_evaluator* evaluator, int32_t by_group,
+                                               const int32_t* devices, size_t count, size_t width,
+                                               double* objective_us, int64_t* excess_bytes,
+                                               uint8_t* feasible);
+
+/** Episodes of one problem, stepped together: the state is a whole placement of its groups, and every
+ *  step moves one group, in an order that visits each once. For one thread at a time. */
+typedef struct berth_environment berth_environment;
+typedef struct berth_environment_options {
+  size_t size;
+  /** Features of groups and of devices that are observed, by name; berth_features lists them. */
+  const berth_text* group_features;
+  size_t group_feature_count;
+  const berth_text* device_features;
+  size_t device_feature_count;
+  /** Not 0 = "alternatives" is filled in: one more simulation per step and device. Features that need
+   *  it ask for it themselves. */
+  int32_t look_ahead;
+  int32_t threads; /**< 0 = one per core */
+} berth_environment_options;
+#define BERTH_ENVIRONMENT_OPTIONS_INIT \
+  { sizeof(berth_environment_options), 0, 0, 0, 0, 0, 0 }
+
+/** All features: {"groups": {name: meaning}, "devices": {name: meaning}}. */
+BERTH_C_API berth_status berth_features(berth_text* json);
+/** `options` null = no features. */
+BERTH_C_API berth_status berth_environment_new(const berth_problem* problem,
+                                               const berth_environment_options* options,
+                                               berth_environment** out);
+
+typedef struct berth_episodes {
+  size_t size;
+  int32_t count; /**< 1 to 2^20 */
+  uint64_t seed; /**< the only source of randomness */
+  berth_text
+      traversal; /**< "topological" (empty), "reverse", "breadth_first", "depth_first", "random" */
+  berth_text start; /**< "random" (empty), "zero", "contiguous", "earliest" */
+  /** Instead of `start`: `initial_count` placements, a device by group; episode i starts from
+   *  number i modulo that. */
+  const int32_t* initial;
+  size_t initial_count;
+} berth_episodes;
+#define BERTH_EPISODES_INIT \
+  { sizeof(berth_episodes), 1, 0, {0, 0}, {0, 0}, 0, 0 }
+
+/** Starts `episodes` anew and observes them. */
+BERTH_C_API berth_status berth_environment_reset(berth_environment* environment,
+                                                 const berth_episodes* episodes);
+/** Moves the current group of every episode to `devices[episode]`, measures, and observes. `done` is 1
+ *  when all groups have been visited, by all episodes at the same step; it may be null. A device that
+ *  cannot run the group is refused before any episode has moved. */
+BERTH_C_API berth_status berth_environment_step(berth_environment* environment,
+                                                const int32_t* devices, size_t count,
+                                                int32_t* done);
+/** What the last reset or step left, by name; n = episodes. The place of an array stays the same until a
+ *  reset for another number of episodes; its values change with every step.
+ *  "groups": f32 [n, groups, features]; "devices": f32 [n, devices, features]; "allowed": u8 [n, devices], 1
+ *  where the current group can be; "current": i32 [n], the group to place now, -1 when all are placed;
+ *  "placement": i32 [n, groups]; "objective_us": f64 [n]; "excess_bytes": i64 [n]; "feasible": u8 [n];
+ *  "alternatives": f64 [n, devices], the objective with the current group there; infinite where it
+ *  cannot be, is hopeless, or nobody looked ahead. */
+BERTH_C_API berth_status berth_environment_array(const berth_environment* environment,
+                                                 berth_text name, berth_array* array);
 
 /* --- Policies in any language ------------------------------------------------------------------*/
 
