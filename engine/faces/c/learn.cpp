@@ -35,7 +35,7 @@ std::vector<std::string> strings(const berth_text* texts, size_t count, const ch
   return all;
 }
 
-/// What the episodes show, as arrays that keep their place.
+/// Arrays of what the episodes show, which keep their place.
 struct Seen {
   Seen(const Problem& problem, const Observer& observer, std::size_t n)
       : count(n),
