@@ -32,4 +32,15 @@ void check_drawable(const Problem& problem, const Placement& placement, const St
   }
 }
 
+CriticalFlags::CriticalFlags(const StepTrace& trace)
+    : op(trace.op_start_us.size(), false), transfer(trace.transfers.size(), false) {
+  for (const CriticalStep& step : trace.critical_path) {
+    if (step.op == kNoOp) {
+      transfer[at(step.transfer)] = true;
+    } else {
+      op[at(step.op)] = true;
+    }
+  }
+}
+
 }  // namespace berth

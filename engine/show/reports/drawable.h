@@ -1,5 +1,7 @@
-// Checks that reports make before they draw.
+// What reports ask of a step before they draw it.
 #pragma once
+
+#include <vector>
 
 #include "berth/placement.h"
 #include "berth/problem.h"
@@ -9,5 +11,12 @@ namespace berth {
 
 /// Throws Error(invalid_argument) unless placement and trace are of the problem's graph and cluster.
 void check_drawable(const Problem& problem, const Placement& placement, const StepTrace& trace);
+
+/// Ops and transfers on the critical path of a step: a flag for each, in the order of the trace.
+struct CriticalFlags {
+  explicit CriticalFlags(const StepTrace& trace);
+  std::vector<bool> op;
+  std::vector<bool> transfer;
+};
 
 }  // namespace berth

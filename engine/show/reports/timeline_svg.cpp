@@ -100,16 +100,7 @@ class TimelineWriter {
         placement_(placement),
         trace_(trace),
         scale_(trace.runtime_us > 0 ? kPlot / trace.runtime_us : 0),
-        critical_op_(placement.size(), false),
-        critical_transfer_(trace.transfers.size(), false) {
-    for (const CriticalStep& step : trace.critical_path) {
-      if (step.op == kNoOp) {
-        critical_transfer_[at(step.transfer)] = true;
-      } else {
-        critical_op_[at(step.op)] = true;
-      }
-    }
-  }
+        critical_(trace) {}
 
   std::string write() {
     add_device_rows();
@@ -174,7 +165,7 @@ class TimelineWriter {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const auto index = at(op);
       Row& row = rows_[at(placement_[index])];
-      (critical_op_[index] ? row.critical : row.plain)
+      (critical_.op[index] ? row.critical : row.plain)
           .push_back({trace_.op_start_us[index], trace_.op_end_us[index],
                       graph_.op_name(op) + " (" + graph_.op_type(op) + ")"});
     }
@@ -183,7 +174,7 @@ class TimelineWriter {
       const auto found = link_row_.find({transfer.src, transfer.dst});
       if (found == link_row_.end()) continue;
       Row& row = rows_[found->second];
-      (critical_transfer_[i] ? row.critical : row.plain)
+      (critical_.transfer[i] ? row.critical : row.plain)
           .push_back({transfer.start_us, transfer.end_us,
                       format_bytes(transfer.bytes) + " of " + graph_.op_name(transfer.producer)});
     }
@@ -315,8 +306,7 @@ class TimelineWriter {
   const Placement& placement_;
   const StepTrace& trace_;
   const double scale_;  // pixels per microsecond
-  std::vector<bool> critical_op_;
-  std::vector<bool> critical_transfer_;
+  CriticalFlags critical_;
   std::vector<Row> rows_;  // devices by id, then links
   std::map<Ends, std::size_t> link_row_;
   double bottom_ = kTop;

@@ -27,16 +27,7 @@ class TraceWriter {
         cluster_(problem.cluster()),
         placement_(placement),
         trace_(trace),
-        critical_op_(placement.size(), false),
-        critical_transfer_(trace.transfers.size(), false) {
-    for (const CriticalStep& step : trace.critical_path) {
-      if (step.op == kNoOp) {
-        critical_transfer_[at(step.transfer)] = true;
-      } else {
-        critical_op_[at(step.op)] = true;
-      }
-    }
-  }
+        critical_(trace) {}
 
   std::string write() {
     name_rows();
@@ -96,7 +87,7 @@ class TraceWriter {
                        {"args",
                         {{"type", graph_.op_type(op)},
                          {"output_bytes", graph_.output_bytes(op)},
-                         {"critical", static_cast<bool>(critical_op_[o])}}}});
+                         {"critical", static_cast<bool>(critical_.op[o])}}}});
   }
 
   void write_transfer(std::size_t i) {
@@ -127,7 +118,7 @@ class TraceWriter {
                         {{"producer", producer},
                          {"bytes", transfer.bytes},
                          {"queued_us", transfer.queued_us},
-                         {"critical", static_cast<bool>(critical_transfer_[i])}}}});
+                         {"critical", static_cast<bool>(critical_.transfer[i])}}}});
     // An arrow from the producer. It starts in the middle of the span, to be surely inside.
     const auto p = at(transfer.producer);
     const double middle_us = (trace_.op_start_us[p] + trace_.op_end_us[p]) / 2;
@@ -156,7 +147,7 @@ class TraceWriter {
   const Cluster& cluster_;
   const Placement& placement_;
   const StepTrace& trace_;
-  std::vector<bool> critical_op_, critical_transfer_;
+  CriticalFlags critical_;
   std::map<Ends, int> row_of_;
   Json events_ = Json::array();
 };
