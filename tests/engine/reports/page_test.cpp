@@ -60,6 +60,7 @@ class Page {
                                         "--headless",
                                         "--no-sandbox",  // tests may run as root
                                         "--disable-gpu",
+                                        "--disable-dev-shm-usage",  // small in containers
                                         "--remote-debugging-pipe",
                                         "--user-data-dir=" + profile_.path().string(),
                                         "about:blank"};
