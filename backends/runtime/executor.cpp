@@ -101,11 +101,9 @@ void Step::prepare(const StepInputs& inputs) {
   for (std::size_t s = 0; s < plan_->holders.size(); ++s) {
     holders_[s].store(plan_->holders[s], std::memory_order_relaxed);
   }
-  if (inputs.keep_outputs) {
-    for (const TensorId tensor : inputs.program.outputs) {
-      const std::uint32_t slot = plan_->home_slot[static_cast<std::size_t>(tensor)];
-      if (slot != kNone) holders_[slot].fetch_add(1, std::memory_order_relaxed);
-    }
+  for (const TensorId tensor : inputs.program.outputs) {
+    const std::uint32_t slot = plan_->home_slot[static_cast<std::size_t>(tensor)];
+    if (slot != kNone) holders_[slot].fetch_add(1, std::memory_order_relaxed);
   }
   std::fill(executed_.begin(), executed_.end(), kNoDevice);
   for (std::size_t d = 0; d < lanes_.size(); ++d) {
@@ -243,10 +241,8 @@ void Executor::Impl::run(Step& step, const StepInputs& inputs) {
   for (std::size_t d = 0; d < contexts_.size(); ++d) {
     step.peak_bytes_[d] = runtime_.meter(static_cast<DeviceId>(d)).peak_bytes();
   }
-  if (error_ != nullptr) {
-    step.clear();
-    std::rethrow_exception(std::exchange(error_, nullptr));
-  }
+  if (error_ != nullptr || !inputs.keep_outputs) step.clear();
+  if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
   take_copy_times();
 }
 

@@ -39,7 +39,8 @@ struct StepInputs {
   std::function<const Value*(TensorId, DeviceId)> parameter;
   std::span<DeviceState> states;  ///< by device
   std::uint64_t seed = 0;
-  bool keep_outputs = false;  ///< Program::outputs stay until the next step
+  /// Program::outputs live to the end of the step in any case; with this, until the next.
+  bool keep_outputs = false;
   std::function<bool()> should_stop;
 };
 

@@ -174,7 +174,7 @@ Sequence::Sequence(const Program& program, const KernelRegistry& registry) {
     is_fed[static_cast<std::size_t>(op)] = true;
   }
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
-    if (graph.producer(tensor) != kNoOp) continue;
+    if (graph.maker(tensor) != kNoOp) continue;
     outer_.push_back({static_cast<std::size_t>(tensor), slots.of(tensor)});
   }
   for (const OpId op : graph.topological_order()) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "berth/support/index.h"
+#include "runtime/stored.h"
 
 namespace berth::runtime {
 namespace {
@@ -44,19 +45,22 @@ class PlanMaker {
     const auto ops = at(graph_.op_count());
     plan_.index.resize(ops);
     plan_.first_op.assign(devices_ + 1, 0);
-    for (const DeviceId d : plan_.device_of) ++plan_.first_op[at(d) + 1];
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (!graph_.is_constant(op)) ++plan_.first_op[at(device(op)) + 1];
+    }
     for (std::size_t d = 0; d < devices_; ++d) plan_.first_op[d + 1] += plan_.first_op[d];
     std::vector<std::uint32_t> next(plan_.first_op.begin(), plan_.first_op.end() - 1);
-    plan_.op.resize(ops);
-    plan_.priority_us.resize(ops);
+    plan_.op.resize(plan_.first_op.back());
+    plan_.priority_us.resize(plan_.op.size());
     // Topological order within a device: ops that run after one another lie near one another.
     for (const OpId op : graph_.topological_order()) {
+      if (graph_.is_constant(op)) continue;
       const std::uint32_t i = next[at(device(op))]++;
       plan_.index[at(op)] = i;
       plan_.op[i] = op;
       plan_.priority_us[i] = priority(op);
     }
-    plan_.pending.assign(ops, 0);
+    plan_.pending.assign(plan_.op.size(), 0);
     plan_.incoming.assign(devices_, 0);
   }
 
@@ -157,7 +161,11 @@ class PlanMaker {
   Plan::Source source(TensorId tensor, DeviceId on) {
     if (tensor == kNoTensor) return {};
     const OpId producer = graph_.producer(tensor);
-    if (producer == kNoOp) return {kNone, tensor};
+    if (producer == kNoOp) {
+      if (is_stored(graph_, tensor)) return {};
+      const auto kept = graph_.kept_for(tensor);
+      return {kNone, kept.empty() ? tensor : kept.front()};
+    }
     if (device(producer) == on) return {plan_.home_slot[at(tensor)]};
     const auto& copies = copies_[at(on)];
     return {std::lower_bound(copies.begin(), copies.end(), std::pair(tensor, 0U))->second};
@@ -174,6 +182,10 @@ class PlanMaker {
         plan_.held.push_back(from.slot);
         ++plan_.holders[from.slot];
       }
+    }
+    for (const TensorId parameter : stored_parameters(graph_, op)) {
+      plan_.inputs.push_back({kNone, parameter});
+      resident_.emplace_back(device(op), parameter);
     }
     plan_.inputs.end_row();
     plan_.held.end_row();

@@ -37,17 +37,18 @@ struct Plan {
   };
 
   std::vector<DeviceId> device_of;      ///< by OpId: the placement
-  std::vector<OpId> op;                 ///< by op index
-  std::vector<std::uint32_t> index;     ///< by OpId
+  std::vector<OpId> op;                 ///< by op index; constants of the step have none
+  std::vector<std::uint32_t> index;     ///< by OpId, of those that have one
   std::vector<std::uint32_t> first_op;  ///< by device, and the end of the last
 
   std::vector<double> priority_us;     ///< by op index
   std::vector<std::uint32_t> pending;  ///< by op index: releases until it is ready
-  Rows<Source> inputs;                 ///< by op index, by input position, captured ones behind
-  Rows<std::uint32_t> outputs;         ///< by op index, by output position: slot; kNone = unwanted
-  Rows<std::uint32_t> released;        ///< by op index: ops of its device that wait for it
-  Rows<std::uint32_t> sent;            ///< by op index: its messages, in the order of queueing
-  Rows<std::uint32_t> held;            ///< by op index: the slots it reads, each once
+  /// By op index, by input position, captured ones behind, stored_parameters last.
+  Rows<Source> inputs;
+  Rows<std::uint32_t> outputs;   ///< by op index, by output position: slot; kNone = unwanted
+  Rows<std::uint32_t> released;  ///< by op index: ops of its device that wait for it
+  Rows<std::uint32_t> sent;      ///< by op index: its messages, in the order of queueing
+  Rows<std::uint32_t> held;      ///< by op index: the slots it reads, each once
   Rows<std::uint32_t> released_on_arrival;  ///< by message: ops of its receiver
 
   std::vector<Message> messages;

@@ -1,5 +1,7 @@
 #include "runtime/session.h"
 
+#include <c10/core/InferenceMode.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,6 +9,7 @@
 #include "berth/error.h"
 #include "berth/simulator.h"
 #include "berth/support/index.h"
+#include "runtime/stored.h"
 #include "runtime/tensors.h"
 #include "runtime/trace.h"
 #include "runtime/values.h"
@@ -35,6 +38,7 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
       drawn_(program_->inputs.size()),
       fed_(program_->inputs.size()) {
   const auto graph = program_->graph;
+  computed_.resize(at(graph->op_count()));
   if (priorities_us_.empty()) {
     priorities_us_ =
         berth::priorities_us(Problem(graph, cluster_, Costs::roofline(*graph, *cluster_)));
@@ -47,9 +51,10 @@ DeviceSession::DeviceSession(std::shared_ptr<const Program> program, std::vector
   for (std::size_t k = 0; k < program_->inputs.size(); ++k) {
     kernels_[at(program_->inputs[k])] = [this, k](KernelContext&, std::span<const Value>,
                                                   std::span<Value> outputs) {
-      outputs[0] = std::move(fed_[k]);
+      outputs[0] = fed_[k];
     };
   }
+  read_as_stored(*program_, kernels_);
   take_inputs(options.inputs);
 }
 
@@ -107,6 +112,7 @@ StepResult DeviceSession::run(const Placement& placement, const StepOptions& opt
     std::fill(fed_.begin(), fed_.end(), Value{});
     throw;
   }
+  std::fill(fed_.begin(), fed_.end(), Value{});
   StepResult result;
   summarize(*step_, result);
   if (options.trace) add_trace(*step_, *cluster_, result);
@@ -128,6 +134,7 @@ void DeviceSession::check(const Placement& placement) const {
   }
   std::unordered_map<std::string_view, OpId> first_of;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     const DeviceId device = placement[at(op)];
     if (device < 0 || device >= cluster_->device_count()) {
       throw Error(ErrorCode::invalid_argument,
@@ -165,7 +172,8 @@ void DeviceSession::load_parameters(const Plan& plan) {
   for (auto& [key, value] : parameters_) {
     if (value.present()) continue;
     try {
-      value = runtime_.upload(key.second, host_parameter(key.first));
+      const Value& host = host_parameter(key.first);
+      value = stays_on_host(key.first, host) ? host : runtime_.upload(key.second, host);
     } catch (const Error& error) {
       throw Error(error.code(), "parameter '" + program_->graph->tensor_name(key.first) +
                                     "' cannot be loaded: " + error.what());
@@ -173,9 +181,19 @@ void DeviceSession::load_parameters(const Plan& plan) {
   }
 }
 
+/// TensorFlow's kernels have integer constants and shapes in host memory, whatever their device.
+bool DeviceSession::stays_on_host(TensorId tensor, const Value& value) const {
+  return program_->graph->dialect() == "tf" && program_->graph->maker(tensor) != kNoOp &&
+         value.tensor.defined() && at::isIntegralType(value.tensor.scalar_type(), false);
+}
+
 const Value& DeviceSession::host_parameter(TensorId tensor) {
   Value& value = host_parameters_[tensor];
   if (value.present()) return value;
+  if (const OpId maker = program_->graph->maker(tensor); maker != kNoOp) {
+    if (!computed_[at(maker)]) compute(maker);
+    return value;
+  }
   const auto& content = program_->parameters[at(tensor)];
   if (!content) {
     value = draw_parameter(*program_->graph, tensor,
@@ -190,6 +208,45 @@ const Value& DeviceSession::host_parameter(TensorId tensor) {
     value.tensor = make_tensor(*content);
   }
   return value;
+}
+
+/// On the host, after the constants that it depends on. What they make stays there for the next
+/// placement.
+void DeviceSession::compute(OpId constant) {
+  const Graph& graph = *program_->graph;
+  const c10::InferenceMode no_gradients;
+  for (std::vector<OpId> open = {constant}; !open.empty();) {
+    const OpId op = open.back();
+    const std::size_t before = open.size();
+    for (const TensorId tensor : graph.inputs(op)) {
+      const OpId maker = tensor == kNoTensor ? kNoOp : graph.maker(tensor);
+      if (maker != kNoOp && !computed_[at(maker)]) open.push_back(maker);
+    }
+    if (open.size() > before) continue;
+    open.pop_back();
+    if (computed_[at(op)]) continue;
+    computed_[at(op)] = true;
+    std::vector<Value> inputs;
+    for (const TensorId tensor : graph.inputs(op)) {
+      inputs.push_back(tensor == kNoTensor ? Value() : host_parameter(tensor));
+    }
+    const Instruction& instruction = program_->instructions[at(op)];
+    std::vector<Value> outputs(instruction.outputs.size());
+    KernelContext context;
+    context.seed = mixed_seed(seed_, static_cast<std::uint64_t>(op));
+    context.state = &constant_state_;
+    try {
+      kernels_[at(op)](context, inputs, outputs);
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::execution, "op '" + graph.op_name(op) + "' (" + graph.op_type(op) +
+                                            "), which is computed once, failed with inputs " +
+                                            describe(inputs) + ": " + error.what());
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (instruction.outputs[i] == kNoValue) continue;
+      host_parameters_[instruction.outputs[i]] = std::move(outputs[i]);
+    }
+  }
 }
 
 void DeviceSession::feed(const Placement& placement, std::uint64_t seed) {

@@ -32,6 +32,8 @@ class DeviceSession final : public Session {
   void place(const Placement& placement, const StepInputs& inputs);
   void load_parameters(const Plan& plan);
   [[nodiscard]] const Value& host_parameter(TensorId tensor);
+  [[nodiscard]] bool stays_on_host(TensorId tensor, const Value& value) const;
+  void compute(OpId constant);
   void feed(const Placement& placement, std::uint64_t seed);
   [[nodiscard]] std::vector<TensorContent> outputs(const Placement& placement);
 
@@ -43,7 +45,9 @@ class DeviceSession final : public Session {
   std::uint64_t seed_;
   std::vector<double> priorities_us_;
 
-  std::map<TensorId, Value> host_parameters_;
+  std::map<TensorId, Value> host_parameters_;  // of the file, drawn, or computed once
+  DeviceState constant_state_;                 // variables that the step only reads
+  std::vector<bool> computed_;                 // by op: constants whose outputs are there
   std::map<std::pair<TensorId, DeviceId>, Value> parameters_;
   std::vector<DeviceState> states_;  // by device
 
@@ -51,7 +55,7 @@ class DeviceSession final : public Session {
   std::vector<Value> given_;  // absent = drawn
   std::vector<Value> drawn_;
   std::uint64_t drawn_seed_ = 0;
-  std::vector<Value> fed_;  // on their devices, until their ops hand them out
+  std::vector<Value> fed_;  // on their devices, for the whole step
 
   std::unique_ptr<Step> step_;  // of the placement that ran last
 };

@@ -32,12 +32,12 @@ class Tracer {
   void run() {
     StepTrace& trace = result_.trace;
     trace.runtime_us = result_.runtime_us;
-    const std::size_t ops = plan_.op.size();
+    const std::size_t ops = plan_.device_of.size();
     trace.op_start_us.resize(ops);
     trace.op_end_us.resize(ops);
-    result_.executed.resize(ops);
+    result_.executed = plan_.device_of;  // of constants, which are there before the step
     result_.workspace_bytes.resize(ops);
-    for (std::size_t i = 0; i < ops; ++i) {
+    for (std::size_t i = 0; i < plan_.op.size(); ++i) {
       const std::size_t op = at(plan_.op[i]);
       trace.op_start_us[op] = step_.op_times()[i].start_us - start_us_;
       trace.op_end_us[op] = step_.op_times()[i].end_us - start_us_;

@@ -47,7 +47,7 @@ DType dtype_of(at::ScalarType type) noexcept {
 std::string label(const Graph& graph, TensorId tensor) {
   const std::string& name = graph.tensor_name(tensor);
   if (!name.empty()) return "'" + name + "'";
-  const OpId producer = graph.producer(tensor);
+  const OpId producer = graph.maker(tensor);
   return producer == kNoOp ? "#" + std::to_string(tensor) : "'" + graph.op_name(producer) + "'";
 }
 

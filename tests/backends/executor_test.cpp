@@ -33,11 +33,11 @@ using runtime::Value;
 template <typename Runtime = StandIn>
 struct Rig {
   Rig(TestProgram& program, int count, std::vector<double> priorities_us = {},
-      std::int64_t memory_bytes = kNoLimit)
+      std::int64_t memory_bytes = kNoLimit, const std::vector<Graph::Constant>& constants = {})
       : cluster(stand_in_cluster(count, memory_bytes)),
         runtime(*cluster),
         executor(runtime, *cluster) {
-    TestProgram::Built built = program.build();
+    TestProgram::Built built = program.build(constants);
     SessionOptions options;
     options.priorities_us = std::move(priorities_us);
     session.emplace(built.program, std::move(built.kernels), cluster, runtime, executor, options);
@@ -253,6 +253,132 @@ TEST_CASE("peak memory is what devices held at once, parameters, copies and work
     CHECK(rig.runtime.meter(0).held_bytes() == 0);
     CHECK(rig.runtime.meter(1).held_bytes() == kBytes);
   }
+}
+
+TEST_CASE("inputs are there from the start of a step, and results until its end") {
+  constexpr std::int64_t kElements = 256;
+  constexpr std::int64_t kBytes = kElements * 4;
+  TestProgram program(kElements);
+  const OpId x = program.add_input("x");
+  const OpId a = program.add("a", {x}, sum(1, kElements));
+  program.add_output(a);
+  const OpId b = program.add("b", {a}, sum(1, kElements));
+  program.add("d", {program.add("c", {b}, sum(1, kElements))}, sum(1, kElements));
+  Rig<> rig(program, 1);
+  // x, a, and of b, c and d two at a time.
+  CHECK(rig.run(Placement(5, 0)).peak_bytes == std::vector<std::int64_t>{4 * kBytes});
+  CHECK(rig.runtime.meter(0).held_bytes() == 0);
+  StepOptions options;
+  options.outputs = true;
+  rig.run(Placement(5, 0), options);
+  CHECK(rig.runtime.meter(0).held_bytes() == kBytes);
+}
+
+/// Counts its calls.
+Kernel counted(int& calls, const Kernel& kernel) {
+  return [&calls, kernel](KernelContext& context, std::span<const Value> inputs,
+                          std::span<Value> outputs) {
+    ++calls;
+    kernel(context, inputs, outputs);
+  };
+}
+
+TEST_CASE("constants of the step are computed once, and reside where they are read") {
+  using enum Graph::Constant;
+  constexpr std::int64_t kElements = 256;
+  constexpr std::int64_t kBytes = kElements * 4;
+  TestProgram program(kElements);
+  int calls = 0;
+  const TensorId weight = program.add_parameter("weight");
+  const OpId once = program.add("once", {}, counted(calls, sum(1, kElements)), {weight});
+  const OpId twice = program.add("twice", {once}, counted(calls, sum(1, kElements)));
+  const OpId a = program.add("a", {twice}, sum(1, kElements));
+  const OpId b = program.add("b", {twice, a}, sum(1, kElements));
+  program.add_output(b);
+  program.add_output(twice);
+  std::vector<float> expected;
+  SUBCASE("left in the step, they run with it") {
+    Rig<> rig(program, 2);
+    StepOptions options;
+    options.outputs = true;
+    expected = floats(rig.run({0, 0, 0, 0}, options).outputs.at(0));
+    CHECK(calls == 2);
+    rig.run({0, 0, 0, 0}, options);
+    CHECK(calls == 4);
+    CHECK(expected.at(0) > 6);  // 2 * (weight + 2) + 2, of a weight of 0.5 and more
+  }
+  SUBCASE("folded, they do not") {
+    Rig<> rig(program, 2, {}, kNoLimit, {made, made, no, no});
+    StepOptions options;
+    options.outputs = true;
+    std::vector<std::vector<float>> outputs;
+    for (const Placement& placement : {Placement{0, 0, 0, 0}, {0, 0, 0, 0}, {1, 1, 1, 1}}) {
+      const StepResult result = rig.run(placement, options);
+      outputs.push_back(floats(result.outputs.at(0)));
+      CHECK(floats(result.outputs.at(1)).at(0) + 1 < outputs.back().at(0));
+      CHECK(result.executed == placement);
+      CHECK(result.trace.op_end_us[static_cast<std::size_t>(twice)] == 0);
+      // Neither the weight nor what lies between stays: the last constant, a, and b.
+      const auto device = static_cast<std::size_t>(placement[0]);
+      CHECK(result.trace.devices[device].param_bytes == kBytes);
+      CHECK(result.peak_bytes[device] == 3 * kBytes);
+      CHECK(result.peak_bytes[1 - device] == 0);
+      CHECK(rig.runtime.copies().empty());
+    }
+    CHECK(calls == 2);
+    CHECK(outputs[0] == outputs[1]);
+    CHECK(outputs[0] == outputs[2]);
+    // Read on both devices, it is on both, and a alone is sent.
+    const StepResult apart = rig.run({0, 0, 0, 1}, options);
+    CHECK(floats(apart.outputs.at(0)) == outputs[0]);
+    CHECK(rig.runtime.copies().size() == 1);
+    CHECK(apart.trace.devices[0].param_bytes == kBytes);
+    CHECK(apart.trace.devices[1].param_bytes == kBytes);
+    CHECK(calls == 2);
+  }
+}
+
+TEST_CASE("weights that stay quantised are dequantised as they are read, and only they reside") {
+  using enum Graph::Constant;
+  constexpr std::int64_t kElements = 256;
+  constexpr std::int64_t kBytes = kElements * 4;
+  int calls = 0;
+  const auto make = [&](TestProgram& program) {
+    const TensorId weight = program.add_parameter("weight");
+    const TensorId scale = program.add_parameter("scale");
+    const OpId wide = program.add("wide", {}, counted(calls, sum(1, kElements)), {weight, scale});
+    const OpId turned = program.add("turned", {wide}, counted(calls, sum(1, kElements)));
+    const OpId same = program.add("same", {}, counted(calls, sum(0, kElements)), {weight});
+    const OpId a = program.add("a", {turned}, sum(1, kElements));
+    program.add_output(program.add("b", {a, turned, same}, sum(1, kElements)));
+  };
+  StepOptions options;
+  options.outputs = true;
+  TestProgram unfolded(kElements), folded(kElements);
+  make(unfolded);
+  make(folded);
+  Rig<> reference(unfolded, 1);
+  const auto expected = floats(reference.run({0, 0, 0, 0, 0}, options).outputs.at(0));
+  CHECK(calls == 3);
+  calls = 0;
+  Rig<> rig(folded, 1, {}, kNoLimit, {stands, stands, stands, no, no});
+  const StepResult result = rig.run({0, 0, 0, 0, 0}, options);
+  CHECK(floats(result.outputs.at(0)) == expected);
+  CHECK(calls == 4);  // two for each reader; the view stands for the weight itself
+  CHECK(result.trace.devices[0].param_bytes == 2 * kBytes);
+  CHECK(rig.run({0, 0, 0, 0, 0}, options).peak_bytes == result.peak_bytes);
+  CHECK(rig.runtime.meter(0).held_bytes() == 3 * kBytes);  // and the output
+}
+
+TEST_CASE("a constant that cannot be computed is named") {
+  TestProgram program;
+  const OpId bad =
+      program.add("bad", {}, [](KernelContext&, std::span<const Value>, std::span<Value>) {
+        throw std::runtime_error("no");
+      });
+  program.add("a", {bad}, sum(1));
+  Rig<> rig(program, 1, {}, kNoLimit, {Graph::Constant::made, Graph::Constant::no});
+  expect_error(ErrorCode::execution, {"'bad'", "computed once", "no"}, [&] { rig.run({0, 0}); });
 }
 
 TEST_CASE("an op that fails is named with its device and the shapes of its inputs") {

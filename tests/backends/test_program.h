@@ -66,8 +66,10 @@ class TestProgram {
     std::shared_ptr<const Program> program;
     std::vector<runtime::Kernel> kernels;
   };
-  Built build() {
+  /// `constants` by op, none if empty.
+  Built build(const std::vector<Graph::Constant>& constants = {}) {
     program_.graph = builder_.build();
+    if (!constants.empty()) program_.graph = program_.graph->with_constants(constants);
     program_.parameters.resize(static_cast<std::size_t>(program_.graph->tensor_count()));
     return {std::make_shared<const Program>(std::move(program_)), std::move(kernels_)};
   }

@@ -128,6 +128,38 @@ TEST_CASE("an op that runs faster elsewhere is not said to run more slowly there
   CHECK(json["bound_by"] == "contention");
 }
 
+TEST_CASE(
+    "an op that would be faster elsewhere, and wait no longer for devices, is held by the order") {
+  // On the slow gpu b waits for p. On the fast one it would take half its time, and come after t, for
+  // which the step waits anyway.
+  Workplace work;
+  Json cluster = pair_cluster();
+  cluster["devices"][1]["kind"] = "slow";
+  work.write("pair.cluster.json", cluster);
+  const auto op = [](const char* name, double fast, double slow) {
+    return Json{{"name", name},
+                {"type", "Layer"},
+                {"cost_us", {{"gpu", fast}, {"slow", slow}, {"cpu", 90000}}},
+                {"output_bytes", {1}}};
+  };
+  work.write(
+      "diamond.graph.json",
+      {{"format", "berth.graph/1"},
+       {"name", "order"},
+       {"ops",
+        {op("h", 100, 200), op("t", 11000, 22000), op("p", 9000, 9000), op("b", 1500, 3000)}},
+       {"edges", {{{"src", 0}, {"output", 0}, {"dst", 1}}}}});
+  work.write("split.json",
+             {{"format", "berth.placement/1"},
+              {"graph", "order"},
+              {"devices", {"gpu:0", "gpu:1", "cpu:0"}},
+              {"assignment", {{"h", "gpu:0"}, {"t", "gpu:0"}, {"p", "gpu:1"}, {"b", "gpu:1"}}}});
+  const Json json = work.berth_json(explain({"--placement", "split.json", "--op", "b", "--json"}));
+  CHECK(json["bound_by"] == "order");
+  const ProcessResult text = work.berth(explain({"--placement", "split.json", "--op", "b"}));
+  CHECK(text.out.find("order") != std::string::npos);
+}
+
 TEST_CASE("of compute and transfers the one is the reason that costs more") {
   Workplace work;
   const auto bound_by = [&](double host_us, double bytes) {

@@ -1,4 +1,6 @@
 // What is said of ops whose work no rule counts.
+#include <algorithm>
+
 #include "berth.h"
 
 using namespace berth::test;
@@ -54,4 +56,28 @@ TEST_CASE("nothing is said where every type has a rule or a stated cost") {
   const Workplace work;
   const ProcessResult result = work.berth({"inspect", "diamond.graph.json"});
   CHECK(result.out.find("no work rule") == std::string::npos);
+}
+
+TEST_CASE("a model without sizes takes no time, which every answer says") {
+  const Workplace work;
+  work.write_text("model.pbtxt", R"(
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+)");
+  const std::string said = "no op takes any time, because 2 of 2 tensors have no known size";
+  const auto notes_say = [&](const Json& json) {
+    return std::any_of(json["notes"].begin(), json["notes"].end(), [&](const Json& note) {
+      return note.get<std::string>().find(said) != std::string::npos;
+    });
+  };
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"place", "model.pbtxt", "--cluster", "v100x8", "--policy",
+                                 "single"},
+        {"compare", "model.pbtxt", "--cluster", "v100x8", "--policies", "single"}}) {
+    CAPTURE(call[0]);
+    CHECK(work.berth(call).err.find(said) != std::string::npos);
+    std::vector<std::string> as_json = call;
+    as_json.emplace_back("--json");
+    CHECK(notes_say(Json::parse(work.berth(as_json).out)));
+  }
 }

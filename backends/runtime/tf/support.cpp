@@ -21,7 +21,7 @@ std::optional<Tensor> constant_at(const KernelRequest& request, std::size_t i) {
   const Program& program = request.program;
   if (id < 0 || id >= program.graph->tensor_count()) return std::nullopt;
   const TensorContent* content = nullptr;
-  if (const OpId producer = program.graph->producer(id); producer == kNoOp) {
+  if (const OpId producer = program.graph->maker(id); producer == kNoOp) {
     const auto& parameter = program.parameters[static_cast<std::size_t>(id)];
     if (parameter) content = &*parameter;
   } else {

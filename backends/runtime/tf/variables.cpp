@@ -93,7 +93,7 @@ bool gives_reference(std::string_view type) {
 /// For an input that is no reference, the value is the same tensor and costs nothing.
 Kernel make_identity(const KernelRequest& request) {
   const Graph& graph = *request.program.graph;
-  const OpId producer = graph.producer(request.instruction.inputs.at(0));
+  const OpId producer = graph.maker(request.instruction.inputs.at(0));
   const bool reference = producer != kNoOp && gives_reference(graph.op_type(producer));
   return reference ? make_read(request) : make_same(request);
 }

@@ -37,6 +37,11 @@ void read_op(const JsonReader& json, GraphBuilder& builder, std::vector<TensorId
   if (json.has("pure") && json.at("pure").boolean()) builder.set_pure(op);
 }
 
+TensorId output_of(const JsonReader& json, const std::vector<TensorId>& ports) {
+  const auto last = static_cast<std::int64_t>(ports.size()) - 1;
+  return ports[static_cast<std::size_t>(json.at("output").integer(0, last))];
+}
+
 void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>& outputs,
                GraphBuilder& builder) {
   json.expect_object({"src", "output", "dst"});
@@ -48,13 +53,25 @@ void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>&
     builder.add_control_edge(src, dst);
     return;
   }
-  const std::vector<TensorId>& ports = outputs[static_cast<std::size_t>(src)];
-  if (ports.empty()) {
+  if (outputs[static_cast<std::size_t>(src)].empty()) {
     json.fail(cat("op #", src, " has no outputs; leave \"output\" out for a control edge"));
   }
-  const std::int64_t port =
-      json.at("output").integer(0, static_cast<std::int64_t>(ports.size()) - 1);
-  builder.add_input(dst, ports[static_cast<std::size_t>(port)]);
+  builder.add_input(dst, output_of(json, outputs[static_cast<std::size_t>(src)]));
+}
+
+void read_results(const JsonReader& results, const std::vector<std::vector<TensorId>>& outputs,
+                  GraphBuilder& builder) {
+  builder.name_results();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const JsonReader json = results.at(i);
+    json.expect_object({"src", "output"});
+    const auto last = static_cast<std::int64_t>(outputs.size()) - 1;
+    if (last < 0) json.fail("there are no ops that give results; remove the entry");
+    const auto src = static_cast<OpId>(json.at("src").integer(0, last));
+    const std::vector<TensorId>& ports = outputs[static_cast<std::size_t>(src)];
+    if (ports.empty()) json.fail(cat("op #", src, " has no outputs; name one that has"));
+    builder.add_result(output_of(json, ports));
+  }
 }
 
 }  // namespace
@@ -62,7 +79,7 @@ void read_edge(const JsonReader& json, const std::vector<std::vector<TensorId>>&
 std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::string& origin) {
   const Json document = parse_json(json, origin);
   const JsonReader root(document, origin);
-  root.expect_object({"format", "name", "ops", "edges"}, kGraphFormat);
+  root.expect_object({"format", "name", "ops", "edges", "results"}, kGraphFormat);
   const JsonReader ops = root.at("ops");
   const JsonReader edges = root.at("edges");
   GraphBuilder builder(root.at("name").text());
@@ -70,6 +87,7 @@ std::shared_ptr<const Graph> parse_graph(std::string_view json, const std::strin
     std::vector<std::vector<TensorId>> outputs(ops.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) read_op(ops.at(i), builder, outputs[i]);
     for (std::size_t i = 0; i < edges.size(); ++i) read_edge(edges.at(i), outputs, builder);
+    if (root.has("results")) read_results(root.at("results"), outputs, builder);
     return builder.build();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_file) throw;
@@ -115,10 +133,20 @@ std::string graph_json(const Graph& graph, const Costs& costs, const Cluster& cl
       edges.push_back(std::move(entry));
     }
   }
-  const Json document = {{"format", kGraphFormat},
-                         {"name", graph.name()},
-                         {"ops", std::move(ops)},
-                         {"edges", std::move(edges)}};
+  Json document = {{"format", kGraphFormat},
+                   {"name", graph.name()},
+                   {"ops", std::move(ops)},
+                   {"edges", std::move(edges)}};
+  if (graph.names_results()) {
+    Json results = Json::array();
+    for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+      const OpId producer = graph.producer(tensor);
+      if (producer == kNoOp || !graph.is_result(tensor)) continue;
+      results.push_back({{"src", id[static_cast<std::size_t>(producer)]},
+                         {"output", port[static_cast<std::size_t>(tensor)]}});
+    }
+    document["results"] = std::move(results);
+  }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -455,10 +455,7 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
                     "executed; give the model it was made from"));
   }
   LoadedProgram loaded = frontend_for(model)->load_program(model, options);
-  // Executing runs every op, constants too.
-  LoadOptions unfolded = options;
-  unfolded.fold = false;
-  auto graph = as_run(loaded.program->graph, unfolded);
+  auto graph = as_run(loaded.program->graph, options);
   if (graph != loaded.program->graph) {
     auto program = std::make_shared<Program>(*loaded.program);
     program->graph = std::move(graph);

@@ -88,6 +88,15 @@ TEST_CASE("work of matrix products") {
                    {{"transA", kOne}, {"transB", kOne}}};
     CHECK(op.work().flops == 32.0 * 1000 * (2 * 2048 + 1));
   }
+  SUBCASE("Gemm in 8 bits, whose scales are no operands") {
+    const OneOp op{"com.microsoft.GemmFloat8",
+                   {tensor({32, 2048}, DType::u8), tensor({1000, 2048}, DType::u8), std::nullopt,
+                    tensor({}), tensor({})},
+                   {tensor({32, 1000}, DType::f16)},
+                   {{"transB", kOne}}};
+    CHECK(op.work().flops == 2.0 * 32 * 1000 * 2048);
+    CHECK(class_of(op.work()) == "matmul");
+  }
   SUBCASE("the inner dimension from B where A does not know it") {
     const OneOp op{"MatMul", {tensor({4, -1}), tensor({6, 5})}, {tensor({4, 5})}};
     CHECK(op.work().flops == 2.0 * 4 * 5 * 6);

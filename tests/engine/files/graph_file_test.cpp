@@ -39,6 +39,29 @@ TEST_CASE("parse_graph: an edge without output is a control edge") {
   CHECK(graph->in_edges(1)[0].tensor == kNoTensor);
 }
 
+TEST_CASE("results are what the file names, and written again") {
+  const auto unnamed = parse_graph(kGood, "g");
+  CHECK_FALSE(unnamed->names_results());
+  CHECK(unnamed->lasting_bytes(0) == 0);
+
+  const auto named = parse_graph(
+      with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 0, "output": 1}])"), "g");
+  CHECK(named->names_results());
+  CHECK_FALSE(named->is_result(named->outputs(0)[0]));
+  CHECK(named->is_result(named->outputs(0)[1]));
+  CHECK(named->lasting_bytes(0) == 20);
+
+  const Cluster cluster("c", std::vector<Device>(1, Device{.name = "gpu", .kind = "gpu"}), {});
+  for (const auto& graph : {unnamed, named}) {
+    const auto again =
+        parse_graph(graph_json(*graph, *Costs::stated(*graph, cluster), cluster), "g");
+    CHECK(again->names_results() == graph->names_results());
+    CHECK(again->lasting_bytes(0) == graph->lasting_bytes(0));
+  }
+  const auto none = parse_graph(with(R"("dst": 1}])", R"("dst": 1}], "results": [])"), "g");
+  CHECK(none->lasting_bytes(0) == 0);
+}
+
 TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
   struct Case {
     std::string json;
@@ -58,6 +81,10 @@ TEST_CASE("parse_graph refuses a bad file, naming file, place and fix") {
       {with("[10, 20]", "[10, -20]"), {"at ops[0].output_bytes[1]"}},
       {with("[10, 20]", "[10, 1.5]"), {"at ops[0].output_bytes[1]", "whole"}},
       {with("[10, 20]", "[10, 1e300]"), {"at ops[0].output_bytes[1]"}},
+      {with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 1, "output": 0}])"),
+       {"at results[0]", "no outputs"}},
+      {with(R"("dst": 1}])", R"("dst": 1}], "results": [{"src": 0, "output": 2}])"),
+       {"at results[0].output"}},
       {with("[10, 20]", "[10, 99999999999999999999]"), {"at ops[0].output_bytes[1]"}},
       {with("[10, 20]", "[9223372036854775807, 9223372036854775807]"), {"op 'a'", "2^63"}},
       {with("[10, 20]", "10"), {"at ops[0].output_bytes", "list"}},

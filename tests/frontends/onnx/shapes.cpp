@@ -217,6 +217,9 @@ TEST_CASE("operators of com.microsoft") {
       {"(float[5,2] x, float[4,5] z) => (y) { y = com.microsoft.FusedMatMul<transA = 1, transB = "
        "1>(x, z) }",
        "f32[2,4]"},
+      {"(uint8[2,5] x, uint8[4,5] w, float[4] c, float a, float b) => (y) { y = "
+       "com.microsoft.GemmFloat8<transB = 1, dtype = 10>(x, w, c, a, b) }",
+       "f16[2,4]"},
       {"(float[2,8] x, uint8[16,1,4] w, float[16] s) => (y) { y = com.microsoft.MatMulNBits<K = 8, "
        "N "
        "= 16>(x, w, s) }",

@@ -1,0 +1,123 @@
+// Models with constants of the step: executed as loaded and as written, they compute the same.
+#include <ATen/Functions.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "berth/error.h"
+#include "berth/sdk/ops/constants.h"
+#include "cpu/backend.h"
+#include "frontends/onnx/model_text.h"
+#include "support/data.h"
+
+namespace berth::test {
+namespace {
+
+std::shared_ptr<const Program> folded(const Program& program) {
+  auto made = std::make_shared<Program>(program);
+  made->graph = ops::fold_constants(program.graph);
+  return made;
+}
+
+std::unique_ptr<Backend> two_devices() {
+  Options options(cpu::kOptions);
+  options.set("backend 'cpu'", "devices", std::int64_t{2});
+  return std::make_unique<cpu::CpuBackend>(options);
+}
+
+/// Every op anywhere, but for those that belong together.
+Placement scattered(const Graph& graph) {
+  Placement placement;
+  std::map<std::string, DeviceId> of_class;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const DeviceId any = op * 7 / 3 % 2;
+    const std::string& name = graph.colocation(op);
+    placement.push_back(name.empty() ? any : of_class.try_emplace(name, any).first->second);
+  }
+  return placement;
+}
+
+StepResult run(Backend& backend, const std::shared_ptr<const Program>& program) {
+  const auto session = backend.open(program, {});
+  StepOptions options;
+  options.outputs = true;
+  options.trace = true;
+  return session->run(scattered(*program->graph), options);
+}
+
+/// Whether both steps return the same bytes.
+bool same(const StepResult& a, const StepResult& b) {
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(),
+                    [](const TensorContent& x, const TensorContent& y) {
+                      return x.dtype == y.dtype && x.shape == y.shape && x.texts == y.texts &&
+                             std::ranges::equal(x.bytes, y.bytes);
+                    });
+}
+
+TEST_CASE("a model computes the same, whether its constants are computed once or in every step") {
+  onnx::ModelProto model = parse_graph(R"(
+      g (float[3, 4] x) => (float[3, 4] y, float[4, 4] again)
+      <float[4, 4] w = {1., 2., 3., 4., 5., 6., 7., 8., 1., 3., 5., 7., 2., 4., 6., 8.},
+       int8[4, 4] q = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16},
+       float s = {0.5}, int8 z = {2}, int64[2] shape = {3, 4}> {
+        t = Transpose<perm = [1, 0]>(w)
+        again = Identity(t)
+        a = MatMul(x, t)
+        same = Identity(w)
+        b = MatMul(a, same)
+        d = DequantizeLinear(q, s, z)
+        dt = Transpose<perm = [1, 0]>(d)
+        c = MatMul(b, dt)
+        e = MatMul(c, d)
+        zeros = ConstantOfShape(shape)
+        half = Cast<to = 10>(zeros)
+        back = Cast<to = 1>(half)
+        f = Add(e, back)
+        y = Add(f, x)
+      })");
+  ModelFolder folder;
+  const auto program = folder.frontend().load_program(folder.save(model), {}).program;
+  const auto once = folded(*program);
+  const Graph& graph = *once->graph;
+  CHECK(graph.constant_count() == 8);
+  const auto backend = two_devices();
+  const StepResult unfolded_step = run(*backend, program);
+  const StepResult folded_step = run(*backend, once);
+  CHECK(same(unfolded_step, folded_step));
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const auto i = static_cast<std::size_t>(op);
+    const bool ran = folded_step.trace.op_end_us[i] > folded_step.trace.op_start_us[i];
+    if (graph.is_constant(op)) CHECK_FALSE(ran);
+  }
+}
+
+TEST_CASE("shared models compute the same") {
+  if (!have_shared_data("folding real ONNX files")) return;
+  constexpr std::int64_t kLarge = 120'000'000;  // bytes; what is larger takes too long
+  onnx_frontend::OnnxFrontend frontend{Options{}};
+  const auto backend = two_devices();
+  int compared = 0, constants = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(shared_path("models/onnx"))) {
+    if (entry.path().extension() != ".onnx") continue;
+    CAPTURE(entry.path().filename().string());
+    const auto program = frontend.load_program(entry.path(), {}).program;
+    const auto once = folded(*program);
+    if (once->graph->constant_count() == 0 || once->graph->total_param_bytes() > kLarge) continue;
+    StepResult expected;
+    try {
+      expected = run(*backend, program);
+    } catch (const Error& error) {
+      // Without a kernel or a shape, or given inputs at random that it cannot compute with.
+      continue;
+    }
+    CHECK(same(run(*backend, once), expected));
+    ++compared;
+    constants += once->graph->constant_count();
+  }
+  MESSAGE(compared, " models, ", constants, " constants of the step");
+  CHECK(compared >= 10);
+}
+
+}  // namespace
+}  // namespace berth::test
