@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/constraints.h"
+#include "berth/error.h"
 #include "berth/sdk/learning.h"
 #include "berth/sdk/neighbourhoods.h"
 #include "berth/sdk/repair.h"
@@ -199,17 +200,27 @@ class Advantages {
   std::vector<double> values_;
 };
 
+/// A start of episodes, with its name for messages.
+struct Start {
+  Judged judged;
+  std::string name;
+};
+
 /// Starts of episodes when nothing better is known: all on the best single device, where one
 /// holds everything; one run of the topological order per device; list scheduling.
-std::vector<Judged> plain_starts(Evaluator& evaluator) {
+std::vector<Start> plain_starts(Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
-  std::vector<Judged> starts;
+  std::vector<Start> starts;
   const SingleDevice single = best_single_device(evaluator);
-  if (single.device != kNoDevice) starts.push_back({single.placement, single.evaluation});
-  for (const GroupPlacement& start : {contiguous_placement(problem), earliest_placement(problem)}) {
-    const Placement placement = problem.groups().expand(start);
-    starts.push_back({placement, evaluator.evaluate(placement)});
+  if (single.device != kNoDevice) {
+    starts.push_back({{single.placement, single.evaluation}, "one device"});
   }
+  const auto add = [&](const GroupPlacement& start, const char* name) {
+    const Placement placement = problem.groups().expand(start);
+    starts.push_back({{placement, evaluator.evaluate(placement)}, name});
+  };
+  add(contiguous_placement(problem), "one run of groups per device");
+  add(earliest_placement(problem), "list scheduling");
   return starts;
 }
 
@@ -235,6 +246,7 @@ class Course {
       : updates_(options.updates), began_(began) {
     if (!timed()) return;
     if (!std::isfinite(context.budget_s)) updates_ = 0;
+    budget_s_ = context.budget_s;
     learning_s_ =
         context.budget_s * (options.neighbourhood > 0 ? kLearningBeforeSearch : kLearning);
   }
@@ -251,11 +263,15 @@ class Course {
   [[nodiscard]] bool allows(double s) const {
     return !timed() || seconds_since(began_) + s < learning_s_;
   }
+  /// The same, up to the end of the budget.
+  [[nodiscard]] bool leaves(double s) const {
+    return !timed() || seconds_since(began_) + s < budget_s_;
+  }
 
  private:
   std::int64_t updates_;
   Clock::time_point began_;
-  double learning_s_ = 0;
+  double learning_s_ = 0, budget_s_ = 0;
 };
 
 /// Looks for a placement of the groups of one evaluator, by episodes of the policy.
@@ -269,29 +285,45 @@ class Refinement {
         context_(context),
         options_(options),
         course_(course),
-        plain_(options.known_starts ? plain_starts(evaluator) : std::vector<Judged>()),
+        plain_(options.starts == RefineOptions::Starts::known ? plain_starts(evaluator)
+                                                             : std::vector<Start>()),
         seeds_(context.seed) {
     how_.seed = context.seed;
     how_.should_stop = context.should_stop;
   }
 
-  /// The best placement seen.
-  Placement run() {
-    for (const Placement& given : context_.initial) best_.take(given, evaluator_.evaluate(given));
-    for (const Judged& start : plain_) best_.take(start.placement, start.evaluation);
-    if (!plain_.empty()) greedy_passes(plain_);
+  /// The best placement seen, with the policy's own and its start beside it.
+  LearnedAnswer run() {
+    for (const Placement& given : context_.initial) {
+      take(given, evaluator_.evaluate(given), Whose::given);
+    }
+    for (const Start& start : plain_) {
+      take(start.judged.placement, start.judged.evaluation, Whose::start);
+      if (first_.judged.take(start.judged.placement, start.judged.evaluation)) {
+        first_.name = start.name;
+      }
+    }
+    if (options_.starts != RefineOptions::Starts::random) greedy_passes(starts());
     learn();
     if (best_.placement.empty()) {  // no start is known, and nothing was learned
       const Placement drawn = problem_.groups().expand(random_placement(problem_, seeds_));
-      best_.take(drawn, evaluator_.evaluate(drawn));
+      take(drawn, evaluator_.evaluate(drawn), Whose::passed);
     }
-    if (updates_ > 0 || plain_.empty()) {
-      std::vector<Judged> starts = plain_;
-      starts.push_back(best_);
-      greedy_passes(std::move(starts));
+    if (updates_ > 0 || options_.starts == RefineOptions::Starts::random) {
+      own_ = {};  // of weights that are no more
+      std::vector<Judged> from = starts();
+      if (options_.starts != RefineOptions::Starts::none) from.push_back(best_);
+      greedy_passes(std::move(from));
     }
-    return std::move(best_.placement);
+    LearnedAnswer answer;
+    answer.whose = own_.placement == best_.placement ? Whose::own : whose_;
+    answer.own = own_.placement;
+    answer.start = first_.judged.placement;
+    answer.start_name = first_.name;
+    return answer;
   }
+
+  [[nodiscard]] const Placement& best() const { return best_.placement; }
 
   /// How many updates there were, if time decided, and why they taught nothing.
   [[nodiscard]] std::vector<std::string> notes() const {
@@ -311,13 +343,46 @@ class Refinement {
     return at;
   }
 
+  /// The start of an update's episodes.
+  GroupPlacement begin_at(const Judged& from) {
+    if (options_.starts == RefineOptions::Starts::none) return zero_placement(problem_);
+    return plain_.empty() ? random_placement(problem_, seeds_) : start_at(from);
+  }
+
+  /// The plain ones, or what stands in for a start where nothing but whole placements counts.
+  [[nodiscard]] std::vector<Judged> starts() const {
+    std::vector<Judged> starts;
+    for (const Start& start : plain_) starts.push_back(start.judged);
+    if (options_.starts == RefineOptions::Starts::none) {
+      starts.push_back({problem_.groups().expand(zero_placement(problem_)), {}});
+    }
+    return starts;
+  }
+
+  bool take(const Placement& placement, const Evaluation& evaluation, Whose whose) {
+    if (!best_.take(placement, evaluation)) return false;
+    whose_ = whose;
+    // An episode's best may be where it began.
+    for (const Start& start : plain_) {
+      if (start.judged.placement == placement) whose_ = Whose::start;
+    }
+    return true;
+  }
+
   /// Into rollout_.
   void play(const std::string& what) {
     Evaluator* const evaluators[] = {&evaluator_};
     policy_.rollout(evaluators, how_, rollout_);
-    if (take(best_, rollout_) && context_.progress) {
-      context_.progress(best_.evaluation.objective_us, what);
+    const bool whole = options_.starts == RefineOptions::Starts::none;
+    bool better = false;
+    for (const Rollout::Episode& episode : rollout_.episodes) {
+      if (whole && rollout_.tape != nullptr) {
+        better = take(episode.last, episode.evaluations.back(), Whose::passed) || better;
+      } else if (!whole && !episode.best.empty()) {
+        better = take(episode.best, episode.best_evaluation, Whose::passed) || better;
+      }
     }
+    if (better && context_.progress) context_.progress(best_.evaluation.objective_us, what);
   }
 
   /// From every start for itself until none gets better: what each leads to differs.
@@ -325,10 +390,17 @@ class Refinement {
     how_.greedy = true;
     how_.samples = static_cast<int>(at.size());
     bool better = true;
-    for (int pass = 0; pass < options_.passes && better && !context_.stopped(); ++pass) {
+    // Another pass from nothing would be the same one.
+    const int passes = options_.starts == RefineOptions::Starts::none ? 1 : options_.passes;
+    for (int pass = 0; pass < passes && better && !context_.stopped(); ++pass) {
       how_.initial.assign(1, {});
       for (const Judged& each : at) how_.initial[0].push_back(start_at(each));
       play("greedy pass " + std::to_string(pass + 1));
+      if (rollout_.tape == nullptr) return;  // ended on the way
+      own_ = {};
+      for (const Rollout::Episode& episode : rollout_.episodes) {
+        own_.take(episode.last, episode.evaluations.back());
+      }
       better = false;
       for (std::size_t i = 0; i < at.size(); ++i) {
         const Rollout::Episode& episode = rollout_.episodes[i];
@@ -344,28 +416,32 @@ class Refinement {
     how_.samples = options_.samples;
     Judged from;           // where episodes start
     double slowest_s = 0;  // of the updates, without what they learn from
+    double samples_s = 0;  // of an update, the longest
     for (std::int64_t i = 0; course_.left(i) > 0 && !context_.stopped(); ++i) {
       const double left = course_.left(i);
+      // The greedy pass at the end takes about as long as an update's samples.
+      if (!course_.leaves(slowest_s + 2 * samples_s)) break;
       const Course::Clock::time_point before = Course::Clock::now();
       // All from one start: what differs is then the decisions' doing. Each plain start and what its
       // episodes lead to, then the best so far.
       if (left <= kPolishing) {
         from = best_;
       } else if (i % kUpdatesPerStart == 0 && !plain_.empty()) {
-        from = plain_[static_cast<std::size_t>(i / kUpdatesPerStart) % plain_.size()];
+        from = plain_[static_cast<std::size_t>(i / kUpdatesPerStart) % plain_.size()].judged;
       }
-      how_.initial.assign(1,
-                          {plain_.empty() ? random_placement(problem_, seeds_) : start_at(from)});
+      how_.initial.assign(1, {begin_at(from)});
       how_.seed = seeds_.next();
       play("update " + std::to_string(i + 1));
       if (rollout_.tape == nullptr) break;
+      const double takes_samples_s = seconds_since(before);
       const Course::Clock::time_point sampled = Course::Clock::now();
       const double takes_s = updates_ == 0 ? kFirstUpdate * seconds_since(before) : slowest_s;
       if (!course_.allows(takes_s)) break;
       always_certain_ = always_certain_ && certain(rollout_);
       ++updates_;
+      samples_s = std::max(samples_s, takes_samples_s);
       from = {};
-      take(from, rollout_);
+      berth::take(from, rollout_);
       UpdateOptions update;
       update.learning_rate = options_.learning_rate * (0.1 + 0.9 * left);
       update.entropy_weight = options_.entropy * left;
@@ -381,22 +457,46 @@ class Refinement {
   const PlaceContext& context_;
   const RefineOptions& options_;
   const Course& course_;
-  const std::vector<Judged> plain_;  ///< where nothing better is known
+  const std::vector<Start> plain_;  ///< where nothing better is known
+  Start first_;                     ///< the best of them
   Random seeds_;
   Judged best_;
+  Whose whose_ = Whose::passed;  ///< the best
+  Judged own_;                   ///< with which the last greedy episodes ended
   RolloutOptions how_;
   Rollout rollout_;
   std::int64_t updates_ = 0;
   bool always_certain_ = true;  ///< in all updates
 };
 
+/// Told to stop, a repair may return another placement than it was given, and the policy's own would then
+/// be none: this one is not told. What finds no room stays as it is, and does not fit.
+Placement repaired_own(Evaluator& evaluator, const Placement& own, const RefineOptions& options) {
+  const Problem& problem = evaluator.problem();
+  const GroupPlacement placement = group_placement(problem, own);
+  try {
+    return repair_placement(problem, evaluator, placement, options.repair, {});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
+    return repair_placement(problem, evaluator, placement, /*fit_memory=*/false, {});
+  }
+}
+
 PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceContext& context,
                       const RefineOptions& options, const Course& course) {
   const Problem& problem = evaluator.problem();
   Refinement refinement(policy, evaluator, context, options, course);
-  const Placement best = refinement.run();
+  LearnedAnswer learned = refinement.run();
   PolicyAnswer answer =
-      repair_placement(problem, evaluator, group_placement(problem, best), options.repair, context);
+      repair_placement(problem, evaluator, group_placement(problem, refinement.best()),
+                       options.repair, context);
+  if (!learned.own.empty()) learned.own = repaired_own(evaluator, learned.own, options);
+  if (answer.placement == learned.own) {
+    learned.whose = Whose::own;
+  } else if (answer.placement != refinement.best()) {
+    learned.whose = Whose::repaired;
+  }
+  answer.learned = std::move(learned);
   const std::vector<std::string> notes = refinement.notes();
   answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
   if (course.timed()) answer.end = SearchEnd::budget;
@@ -480,9 +580,11 @@ PolicyAnswer refine(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCont
   Judged best;
   best.take(answer.placement, evaluator.evaluate(answer.placement));
   for (const Placement& given : context.initial) best.take(given, evaluator.evaluate(given));
-  answer.placement = search_neighbourhoods(evaluator, context, std::move(best),
-                                           options.neighbourhood, by_episodes(policy, context))
-                         .placement;
+  Placement searched = search_neighbourhoods(evaluator, context, std::move(best),
+                                             options.neighbourhood, by_episodes(policy, context))
+                           .placement;
+  if (searched != answer.placement) answer.learned->whose = Whose::search;
+  answer.placement = std::move(searched);
   answer.notes.push_back(
       cat("then ", options.neighbourhood, " other groups at a time around the best placement"));
   return answer;

@@ -38,7 +38,7 @@ constexpr const auto& kOptions = kList.specs;
 constexpr learning::FormValue kPublished[] = {
     {"groups", "256"},       {"aligned", "false"},     {"grouping_prior", "0"}, {"groupings", "1"},
     {"samples", "4"},        {"learning_rate", "0.1"}, {"entropy", "0"},        {"reward", "root"},
-    {"baseline", "average"}, {"advantages", "plain"},  {"starts", "random"},    {"max_norm", "1"}};
+    {"baseline", "average"}, {"advantages", "plain"},  {"max_norm", "1"}};
 
 learning::GrouperMaker grouper_maker(const Options& options) {
   return

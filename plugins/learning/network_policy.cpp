@@ -213,6 +213,7 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
     how.grouping = grouping_from_name(options_.text("grouping"));
   }
   how.passes = settings_.passes;
+  if (!settings_.starts) how.starts = RefineOptions::Starts::none;
   how.updates = options_.integer("episodes");
   how.samples = static_cast<int>(options_.integer("samples"));
   how.learning_rate = options_.real("learning_rate");

@@ -93,6 +93,7 @@ struct NetworkPolicySettings {
   int passes = 1;                     ///< greedy passes at most
   bool coarsens = true;               ///< to the option `groups` where a problem has more
   bool searches = false;              ///< has the options `neighbourhood` and `grouping`
+  bool starts = false;                ///< what it decides depends on where its episodes start
 };
 
 /// The options of every such policy, beside those of its own: weights, init_seed, groups, episodes,

@@ -65,7 +65,6 @@ inline constexpr OptionSpec kSequenceOptions[] = {
     baseline_option("best"),
     kDiscountOption,
     kAdvantagesOption,
-    kStartsOption,
     kMaxNormOption,
     kRepairOption};
 

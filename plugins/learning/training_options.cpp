@@ -3,6 +3,17 @@
 #include <string>
 
 namespace berth::learning {
+namespace {
+
+void read_starts(const Options& options, RefineOptions& how) {
+  if (!options.values().contains(kStartsOption.name)) return;
+  const std::string& starts = options.text(kStartsOption.name);
+  how.starts = starts == "known"    ? RefineOptions::Starts::known
+               : starts == "random" ? RefineOptions::Starts::random
+                                    : RefineOptions::Starts::none;
+}
+
+}  // namespace
 
 void read_training(const Options& options, RefineOptions& how) {
   if (options.values().contains(kBaseline)) {
@@ -18,7 +29,7 @@ void read_training(const Options& options, RefineOptions& how) {
                                      : RefineOptions::Reward::root;
   how.discount = options.real(kDiscountOption.name);
   how.normalised = options.text(kAdvantagesOption.name) == "normalised";
-  how.known_starts = options.text(kStartsOption.name) == "known";
+  read_starts(options, how);
   how.max_norm = options.real(kMaxNormOption.name);
 }
 

@@ -35,14 +35,14 @@ inline constexpr OptionSpec kAdvantagesOption = {
     "advantages", OptionType::text,
     "normalised", "normalised (to a root mean square of 1 in every update) or plain",
     {},           "normalised,plain"};
-inline constexpr OptionSpec kStartsOption = {"starts",
-                                             OptionType::text,
-                                             "known",
-                                             "where training starts: known (a single device, runs "
-                                             "of groups, list scheduling) or random (one "
-                                             "placement for all samples of an update)",
-                                             {},
-                                             "known,random"};
+inline constexpr OptionSpec kStartsOption = {
+    "starts",
+    OptionType::text,
+    "known",
+    "where episodes start: known (a single device, runs of groups, list scheduling), random (one "
+    "placement for all samples of an update) or none (only whole placements of the policy's count)",
+    {},
+    "known,random,none"};
 inline constexpr OptionSpec kMaxNormOption = {"max_norm", OptionType::real, "1.25",
                                               "the gradient's norm is clipped to it; 0: not at all",
                                               OptionRange::at_least(0)};

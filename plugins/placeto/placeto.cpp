@@ -49,7 +49,7 @@ PlacetoPolicy::PlacetoPolicy(const Options& options)
     : NetworkPolicy(learning::with_form(options, kName, kOptions, kPublished),
                     {kName, kVersion, std::span(kOptions).first(kShapeOptions),
                      static_cast<int>(options.integer("passes")), /*coarsens=*/true,
-                     /*searches=*/true}) {}
+                     /*searches=*/true, /*starts=*/true}) {}
 PlacetoPolicy::~PlacetoPolicy() = default;
 
 FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {

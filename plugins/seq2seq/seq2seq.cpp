@@ -21,7 +21,7 @@ constexpr learning::FormValue kPublished[] = {{"hidden", "512"},         {"align
                                               {"samples", "8"},          {"entropy", "0"},
                                               {"learning_rate", "1e-3"}, {"reward", "root"},
                                               {"baseline", "average"},   {"advantages", "plain"},
-                                              {"starts", "random"},      {"max_norm", "1"}};
+                                              {"max_norm", "1"}};
 
 class Seq2SeqPolicy final : public learning::SequencePolicy {
  public:

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -125,6 +126,32 @@ std::vector<std::int64_t> shape_of(const std::int64_t* shape, int dimensions) {
   return {shape, shape + dimensions};
 }
 
+/// LibTorch's messages count positions and dimensions from 0; Lua counts from 1.
+std::string counted_from_one(const std::string& text) {
+  std::smatch found;
+  static const std::regex dimension(
+      R"(Dimension out of range \(expected to be in range of \[-(\d+), (\d+)\], but got (-?\d+)\))");
+  if (std::regex_search(text, found, dimension)) {
+    const long count = std::stol(found[1]), got = std::stol(found[3]);
+    return berth::cat(count, count == 1 ? " dimension" : " dimensions", ", and dimension ",
+                      got < 0 ? got : got + 1, " is asked for; they count from 1, or from -1 for "
+                      "the last");
+  }
+  static const std::regex position(
+      R"(index (-?\d+) is out of bounds for dimension (\d+) with size (\d+))");
+  if (std::regex_search(text, found, position)) {
+    return berth::cat("position ", std::stol(found[1]) + 1, " along dimension ",
+                      std::stol(found[2]) + 1, ", which has ", std::string(found[3]),
+                      "; positions count from 1");
+  }
+  static const std::regex below(
+      R"(Class values must be (non-negative|smaller)|index out of range in self|)"
+      R"(index out of bounds|Target -?\d+ is out of bounds|start.*must be non-negative|)"
+      R"(out of range|IndexError)");
+  if (std::regex_search(text, below)) return "a position that is not there; positions count from 1";
+  return text;
+}
+
 }  // namespace
 
 void* given_out(Tensor tensor) {
@@ -173,7 +200,8 @@ int berth_torch_call(int row, const berth_torch_argument* arguments, int count,
   if (failed != 0) {
     guarded([&] {
       last_error() =
-          berth::cat("torch.", operation.name, described(operation, arguments), ": ", last_error(),
+          berth::cat("torch.", operation.name, described(operation, arguments), ": ",
+                     counted_from_one(last_error()),
                      "; it takes (", operation.parameters, "): ", operation.doc);
     });
   }

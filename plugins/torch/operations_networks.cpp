@@ -17,17 +17,61 @@ c10::optional<Tensor> optional(MaybeIn tensor) {
   return *tensor;
 }
 
-/// Sums over the edges that end in a node of what its sources say.
-Tensor edge_sum(In messages, const Index& sources, const Index& targets, std::int64_t nodes) {
+/// What an edge's source says, [.., edges, width].
+Tensor along_edges(In messages, const Index& sources, const Index& targets) {
   TORCH_CHECK(sources.value.sizes() == targets.value.sizes() && sources.value.dim() == 1,
               "sources and targets need the same shape [edges], got ", sources.value.sizes(),
               " and ", targets.value.sizes());
-  const std::int64_t dim = messages.dim() - 2;
-  TORCH_CHECK(dim >= 0, "messages need the shape [.., nodes, width], got ", messages.sizes());
-  std::vector<std::int64_t> shape = messages.sizes().vec();
-  shape[static_cast<std::size_t>(dim)] = nodes;
-  return at::zeros(shape, messages.options())
-      .index_add(dim, targets.value, messages.index_select(dim, sources.value));
+  TORCH_CHECK(messages.dim() >= 2, "messages need the shape [.., nodes, width], got ",
+              messages.sizes());
+  return messages.index_select(messages.dim() - 2, sources.value);
+}
+
+/// The largest over the edges that end in a node of what its sources say; 0 where none does.
+Tensor edge_max(In messages, const Index& sources, const Index& targets, std::int64_t nodes) {
+  const Tensor said = along_edges(messages, sources, targets);
+  std::vector<std::int64_t> shape = said.sizes().vec();
+  shape[shape.size() - 2] = nodes;
+  const Tensor at = targets.value.unsqueeze(-1).expand(said.sizes());
+  return at::zeros(shape, said.options())
+      .scatter_reduce(-2, at, said, "amax", /*include_self=*/false);
+}
+
+/// exp(score) divided by its sum over the edges that end in the same node.
+Tensor edge_softmax(In scores, const Index& targets, std::int64_t nodes) {
+  TORCH_CHECK(targets.value.dim() == 1 && scores.dim() >= 1 &&
+                  scores.size(-1) == targets.value.size(0),
+              "scores need the shape [.., edges] of targets ", targets.value.sizes(), ", got ",
+              scores.sizes());
+  std::vector<std::int64_t> shape = scores.sizes().vec();
+  shape.back() = nodes;
+  const Tensor at = targets.value.expand(scores.sizes());
+  // Any constant of a node leaves the result as it is; the largest keeps exp from overflowing.
+  const Tensor most = at::zeros(shape, scores.options())
+                          .scatter_reduce(-1, at, scores.detach(), "amax", /*include_self=*/false);
+  const Tensor e = (scores - most.gather(-1, at)).exp();
+  return e / at::zeros(shape, scores.options()).scatter_add(-1, at, e).gather(-1, at);
+}
+
+/// One step of gradient descent with momentum, in the order of torch.optim's code.
+Tensor sgd_step(Tensor self, In gradient_in, Tensor velocity, double rate, double momentum,
+                double decay, bool nesterov) {
+  const at::NoGradGuard no_gradient;
+  Tensor gradient = gradient_in;
+  if (decay != 0) gradient = gradient.add(self, decay);
+  if (momentum != 0) {
+    velocity.mul_(momentum).add_(gradient);
+    gradient = nesterov ? gradient.add(velocity, momentum) : velocity;
+  }
+  return self.add_(gradient, -rate);
+}
+
+/// Sums over the edges that end in a node of what its sources say.
+Tensor edge_sum(In messages, const Index& sources, const Index& targets, std::int64_t nodes) {
+  const Tensor said = along_edges(messages, sources, targets);
+  std::vector<std::int64_t> shape = said.sizes().vec();
+  shape[shape.size() - 2] = nodes;
+  return at::zeros(shape, said.options()).index_add(said.dim() - 2, targets.value, said);
 }
 
 /// One step of Adam (Kingma and Ba, ICLR 2015), in the order of torch.optim's code. With `decoupled`
@@ -89,6 +133,35 @@ std::vector<Operation> network_operations() {
           "the "
           "sum of its sources' rows of self [.., nodes, width]"),
       row(
+          "edge_max", "self, sources, targets, nodes",
+          [](In x, const Index& from, const Index& to, std::int64_t nodes) {
+            return edge_max(x, from, to, nodes);
+          },
+          "as edge_sum, the largest value; 0 for a node that no edge ends in"),
+      row(
+          "edge_softmax", "self, targets, nodes",
+          [](In x, const Index& to, std::int64_t nodes) { return edge_softmax(x, to, nodes); },
+          "of scores [.., edges] to targets [edges] (from 1): shares that add up to 1 over the edges "
+          "that end in one of `nodes`; attention over edges"),
+      row(
+          "gru", "self, hidden, weights",
+          [](In x, In h, const Tensors& w) {
+            const auto layers = static_cast<std::int64_t>(w.size() / 4);
+            return at::gru(x, h, w, /*has_biases=*/true, layers, /*dropout=*/0.0, /*train=*/false,
+                           /*bidirectional=*/false, /*batch_first=*/true);
+          },
+          "x [batch, length, in], hidden [layers, batch, width], by layer input weight [3 width, "
+          "in], hidden weight [3 width, width] and two biases [3 width] -> outputs [batch, length, "
+          "width], hidden"),
+      row(
+          "batch_norm",
+          "self, weight, bias, mean, variance, training, momentum = 0.1, epsilon = 1e-5",
+          [](In x, In w, In b, Tensor mean, Tensor variance, bool training, double m, double e) {
+            return at::batch_norm(x, w, b, mean, variance, training, m, e, /*cudnn=*/false);
+          },
+          "[n, width] or [n, width, length] with mean 0 and variance 1 by column over n, times "
+          "weight, plus bias; in training mean and variance [width] move towards those of self"),
+      row(
           "dropout", "self, p = 0.5, training = true",
           [](In x, double p, bool training) { return dropped_out(x, p, training); },
           "values 0 with probability p, the rest divided by 1 - p; nothing changes where training "
@@ -142,6 +215,13 @@ std::vector<Operation> network_operations() {
             return x.normal_(mean, deviation, generator());
           },
           "self becomes normal draws; no gradient"),
+      row(
+          "sgd_step_",
+          "self, gradient, velocity, rate, momentum = 0, decay = 0, nesterov = false",
+          [](Tensor x, In g, Tensor v, double rate, double momentum, double decay, bool nesterov) {
+            return sgd_step(x, g, v, rate, momentum, decay, nesterov);
+          },
+          "self after a step of gradient descent; velocity changes too; all of one shape"),
       row(
           "adam_step_",
           "self, gradient, mean, square, step, rate, beta1 = 0.9, beta2 = 0.999, "

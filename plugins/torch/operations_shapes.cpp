@@ -90,6 +90,13 @@ std::vector<Operation> shape_operations() {
           [](In x, Dim d, const Index& i, In v) { return x.scatter_add(d.value, i.value, v); },
           "self with values added at the positions (from 1) along dim"),
       row(
+          "scatter_reduce", "self, dim, index, values, reduce, include_self = true",
+          [](In x, Dim d, const Index& i, In v, const std::string& how, bool self) {
+            return x.scatter_reduce(d.value, i.value, v, how, self);
+          },
+          "self with values reduced into the positions (from 1) along dim: reduce is 'sum', 'prod', "
+          "'mean', 'amax' or 'amin'"),
+      row(
           "index_add", "self, dim, index, source",
           [](In x, Dim d, const Index& i, In s) { return x.index_add(d.value, i.value, s); },
           "self with the slices of source added at the positions [n] (from 1) along dim"),

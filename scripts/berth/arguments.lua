@@ -7,8 +7,18 @@
 --   })
 
 local berth = require "berth"
+local known = require "berth.known"
+local processes = require "berth.processes"
 
 local arguments = {}
+
+-- Whether a flag stands on the command line of the script that runs.
+function arguments.given(flag)
+  for _, text in ipairs(type(arg) == "table" and arg or {}) do
+    if text == flag then return true end
+  end
+  return false
+end
 
 -- The items of "a,b,c".
 function arguments.list(text)
@@ -76,6 +86,8 @@ end
 --                                   functions of a value for `read`: store it under the key
 --           numbers_into(options, key)
 --                                   the same for an array of numbers, "a,b,c"
+--           folder_into(options, key)
+--                                   the same for a folder, which is made at once
 --           flag_into(options, key) the same for an option without a value, which becomes true
 --           format_into(options)    the same for --format text|markdown
 --           read(given, positional, options)
@@ -112,6 +124,20 @@ function arguments.parser(usage)
     return function(text) options[key] = text end
   end
 
+  -- A folder that is written to in the end is made now: hours later is too late to learn that it cannot be.
+  function line.folder_into(options, key)
+    return function(text)
+      local fine, why = pcall(processes.make_folder, text)
+      local probe = fine and io.open(text .. "/.probe", "wb")
+      if not probe then
+        line.usage(("--%s: nothing can be written to '%s'%s"):format(key, text, fine and "" or ": " .. why))
+      end
+      probe:close()
+      os.remove(text .. "/.probe")
+      options[key] = text
+    end
+  end
+
   function line.flag_into(options, key)
     return { flag = function() options[key] = true end }
   end
@@ -131,8 +157,11 @@ function arguments.parser(usage)
         print(head_of(debug.getinfo(2, "S").source:sub(2)))
         os.exit(0)
       end
-      if argument:sub(1, 2) == "--" then
-        local set = options[argument] or line.usage(("unknown option '%s'"):format(argument))
+      if argument == "--mix" then  -- of studies and trainings, which look for it themselves
+        i = i + 1
+      elseif argument:sub(1, 2) == "--" then
+        local set = options[argument]
+          or line.usage(("unknown option '%s'%s"):format(argument, known.text(argument, options)))
         if type(set) == "table" then
           set.flag()
           i = i + 1

@@ -1,6 +1,7 @@
 -- Compares policies on one problem.
 
 local berth = require "berth"
+local known = require "berth.known"
 
 local compare = {}
 
@@ -25,7 +26,8 @@ compare.columns = {
   { key = "evaluations", title = "tried" },
   { key = "simulated_ops", title = "ops simulated" },
   { key = "wall_s", title = "s", format = "%.2f" },
-  { key = "error", title = "note", optional = true },
+  { key = "error", title = "failure", optional = true },
+  { key = "note", optional = true },
 }
 
 local function devices_used(placement)
@@ -53,16 +55,30 @@ local function run(problem, entry, options)
     row.error = tostring(placement):match "^[^\n]*"  -- what a table has room for
     return row
   end
+  local of = outcome
+  if outcome.whose then
+    if not outcome.own then
+      row.error = "the time ended before it had placed all groups by itself; give it more"
+      return row
+    end
+    row.best_us, row.whose = outcome.objective_us, outcome.whose
+    row.start_us = outcome.start and outcome.start.evaluation.objective_us
+    if outcome.whose ~= "own" then
+      row.note = ("saw %s ms: %s"):format(milliseconds(outcome.objective_us),
+        outcome.whose == "start" and "the start, " .. outcome.start.name or outcome.whose)
+    end
+    placement, of = outcome.own.placement, outcome.own.evaluation
+  end
   row.placement = placement
-  row.objective_us = outcome.objective_us
-  row.feasible = outcome.feasible
-  row.gap = outcome.gap
+  row.objective_us = of.objective_us
+  row.feasible = of.feasible
+  row.gap = outcome.bound_us and outcome.bound_us > 0 and of.objective_us / outcome.bound_us - 1 or math.huge
   row.devices = devices_used(placement)
   row.evaluations = outcome.evaluations
   row.simulated_ops = outcome.simulated_ops
   row.wall_s = outcome.wall_s
   if outcome.single then
-    row.speedup = outcome.single.evaluation.objective_us / outcome.objective_us
+    row.speedup = outcome.single.evaluation.objective_us / of.objective_us
     row.single = outcome.single.text
   end
   return row
@@ -84,8 +100,7 @@ local function check(options)
   end
   for name, value in pairs(options) do
     if not KNOWN[name] then
-      error(("compare.policies: unknown option '%s'; known: budget_s, policies, problem, seed")
-        :format(tostring(name)), 3)
+      error(("compare.policies: unknown option '%s'%s"):format(tostring(name), known.text(name, KNOWN)), 3)
     end
     if type(value) ~= KNOWN[name] then
       error(("compare.policies: option '%s' is a %s, and a %s is expected"):format(name, type(value),
@@ -106,6 +121,8 @@ end
 --   RETURN  rows best first: { policy, objective_us, feasible, gap (to the lower bound), speedup (of
 --           one device's objective over this one), single (that device, and what runs elsewhere),
 --           devices (how many are used), evaluations, simulated_ops, wall_s, placement };
+--           of a policy that learns these are of its own placement, and best_us, whose, start_us say what it
+--           passed: the best it saw, whose that is, and the best of its starts;
 --           of a policy that failed { policy, error }
 function compare.policies(options)
   check(options)

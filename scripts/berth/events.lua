@@ -7,6 +7,7 @@
 
 local bit = require "bit"
 local ffi = require "ffi"
+local processes = require "berth.processes"
 
 local events = {}
 
@@ -69,7 +70,7 @@ local function content_of(path)
   if not file then return "" end
   local content = file:read "*a"
   file:close()
-  return content
+  return content or ""  -- of a folder there is none
 end
 
 -- Opens `path` for appending with `kept` as its content.
@@ -122,13 +123,24 @@ local function rows_until(content, last)
   return table.concat(kept)
 end
 
+local IN_FOLDER = "events.out.tfevents.berth"
+
+-- TensorBoard looks into folders, for files with "tfevents" in their names.
+local function event_file(path)
+  if path:match "([^/]*)$":find("tfevents", 1, true) then return path end
+  local fine, why = pcall(processes.make_folder, path)
+  if not fine then error(("the folder of events cannot be made: %s"):format(why), 3) end
+  return path .. "/" .. IN_FOLDER
+end
+
 -- Opens an event file for appending.
---   ARGS    path     of the file; TensorBoard finds names that contain "tfevents"
+--   ARGS    path     of the file, with "tfevents" in its name; another name is that of a folder, which gets one
 --           last     the last step to keep of what is there; default: all
 --   RETURN  table with
 --             write(step, values, time_s)  values by tag; time_s defaults to the clock
 --             close()
 function events.tensorboard(path, last)
+  path = event_file(path)
   local file = reopened(path, records_until(content_of(path), last or math.huge), "event file")
   local log = {}
   if file:seek "end" == 0 then file:write(event(os.time(), message(3, "brain.Event:2"))) end

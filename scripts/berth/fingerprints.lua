@@ -3,6 +3,8 @@
 --
 -- A fingerprint is { settings = { name = value }, problems = { of_problem(..), .. } }.
 
+local sources = require "berth.sources"
+
 local fingerprints = {}
 
 function fingerprints.of_problem(problem)
@@ -25,7 +27,7 @@ local function difference(a, b)
   end
   table.sort(keys)
   for _, key in ipairs(keys) do
-    if a[key] ~= b[key] then return key, a[key], b[key] end
+    if a[key] ~= b[key] and not sources.same_function(a[key], b[key]) then return key, a[key], b[key] end
   end
 end
 

@@ -39,6 +39,12 @@ local berth = {}
 ---it cannot search such a problem (a note says why)
 ---@field notes string[] what a user should know about the placement
 ---@field single berth.Single? the runtime on one device; nil if no device is feasible
+---@field whose string? of a policy that learns, whose the placement is: "own" (the policy's alone), "passed" (a
+---state on the way, or a draw while it learned), "start" (an episode began there), "given" (it was given to
+---start from), "search" (of a search around the policy's), "repaired" (made of one that did not fit)
+---@field own { placement: berth.Placement, evaluation: berth.Evaluation }? what is called the policy's: with
+---which its last greedy episode ended; nil where the time ended before
+---@field start { name: string, evaluation: berth.Evaluation }? the best of its starts
 
 ---One device for all that it can run, a host for the rest.
 ---@class berth.Single
@@ -50,11 +56,16 @@ local berth = {}
 ---A policy that learns, as functions of its agent, which is any value that holds the network. `act`
 ---returns three arrays by episode: the devices, their log-probabilities, the entropies (of episodes that
 ---are done anything); `tape` is a table that lives as long as the rollout. `update` gets that table and the
----advantages, an array by episode of arrays by step.
+---advantages, an array by episode of arrays by step. `whole` instead of `act` decides all groups at once: it
+---returns, by episode (`samples` of each problem), a placement as an array of devices by group, the
+---log-probability of all of it and the entropy; each is simulated once, and is an episode of one step. The
+---environment it is lent shows one state per problem, in which nothing is decided; `able` of `torch.observe` says
+---which device can run which group.
 ---@class berth.Learns
 ---@field observe? { groups?: string[], devices?: string[], look_ahead?: boolean }
 ---@field make fun(options: table): any the agent
----@field act fun(agent: any, environment: berth.Environment, options: { greedy: boolean, seed: integer, epsilon: number, noise: number, samples: integer }, tape: table): integer[], number[]?, number[]?
+---@field act? fun(agent: any, environment: berth.Environment, options: { greedy: boolean, seed: integer, epsilon: number, noise: number, samples: integer }, tape: table): integer[], number[]?, number[]?
+---@field whole? fun(agent: any, environment: berth.Environment, options: { greedy: boolean, seed: integer, epsilon: number, noise: number, samples: integer }, tape: table): integer[][], number[]?, number[]? instead of `act`
 ---@field update fun(agent: any, tape: table, advantages: number[][], options: { learning_rate: number, entropy_weight: number, max_norm: number }): { loss: number, entropy: number, gradient_norm: number }
 ---@field save fun(agent: any, path: string, note: string)
 ---@field load fun(agent: any, path: string): string the note
@@ -278,7 +289,7 @@ function berth.policy(name, options) end
 ---default value; a number without a fraction is an integer. With `learns` instead of `place` it is a policy
 ---that learns, as those in C++ are: the host runs the episodes, places with greedy ones, and repairs what
 ---constraints or memory forbid. It has the options of those in C++, which the host reads (weights, groups, passes,
----episodes, samples, learning_rate, entropy, repair); one of its own of that name changes the default.
+---episodes, samples, learning_rate, entropy, starts, repair); one of its own of that name changes the default.
 ---`torch.learner` makes a `learns` from a network. A value that is out of range or not among the choices is refused
 ---when the policy is made. Policies that run others, as `auto` does with its option `from`, run those in Lua too.
 ---@param policy { name: string, description?: string, version?: string, options?: { name: string, default: boolean | number | string, meaning: string, type?: "boolean" | "integer" | "real" | "text", at_least?: number, above?: number, at_most?: number, below?: number, multiple_of?: integer, choices?: string[] }[], place?: fun(problem: berth.Problem, evaluator: berth.Evaluator, context: berth.Context): berth.Placement, learns?: berth.Learns }
@@ -315,6 +326,14 @@ function berth.plugins() end
 ---@param name string
 ---@return string path
 function berth.module_file(name) end
+
+---The Lua files that this host has run, in order: the script, then those of policies by file name.
+---@return string[] paths
+function berth.scripts_run() end
+
+---Lets the script go on, and fail in the end with this message and an exit status of 1. The first call counts.
+---@param message string
+function berth.end_with_failure(message) end
 
 ---Seconds on a clock that never goes back, for measuring durations.
 ---@return number
@@ -1276,7 +1295,8 @@ function environment:observation(index) end
 local observation = {}
 
 ---An array for LuaJIT's FFI, valid as long as this object: "groups" [episodes, groups, features],
----"devices" [episodes, devices, features], "allowed" [episodes, devices], "current" [episodes],
+---"devices" [episodes, devices, features], "able" [groups, devices] (which can run which), "allowed" [episodes,
+---devices] (the same of the current group), "current" [episodes],
 ---"placement" [episodes, groups], "objective_us", "excess_bytes" [episodes], "alternatives" [episodes,
 ---devices] (the objective with the current group there; infinite where it is not looked at).
 ---@param name string

@@ -45,6 +45,14 @@ end
 
 local function colour_of(i) return (i - 1) % #COLOURS + 1 end
 
+-- Series with a colour that was used before have dashes.
+local DASHES = { "6 3", "2 3", "8 3 2 3" }
+local function dashes_of(i)
+  local round = math.floor((i - 1) / #COLOURS)
+  if round == 0 then return "" end
+  return (' stroke-dasharray="%s"'):format(DASHES[(round - 1) % #DASHES + 1])
+end
+
 local function number(value) return ("%.10g"):format(value) end
 
 -- Some round numbers from at most `low` to at least `high`.
@@ -60,17 +68,29 @@ local function linear_ticks(low, high)
   return list
 end
 
--- Powers of ten around the two; with few of them, twice and five times each as well.
+-- Powers of ten around the two; with few of them, twice and five times each as well. Less than a factor of
+-- five has round numbers at equal steps, which a logarithmic axis shows as unequal ones.
 local function log_ticks(low, high)
+  if low < high and high / low < 5 then
+    local list = linear_ticks(low, high)
+    while list[1] <= 0 do table.remove(list, 1) end
+    if list[1] <= low then return list end
+  end
   local first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
   if first == last then last = last + 1 end
+  if last - first <= 2 then
+    local list = {}
+    for power = first, last do
+      for _, factor in ipairs { 1, 2, 5 } do list[#list + 1] = factor * 10 ^ power end
+    end
+    -- From the last one below to the first one above.
+    while list[2] and list[2] <= low * (1 + 1e-9) do table.remove(list, 1) end
+    while list[3] and list[#list - 1] >= high * (1 - 1e-9) do list[#list] = nil end
+    return list
+  end
   local every = math.ceil((last - first) / 8)
   local list = {}
-  for power = first, last, every do
-    for _, factor in ipairs(last - first <= 2 and { 1, 2, 5 } or { 1 }) do
-      if factor == 1 or power < last then list[#list + 1] = factor * 10 ^ power end
-    end
-  end
+  for power = first, last, every do list[#list + 1] = 10 ^ power end
   if list[#list] < high then list[#list + 1] = 10 ^ (first + every * math.ceil((last - first) / every)) end
   return list
 end
@@ -130,8 +150,13 @@ local function begin(options, series)
   picture:add('<text x="%d" y="22" font-size="15">%s</text>', LEFT, escape(options.title or ""))
   for i, each in ipairs(series) do
     local y = TOP + 14 * i
-    picture:add('<rect x="%d" y="%d" width="12" height="4" class="f%d"/>', WIDTH - RIGHT + 12, y - 6,
-      colour_of(i))
+    if i <= #COLOURS then
+      picture:add('<rect x="%d" y="%d" width="12" height="4" class="f%d"/>', WIDTH - RIGHT + 12, y - 6,
+        colour_of(i))
+    else
+      picture:add('<line x1="%d" y1="%d" x2="%d" y2="%d" class="s%d" stroke-width="2"%s/>', WIDTH - RIGHT + 8,
+        y - 4, WIDTH - RIGHT + 28, y - 4, colour_of(i), dashes_of(i))
+    end
     picture:add('<text x="%d" y="%d">%s</text>', WIDTH - RIGHT + 30, y, escape(each.name or ""))
   end
   return picture
@@ -214,8 +239,8 @@ function plots.lines(options)
     end
   end
   for i, each in ipairs(options.series) do
-    picture:add('<polyline points="%s" fill="none" class="s%d" stroke-width="1.6"/>',
-      table.concat(path_of(each.points, x_of, y_of, 2), " "), colour_of(i))
+    picture:add('<polyline points="%s" fill="none" class="s%d" stroke-width="1.6"%s/>',
+      table.concat(path_of(each.points, x_of, y_of, 2), " "), colour_of(i), dashes_of(i))
   end
   return picture:finish()
 end

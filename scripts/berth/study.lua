@@ -17,9 +17,12 @@
 -- before study.run is done by each, so it should be quick. `berth study ls|show|plot rates.db` show
 -- what there is, also while it runs.
 
+local arguments = require "berth.arguments"
 local berth = require "berth"
+local known = require "berth.known"
 local processes = require "berth.processes"
 local report = require "berth.study.report"
+local sources = require "berth.sources"
 local space = require "berth.study.space"
 local statistics = require "berth.statistics"
 local store = require "berth.study.store"
@@ -52,6 +55,8 @@ local DEFAULTS = {
                         -- startup_runs of them (the median stopping rule of Golovin et al., "Google
                         -- Vizier", KDD 2017, section 3.2.2)
   retry = false,        -- run again what failed
+  mix = arguments.given "--mix",  -- also with results of another version of the script or of a module that it
+                        -- loaded, which is otherwise an error; `--mix` on the script's command line
   program = false,      -- array: what runs a script; default { this program, "run" }
 }
 
@@ -116,15 +121,11 @@ end
 
 local function read_options(given)
   if type(given) ~= "table" then fail("a table of options expected, got a %s", type(given)) end
-  local options, known = {}, {}
-  for name, default in pairs(DEFAULTS) do
-    options[name] = default
-    known[#known + 1] = name
-  end
-  table.sort(known)
+  local options = {}
+  for name, default in pairs(DEFAULTS) do options[name] = default end
   for name, value in pairs(given) do
     if DEFAULTS[name] == nil then
-      fail("unknown option '%s'; known: %s", tostring(name), table.concat(known, ", "))
+      fail("unknown option '%s'%s", tostring(name), known.text(name, DEFAULTS))
     end
     options[name] = value
   end
@@ -234,7 +235,7 @@ function Run:finish(results)
   -- Told to end before it was through: it is to be run again.
   local state = self.stopped_at and "stopped" or berth.should_stop() and "waiting" or "done"
   self.kept:finish(self.id, state, { wall_s = berth.clock() - self.began_s, results = results,
-    script = self.script })
+    script = self.script, sources = sources.text(sources.loaded(self.script_path)) })
 end
 
 function Run:fail(message)
@@ -244,22 +245,30 @@ function Run:fail(message)
     { wall_s = berth.clock() - self.began_s, error = message, script = self.script })
 end
 
--- A text that differs for a script that was changed: its length and a checksum.
+-- A text that differs for a script that was changed.
 local function version_of(script)
-  local file = io.open(script or "", "rb")
-  if not file then return script end
-  local content, a, b = file:read "*a", 1, 0
-  file:close()
-  for i = 1, #content do  -- Adler-32 (RFC 1950)
-    a = (a + content:byte(i)) % 65521
-    b = (b + a) % 65521
+  for _, each in ipairs(sources.loaded(script)) do
+    if each.name == "script" then return ("%s (fnv1a %s)"):format(script, each.hash) end
   end
-  return ("%s (%d bytes, adler32 %04x%04x)"):format(script, #content, b, a)
+  return script
+end
+
+-- Refuses a script that the study's results do not come from.
+--   ARGS    script  its path here
+local function check_sources(kept, the_study, script, mix)
+  for _, each in ipairs(mix and {} or kept:sources(the_study.id)) do
+    local other = sources.changed(sources.read(each.text), script)
+    if other then
+      error(("%s: study '%s' has %d results of another %s: %s has changed since. Give the study another name, or "
+        .. "set mix = true (--mix) to put both under one median"):format(kept.path, the_study.name, each.runs,
+        other.name, other.path), 0)
+    end
+  end
 end
 
 local function new_run(kept, row, the_study, script, file)
   local run = setmetatable({ kept = kept, id = row.id, number = row.number, seed = row.seed,
-    options = row.options, study = the_study, script = script, began_s = berth.clock(),
+    options = row.options, study = the_study, script = version_of(script), script_path = script, began_s = berth.clock(),
     folder = ("%s.runs/%s/%04d"):format(file, the_study.name, row.number) }, Run)
   -- A plain function, so that it can be handed on.
   function run.should_stop() return run.stopped_at ~= nil or berth.should_stop() end
@@ -281,7 +290,7 @@ local function assigned_run(task, script)
   local row = kept:taken(task.id, task.claim)
   if not row then error(("%s: run %d is no longer to be run"):format(task.file, task.id), 0) end
   for _, each in ipairs(kept:studies()) do
-    if each.id == row.study then return new_run(kept, row, each, version_of(script), task.file) end
+    if each.id == row.study then return new_run(kept, row, each, script, task.file) end
   end
 end
 
@@ -305,7 +314,10 @@ function study.current(defaults)
     end
     return run
   end
-  local given = arg or {}
+  local given = {}
+  for _, text in ipairs(arg or {}) do
+    if text ~= "--mix" then given[#given + 1] = text end
+  end
   for i = 1, #given, 2 do
     local name, value = given[i]:match "^%-%-(.+)$", given[i + 1]
     if not name or options[name] == nil and name ~= "seed" or value == nil then
@@ -411,7 +423,7 @@ function Runner:here()
     local row = self.kept:take(self.study.id, self.keys)
     if not row then return end
     self.taken = self.taken + 1
-    run_objective(new_run(self.kept, row, self.study, version_of(arg and arg[0]), self.options.file),
+    run_objective(new_run(self.kept, row, self.study, arg and arg[0], self.options.file),
       self.options.objective)
     self:show()
   end
@@ -444,6 +456,12 @@ function study.run(given)
   local keys = {}
   for _, run in ipairs(runs) do keys[run.key] = true end
   local id = kept:add(options, runs)
+  local script = options.script or arg and arg[0]
+  local unmixed, why = pcall(check_sources, kept, kept:study(options.name), script, options.mix)
+  if not unmixed then
+    kept:close()
+    error(why, 0)
+  end
   if options.retry then kept:retry(id) end
   local runner = setmetatable({ options = options, kept = kept, keys = keys, taken = 0, running = {},
     busy = 0, stopping = false, study = kept:study(options.name) }, Runner)
@@ -455,6 +473,14 @@ function study.run(given)
   kept:close()
   local result = study.open(options.file, options.name)
   result.interrupted = berth.should_stop()
+  local left = result.count - result.done - result.stopped - result.failed
+  if result.failed > 0 then
+    berth.end_with_failure(("study '%s': %d of %d runs failed; `berth study show %s` says why"):format(result.name,
+      result.failed, result.count, options.file))
+  elseif result.interrupted and left > 0 then
+    berth.end_with_failure(("study '%s': interrupted, with %d of %d runs left; run the script again to go on")
+      :format(result.name, left, result.count))
+  end
   return result
 end
 

@@ -602,6 +602,9 @@ function torch.is_tensor(value) return ffi.istype(Tensor, value) end
 
 torch.nn = require "berth.torch.nn" (torch)
 torch.optim = require "berth.torch.optim" (torch)
+torch.distributions = require "berth.known".only(require "berth.torch.distributions" (torch),
+  "torch.distributions")
+require "berth.torch.interchange" (torch)
 torch.observe = require "berth.torch.observe" (torch)
 torch.learner = require "berth.torch.learner" (torch)
 

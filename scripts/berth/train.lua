@@ -35,9 +35,10 @@ end
 
 -- Trains a policy on problems.
 --   ARGS    given  options, of which train/options.lua says what they are
---   RETURN  table: best (array by problem of { placement =, evaluation = }, the best seen; where an evaluator
---           measures, what train.measure_again finds to be the best of the finalists),
---           greedy (the same, of the trained policy's greedy placements), updates, measured
+--   RETURN  table: best (array by problem of { placement =, evaluation = }, the best state seen, which may be a
+--           start; where an evaluator measures, what train.measure_again finds to be the best of the finalists),
+--           greedy (the same, of the trained policy's own placements: with which its greedy episodes end),
+--           start (array by problem: the evaluation of where those begin), updates, measured
 --           (placements), stopped (true where should_stop said so)
 function train.episodes(given)
   local of = options.read(given)
@@ -51,7 +52,7 @@ function train.episodes(given)
   while state.update < of.count and not stopped do
     state.update = state.update + 1
     course.after_update(training, update_once(training))
-    stopped = of.should_stop()
+    stopped = of.should_stop() or berth.should_stop()
   end
   return course.conclude(training, stopped)
 end

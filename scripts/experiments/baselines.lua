@@ -48,7 +48,7 @@ line.read({ ... }, options.models, {
   ["--models"] = function(text) options.folder = text end,
   ["--seed"] = line.number_into(options, "seed"),
   ["--grouping"] = function(text) options.grouping = text end,
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 

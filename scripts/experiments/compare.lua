@@ -42,7 +42,7 @@ line.read({ ... }, options.graphs, {
   ["--same-start"] = line.flag_into(options, "same_start"),
   ["--bounds"] = line.flag_into(options, "bounds"),
   ["--record"] = line.text_into(options, "record"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = function(text) options.format = line.one_of(text, "--format", tables, "text, csv or markdown") end,
 })
 if #options.graphs == 0 then line.usage "name at least one GRAPH:CLUSTER" end

@@ -57,7 +57,7 @@ line.read({ ... }, options.folders, {
     options.part = { tonumber(k), tonumber(n) }
   end,
   ["--every"] = line.number_into(options, "every"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #options.folders ~= 1 then line.usage "one folder expected" end

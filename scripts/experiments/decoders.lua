@@ -32,7 +32,7 @@ line.read({ ... }, nil, {
   ["--seed"] = line.number_into(options, "seed"),
   ["--plans"] = line.text_into(options, "plans"),
   ["--report"] = line.text_into(options, "report"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 

@@ -40,7 +40,7 @@ line.read({ ... }, options.models, {
   ["--warm-up"] = number("--warm-up", options, "warm_up"),
   ["--repeats"] = number("--repeats", options, "repeats"),
   ["--seed"] = number("--seed", options, "seed"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = function(text)
     options.format = line.one_of(text, "--format", { text = true, markdown = true },
       "text or markdown")

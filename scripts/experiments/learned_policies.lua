@@ -24,7 +24,7 @@ line.read({ ... }, options.graphs, {
   ["--seconds"] = line.number_into(options, "seconds"),
   ["--seeds"] = line.number_into(options, "seeds"),
   ["--record"] = line.text_into(options, "record"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #options.graphs == 0 then line.usage("name at least one GRAPH:CLUSTER") end

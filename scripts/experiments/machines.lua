@@ -27,7 +27,7 @@ line.read({ ... }, nil, {
   ["--latencies"] = line.numbers_into(options, "latencies"),
   ["--models"] = line.text_into(options, "folder"),
   ["--save"] = line.text_into(options, "save"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--seed"] = line.number_into(options, "seed"),
   ["--format"] = line.format_into(options),
 })

@@ -32,7 +32,7 @@ line.read({ ... }, positional, {
   ["--test"] = line.number_into(options, "test"),
   ["--updates"] = line.number_into(options, "updates"),
   ["--seed"] = line.number_into(options, "seed"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 if #positional > 0 then line.usage(("unexpected argument '%s'"):format(positional[1])) end

@@ -55,7 +55,7 @@ line.read({ ... }, models, {
       table.insert(options.trainings, name)
     end
   end,
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
 })

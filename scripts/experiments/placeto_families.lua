@@ -72,7 +72,7 @@ line.read({ ... }, parts, {
   ["--held"] = function(text)
     options.held = line.one_of(text, "--held", { training = true, test = true }, "training or test")
   end,
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--csv"] = line.text_into(options, "csv"),
   ["--format"] = line.format_into(options),
 })

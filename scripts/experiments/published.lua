@@ -44,7 +44,7 @@ line.read({ ... }, parts, {
   ["--seeds"] = line.numbers_into(options, "seeds"),
   ["--seconds"] = line.number_into(options, "seconds"),
   ["--models"] = line.text_into(options, "models"),
-  ["--figures"] = line.text_into(options, "figures"),
+  ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 

@@ -35,7 +35,7 @@ local options = { graph = "examples/models/tf/nmt_b64.pb.gz", cluster = "k80x2",
 local parts = {}
 local line = arguments.parser "workers.lua PART.. [--graph FILE] [--seeds N] [--minutes N] [--every SECONDS] ..."
 local known = { ["--counts"] = line.numbers_into(options, "counts"), ["--format"] = line.format_into(options),
-  ["--figures"] = line.text_into(options, "figures") }
+  ["--figures"] = line.folder_into(options, "figures") }
 for _, name in ipairs { "seeds", "minutes", "every", "wait", "updates", "hidden", "controllers", "per_controller",
   "seed", "stop_at" } do
   known["--" .. name] = line.number_into(options, name)

@@ -36,7 +36,7 @@ line.read({ ... }, parts, {
   ["--per_controller"] = line.number_into(options, "per_controller"), ["--ops"] = line.number_into(options, "ops"),
   ["--ahead"] = line.number_into(options, "ahead"), ["--parameters"] = line.number_into(options, "parameters"), ["--days"] = line.number_into(options, "days"),
   ["--seconds"] = line.number_into(options, "seconds"), ["--seed"] = line.number_into(options, "seed"),
-  ["--executed"] = line.number_into(options, "executed"), ["--figures"] = line.text_into(options, "figures"),
+  ["--executed"] = line.number_into(options, "executed"), ["--figures"] = line.folder_into(options, "figures"),
   ["--format"] = line.format_into(options),
 })
 

@@ -128,7 +128,10 @@ TEST_CASE("Ctrl-C ends the runs, which are run again later") {
     sent = true;
   };
   const ProcessResult ended = work.sweep();
-  CHECK(ended.err == "");
+  CHECK(ended.status == 1);
+  CHECK(ended.err.find("ending with what there is so far") != std::string::npos);
+  CHECK(ended.err.find("study 'sweep': interrupted, with 6 of 6 runs left; run the script again") !=
+        std::string::npos);
   CHECK(ended.out == "0 done, 0 failed\n");
   work.settings.while_running = {};
   work.let_go();
@@ -157,11 +160,37 @@ TEST_CASE("a run that ends by itself has failed, and the others go on") {
   // A script that exits frees nothing, which a sanitizer would say with a status of its own.
   work.settings.environment.emplace_back("ASAN_OPTIONS=detect_leaks=0");
   work.let_go();
-  CHECK(work.sweep("crash").out == "5 done, 1 failed\n");
+  const ProcessResult ended = work.sweep("crash");
+  CHECK(ended.out == "5 done, 1 failed\n");
+  CHECK(ended.status == 1);
+  CHECK(ended.err.find("study 'sweep': 1 of 6 runs failed; `berth study show") !=
+        std::string::npos);
   const ProcessResult shown = work.berth({"study", "show", "sweep.db", "sweep"});
   CHECK(
       shown.out.find("run 3 (rate=1, seed 2) failed: it ended with status 7 and no results: out of "
                      "luck\n") != std::string::npos);
+}
+
+TEST_CASE("a script that has changed does not add to the results of the one before") {
+  if (!has_studies()) return;
+  const Workplace work;
+  const auto script = [&](const char* seeds, const char* result) {
+    work.write_text("sweep.lua", std::string("local result = require 'berth.study'.run {\n"
+                                             "  file = 'mixed.db', name = 'mixed', seeds = ") +
+                                     seeds + ", objective = function() return " + result +
+                                     " end }\nprint(result.done)\n");
+  };
+  script("1", "1");
+  CHECK(work.berth({"run", "sweep.lua"}).out == "1\n");
+  script("2", "100");
+  const ProcessResult refused = work.berth({"run", "sweep.lua"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("study 'mixed' has 1 results of another script: sweep.lua has changed") !=
+        std::string::npos);
+  CHECK(work.berth({"run", "sweep.lua", "--mix"}).out == "2\n");
+  CHECK(work.berth({"study", "show", "mixed.db"}).out.find(
+            "MIXED: these are results of different code: script (2 versions)") !=
+        std::string::npos);
 }
 
 TEST_CASE("a script asks for its run") {

@@ -206,6 +206,13 @@ Placement place_or_report(const std::string& name, const std::shared_ptr<const P
     if (result.best_single.device != kNoDevice) {
       CHECK(result.best_single.evaluation.objective_us >= result.bound.us * (1 - 1e-9));
     }
+    if (result.learned) {  // whose the answer is, is told as it is
+      const LearnedFigures& learned = *result.learned;
+      CHECK(learned.best == result.placement);
+      CHECK((learned.whose == Whose::own) == (learned.own == result.placement));
+      CHECK(learned.text().empty() == (learned.whose == Whose::own));
+      if (learned.start) CHECK_FALSE(learned.start_name.empty());
+    }
     return result.placement;
   } catch (const Error& error) {
     CHECK_MESSAGE(error.code() == ErrorCode::infeasible, error.what());

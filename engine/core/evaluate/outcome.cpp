@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/bound_effort.h"
+#include "berth/error.h"
 #include "berth/graph.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
@@ -91,6 +92,32 @@ Outcome searched_outcome(std::shared_ptr<const Problem> problem, Origin origin,
   outcome.notes = outcome.search->notes;
   outcome.problem = std::move(problem);
   outcome.origin = std::move(origin);
+  outcome.learned = std::move(result.learned);
+  if (outcome.learned) outcome.origin.whose = outcome.learned->text();
+  return outcome;
+}
+
+Outcome own_outcome(Outcome outcome) {
+  if (!outcome.learned) return outcome;
+  LearnedFigures& learned = *outcome.learned;
+  if (learned.own.empty()) {
+    throw Error(ErrorCode::unsupported,
+                cat("the time ended before it had placed all groups by itself; give it more (the "
+                    "best that it saw, ",
+                    format_us(learned.best_evaluation.objective_us), ", is not its own)"));
+  }
+  if (outcome.placement == learned.own) return outcome;
+  outcome.placement = learned.own;
+  outcome.evaluation = learned.own_evaluation;
+  outcome.trace = Simulator(outcome.problem).trace(outcome.placement);
+  outcome.origin.whose.clear();
+  // The note about the best says whose that is, which is here another placement.
+  const std::string about_best = "this placement is " + learned.text();
+  const std::string best = cat("the best that it saw: ", format_us(learned.best_evaluation.objective_us),
+                               ", ", learned.source_text());
+  for (std::vector<std::string>* notes : {&outcome.notes, &outcome.search->notes}) {
+    std::replace(notes->begin(), notes->end(), about_best, best);
+  }
   return outcome;
 }
 

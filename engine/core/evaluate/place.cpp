@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "berth/policy.h"
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
+#include "support/units.h"
 
 namespace berth {
 
@@ -32,6 +34,50 @@ std::string_view search_end_name(SearchEnd end) noexcept {
       return "gave up";
   }
   return "done";
+}
+
+std::string_view whose_name(Whose whose) noexcept {
+  switch (whose) {
+    case Whose::own:
+      return "own";
+    case Whose::passed:
+      return "passed";
+    case Whose::start:
+      return "start";
+    case Whose::given:
+      return "given";
+    case Whose::search:
+      return "search";
+    case Whose::repaired:
+      return "repaired";
+  }
+  return "own";
+}
+
+std::string LearnedFigures::source_text() const {
+  switch (whose) {
+    case Whose::own:
+      return "the policy's own";
+    case Whose::passed:
+      return "a state that the policy passed";
+    case Whose::start:
+      return "the start, " + start_name;
+    case Whose::given:
+      return "one that was given to start from";
+    case Whose::search:
+      return "found by a search around the policy's";
+    case Whose::repaired:
+      return "made of the best that it saw, which did not fit in memory";
+  }
+  return {};
+}
+
+std::string LearnedFigures::text() const {
+  if (whose == Whose::own) return {};
+  const std::string source = source_text();
+  if (own.empty()) return source + "; the time ended before the policy had one of its own";
+  return cat(source, "; the policy's own: ", format_us(own_evaluation.objective_us),
+             own_evaluation.feasible ? "" : ", which does not fit");
 }
 
 namespace {
@@ -122,38 +168,72 @@ void check_proven(const Policy& policy, const LowerBound& proven, const Evaluati
 /// range holds it with 98 % certainty, whatever the distribution.
 constexpr std::size_t kMeasuredAgain = 7;
 
+/// A placement that is measured again, and where its figure stands.
+struct Remeasured {
+  const Placement* placement;
+  Evaluation* evaluation;
+};
+
 /// A search calls best what was lucky: runtimes of one placement differ by up to a factor of two on
-/// a busy machine. What it found, and the single device it is compared with, are measured again in
-/// turn, so that what slows the machine down meets both; the medians count.
-void measure_again(Evaluator& evaluator, const Placement& placement, PlaceResult& result) {
-  if (!result.evaluation.feasible) return;
-  const bool two =
-      !result.best_single.placement.empty() && result.best_single.placement != placement;
-  std::vector<Evaluation> own, single;
-  for (std::size_t i = 0; i < kMeasuredAgain; ++i) {
-    own.push_back(evaluator.evaluate(placement));
-    if (!own.back().feasible) {
-      result.evaluation = std::move(own.back());
-      return;
-    }
-    if (two) single.push_back(evaluator.evaluate(result.best_single.placement));
-  }
-  const auto by_objective = [](const Evaluation& a, const Evaluation& b) {
-    return a.objective_us < b.objective_us;
+/// a busy machine. What it found, and what it is compared with, are measured again in turn, so that what
+/// slows the machine down meets all; the medians count. The first is the answer. Returns a note.
+std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all) {
+  std::vector<std::vector<Evaluation>> seen(all.size());
+  const auto first_alike = [&](std::size_t i) {
+    std::size_t first = 0;
+    while (*all[first].placement != *all[i].placement) ++first;
+    return first;
   };
-  std::sort(own.begin(), own.end(), by_objective);
-  std::sort(single.begin(), single.end(), by_objective);
-  result.notes.push_back(
-      cat("measured ", kMeasuredAgain, " times more, ", own.front().objective_us, " to ",
-          own.back().objective_us,
-          " us; the median is given, and this range holds the true one with 98 % "
-          "certainty"));
-  result.evaluation = std::move(own[kMeasuredAgain / 2]);
-  if (two) {
-    result.best_single.evaluation = std::move(single[kMeasuredAgain / 2]);
-  } else if (!result.best_single.placement.empty()) {
-    result.best_single.evaluation = result.evaluation;
+  for (std::size_t run = 0; run < kMeasuredAgain; ++run) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (first_alike(i) == i) seen[i].push_back(evaluator.evaluate(*all[i].placement));
+    }
+    if (seen.front().back().feasible) continue;
+    *all.front().evaluation = std::move(seen.front().back());
+    return {};
   }
+  for (std::vector<Evaluation>& of : seen) {
+    std::sort(of.begin(), of.end(), [](const Evaluation& a, const Evaluation& b) {
+      return a.objective_us < b.objective_us;
+    });
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    *all[i].evaluation = seen[first_alike(i)][kMeasuredAgain / 2];
+  }
+  return cat("measured ", kMeasuredAgain, " times more, ", seen.front().front().objective_us,
+             " to ", seen.front().back().objective_us,
+             " us; the median is given, and this range holds the true one with 98 % "
+             "certainty");
+}
+
+/// The figures of a policy that learns, beside those of its answer.
+LearnedFigures figures_of(const Policy& policy, Evaluator& evaluator, LearnedAnswer learned,
+                          const PlaceResult& result) {
+  const auto check = [&](const Placement& placement, const char* what) {
+    try {
+      evaluator.problem().validate(placement);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat(name_of(policy), " returned ", what,
+                                    " that is an invalid placement: ", error.what()));
+    }
+  };
+  LearnedFigures figures;
+  figures.whose = learned.whose;
+  figures.best = result.placement;
+  figures.best_evaluation = result.evaluation;
+  figures.own = std::move(learned.own);
+  if (figures.own == figures.best) {
+    figures.own_evaluation = figures.best_evaluation;
+  } else if (!figures.own.empty()) {
+    check(figures.own, "as its own what");
+    figures.own_evaluation = evaluator.evaluate(figures.own);
+  }
+  if (!learned.start.empty()) {
+    check(learned.start, "as its start what");
+    figures.start = evaluator.evaluate(learned.start);
+    figures.start_name = std::move(learned.start_name);
+  }
+  return figures;
 }
 
 }  // namespace
@@ -254,8 +334,30 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
   result.end = end_of(answer, result, *stops);
   result.notes = std::move(answer.notes);
-  if (evaluator.measures()) measure_again(evaluator, answer.placement, result);
   result.placement = std::move(answer.placement);
+  if (answer.learned) {
+    result.learned = figures_of(policy, evaluator, std::move(*answer.learned), result);
+  }
+  if (evaluator.measures() && result.evaluation.feasible) {
+    std::vector<Remeasured> again = {{&result.placement, &result.evaluation}};
+    if (!result.best_single.placement.empty()) {
+      again.push_back({&result.best_single.placement, &result.best_single.evaluation});
+    }
+    if (result.learned) {
+      again.push_back({&result.learned->best, &result.learned->best_evaluation});
+      if (!result.learned->own.empty() && result.learned->own_evaluation.feasible) {
+        again.push_back({&result.learned->own, &result.learned->own_evaluation});
+      }
+    }
+    if (std::string note = measure_again(evaluator, again); !note.empty()) {
+      result.notes.push_back(std::move(note));
+    }
+  }
+  if (result.learned) {
+    if (const std::string whose = result.learned->text(); !whose.empty()) {
+      result.notes.push_back("this placement is " + whose);
+    }
+  }
   if (overran(result.wall_s, budget_s)) {
     result.notes.push_back(cat(name_of(policy), " took ", result.wall_s, " s of a budget of ",
                                budget_s, " s: it does not ask often enough whether to stop"));

@@ -89,6 +89,7 @@ std::string placement_json(const Graph& graph, const Cluster& cluster, const Pla
                               {"options", std::move(options)},
                               {"seed", origin->seed},
                               {"version", BERTH_VERSION_STRING}};
+    if (!origin->whose.empty()) document["provenance"]["whose"] = origin->whose;
     if (!origin->model.empty()) document["provenance"]["model"] = origin->model;
     if (!origin->settings.empty()) document["settings"] = Json::parse(origin->settings);
   }

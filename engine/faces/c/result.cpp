@@ -29,6 +29,24 @@ int32_t end_of(SearchEnd end) {
   return BERTH_END_DONE;
 }
 
+int32_t whose_of(Whose whose) {
+  switch (whose) {
+    case Whose::own:
+      return BERTH_WHOSE_OWN;
+    case Whose::passed:
+      return BERTH_WHOSE_PASSED;
+    case Whose::start:
+      return BERTH_WHOSE_START;
+    case Whose::given:
+      return BERTH_WHOSE_GIVEN;
+    case Whose::search:
+      return BERTH_WHOSE_SEARCH;
+    case Whose::repaired:
+      return BERTH_WHOSE_REPAIRED;
+  }
+  return BERTH_WHOSE_NONE;
+}
+
 std::string lines(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += sentence + "\n";
@@ -123,6 +141,13 @@ berth_status berth_result_summary(const berth_result* result, berth_summary* sum
       known.end = end_of(outcome.search->end);
       known.evaluations = outcome.search->evaluations;
       known.wall_s = outcome.search->wall_s;
+    }
+    if (outcome.learned) {
+      const LearnedFigures& learned = *outcome.learned;
+      if (!learned.own.empty()) known.own_us = learned.own_evaluation.objective_us;
+      known.best_us = learned.best_evaluation.objective_us;
+      if (learned.start) known.start_us = learned.start->objective_us;
+      known.whose = whose_of(learned.whose);
     }
     known.transfer_count = static_cast<std::int64_t>(outcome.trace.transfers.size());
     for (const Transfer& transfer : outcome.trace.transfers) {

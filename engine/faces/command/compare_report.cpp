@@ -49,6 +49,18 @@ std::string verdict_text(const Outcome& best) {
   return printable(text) + ".\n";
 }
 
+/// What the figures of a row leave out.
+std::string remark(const Outcome& outcome) {
+  std::string text =
+      outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
+  if (outcome.learned && outcome.learned->whose != Whose::own) {
+    text += fmt::format("{}saw {}: {}", text.empty() ? "" : "; ",
+                        format_us(outcome.learned->best_evaluation.objective_us),
+                        outcome.learned->source_text());
+  }
+  return text;
+}
+
 std::vector<std::string> row_cells(const ComparedPolicy& row) {
   if (!row.outcome) return {row.policy, row.failure};
   const Outcome& outcome = *row.outcome;
@@ -63,7 +75,7 @@ std::vector<std::string> row_cells(const ComparedPolicy& row) {
           format_count(outcome.search->evaluations),
           format_count(outcome.search->simulated_ops),
           format_us(outcome.search->wall_s * 1e6),
-          outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome)};
+          remark(outcome)};
 }
 
 std::string csv_cell(const Json& object, const char* key) {
@@ -157,6 +169,7 @@ Json row_json(const ComparedPolicy& row) {
   json["simulated_ops"] = outcome.search->simulated_ops;
   json["wall_s"] = outcome.search->wall_s;
   json["ended"] = search_end_name(outcome.search->end);
+  if (outcome.learned) add_learned(*outcome.learned, json);
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
   return json;
 }
@@ -164,7 +177,8 @@ Json row_json(const ComparedPolicy& row) {
 std::vector<std::string> row_columns() {
   return {"policy",        "feasible",     "runtime_us", "max_load_us", "gap",
           "speed_up",      "devices_used", "cuts",       "transfers",   "evaluations",
-          "simulated_ops", "wall_s",       "excess",     "error"};
+          "simulated_ops", "wall_s",       "own_us",     "best_us",     "start_us",
+          "whose",         "excess",       "error"};
 }
 
 std::string csv_line(const Json& object, const std::vector<std::string>& columns) {

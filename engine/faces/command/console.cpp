@@ -53,9 +53,11 @@ extern "C" void remember_interrupt(int signal) {
     std::raise(signal);  // blocked until this returns
     return;
   }
-  if (!g_on_terminal) return;
+  // Whoever presses Ctrl-C may have the output in a pipe; a manager of jobs needs no note.
+  if (!g_on_terminal && signal != SIGINT) return;
+  const std::string_view note = g_on_terminal ? kEnding : kEnding.substr(1);
   const int error = errno;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kEnding.data(), kEnding.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, note.data(), note.size());
   errno = error;
 }
 

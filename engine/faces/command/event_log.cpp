@@ -84,6 +84,7 @@ void EventLog::end(const Outcome& outcome) {
   Json event = {{"event", "end"}, {"policy", policy_}, {"time_s", now_s()}};
   if (outcome.evaluation.feasible) event["best_us"] = outcome.evaluation.objective_us;
   if (outcome.bound.us > 0) event["bound_us"] = outcome.bound.us;
+  if (!outcome.origin.whose.empty()) event["whose"] = outcome.origin.whose;
   if (outcome.search) {
     event["evaluations"] = outcome.search->evaluations;
     event["end"] = search_end_name(outcome.search->end);

@@ -10,6 +10,8 @@ namespace berth::command {
 
 /// The object that `--json` prints.
 [[nodiscard]] nlohmann::ordered_json outcome_json(const Outcome& outcome);
+/// Adds the three figures of a policy that learns: own_us, best_us, start_us; whose the best is.
+void add_learned(const LearnedFigures& learned, nlohmann::ordered_json& json);
 /// One line of JSON text; invalid UTF-8 of names is replaced.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
 

@@ -94,6 +94,16 @@ void add_comparison(const Outcome& outcome, Json& json) {
 
 }  // namespace
 
+void add_learned(const LearnedFigures& learned, Json& json) {
+  // null: the time ended before there was one.
+  json["own_us"] = learned.own.empty() ? Json() : Json(learned.own_evaluation.objective_us);
+  json["best_us"] = learned.best_evaluation.objective_us;
+  json["whose"] = whose_name(learned.whose);
+  if (!learned.start) return;
+  json["start_us"] = learned.start->objective_us;
+  json["start"] = learned.start_name;
+}
+
 Json outcome_json(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   Json json = {{"model", outcome.origin.model},
@@ -125,6 +135,7 @@ Json outcome_json(const Outcome& outcome) {
     json["wall_s"] = outcome.search->wall_s;
     json["ended"] = search_end_name(outcome.search->end);
   }
+  if (outcome.learned) add_learned(*outcome.learned, json);
   json["notes"] = outcome.notes;
   return json;
 }

@@ -23,7 +23,13 @@ Observation::Observation(const Problem& problem, const Observer& observer, std::
       placement(at(episodes * groups)),
       objective_us(count),
       excess_bytes(count),
-      alternatives(at(episodes * devices)) {}
+      alternatives(at(episodes * devices)) {
+  for (GroupId group = 0; group < groups; ++group) {
+    for (DeviceId device = 0; device < devices; ++device) {
+      able.push_back(problem.can_run(group, device) ? 1 : 0);
+    }
+  }
+}
 
 Seen read_seen(Fields& fields) {
   Seen seen;
@@ -144,6 +150,10 @@ int reset(Call& call) {
 int step(Call& call) {
   const auto self = call.self<EnvironmentObject>();
   const Environment& environment = self->running();
+  if (environment.done()) {
+    throw Error(ErrorCode::invalid_argument,
+                "every episode is done; call environment:reset() for new ones");
+  }
   const Value devices = call.argument(1, "devices");
   devices.require_table();
   const std::size_t count = environment.episode_count();
@@ -229,6 +239,7 @@ int view(Call& call) {
   if (name == "devices") {
     return give(self->device_values, "float", {n, self->devices, self->device_width});
   }
+  if (name == "able") return give(self->able, "uint8_t", {self->groups, self->devices});
   if (name == "allowed") return give(self->allowed, "uint8_t", {n, self->devices});
   if (name == "current") return give(self->current, "int64_t", {n});
   if (name == "placement") return give(self->placement, "int64_t", {n, self->groups});
@@ -236,7 +247,7 @@ int view(Call& call) {
   if (name == "excess_bytes") return give(self->excess_bytes, "double", {n});
   if (name == "alternatives") return give(self->alternatives, "double", {n, self->devices});
   which.refuse(
-      "known: groups, devices, allowed, current, placement, objective_us, excess_bytes, "
+      "known: groups, devices, able, allowed, current, placement, objective_us, excess_bytes, "
       "alternatives");
 }
 

@@ -89,7 +89,30 @@ int live_objects(Call& call) {
   return call.integer(call.state.live_objects);
 }
 
+int scripts_run(Call& call) {
+  lua_getfield(call.L, LUA_REGISTRYINDEX, kScripts);
+  const int scripts = lua_gettop(call.L);
+  const int count = lua_istable(call.L, scripts) ? static_cast<int>(lua_objlen(call.L, scripts)) : 0;
+  lua_createtable(call.L, count, 0);
+  for (int i = 1; i <= count; ++i) {
+    lua_rawgeti(call.L, scripts, i);
+    lua_rawseti(call.L, -2, i);
+  }
+  return 1;
+}
+
+int end_with_failure(Call& call) {
+  const std::string message = call.argument(1, "message").text();
+  lua_getfield(call.L, LUA_REGISTRYINDEX, kFailure);
+  if (!lua_isnil(call.L, -1)) return 0;
+  lua_pushlstring(call.L, message.data(), message.size());
+  lua_setfield(call.L, LUA_REGISTRYINDEX, kFailure);
+  return 0;
+}
+
 constexpr Binding kFunctions[] = {
+    {"berth.scripts_run", &scripts_run}, {"berth.end_with_failure", &end_with_failure},
+   
     {"berth.plugins", &plugins},         {"berth.clock", &clock},
     {"berth.should_stop", &should_stop}, {"berth.progress", &progress},
     {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects},

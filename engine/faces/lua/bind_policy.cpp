@@ -68,6 +68,25 @@ std::function<void(double, const std::string&)> progress_of(Call& call, const Va
   };
 }
 
+/// Sets `whose`, `own` and `start` of the table on top.
+void push_learned(lua_State* L, const LearnedFigures& learned) {
+  set_text(L, "whose", std::string(whose_name(learned.whose)));
+  if (!learned.own.empty()) {
+    lua_createtable(L, 0, 2);
+    push_ids(L, learned.own);
+    lua_setfield(L, -2, "placement");
+    push_evaluation(L, learned.own_evaluation);
+    lua_setfield(L, -2, "evaluation");
+    lua_setfield(L, -2, "own");
+  }
+  if (!learned.start) return;
+  lua_createtable(L, 0, 2);
+  set_text(L, "name", learned.start_name);
+  push_evaluation(L, *learned.start);
+  lua_setfield(L, -2, "evaluation");
+  lua_setfield(L, -2, "start");
+}
+
 /// `result` is a PlaceResult or an Outcome.
 template <typename Result>
 void push_outcome(const Call& call, const Problem& problem, const Result& result,
@@ -87,6 +106,7 @@ void push_outcome(const Call& call, const Problem& problem, const Result& result
   set_text(call.L, "ended", std::string(search_end_name(figures.end)));
   push_texts(call.L, result.notes);
   lua_setfield(call.L, -2, "notes");
+  if (result.learned) push_learned(call.L, *result.learned);
   if (result.best_single.device != kNoDevice) {
     push_single_device(call.L, problem, result.best_single);
     lua_setfield(call.L, -2, "single");

@@ -7,6 +7,11 @@
 
 namespace berth::lua {
 
+/// Fields of Lua's registry: the paths of the scripts that were run, and the failure with which the script
+/// that runs is to end.
+inline constexpr const char* kScripts = "berth.scripts";
+inline constexpr const char* kFailure = "berth.failure";
+
 /// All bound types.
 std::span<const Type* const> bound_types();
 

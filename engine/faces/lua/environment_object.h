@@ -22,6 +22,7 @@ struct Observation {
   std::int64_t episodes, groups, devices, group_width, device_width;
   std::vector<float> group_values;      ///< [episodes, groups, group_width]
   std::vector<float> device_values;     ///< [episodes, devices, device_width]
+  std::vector<std::uint8_t> able;       ///< [groups, devices]: which device can run which group
   std::vector<std::uint8_t> allowed;    ///< [episodes, devices]
   std::vector<std::int64_t> current;    ///< [episodes], from 1; the last one where it is done
   std::vector<std::int64_t> placement;  ///< [episodes, groups], from 1

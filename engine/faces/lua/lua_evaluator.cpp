@@ -29,11 +29,14 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
   };
   const auto number = [&](const char* key, double otherwise) {
     const Value value = field(key);
-    return value.present() ? value.number() : otherwise;
+    const double given = value.present() ? value.number() : otherwise;
+    if (given < 0) value.refuse("a time is negative; give microseconds from 0 on");
+    return given;
   };
   const bool latency = problem.options().objective == Objective::latency;
   out = {};
-  out.objective_us = field("objective_us").number();
+  if (!field("objective_us").present()) static_cast<void>(field("objective_us").number());
+  out.objective_us = number("objective_us", 0);
   out.runtime_us = number("runtime_us", latency ? out.objective_us : 0);
   out.max_load_us = number("max_load_us", latency ? 0 : out.objective_us);
   const Value feasible = field("feasible");
@@ -55,6 +58,9 @@ void read_evaluation(lua_State* L, const Value& table, const Problem& problem, E
     out.peak_bytes.push_back(bytes < 9e18 ? static_cast<std::int64_t>(bytes) : kNoLimit);
   }
   out.busy_us = array("busy_us");
+  for (const double us : out.busy_us) {
+    if (!(us >= 0)) table.refuse("busy_us: a time is negative; give microseconds from 0 on");
+  }
 }
 
 class LuaEvaluator final : public Evaluator {

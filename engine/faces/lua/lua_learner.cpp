@@ -35,6 +35,12 @@ std::vector<double> finite_numbers(lua_State* L, int index, const char* name, st
   if (numbers.size() != count) {
     value.refuse(cat("one number for each of ", count, " episodes expected, got ", numbers.size()));
   }
+  for (std::size_t e = 0; e < count; ++e) {
+    if (!std::isnan(numbers[e])) continue;
+    value.refuse(cat("that of episode ", e + 1,
+                     " is NaN: the network gives no numbers, so that its choices mean nothing; look "
+                     "at its weights and at what it sees"));
+  }
   return numbers;
 }
 
@@ -126,27 +132,51 @@ class LuaLearner final : public LearnedPolicy {
     }
   }
 
+  /// Placements decided at once, one simulation each; false where `should_stop` ended it.
+  bool draw(std::span<Evaluator* const> evaluators, const RolloutOptions& options, Rollout& out);
+  /// Of the values at the top of the stack, that `whole` returned.
+  void read_placements(lua_State* L, std::span<Evaluator* const> evaluators,
+                       std::vector<std::vector<Placement>>& placements, Rollout& out) const;
+  /// The environment that shows `evaluators` from `starts`; it ends with the loan.
+  std::shared_ptr<EnvironmentObject> environment_for(std::span<Evaluator* const> evaluators,
+                                                     const std::vector<EpisodeStart>& starts);
+  /// Pushes what an agent is told of a rollout.
+  static void push_rollout_options(lua_State* L, const RolloutOptions& options);
   /// The episodes, stepped by the agent; false where `should_stop` ended them.
   bool run(lua_State* L, const std::shared_ptr<EnvironmentObject>& environment, int tape,
            const RolloutOptions& options, Rollout& out);
 
+  /// Evaluation before a whole placement: of the best single device, else of `zero`. Kept.
+  const Evaluation& reference_of(Evaluator& evaluator, const Environment::Episode& zero);
+
+  struct ReferenceOf {
+    Problem problem;
+    bool measured;
+    Evaluation evaluation;
+  };
+
   State& state_;
   std::shared_ptr<const PolicyDefinition> definition_;
   Options options_;
+  std::vector<ReferenceOf> references_;
   std::shared_ptr<const Reference> agent_;
   std::int64_t updates_ = 0;  ///< of the agent's weights
 };
 
-bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& object, int tape,
-                     const RolloutOptions& options, Rollout& out) {
-  const Environment& environment = object->running();
-  const std::size_t count = environment.episode_count();
+void LuaLearner::push_rollout_options(lua_State* L, const RolloutOptions& options) {
   lua_createtable(L, 0, 5);
   set_boolean(L, "greedy", options.greedy);
   set_number(L, "seed", static_cast<double>(options.seed));
   set_number(L, "epsilon", options.epsilon);
   set_number(L, "noise", options.noise);
   set_number(L, "samples", options.samples);
+}
+
+bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& object, int tape,
+                     const RolloutOptions& options, Rollout& out) {
+  const Environment& environment = object->running();
+  const std::size_t count = environment.episode_count();
+  push_rollout_options(L, options);
   const int settings = lua_gettop(L);
   std::vector<DeviceId> devices(count);
   for (;;) {
@@ -184,26 +214,148 @@ bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& obj
   }
 }
 
-void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
-                         Rollout& out) {
+std::shared_ptr<EnvironmentObject> LuaLearner::environment_for(
+    std::span<Evaluator* const> evaluators, const std::vector<EpisodeStart>& starts) {
   std::vector<std::shared_ptr<ProblemObject>> objects;
-  std::vector<const Problem*> problems;
   for (Evaluator* evaluator : evaluators) {
-    problems.push_back(&evaluator->problem());
     objects.push_back(std::make_shared<ProblemObject>(
         std::make_shared<const Problem>(evaluator->problem()), state_.threads));
   }
-  const std::vector<EpisodeStart> starts = episode_starts(problems, options);
-  const auto object = std::make_shared<EnvironmentObject>(
+  auto object = std::make_shared<EnvironmentObject>(
       std::move(objects), std::vector<Evaluator*>(evaluators.begin(), evaluators.end()),
       learns().seen);
-  const struct Loan {
-    EnvironmentObject& environment;
-    ~Loan() { environment.end(); }
-  } loan{*object};
   object->begin(starts);
-  out.begin(starts);
+  return object;
+}
+
+/// Ends an environment that was lent to a policy.
+struct Loan {
+  explicit Loan(EnvironmentObject& lent) : environment(lent) {}
+  ~Loan() { environment.end(); }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  EnvironmentObject& environment;
+};
+
+void LuaLearner::read_placements(lua_State* L, std::span<Evaluator* const> evaluators,
+                                 std::vector<std::vector<Placement>>& placements,
+                                 Rollout& out) const {
+  const std::size_t count = out.episodes.size(), samples = count / evaluators.size();
+  const int results = lua_gettop(L) - 2;
+  const Value all(L, results, "`whole`: the placements", /*argument=*/0);
+  all.require_table();
+  if (lua_objlen(L, results) != count) {
+    all.refuse(cat("one placement for each of ", count, " episodes expected, got ",
+                   lua_objlen(L, results)));
+  }
+  const auto log_probabilities =
+      finite_numbers(L, results + 1, "`whole`: the log-probabilities", count);
+  const auto entropies = finite_numbers(L, results + 2, "`whole`: the entropies", count);
+  std::vector<DeviceId> devices;
+  for (std::size_t e = 0; e < count; ++e) {
+    const Problem& problem = evaluators[e / samples]->problem();
+    const GroupId groups = problem.groups().count();
+    const StackGuard guard(L);
+    lua_rawgeti(L, results, static_cast<int>(e) + 1);
+    const std::string name = cat("`whole`: placement ", e + 1, ", devices by group");
+    const Value placement(L, lua_gettop(L), name.c_str(), /*argument=*/0);
+    placement.ids(groups, problem.cluster().device_count(), devices);
+    for (GroupId group = 0; group < groups; ++group) {
+      if (problem.can_run(group, devices[at(group)])) continue;
+      placement.refuse(cat("group ", group + 1, " cannot run on device ", devices[at(group)] + 1,
+                           "; torch.observe's `able` says which can"));
+    }
+    placements[e / samples].push_back(problem.groups().expand(GroupPlacement(devices)));
+    out.episodes[e].log_probability = {log_probabilities[e]};
+    out.episodes[e].entropy = {entropies[e]};
+  }
+}
+
+const Evaluation& LuaLearner::reference_of(Evaluator& evaluator,
+                                           const Environment::Episode& zero) {
+  constexpr std::size_t kMost = 256;  // a family of graphs in training is smaller
+  const Problem& problem = evaluator.problem();
+  for (const ReferenceOf& known : references_) {
+    const Problem& other = known.problem;
+    if (known.measured == evaluator.measures() && other.shared_graph() == problem.shared_graph() &&
+        other.shared_cluster() == problem.shared_cluster() &&
+        other.shared_costs() == problem.shared_costs() &&
+        other.constraints() == problem.constraints() &&
+        other.options().objective == problem.options().objective &&
+        other.options().semantics == problem.options().semantics) {
+      return known.evaluation;
+    }
+  }
+  if (references_.size() >= kMost) references_.clear();
+  SingleDevice single = best_single_device(evaluator);
+  references_.push_back({problem, evaluator.measures(),
+                         single.device == kNoDevice ? zero.evaluation
+                                                    : std::move(single.evaluation)});
+  return references_.back().evaluation;
+}
+
+bool LuaLearner::draw(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+                      Rollout& out) {
+  check_rollout(options, evaluators.size());
+  const auto samples = static_cast<std::size_t>(options.samples);
+  out.episodes.resize(evaluators.size() * samples);
+  for (Rollout::Episode& episode : out.episodes) episode.best.clear();
+  // The state that the agent sees, of which nothing is its own.
+  std::vector<EpisodeStart> states;
+  for (std::size_t p = 0; p < evaluators.size(); ++p) {
+    const Problem& problem = evaluators[p]->problem();
+    Random none(0);
+    states.push_back({p, zero_placement(problem),
+                      traversal_order(problem.groups(), Traversal::topological, none)});
+  }
+  const auto object = environment_for(evaluators, states);
+  const Loan loan(*object);
+  std::vector<std::vector<Placement>> placements(evaluators.size());
+  std::shared_ptr<LuaTape> tape;
+  in_lua([&](lua_State* L) {
+    lua_newtable(L);
+    tape = std::make_shared<LuaTape>(state_, L, lua_gettop(L), agent_, updates_);
+    learns().whole->push(L);
+    agent_->push(L);
+    push(state_, L, object);
+    push_rollout_options(L, options);
+    tape->table.push(L);
+    protected_call(L, 4, 3, "whole");
+    read_placements(L, evaluators, placements, out);
+  });
+  for (std::size_t p = 0; p < evaluators.size(); ++p) {
+    if (options.should_stop && options.should_stop()) return false;
+    std::vector<Evaluation> evaluations(samples);
+    evaluators[p]->evaluate(placements[p], evaluations);
+    const Evaluation& before = reference_of(*evaluators[p], object->running().episode(p));
+    for (std::size_t k = 0; k < samples; ++k) {
+      Rollout::Episode& episode = out.episodes[p * samples + k];
+      episode.problem = p;
+      episode.start = 0;
+      episode.steps = episode.measured = 1;
+      episode.evaluations = {before, evaluations[k]};
+      episode.best = placements[p][k];
+      episode.best_evaluation = std::move(evaluations[k]);
+      episode.last = std::move(placements[p][k]);
+    }
+  }
+  out.tape = std::move(tape);
+  return true;
+}
+
+void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+                         Rollout& out) {
   out.tape = nullptr;
+  if (learns().whole != nullptr) {
+    static_cast<void>(draw(evaluators, options, out));
+    return;
+  }
+  std::vector<const Problem*> problems;
+  for (Evaluator* evaluator : evaluators) problems.push_back(&evaluator->problem());
+  const std::vector<EpisodeStart> starts = episode_starts(problems, options);
+  const auto object = environment_for(evaluators, starts);
+  const Loan loan(*object);
+  out.begin(starts);
   in_lua([&](lua_State* L) {
     lua_newtable(L);
     const int table = lua_gettop(L);
@@ -281,7 +433,12 @@ UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> 
 void LuaLearner::prepare(std::span<Evaluator* const>) {}  // `make` has made the agent
 
 void LuaLearner::require_sharing() const {
-  if (learns().gradient == nullptr) static_cast<void>(LearnedPolicy::weights());
+  if (learns().gradient != nullptr) return;
+  throw Error(ErrorCode::unsupported,
+              cat("policy '", name(),
+                  "' cannot be trained by several processes: it learns by an `update` of its own, and what "
+                  "that would exchange nobody else knows. Train it in one process, without --workers, or "
+                  "give its `learns` weights, set_weights, gradient and step too"));
 }
 
 void LuaLearner::check_values(std::span<const float> values, const char* what) const {
@@ -368,6 +525,7 @@ PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context
   how.learning_rate = options_.real("learning_rate");
   how.entropy = options_.real("entropy");
   how.repair = options_.boolean("repair");
+  if (learns().whole != nullptr || options_.text("starts") == "none") how.starts = RefineOptions::Starts::none;
   return refine(*this, evaluator, context, how);
 }
 
@@ -418,7 +576,14 @@ LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& tabl
     return std::make_unique<const Reference>(state, L, value.index());
   };
   make = function("make");
-  act = function("act");
+  if (const Value all = fields.get("whole"); all.present()) {
+    whole = function("whole");
+    if (const Value other = fields.get("act"); other.present()) {
+      other.refuse("a policy decides step by step or all at once; give `act` or `whole`");
+    }
+  } else {
+    act = function("act");
+  }
   update = function("update");
   save = function("save");
   load = function("load");
@@ -454,6 +619,13 @@ std::span<const OptionSpec> learner_options() {
        OptionRange::at_least(0)},
       {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
        OptionRange::at_least(0)},
+      {"starts",
+       OptionType::text,
+       "known",
+       "where episodes start: known (a single device, runs of groups, list scheduling) or none (only "
+       "whole placements of the policy's count)",
+       {},
+       "known,none"},
       kRepairOption};
   return kOptions;
 }

@@ -23,7 +23,9 @@ struct LearnsDefinition {
   LearnsDefinition(State& state, lua_State* L, const Value& table);
 
   Seen seen;  ///< of its environment
-  std::unique_ptr<const Reference> make, act, update, save, load, parameters;
+  std::unique_ptr<const Reference> make, update, save, load, parameters;
+  /// One of the two: the devices of one step of all episodes, or whole placements at once.
+  std::unique_ptr<const Reference> act, whole;
   /// For training by many processes; all of them, or null.
   std::unique_ptr<const Reference> weights, set_weights, gradient, step;
 };

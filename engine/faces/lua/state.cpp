@@ -88,6 +88,14 @@ void add_to_path(State& state, lua_State* L, const std::filesystem::path& folder
   set_package_field(L, "path", library + beside + path.substr(library.size()));
 }
 
+/// Adds to the files that the host has run.
+void note_script(lua_State* L, const std::string& path) {
+  luaL_findtable(L, LUA_REGISTRYINDEX, kScripts, 1);
+  lua_pushlstring(L, path.data(), path.size());
+  lua_rawseti(L, -2, static_cast<int>(lua_objlen(L, -2)) + 1);
+  lua_pop(L, 1);
+}
+
 /// Puts the global `arg` back when it goes.
 class ArgumentsOfScript {
  public:
@@ -97,6 +105,13 @@ class ArgumentsOfScript {
   ~ArgumentsOfScript() {
     before_.push(L_);
     lua_setglobal(L_, "arg");
+  }
+  /// Whether a script runs already.
+  [[nodiscard]] bool is_nested() const {
+    before_.push(L_);
+    const bool nested = lua_istable(L_, -1);
+    lua_pop(L_, 1);
+    return nested;
   }
   ArgumentsOfScript(const ArgumentsOfScript&) = delete;
   ArgumentsOfScript& operator=(const ArgumentsOfScript&) = delete;
@@ -201,8 +216,13 @@ void run_script(State& state, const std::filesystem::path& script,
   lua_State* L = running_thread(state);
   const StackGuard guard(L);
   reserve_stack(L, static_cast<int>(args.size()) + 10);
-  const ArgumentsOfScript outer(state,
-                                L);  // a script may run another one: `berth.policy "mine.lua"`
+  // A script may run another one: `berth.policy "mine.lua"`.
+  const ArgumentsOfScript outer(state, L);
+  note_script(L, script.string());
+  if (!outer.is_nested()) {
+    lua_pushnil(L);
+    lua_setfield(L, LUA_REGISTRYINDEX, kFailure);
+  }
   load_source(L, script);
 
   lua_createtable(L, static_cast<int>(args.size()), 1);
@@ -217,6 +237,14 @@ void run_script(State& state, const std::filesystem::path& script,
 
   add_to_path(state, L, std::filesystem::absolute(script).parent_path());
   call_protected(state, L, static_cast<int>(args.size()), 0, Traceback::yes);
+  // A script may run another one: the failure is that of the first.
+  if (outer.is_nested()) return;
+  lua_getfield(L, LUA_REGISTRYINDEX, kFailure);
+  if (!lua_isstring(L, -1)) return;
+  const std::string failure = lua_tostring(L, -1);
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, kFailure);
+  throw Error(ErrorCode::cancelled, failure);
 }
 
 }  // namespace berth::lua

@@ -373,6 +373,18 @@ enum {                          /* berth_summary.end */
        BERTH_END_GAVE_UP = 4    /**< the policy cannot search such a problem; the notes say why */
 };
 
+/** berth_summary.whose: the best placement that a policy which learns saw. berth_place gives that one, to
+ *  use it; berth_compare the policy's own. */
+enum {
+       BERTH_WHOSE_NONE = 0,    /**< the policy does not learn */
+       BERTH_WHOSE_OWN = 1,     /**< decided by the policy alone, with the weights it has in the end */
+       BERTH_WHOSE_PASSED = 2,  /**< a state on the way, or a draw while it learned */
+       BERTH_WHOSE_START = 3,   /**< an episode began there: not the policy's merit */
+       BERTH_WHOSE_GIVEN = 4,   /**< one that was given to start from */
+       BERTH_WHOSE_SEARCH = 5,  /**< found by a search around the policy's */
+       BERTH_WHOSE_REPAIRED = 6 /**< made of one that did not fit in memory */
+};
+
 typedef struct berth_summary {
   size_t size; /**< set by the caller */
   int32_t feasible;
@@ -388,9 +400,13 @@ typedef struct berth_summary {
   double wall_s;
   int64_t transfer_count;
   int64_t transfer_bytes;
+  double own_us;   /**< of the own placement of a policy that learns; 0 = it had no time for one */
+  double best_us;  /**< of the best placement that it saw */
+  double start_us; /**< of the best of its starts; 0 = it has none */
+  int32_t whose;   /**< the best: BERTH_WHOSE_... */
 } berth_summary;
 #define BERTH_SUMMARY_INIT \
-  { sizeof(berth_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(berth_summary), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** `summary->size` is the caller's. */
 BERTH_C_API berth_status berth_result_summary(const berth_result* result, berth_summary* summary);

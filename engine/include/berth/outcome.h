@@ -43,6 +43,9 @@ struct Origin {
   std::map<std::string, OptionValue, std::less<>> options;
   std::uint64_t seed = 0;
   std::string settings;  ///< berth.settings/1 of model and problem; empty = not known
+  /// Whose the placement is, if a policy that learns gives one that is not its own: "the start, list
+  /// scheduling; the policy's own: 17.1 ms".
+  std::string whose;
 };
 
 /// Figures that only a search has.
@@ -68,6 +71,8 @@ struct BERTH_EXPORT Outcome {
   LowerBound bound;                        ///< 0 us = none
   std::optional<Certificate> certificate;  ///< where a proof was asked for
   std::optional<SearchFigures> search;
+  /// Of a policy that learns: whose `placement` is, and the figures beside it.
+  std::optional<LearnedFigures> learned;
   /// Notes for the user, each a sentence without a full stop: of the model and its costs, of
   /// the search and its fallbacks.
   std::vector<std::string> notes;
@@ -89,9 +94,13 @@ struct BERTH_EXPORT Outcome {
 /// Simulates a placement that Problem::validate accepts.
 [[nodiscard]] BERTH_EXPORT Outcome simulated_outcome(std::shared_ptr<const Problem> problem,
                                                      Origin origin, Placement placement);
-/// A policy's answer with the trace of a simulated step.
+/// A policy's answer with the trace of a simulated step: the best placement, for whoever uses it.
 [[nodiscard]] BERTH_EXPORT Outcome searched_outcome(std::shared_ptr<const Problem> problem,
                                                     Origin origin, PlaceResult result);
+
+/// The outcome of what is called the policy's, for comparisons: the own placement of one that learns.
+/// Throws Error(unsupported) where it has none.
+[[nodiscard]] BERTH_EXPORT Outcome own_outcome(Outcome outcome);
 
 /// Its name; "all" for kNoDevice, which receives what is sent to every device at once.
 [[nodiscard]] BERTH_EXPORT std::string device_name(const Outcome& outcome, DeviceId device);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,28 @@ enum class SearchEnd {
 /// "done", "proven", "budget", "cancelled" or "gave up".
 [[nodiscard]] BERTH_EXPORT std::string_view search_end_name(SearchEnd end) noexcept;
 
+/// Whose a placement is that a policy which learns returns.
+enum class Whose {
+  own,       ///< the policy decided all of it, greedily, with the weights it has in the end
+  passed,    ///< a state on the way, or a draw while it learned: the best that it saw
+  start,     ///< an episode began there
+  given,     ///< among PlaceContext::initial
+  search,    ///< of a search around the policy's placement
+  repaired,  ///< made of the best that it saw, which did not fit in memory
+};
+/// "own", "passed", "start", "given", "search" or "repaired".
+[[nodiscard]] BERTH_EXPORT std::string_view whose_name(Whose whose) noexcept;
+
+/// Facts about the answer of a policy that learns, so that nobody takes its start for what it learned.
+struct LearnedAnswer {
+  Whose whose = Whose::own;  ///< PolicyAnswer::placement
+  /// The placement with which the last greedy episode ended. Empty = the time ended before one was over.
+  Placement own = {};
+  /// The best of the starts. Empty = there is none: the policy decides all at once, or from a draw.
+  Placement start = {};
+  std::string start_name = {};  ///< "list scheduling", for messages
+};
+
 /// The answer of a policy.
 struct PolicyAnswer {
   PolicyAnswer(Placement found) : placement(std::move(found)) {}  // NOLINT: a placement suffices
@@ -70,6 +93,7 @@ struct PolicyAnswer {
   SearchEnd end = SearchEnd::done;
   /// Notes for the user about this placement. Each is a sentence without a full stop.
   std::vector<std::string> notes = {};
+  std::optional<LearnedAnswer> learned = {};  ///< of a policy that learns
 };
 
 class Policy;
@@ -98,6 +122,23 @@ class BERTH_EXPORT Policy {
   std::string name_ = "unnamed";
 };
 
+/// The figures of a policy that learns: its own placement, the best that it saw, its start. The first is
+/// what is called the policy's.
+struct LearnedFigures {
+  Whose whose = Whose::own;  ///< the best
+  Placement own;             ///< empty = the time ended before there was one
+  Evaluation own_evaluation;
+  Placement best;
+  Evaluation best_evaluation;
+  std::optional<Evaluation> start;
+  std::string start_name;
+
+  /// Whose the best is: "the start, list scheduling".
+  [[nodiscard]] BERTH_EXPORT std::string source_text() const;
+  /// "the start, list scheduling; the policy's own: 17.1 ms"; empty where the best is the policy's own.
+  [[nodiscard]] BERTH_EXPORT std::string text() const;
+};
+
 /// A placement with the figures that people ask for next.
 struct PlaceResult {
   Placement placement;
@@ -110,6 +151,8 @@ struct PlaceResult {
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;
   std::vector<std::string> notes;  ///< as in PolicyAnswer
+  /// Of a policy that learns. `placement` is then its best; a note says whose it is.
+  std::optional<LearnedFigures> learned;
 
   /// objective / bound - 1. 0 = proven optimal; infinity if the bound is 0.
   [[nodiscard]] double gap() const noexcept {

@@ -115,7 +115,8 @@ struct RunHooks {
 /// One search of a comparison.
 struct ComparedPolicy {
   std::string policy;
-  std::optional<Outcome> outcome;  ///< nothing = it failed
+  /// Of a policy that learns its own placement: own_outcome. Nothing = it failed.
+  std::optional<Outcome> outcome;
   ErrorCode code{};                ///< of the failure
   std::string failure;             ///< why
   std::string cluster;             ///< as the settings name it, where they name several

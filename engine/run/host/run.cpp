@@ -68,7 +68,8 @@ class Searches {
                                          : make_measuring_evaluator(task.problem, task.session);
   }
 
-  Outcome run(Policy& policy, Origin origin, const Settings& settings) {
+  /// `own`: of a policy that learns its own placement, to compare it; else its best, to use it.
+  Outcome run(Policy& policy, Origin origin, const Settings& settings, bool own) {
     origin.model = task_.model;
     origin.settings = task_.settings;
     origin.seed = settings.seed.value_or(hooks_.seed);
@@ -87,6 +88,7 @@ class Searches {
       PlaceResult result =
           berth::place(policy, *evaluator_, std::move(context), within_s, bound_effort(settings));
       Outcome outcome = searched_outcome(task_.problem, std::move(origin), std::move(result));
+      if (own) outcome = own_outcome(std::move(outcome));
       outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
       if (task_.session != nullptr) trace_measured(outcome);
       if (hooks_.ends) hooks_.ends(&outcome, {});
@@ -145,7 +147,7 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
     if (policy != nullptr && !searches) searches.emplace(task(), settings, hooks);
     try {
       if (policy != nullptr) {
-        Outcome outcome = searches->run(*policy, std::move(origin), settings);
+        Outcome outcome = searches->run(*policy, std::move(origin), settings, /*own=*/false);
         const bool useless =
             outcome.search->end == SearchEnd::gave_up || !outcome.evaluation.feasible;
         if (last || !useless || outcome.search->end == SearchEnd::cancelled) {
@@ -214,7 +216,7 @@ ComparedPolicy compare_one(Searches& searches, const Policies& policies, const C
     Origin origin;
     origin.policy = candidate.name;
     origin.options = policies.resolved(candidate.name, candidate.options);
-    entry.outcome = searches.run(*candidate.policy, std::move(origin), settings);
+    entry.outcome = searches.run(*candidate.policy, std::move(origin), settings, /*own=*/true);
   } catch (const Error& error) {
     entry.code = error.code();
     entry.failure = error.what();
@@ -373,6 +375,7 @@ StoredPlacement read_placement(const std::filesystem::path& path) {
   if (const auto made = document.find("provenance"); made != document.end() && made->is_object()) {
     stored.origin.policy = text(*made, "policy");
     stored.origin.model = text(*made, "model");
+    stored.origin.whose = text(*made, "whose");
     const auto seed = made->find("seed");
     if (seed != made->end() && seed->is_number_unsigned()) stored.origin.seed = *seed;
   }

@@ -142,6 +142,12 @@ Json figures_json(const Outcome& outcome) {
     json["wall_s"] = outcome.search->wall_s;
     json["ended"] = search_end_name(outcome.search->end);
   }
+  if (outcome.learned) {
+    if (!outcome.learned->own.empty()) json["own"] = outcome.learned->own_evaluation.objective_us;
+    json["best"] = outcome.learned->best_evaluation.objective_us;
+    if (outcome.learned->start) json["start"] = outcome.learned->start->objective_us;
+    json["whose"] = outcome.learned->source_text();
+  }
   if (!outcome.notes.empty()) json["notes"] = outcome.notes;
   return json;
 }
@@ -426,6 +432,10 @@ Json policies_json(const Report& report) {
       row["devices"] =
           std::set<DeviceId>(outcome.placement.begin(), outcome.placement.end()).size();
       if (outcome.search) row["wall_s"] = outcome.search->wall_s;
+      if (outcome.learned && outcome.learned->whose != Whose::own) {
+        row["best"] = outcome.learned->best_evaluation.objective_us;
+        row["whose"] = outcome.learned->source_text();
+      }
       if (!outcome.evaluation.feasible) row["failure"] = "does not fit: " + excess_text(outcome);
     }
     rows.push_back(std::move(row));

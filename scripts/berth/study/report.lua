@@ -1,6 +1,7 @@
 -- The results of a study: its runs, medians over seeds with their intervals, tests, tables and pictures.
 
 local plots = require "berth.plots"
+local sources = require "berth.sources"
 local space = require "berth.study.space"
 local statistics = require "berth.statistics"
 local store = require "berth.study.store"
@@ -141,7 +142,7 @@ local GROUP_COLUMNS = {
   { key = "stopped" }, { key = "failed" }, { key = "left" },
 }
 
-local FACTS = { "wall_s", "began_s", "berth", "lua", "script", "host", "processor", "processors",
+local FACTS = { "wall_s", "began_s", "berth", "lua", "script", "sources", "host", "processor", "processors",
   "memory_bytes", "system", "error" }
 
 -- Every run as a row, with columns for what each was given and found.
@@ -176,6 +177,29 @@ local function run_rows(self)
   return rows, columns
 end
 
+-- The files that differ between the runs with results: "script (2 versions), module net (3 versions)".
+local function mixed(self)
+  local versions, names = {}, {}
+  for _, run in ipairs(self.runs) do
+    local with_results = run.state == "done" or run.state == "stopped"
+    for _, each in ipairs(sources.read(with_results and run.sources)) do
+      local seen = versions[each.name]
+      if not seen then
+        seen = { count = 0 }
+        versions[each.name], names[#names + 1] = seen, each.name
+      end
+      if not seen[each.hash] then seen[each.hash], seen.count = true, seen.count + 1 end
+    end
+  end
+  table.sort(names)
+  local texts = {}
+  for _, name in ipairs(names) do
+    local count = versions[name].count
+    if count > 1 then texts[#texts + 1] = ("%s (%d versions)"):format(name, count) end
+  end
+  return table.concat(texts, ", ")
+end
+
 -- A text for people: how far the study is, and its groups.
 function Study:text(result)
   result = result_name(self, result)
@@ -186,6 +210,9 @@ function Study:text(result)
   if #groups > 1 then
     text = text .. "\nIntervals are bootstraps of the median; p-values compare with the first row, seed by "
       .. "seed, two-sided.\n"
+  end
+  if mixed(self) ~= "" then
+    text = text .. ("\nMIXED: these are results of different code: %s.\n"):format(mixed(self))
   end
   for _, run in ipairs(self.runs) do
     if run.state == "failed" then
@@ -238,7 +265,26 @@ local function curve_of(group)
   return points, band
 end
 
-local function name_of(group) return group.text == "" and "all" or group.text end
+-- The options that differ between groups, which tell them apart in a picture.
+local function name_groups(groups)
+  local varies = {}
+  for _, group in ipairs(groups) do
+    for name, value in pairs(group.options) do
+      if groups[1].options[name] ~= value then varies[name] = true end
+    end
+    for name in pairs(groups[1].options) do
+      if group.options[name] == nil then varies[name] = true end
+    end
+  end
+  for _, group in ipairs(groups) do
+    local some = {}
+    for name, value in pairs(group.options) do
+      if varies[name] then some[name] = value end
+    end
+    local text = space.text(some)
+    group.name = text == "" and "all" or text
+  end
+end
 
 local function finite(values)
   local some = {}
@@ -252,7 +298,7 @@ local function values_by_group(self, groups, what)
   local series = {}
   for _, group in ipairs(groups) do
     local values = finite(group.values)
-    if #values > 0 then series[#series + 1] = { name = name_of(group), values = values } end
+    if #values > 0 then series[#series + 1] = { name = group.name, values = values } end
   end
   if #series == 0 then
     error(("%s: no run of study '%s' is done, so that there are no %s to draw"):format(self.file, self.name,
@@ -265,7 +311,7 @@ local function curves(groups)
   local series = {}
   for _, group in ipairs(groups) do
     local points, band = curve_of(group)
-    if #points > 0 then series[#series + 1] = { name = name_of(group), points = points, band = band } end
+    if #points > 0 then series[#series + 1] = { name = group.name, points = points, band = band } end
   end
   return series
 end
@@ -292,6 +338,7 @@ function Study:plot(options)
   options = options or {}
   local result, kind = result_name(self, options.result), options.kind
   local groups = self:groups(result)
+  name_groups(groups)
   local lines = curves(groups)
   if not kind or kind == "" then kind = #lines > 0 and "curves" or "boxes" end
   local look = { title = self.name, y = result, y_log = options.log, x_log = options.x_log,

@@ -17,7 +17,7 @@ local sqlite = require "berth.sqlite"
 local store = {}
 
 local APPLICATION = 0x42525448  -- "BRTH"
-local VERSION = 1
+local VERSION = 2
 -- A claim of another machine that was not renewed for so long is of a process that is gone.
 local CLAIM_S = 300
 
@@ -27,7 +27,7 @@ local SCHEMA = {
   [[CREATE TABLE runs (id INTEGER PRIMARY KEY, study INTEGER NOT NULL REFERENCES studies (id),
     number INTEGER NOT NULL, key TEXT NOT NULL, seed INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting', error TEXT, claim TEXT, seen_s REAL, began_s REAL,
-    wall_s REAL, berth TEXT, lua TEXT, script TEXT, host TEXT, processor TEXT, processors INTEGER,
+    wall_s REAL, berth TEXT, lua TEXT, script TEXT, sources TEXT, host TEXT, processor TEXT, processors INTEGER,
     memory_bytes INTEGER, system TEXT, UNIQUE (study, key), UNIQUE (study, number))]],
   [[CREATE TABLE options (run INTEGER NOT NULL REFERENCES runs (id), name TEXT NOT NULL, value,
     PRIMARY KEY (run, name)) WITHOUT ROWID]],
@@ -243,7 +243,8 @@ end
 
 -- Ends a run.
 --   ARGS    id, state   done, stopped, failed, or waiting: to be run again
---           facts       wall_s, error, script (how the script is told from others), results; all optional
+--           facts       wall_s, error, script (how the script is told from others), sources (of berth.sources), results; all
+--               optional
 function Store:finish(id, state, facts)
   local machine = processes.machine()
   owned(self, id, function()
@@ -251,10 +252,17 @@ function Store:finish(id, state, facts)
       self.database:run("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", id, name, plain(value))
     end
     self.database:run([[UPDATE runs SET state = ?, wall_s = ?, error = ?, berth = ?, lua = ?, script = ?,
-      host = ?, processor = ?, processors = ?, memory_bytes = ?, system = ?, claim = NULL WHERE id = ?]],
-      state, facts.wall_s, facts.error, berth.version, jit.version, facts.script, machine.host,
+      sources = ?, host = ?, processor = ?, processors = ?, memory_bytes = ?, system = ?, claim = NULL WHERE id = ?]],
+      state, facts.wall_s, facts.error, berth.version, jit.version, facts.script, facts.sources, machine.host,
       machine.processor, machine.processors, machine.memory_bytes, machine.system, id)
   end)
+end
+
+-- The different sources that the study's results come from: { text, runs } by number of runs.
+function Store:sources(study)
+  return self.database:rows([[SELECT sources AS text, count(*) AS runs FROM runs
+    WHERE study = ? AND state IN ('done', 'stopped') AND sources IS NOT NULL
+    GROUP BY sources ORDER BY runs DESC, text]], study)
 end
 
 function Store:state(id) return self.database:row("SELECT state FROM runs WHERE id = ?", id).state end

@@ -6,13 +6,17 @@
 -- with Adam, as the policies in C++ do. All of it can be replaced.
 
 local ffi = require "ffi"
+local known = require "berth.known"
 
 local DEFAULTS = {
   kind = true,      -- name in the files of its weights; other files are refused
   observe = true,   -- what its environments show: { groups = {..}, devices = {..}, look_ahead = false }
   network = true,   -- function(options): the torch.nn module; its options are the policy's
-  logits = true,    -- function(network, seen, problem): logits [episodes, devices] of the states that
+  logits = false,   -- function(network, seen, problem): logits [episodes, devices] of the states that
                     -- `seen` (torch.observe) holds, all of one problem; devices that cannot are masked here
+  group_logits = false, -- instead, function(network, seen, problem): logits [groups, devices] of all groups in
+                    -- one pass. A placement is one draw for every group and costs one simulation; `seen` has
+                    -- one state, in which nothing is decided: groups [1, groups, features]
   update = false,   -- function(agent, tape, advantages, options): learns in another way, and returns
                     -- { loss =, entropy =, gradient_norm = }
   batch = 256,      -- states that are learned from at once, for memory
@@ -28,6 +32,12 @@ return function(torch)
   function learner.log_policy(agent, seen, problem)
     local logits = agent.spec.logits(agent.network, seen, problem)
     return logits:masked_fill(seen.allowed:eq(0), -math.huge):log_softmax()
+  end
+
+  -- log pi [groups, devices] of a policy of one pass.
+  function learner.group_log_policy(agent, seen, problem)
+    local logits = agent.spec.group_logits(agent.network, seen, problem)
+    return logits:masked_fill(seen.able:eq(0), -math.huge):log_softmax()
   end
 
   local function draw(log_pi, allowed, options)
@@ -75,14 +85,55 @@ return function(torch)
     return devices, log_probabilities, entropies
   end
 
+  -- Whole placements: as many draws of every group as there are samples.
+  function learner.whole(agent, environment, options, tape)
+    torch.manual_seed(options.seed % 2 ^ 53)
+    local placements, log_probabilities, entropies = {}, {}, {}
+    torch.no_grad(function()
+      for p = 1, environment:problem_count() do
+        local seen, problem = torch.observe(environment, p), environment:problem(p)
+        local log_pi = learner.group_log_policy(agent, seen, problem)
+        local drawn = options.greedy and log_pi:argmax():unsqueeze(2):expand { -1, options.samples }
+        if not drawn then
+          local p_of, able = log_pi:exp(), seen.able:to "float32"
+          if options.epsilon > 0 then
+            p_of = p_of * (1 - options.epsilon) + able / able:sum(2, true) * options.epsilon
+          end
+          drawn = p_of:multinomial(options.samples)
+        end
+        -- [samples, groups]
+        local action = drawn:transpose():contiguous()
+        tape[p] = { problem = problem, whole = true, groups = seen.groups:clone(), able = seen.able:clone(),
+          action = action }
+        local of_action, entropy = log_pi:gather(2, drawn):sum(1):totable(), entropy_of(log_pi):sum():item()
+        for k, devices in ipairs(action:totable()) do
+          placements[#placements + 1] = devices
+          log_probabilities[#placements], entropies[#placements] = of_action[k], entropy
+        end
+      end
+    end)
+    return placements, log_probabilities, entropies
+  end
+
+  local function whole_batch(past, advantages, first)
+    local values = {}
+    for e = 1, past.action:size(1) do values[e] = advantages[first + e][1] end
+    return past, past.problem, torch.tensor(values)
+  end
+
   -- The states of a tape, some at a time: an iterator of
   --   seen (as torch.observe's, with `action` [n]), problem, advantages [n]
-  -- for `size` states at most.
+  -- for `size` states at most. Of a policy of one pass: all placements of a problem, with `action` [n, groups]
+  -- beside `groups` and `able`.
   function learner.batches(tape, advantages, size)
     return coroutine.wrap(function()
       local first = 0
       for _, past in ipairs(tape) do
-        local episodes = past[1] and past[1].action:size(1) or 0
+        if past.whole then
+          coroutine.yield(whole_batch(past, advantages, first))
+          first = first + past.action:size(1)
+        end
+        local episodes = past[1] and past[1].action:size(1) or 0  -- none of a policy of one pass
         local steps = math.max(1, math.floor(size / math.max(episodes, 1)))
         for t = 1, #past, steps do
           local parts, values = {}, {}
@@ -103,8 +154,14 @@ return function(torch)
     end)
   end
 
-  -- log pi of the actions and the entropies, by state, with their gradients.
+  -- log pi of the actions and the entropies, by state, with their gradients; of a policy of one pass the sums
+  -- over the groups, by placement.
   function learner.evaluate(agent, seen, problem)
+    if seen.whole then
+      local log_pi = learner.group_log_policy(agent, seen, problem)
+      local samples = seen.action:size(1)
+      return log_pi:gather(2, seen.action:transpose()):sum(1), entropy_of(log_pi):sum():expand { samples }
+    end
     local log_pi = learner.log_policy(agent, seen, problem)
     return log_pi:gather(2, seen.action:unsqueeze(2)):squeeze(2), entropy_of(log_pi)
   end
@@ -220,13 +277,15 @@ return function(torch)
     for name, default in pairs(DEFAULTS) do spec[name] = default end
     for name, value in pairs(given) do
       if DEFAULTS[name] == nil then
-        error(("torch.learner: unknown option '%s'; known: batch, kind, logits, network, observe, update")
-          :format(tostring(name)), 3)
+        error(("torch.learner: unknown option '%s'%s"):format(tostring(name), known.text(name, DEFAULTS)), 3)
       end
       spec[name] = value
     end
     for name, value in pairs(spec) do
       if value == true then error(("torch.learner: option '%s' is missing"):format(name), 3) end
+    end
+    if not spec.logits == not spec.group_logits then
+      error("torch.learner: give logits, for a decision per step, or group_logits, for all at once", 3)
     end
     -- A learner with its own update may exchange more than a gradient.
     local shares = not spec.update
@@ -237,7 +296,8 @@ return function(torch)
         local network = spec.network(options)
         return { spec = spec, network = network, optimizer = torch.optim.Adam(network), options = options }
       end,
-      act = learner.act, update = spec.update or learner.update, save = learner.save,
+      act = spec.logits and learner.act or nil, whole = spec.group_logits and learner.whole or nil,
+      update = spec.update or learner.update, save = learner.save,
       load = learner.load, parameters = learner.parameters,
       weights = shares and learner.weights or nil, set_weights = shares and learner.set_weights or nil,
       gradient = shares and learner.gradient or nil, step = shares and learner.step_by or nil,

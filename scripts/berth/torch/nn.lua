@@ -14,6 +14,10 @@ return function(torch)
   local Module = { training = true }
   Module.__index = Module
 
+  -- Tensors that are state without being trained. FFI objects are no keys of a weak table by value, so that
+  -- the table holds the tensors of modules that live.
+  local buffers = setmetatable({}, { __mode = "k" })
+
   local function is_module(value)
     return type(value) == "table" and type(value.named_parameters) == "function"
   end
@@ -45,6 +49,15 @@ return function(torch)
 
   local function nothing() end
 
+  -- Array of { name, tensor } of state that is not trained: what nn.Buffer made.
+  function Module:named_buffers()
+    local found = {}
+    walk(self, "", nothing, function(name, tensor)
+      if buffers[tensor] then found[#found + 1] = { name, tensor } end
+    end)
+    return found
+  end
+
   -- Array of { name, tensor }, by name, so that every run has them in the same order.
   function Module:named_parameters()
     local found = {}
@@ -71,16 +84,18 @@ return function(torch)
     for _, tensor in ipairs(self:parameters()) do tensor:zero_grad() end
   end
 
-  -- Parameters by name, for torch.save; they are the module's own.
+  -- Parameters and buffers by name, for torch.save; they are the module's own.
   function Module:state_dict()
     local state = {}
     for _, each in ipairs(self:named_parameters()) do state[each[1]] = each[2] end
+    for _, each in ipairs(self:named_buffers()) do state[each[1]] = each[2] end
     return state
   end
 
   -- Takes the values of state_dict's form. All must be there, of the same shapes; else nothing changes.
   function Module:load_state_dict(state)
     local own = self:named_parameters()
+    for _, each in ipairs(self:named_buffers()) do own[#own + 1] = each end
     for _, each in ipairs(own) do
       local name, tensor = each[1], each[2]
       local given = state[name]
@@ -119,6 +134,24 @@ return function(torch)
   -- A trained tensor: values that require a gradient.
   function nn.Parameter(tensor) return tensor:requires_grad_() end
 
+  -- State that is kept with the parameters and not trained.
+  function nn.Buffer(tensor)
+    buffers[tensor] = true
+    return tensor
+  end
+
+  -- Sizes of a layer; the error is of the line that makes it.
+  local function sizes(layer, ...)
+    local names, given = { ... }, {}
+    for i = 1, #names, 2 do given[#given + 1] = { name = names[i], value = names[i + 1] } end
+    for _, each in ipairs(given) do
+      local value = each.value
+      if type(value) ~= "number" or value < 1 or value % 1 ~= 0 then
+        error(("nn.%s: %s is %s; give a whole number from 1 on"):format(layer, each.name, tostring(value)), 4)
+      end
+    end
+  end
+
   local function uniform(shape, limit)
     return nn.Parameter(torch.zeros(shape):uniform_(-limit, limit))
   end
@@ -136,6 +169,7 @@ return function(torch)
 
   -- [.., inputs] -> [.., outputs]. options: bias (default true)
   nn.Linear = nn.class(function(self, inputs, outputs, options)
+    sizes("Linear", "inputs", inputs or false, "outputs", outputs or false)
     local limit = 1 / math.sqrt(inputs)
     self.weight = uniform({ outputs, inputs }, limit)
     if not (options and options.bias == false) then self.bias = uniform({ outputs }, limit) end
@@ -144,17 +178,20 @@ return function(torch)
 
   -- Positions from 1 to `rows` -> [.., width].
   nn.Embedding = nn.class(function(self, rows, width)
+    sizes("Embedding", "rows", rows or false, "width", width or false)
     self.weight = nn.Parameter(torch.randn { rows, width })
   end)
   function nn.Embedding:forward(index) return torch.embedding(self.weight, index) end
 
   nn.LayerNorm = nn.class(function(self, width)
+    sizes("LayerNorm", "width", width or false)
     self.weight, self.bias = nn.Parameter(torch.ones { width }), nn.Parameter(torch.zeros { width })
   end)
   function nn.LayerNorm:forward(x) return x:layer_norm(self.weight, self.bias) end
 
   -- [batch, length, inputs] -> [batch, length, width], { hidden, cell } of [layers, batch, width].
   nn.LSTM = nn.class(function(self, inputs, width, layers)
+    sizes("LSTM", "inputs", inputs or false, "width", width or false, "layers", layers or 1)
     self.width, self.layers = width, layers or 1
     local limit = 1 / math.sqrt(width)
     for layer = 1, self.layers do
@@ -176,6 +213,42 @@ return function(torch)
     local outputs
     outputs, hidden, cell = torch.lstm(x, hidden, cell, weights)
     return outputs, { hidden, cell }
+  end
+
+  -- [batch, length, inputs] -> [batch, length, width], hidden [layers, batch, width] (Cho et al., EMNLP 2014).
+  nn.GRU = nn.class(function(self, inputs, width, layers)
+    sizes("GRU", "inputs", inputs or false, "width", width or false, "layers", layers or 1)
+    self.width, self.layers = width, layers or 1
+    local limit = 1 / math.sqrt(width)
+    for layer = 1, self.layers do
+      self["weight_ih_" .. layer] = uniform({ 3 * width, layer == 1 and inputs or width }, limit)
+      self["weight_hh_" .. layer] = uniform({ 3 * width, width }, limit)
+      self["bias_ih_" .. layer] = uniform({ 3 * width }, limit)
+      self["bias_hh_" .. layer] = uniform({ 3 * width }, limit)
+    end
+  end)
+  function nn.GRU:forward(x, hidden)
+    local weights = {}
+    for layer = 1, self.layers do
+      for _, name in ipairs { "weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_" } do
+        weights[#weights + 1] = self[name .. layer]
+      end
+    end
+    return torch.gru(x, hidden or torch.zeros { self.layers, x:size(1), self.width }, weights)
+  end
+
+  -- [n, width] or [n, width, length] with mean 0 and variance 1 by column, then scaled (Ioffe and Szegedy, ICML
+  -- 2015). In training by the batch, which moves the mean and variance that are used after :eval(). They are
+  -- saved, and are not among what workers exchange.
+  nn.BatchNorm1d = nn.class(function(self, width, options)
+    sizes("BatchNorm1d", "width", width or false)
+    self.momentum = options and options.momentum or 0.1
+    self.weight, self.bias = nn.Parameter(torch.ones { width }), nn.Parameter(torch.zeros { width })
+    self.running_mean, self.running_var = nn.Buffer(torch.zeros { width }), nn.Buffer(torch.ones { width })
+  end)
+  function nn.BatchNorm1d:forward(x)
+    return x:batch_norm(self.weight, self.bias, self.running_mean, self.running_var, self.training,
+      self.momentum)
   end
 
   -- query [batch, n, width], key and value [batch, m, width] -> [batch, n, width], weights
@@ -214,6 +287,30 @@ return function(torch)
       x = x + self.update(heard):relu()
     end
     return x
+  end
+
+  -- Attention along the edges of a graph (Velickovic et al., ICLR 2018):
+  --   x <- x + relu(out(sum over the sources of share * value(x))),  share = softmax over a node's edges
+  -- x [nodes, width]; sources and targets [edges], positions from 1.
+  nn.GraphAttention = nn.class(function(self, width, heads)
+    heads = heads or 1
+    sizes("GraphAttention", "width", width or false, "heads", heads)
+    if width % heads ~= 0 then
+      error(("nn.GraphAttention: width %d is no multiple of %d heads"):format(width, heads), 3)
+    end
+    self.heads, self.width = heads, width
+    for _, name in ipairs { "query", "key", "value", "out" } do self[name] = nn.Linear(width, width) end
+  end)
+  function nn.GraphAttention:forward(x, sources, targets)
+    local nodes, edges, width = x:size(1), sources:size(1), self.width / self.heads
+    local function by_edge(layer, at)
+      return layer(x):index_select(1, at):reshape { edges, self.heads, width }
+    end
+    local scores = (by_edge(self.query, targets) * by_edge(self.key, sources)):sum(-1) / math.sqrt(width)
+    local share = scores:transpose():edge_softmax(targets, nodes):transpose():unsqueeze(-1)
+    local said = (by_edge(self.value, sources) * share):reshape { edges, self.width }
+    local heard = torch.zeros { nodes, self.width }:index_add(1, targets, said)
+    return x + self.out(heard):relu()
   end
 
   nn.Dropout = nn.class(function(self, p) self.p = p or 0.5 end)
@@ -262,5 +359,5 @@ return function(torch)
     return norm
   end
 
-  return nn
+  return require "berth.known".only(nn, "torch.nn")
 end

@@ -2,7 +2,7 @@
 
 local ffi = require "ffi"
 
-local NAMES = { "groups", "devices", "allowed", "current", "placement", "objective_us", "excess_bytes" }
+local NAMES = { "groups", "devices", "able", "allowed", "current", "placement", "objective_us", "excess_bytes" }
 
 return function(torch)
   -- The tensors of an observation are made once and show what every step writes. They hold the observation,
@@ -10,7 +10,8 @@ return function(torch)
   local known = setmetatable({}, { __mode = "kv" })
 
   -- A table of tensors of a berth.environment's episodes of one problem: groups [episodes, groups,
-  -- features], devices [episodes, devices, features], allowed [episodes, devices], current [episodes],
+  -- features], devices [episodes, devices, features], able [groups, devices], allowed [episodes, devices] (of the
+  -- current group), current [episodes],
   -- placement [episodes, groups] (both from 1), objective_us and excess_bytes [episodes]; with `look_ahead`
   -- also alternatives [episodes, devices]. The next step changes them: clone what is kept.
   --   ARGS  environment; problem  its index, default 1

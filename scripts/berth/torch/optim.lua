@@ -1,5 +1,7 @@
 -- Optimisers over berth.torch, under PyTorch's names: torch.optim.
 
+local known = require "berth.known"
+
 return function(torch)
   local optim = {}
   local Adam = {}
@@ -7,14 +9,13 @@ return function(torch)
   -- A count of steps is exact in two floats up to 2^48.
   local HIGH_UNIT = 2 ^ 24
 
-  local function new(parameters, options, decoupled, known)
-    local self = setmetatable({ decoupled = decoupled, steps = 0, names = {}, tensors = {}, means = {},
-      squares = {} }, Adam)
-    for name, default in pairs(known) do self[name] = default end
+  -- What all of them have: names, tensors, the options by name, an array of zeros per kind of state.
+  local function begin(class, parameters, options, defaults, kinds)
+    local self = setmetatable({ steps = 0, names = {}, tensors = {} }, class)
+    for name, default in pairs(defaults) do self[name] = default end
     for name, value in pairs(options or {}) do
-      if known[name] == nil then
-        error(("torch.optim: unknown option '%s'; known: lr, betas, eps, weight_decay"):format(
-          tostring(name)), 3)
+      if defaults[name] == nil then
+        error(("torch.optim: unknown option '%s'%s"):format(tostring(name), known.text(name, defaults)), 3)
       end
       self[name] = value
     end
@@ -29,9 +30,16 @@ return function(torch)
       for i, tensor in ipairs(parameters) do self.names[i], self.tensors[i] = tostring(i), tensor end
     end
     if #self.tensors == 0 then error("torch.optim: there is nothing to learn: no parameters", 3) end
-    for i, tensor in ipairs(self.tensors) do
-      self.means[i], self.squares[i] = torch.zeros(tensor:shape()), torch.zeros(tensor:shape())
+    for _, kind in ipairs(kinds) do
+      self[kind] = {}
+      for i, tensor in ipairs(self.tensors) do self[kind][i] = torch.zeros(tensor:shape()) end
     end
+    return self
+  end
+
+  local function new(parameters, options, decoupled, defaults)
+    local self = begin(Adam, parameters, options, defaults, { "means", "squares" })
+    self.decoupled = decoupled
     return self
   end
 
@@ -62,9 +70,10 @@ return function(torch)
     end
   end
 
-  function Adam:zero_grad()
+  local function zero_grad(self)
     for _, tensor in ipairs(self.tensors) do tensor:zero_grad() end
   end
+  Adam.zero_grad = zero_grad
 
   -- The state by name, for torch.save beside a module's: moments and the number of steps.
   function Adam:state_dict()
@@ -94,5 +103,79 @@ return function(torch)
     self.steps = high * HIGH_UNIT + low
   end
 
-  return optim
+  local SGD = { zero_grad = zero_grad }
+  SGD.__index = SGD
+
+  -- Gradient descent, with momentum where it is not 0 (Sutskever et al., ICML 2013).
+  --   ARGS  parameters  a module or an array of tensors
+  --         options     lr (1e-3), momentum (0), weight_decay (0), nesterov (false)
+  function optim.SGD(parameters, options)
+    return begin(SGD, parameters, options, { lr = 1e-3, momentum = 0, weight_decay = 0, nesterov = false },
+      { "velocities" })
+  end
+
+  function SGD:step()
+    for i, tensor in ipairs(self.tensors) do
+      local gradient = tensor:grad()
+      if gradient then
+        tensor:sgd_step_(gradient, self.velocities[i], self.lr, self.momentum, self.weight_decay, self.nesterov)
+      end
+    end
+  end
+
+  function SGD:state_dict()
+    local state = {}
+    for i, name in ipairs(self.names) do state["sgd.velocity." .. name] = self.velocities[i] end
+    return state
+  end
+
+  function SGD:load_state_dict(state)
+    for _, name in ipairs(self.names) do
+      if not state["sgd.velocity." .. name] then
+        error(("load_state_dict: 'sgd.velocity.%s' is missing"):format(name), 2)
+      end
+    end
+    for i, name in ipairs(self.names) do self.velocities[i]:copy_(state["sgd.velocity." .. name]) end
+  end
+
+  -- Schedules of an optimiser's rate, under PyTorch's names. scheduler:step() after every step, or epoch,
+  -- changes optimizer.lr; `last` counts those calls.
+  optim.lr_scheduler = {}
+
+  local function scheduler(optimizer, factor)
+    local base = optimizer.lr
+    local self = { last = 0 }
+    function self:step()
+      self.last = self.last + 1
+      optimizer.lr = base * factor(self.last)
+    end
+    optimizer.lr = base * factor(0)
+    return self
+  end
+
+  -- factor(last) times the rate at first.
+  function optim.lr_scheduler.LambdaLR(optimizer, factor) return scheduler(optimizer, factor) end
+  -- gamma (0.1) times as much after every step_size.
+  function optim.lr_scheduler.StepLR(optimizer, step_size, gamma)
+    return scheduler(optimizer, function(last) return (gamma or 0.1) ^ math.floor(last / step_size) end)
+  end
+  function optim.lr_scheduler.ExponentialLR(optimizer, gamma)
+    return scheduler(optimizer, function(last) return gamma ^ last end)
+  end
+  -- From start_factor (1/3) to end_factor (1) in total_iters (5).
+  function optim.lr_scheduler.LinearLR(optimizer, options)
+    options = options or {}
+    local first, final, total = options.start_factor or 1 / 3, options.end_factor or 1, options.total_iters or 5
+    return scheduler(optimizer, function(last) return first + (final - first) * math.min(last / total, 1) end)
+  end
+  -- Half a cosine from the rate to eta_min (0) in T_max.
+  function optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max, eta_min)
+    local low = (eta_min or 0) / optimizer.lr
+    return scheduler(optimizer, function(last)
+      return low + (1 - low) * (1 + math.cos(math.pi * last / T_max)) / 2
+    end)
+  end
+
+  known.only(optim.lr_scheduler, "torch.optim.lr_scheduler")
+  return known.only(optim, "torch.optim")
 end

@@ -3,12 +3,13 @@
 local fingerprints = require "berth.fingerprints"
 local notes = require "berth.notes"
 local sampling = require "berth.train.sampling"
+local sources = require "berth.sources"
 
 local checkpoint = {}
 
 -- The settings that a checkpoint belongs to: other ones would go on from figures that are not
--- theirs. Functions cannot be told apart, and `count` may be raised.
-local SETTINGS = { "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
+-- theirs. `count` may be raised.
+local SETTINGS = { "reward", "baseline", "score", "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
   "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }
 
 --   RETURN  as of berth.fingerprints
@@ -16,7 +17,7 @@ function checkpoint.fingerprint(options)
   local of = { settings = {}, problems = {} }
   for _, name in ipairs(SETTINGS) do
     local value = options[name]
-    of.settings[name] = type(value) == "function" and "a function" or value
+    of.settings[name] = type(value) == "function" and sources.of_function(value) or value
   end
   for i, problem in ipairs(options.problems) do of.problems[i] = fingerprints.of_problem(problem) end
   return of
@@ -56,11 +57,11 @@ function checkpoint.resume(path, named, options, state, memories)
     error(("train: %s holds the training of %d problems, not of %d"):format(named,
       kept.problems and #kept.problems or 0, #memories), 3)
   end
-  if kept.fingerprint then
+  if kept.fingerprint and not options.mix then
     local name, then_, now = fingerprints.difference(kept.fingerprint, state.fingerprint)
     if name then
       error(("train: %s was made with %s = %s, and here it is %s; name another checkpoint, or set "
-        .. "resume = false to replace it"):format(named, name, tostring(then_), tostring(now)), 3)
+        .. "resume = false to replace it, or mix = true (--mix) to go on all the same"):format(named, name, tostring(then_), tostring(now)), 3)
     end
   end
   state.update, state.measured = kept.update, kept.measured

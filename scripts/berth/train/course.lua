@@ -18,23 +18,27 @@ local CURVES = { "runtime_us", "best_us", "greedy_us", "reward", "signal", "entr
 local COLUMNS = { "update", "episodes", "measured", "runtime_us", "best_us", "greedy_us", "reward",
   "signal", "entropy", "loss", "gradient_norm", "learning_rate", "entropy_weight" }
 
--- Greedy placements of all problems, from the best single device.
+-- The policy's own placements of all problems: with which greedy episodes from the best single device end.
 --   ARGS    options  policy, problems, traversal, evaluators; passes (default 1): a pass that found
 --                    better is followed by one from there, so often at most
---   RETURN  array of { placement =, evaluation = }
+--   RETURN  array of { placement =, evaluation = (of the policy's own), best = (the same of the best state on the
+--           way), start = (evaluation of where the first pass began) }
 function course.evaluate(options)
   local results = {}
   for i, problem in ipairs(options.problems) do
-    local initial = "single"
-    for _ = 1, options.passes or 1 do
+    local initial, result = "single", {}
+    for pass = 1, options.passes or 1 do
       local rollout = options.policy:rollout(problem,
         { greedy = true, initial = initial, traversal = options.traversal,
           evaluators = sampling.picked(options.evaluators, { i }) })
-      local placement, evaluation = ranking.kept_of(rollout, 1, options.score)
-      if not ranking.better(evaluation, results[i] and results[i].evaluation, options.score) then break end
-      results[i] = { placement = placement, evaluation = evaluation }
+      if pass == 1 then result.start = rollout:evaluation(1, 0) end
+      result.placement, result.evaluation = rollout:last(1)
+      local placement, evaluation = ranking.kept_of(rollout, 1, options)
+      if not ranking.better(evaluation, result.best and result.best.evaluation, options.score) then break end
+      result.best = { placement = placement, evaluation = evaluation }
       initial = { { placement } }
     end
+    results[i] = result
   end
   return results
 end
@@ -82,7 +86,7 @@ function course.after_update(training, record)
     local sum = 0
     for i, result in ipairs(course.evaluate(options)) do
       sum = sum + result.evaluation.objective_us
-      memories[i].note(result.placement, result.evaluation)
+      memories[i].note(result.best.placement, result.best.evaluation)
     end
     record.greedy_us = sum / #options.problems
   end
@@ -112,9 +116,10 @@ function course.conclude(training, stopped)
     checkpoint.save(options.checkpoint, options, state, training.memories)
   end
   local greedy = course.evaluate(options)
-  local best = {}
+  local best, start = {}, {}
   for i, memory in ipairs(training.memories) do
-    memory.note(greedy[i].placement, greedy[i].evaluation)
+    memory.note(greedy[i].best.placement, greedy[i].best.evaluation)
+    start[i], greedy[i].best, greedy[i].start = greedy[i].start, nil, nil
     best[i] = { placement = memory.placement, evaluation = memory.best }
     if measures(options, i) then
       local placements = {}
@@ -123,7 +128,7 @@ function course.conclude(training, stopped)
     end
   end
   close_files(training)
-  return { best = best, greedy = greedy, updates = state.update, measured = state.measured,
+  return { best = best, greedy = greedy, start = start, updates = state.update, measured = state.measured,
     stopped = stopped }
 end
 

@@ -1,6 +1,8 @@
 -- The options of train.episodes, their defaults, and the values of each.
 
+local arguments = require "berth.arguments"
 local berth = require "berth"
+local known = require "berth.known"
 local workers = require "berth.workers"
 
 local options = {}
@@ -38,7 +40,8 @@ options.DEFAULTS = {
   initial = "single",     -- "single" (the best device for all), "zero", "contiguous" (one run of groups
                           -- per fast device), "earliest" (list scheduling), "random", "shared" (one
                           -- random placement for all samples of a problem in an update), "best" (the
-                          -- best placement so far), "latest" (the best of the problem's last update),
+                          -- best placement so far), "latest" (the best of the problem's last update), "none"
+                          -- (begins as "zero", and nothing counts as best but what episodes end with),
                           -- or a function(round, rounds) that returns one of them; a round is as many
                           -- updates as it takes to sample from every problem.
                           -- Episodes of one start differ by their decisions alone, so that the
@@ -49,14 +52,17 @@ options.DEFAULTS = {
   -- Evaluation, curves and files
   finalists = 5,          -- where an evaluator measures: the best of so many placements is found by measuring
                           -- them again at the end, in turn; the best of many noisy figures is a lucky one
-  evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone
+  evaluate_every = 0,     -- greedy episodes every so many updates; 0 = at the end alone. They begin with the
+                          -- best single device; greedy_us is of what they end with, not of what they passed
   checkpoint = "",        -- file, written every `checkpoint_every` updates and at the end
   checkpoint_every = 50,
   resume = true,          -- go on from the checkpoint where it is there
-  tensorboard = "",       -- event file
+  mix = arguments.given "--mix",  -- even if it was made with other options, rewards or baselines, or on other
+                          -- problems, which is otherwise an error; `--mix` on the script's command line
+  tensorboard = "",       -- a folder for TensorBoard, or a file with "tfevents" in its name
   csv = "",               -- table of the training curve
   progress = false,       -- function(record), called after every update; see train.progress_line
-  should_stop = berth.should_stop,  -- function(), asked after every update; Ctrl-C by default
+  should_stop = berth.should_stop,  -- function(), asked after every update; Ctrl-C and SIGTERM end it in any case
 }
 
 -- The values of an option: a text for the message, and a test of a value.
@@ -113,7 +119,7 @@ local RANGES = {
   seed = { whole(0, 9e9) },  -- with the update's number behind it a seed is still a whole number
   finalists = { whole(1) }, evaluate_every = { whole(0) },
   checkpoint = { of_type "string" }, checkpoint_every = { whole(1) },
-  resume = { of_type "boolean" }, tensorboard = { of_type "string" }, csv = { of_type "string" },
+  resume = { of_type "boolean" }, mix = { of_type "boolean" }, tensorboard = { of_type "string" }, csv = { of_type "string" },
   progress = { of_type("function", true) }, should_stop = { of_type "function" },
 }
 
@@ -136,11 +142,7 @@ function options.read(given)
   for name, default in pairs(options.DEFAULTS) do all[name] = default end
   for name, value in pairs(given) do
     if options.DEFAULTS[name] == nil then
-      local known = {}
-      for key in pairs(options.DEFAULTS) do known[#known + 1] = key end
-      table.sort(known)
-      error(("train: unknown option '%s'; known: %s"):format(tostring(name),
-        table.concat(known, ", ")), 3)
+      error(("train: unknown option '%s'%s"):format(tostring(name), known.text(name, options.DEFAULTS)), 3)
     end
     all[name] = value
   end

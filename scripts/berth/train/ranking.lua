@@ -16,12 +16,15 @@ function ranking.better(a, b, score)
   return a.objective_us < b.objective_us
 end
 
--- Keeps an episode's fastest placement, or its last one where the score prefers that.
-function ranking.kept_of(rollout, e, score)
+-- The placement of an episode that is kept: the fastest on the way, or the last one where the score prefers
+-- that, or where nothing else counts.
+--   ARGS    options  score, initial
+function ranking.kept_of(rollout, e, options)
+  if options.initial == "none" then return rollout:last(e) end
   local placement, evaluation = rollout:best(e)
-  if score then
+  if options.score then
     local last, last_evaluation = rollout:last(e)
-    if ranking.better(last_evaluation, evaluation, score) then return last, last_evaluation end
+    if ranking.better(last_evaluation, evaluation, options.score) then return last, last_evaluation end
   end
   return placement, evaluation
 end

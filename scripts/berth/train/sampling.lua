@@ -92,6 +92,7 @@ end
 local function initial_of(options, update, memories, indices)
   local choice = options.initial
   if type(choice) == "function" then choice = choice(round_of(options, update, #indices)) end
+  if choice == "none" then return "zero" end
   if choice ~= "best" and choice ~= "latest" then return choice end
   local initial = {}
   for k, i in ipairs(indices) do
@@ -135,8 +136,9 @@ function sampling.sample(options, state, memories, reward, rates, seed)
         heard.starts[#heard.starts + 1] = rollout:start(e)
       end
       -- Tables are made only for what may be kept.
-      if options.score or ranking.better(rollout:best_evaluation(e, after), best) then
-        local placement, evaluation = ranking.kept_of(rollout, e, options.score)
+      local kept_is_best = not options.score and options.initial ~= "none"
+      if not kept_is_best or ranking.better(rollout:best_evaluation(e, after), best) then
+        local placement, evaluation = ranking.kept_of(rollout, e, options)
         if ranking.better(evaluation, best, options.score) then best, best_placement = evaluation, placement end
       end
       record.measured = record.measured + rollout:measured(e)

@@ -81,7 +81,10 @@ function Status:tell(now, last)
   if (here > 0 or common.controllers == 0) and (common.workers == 0 or measuring_here > 0) then
     self.alone_since_s = clock_s
   end
-  local parts = { ("%.0f samples/s"):format((self.taken - self.taken_before) / seconds) }
+  -- The last line is about all of it: the moment before the end may have been idle.
+  local rate = last and self.taken / math.max(clock_s - self.began_s, 1e-3) or
+    (self.taken - self.taken_before) / seconds
+  local parts = { ("%.0f samples/s"):format(rate) }
   if common.controllers > 0 then parts[#parts + 1] = ("%d/%d controllers"):format(here, common.controllers) end
   if common.workers > 0 then parts[#parts + 1] = ("%d/%d workers"):format(measuring_here, common.workers) end
   parts[#parts + 1] = ("%d lost"):format(lost + measuring_lost)

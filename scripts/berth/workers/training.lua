@@ -282,7 +282,7 @@ end
 -- Does what is due by the clock: the line of the second, the store's and others' failures.
 function Learner:watch()
   local now = berth.clock()
-  self.stopped = self.stopped or self.options.should_stop()
+  self.stopped = self.stopped or self.options.should_stop() or berth.should_stop()
   if now - self.watched_s < 1 then return end
   self.watched_s = now
   if self.joined.server then self.joined.server:check() end
@@ -352,7 +352,7 @@ function training.run(joined, options)
     others = function(common)
       local role = joined.rank <= controllers and controller or worker
       role(common, options)
-    end }) or { best = {}, greedy = {}, updates = 0, measured = 0, stopped = true }
+    end }) or { best = {}, greedy = {}, start = {}, updates = 0, measured = 0, stopped = true }
 end
 
 return training

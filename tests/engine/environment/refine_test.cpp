@@ -2,13 +2,18 @@
 // that a policy is asked to decide.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "berth/outcome.h"
 #include "berth/sdk/learning.h"
 #include "plugins/small_problem.h"
 #include "support/constrained_chain.h"
+#include "support/expect_error.h"
 #include "support/random_problem.h"
 
 using namespace berth;
@@ -109,6 +114,46 @@ class OneStep final : public Weightless {
   std::vector<Asked> asked;
 };
 
+/// Puts every group on one device, wherever its episodes start.
+class Always final : public Weightless {
+ public:
+  explicit Always(DeviceId device) : device_(device) {}
+
+  void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
+               Rollout& out) override {
+    const Problem& problem = evaluators.front()->problem();
+    Environment environment({evaluators.front()});
+    const std::vector<EpisodeStart> starts = episode_starts(std::array{&problem}, options);
+    environment.begin(starts);
+    out.begin(starts);
+    out.tape = nullptr;
+    for (;;) {
+      for (std::size_t e = 0; e < starts.size(); ++e) out.note(e, environment.episode(e));
+      if (environment.done()) break;
+      if (options.should_stop && options.should_stop()) return;
+      environment.step(std::vector<DeviceId>(starts.size(), device_));
+    }
+    for (Rollout::Episode& episode : out.episodes) {
+      std::fill(episode.entropy.begin(), episode.entropy.end(), 0.5);
+    }
+    out.tape = std::make_shared<Rollout::Tape>();
+  }
+
+ private:
+  DeviceId device_;
+};
+
+/// Two chains that two devices run side by side, and a third that is ten times slower.
+std::shared_ptr<const Problem> two_chains() {
+  std::vector<SmallOp> ops;
+  std::vector<SmallEdge> edges;
+  for (OpId op = 0; op < 8; ++op) {
+    ops.push_back({{100, 1000}});
+    if (op >= 2) edges.push_back({op - 2, op, 8});
+  }
+  return small_problem({{"a", "gpu"}, {"b", "gpu"}, {"c", "cpu"}}, ops, edges);
+}
+
 double placed_us(OneStep& policy, const std::shared_ptr<const Problem>& problem,
                  const PlaceContext& context = {}) {
   const auto evaluator = make_simulation_evaluator(problem, 1);
@@ -127,7 +172,7 @@ std::vector<double> taught(std::vector<double> seconds, RefineOptions::Baseline 
   policy.options.reward = RefineOptions::Reward::seconds;
   policy.options.baseline = baseline;
   policy.options.normalised = false;
-  policy.options.known_starts = false;
+  policy.options.starts = RefineOptions::Starts::random;
   const auto evaluator =
       make_simulation_evaluator(small_problem({{"a", "gpu"}, {"b", "gpu"}}, {{{10}}}, {}), 1);
   static_cast<void>(policy.place(*evaluator, {}));
@@ -306,4 +351,99 @@ TEST_CASE("neighbourhoods obey constraints, end when told to and where nothing i
   looking.options.neighbourhood = 6;
   CHECK(placed_us(looking, chain) == 400);
   CHECK(looking.asked.size() == without);
+}
+
+TEST_CASE("own, best, start: a policy is not credited with where its episodes start") {
+  const auto problem = two_chains();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  for (const std::int64_t updates : {0, 3}) {
+    CAPTURE(updates);
+    Always slow(2);
+    slow.options.updates = updates;
+    PlaceResult result = place(slow, *evaluator, {}, std::numeric_limits<double>::infinity());
+    REQUIRE(result.learned);
+    const LearnedFigures learned = *result.learned;
+    CHECK(learned.own == Placement(8, 2));
+    CHECK(learned.own_evaluation.objective_us == 8000);
+    CHECK(learned.whose == Whose::start);
+    CHECK(learned.start_name == "list scheduling");
+    REQUIRE(learned.start);
+    CHECK(learned.start->objective_us == result.evaluation.objective_us);
+    CHECK(result.evaluation.objective_us < 800);
+    // What is used is the best, and a note says whose it is.
+    CHECK(result.placement == learned.best);
+    REQUIRE_FALSE(result.notes.empty());
+    CHECK(result.notes.back() ==
+          "this placement is the start, list scheduling; the policy's own: 8.000 ms");
+
+    const Outcome used = searched_outcome(problem, {}, result);
+    CHECK(used.evaluation.objective_us == result.evaluation.objective_us);
+    CHECK(used.origin.whose.find("the start, list scheduling") == 0);
+    const Outcome own = own_outcome(used);
+    CHECK(own.placement == learned.own);
+    CHECK(own.runtime_us() == 8000);
+    CHECK(own.trace.runtime_us == 8000);
+    CHECK(own.origin.whose.empty());
+    CHECK(own.notes.back().find("the best that it saw: ") == 0);
+    CHECK(own_outcome(own).placement == own.placement);
+  }
+}
+
+TEST_CASE("starts=none: nothing counts but whole placements of the policy's own") {
+  const auto problem = two_chains();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Always slow(2);
+  slow.options.starts = RefineOptions::Starts::none;
+  for (const std::int64_t updates : {0, 3}) {
+    slow.options.updates = updates;
+    const PlaceResult result =
+        place(slow, *evaluator, {}, std::numeric_limits<double>::infinity());
+    CHECK(result.placement == Placement(8, 2));
+    REQUIRE(result.learned);
+    CHECK(result.learned->whose == Whose::own);
+    CHECK_FALSE(result.learned->start);
+    CHECK(result.notes.empty());
+  }
+}
+
+TEST_CASE("a policy that was stopped before it had a placement of its own has none") {
+  const auto problem = two_chains();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  Always slow(2);
+  const PlaceResult result = place(slow, *evaluator, {}, /*budget_s=*/0);
+  REQUIRE(result.learned);
+  CHECK(result.learned->own.empty());
+  CHECK(result.notes.back() ==
+        "this placement is the start, list scheduling; the time ended before the policy had one of "
+        "its own");
+  expect_error(ErrorCode::unsupported, {"before it had placed all groups by itself"}, [&] {
+    static_cast<void>(own_outcome(searched_outcome(problem, {}, result)));
+  });
+}
+
+TEST_CASE("whose: given, passed, of a search around the policy's") {
+  const auto problem = two_chains();
+  const auto evaluator = make_simulation_evaluator(problem, 1);
+  const auto whose = [&](LearnedPolicy& policy, std::vector<Placement> given) {
+    PlaceContext context;
+    context.initial = std::move(given);
+    const PlaceResult result =
+        place(policy, *evaluator, context, std::numeric_limits<double>::infinity());
+    return result.learned.value().whose;
+  };
+  const Placement apart = {0, 1, 0, 1, 0, 1, 0, 1};
+  Always slow(2);
+  slow.options.starts = RefineOptions::Starts::random;
+  CHECK(whose(slow, {apart}) == Whose::given);
+  // A random placement is better the less of it was moved to the slow device.
+  slow.options.updates = 1;
+  CHECK(whose(slow, {}) == Whose::passed);
+  Always fast(0);
+  fast.options.starts = RefineOptions::Starts::none;
+  CHECK(whose(fast, {}) == Whose::own);
+  OneStep looking;
+  looking.options.starts = RefineOptions::Starts::none;
+  looking.options.groups = 4;
+  looking.options.neighbourhood = 3;
+  CHECK(whose(looking, {}) == Whose::search);
 }

@@ -7,6 +7,8 @@
 
 #include "berth/bounds.h"
 #include "berth/engine.h"
+#include "berth/files.h"
+#include "berth/sdk/environment.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
 
@@ -42,6 +44,24 @@ class Throwing final : public Policy {
  public:
   PolicyAnswer place(Evaluator&, const PlaceContext&) override { throw 42; }
 };
+
+/// Learned that everything goes on the first device, and saw something better where it started.
+class Learning final : public Policy {
+ public:
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext&) override {
+    const Problem& problem = evaluator.problem();
+    PolicyAnswer answer(problem.groups().expand(earliest_placement(problem)));
+    LearnedAnswer learned;
+    learned.whose = Whose::start;
+    learned.own.assign(answer.placement.size(), 0);
+    learned.start = answer.placement;
+    learned.start_name = "list scheduling";
+    answer.learned = learned;
+    return answer;
+  }
+};
+constexpr PluginDescriptor kLearning =
+    describe_plugin<Learning>("learning", "1", "all on the first device, as learned");
 
 constexpr OptionSpec kOptions[] = {{"rounds", OptionType::integer, "8", "passes"}};
 constexpr PluginDescriptor kFirst =
@@ -130,4 +150,30 @@ TEST_CASE("compare: in order, each with its outcome or why it has none") {
   CHECK_FALSE(compared[2].outcome);
   CHECK(compared[2].code == ErrorCode::not_found);
   CHECK(compared[2].failure.find("no policy 'missing'") != std::string::npos);
+}
+
+TEST_CASE("a policy that learns: place gives the best, compare its own, both say whose it is") {
+  Engine engine({"/no/plugins"});
+  engine.register_plugin(kFirst);
+  engine.register_plugin(kLearning);
+  const Settings settings =
+      parse_settings(R"({"format": "berth.settings/1", "policy": "learning"})", "a test");
+  const Task task = task_of_90_ops(engine, settings);
+  const Outcome used = place(engine, task, settings);
+  const std::string whose = "the start, list scheduling; the policy's own: ";
+  CHECK(used.origin.whose.find(whose) == 0);
+  CHECK(used.notes.back().find("this placement is " + whose) == 0);
+  const std::string file = placement_json(task.problem->graph(), task.problem->cluster(),
+                                          used.placement, &used.evaluation, &used.origin);
+  CHECK(file.find("\"whose\": \"" + whose) != std::string::npos);
+
+  const std::vector<std::string> names = {"first", "learning"};
+  const auto compared = compare(engine, task, names, settings);
+  REQUIRE(compared[1].outcome);
+  const Outcome& own = *compared[1].outcome;
+  CHECK(own.placement == Placement(own.placement.size(), 0));
+  CHECK(own.evaluation.objective_us == compared[0].outcome->evaluation.objective_us);
+  CHECK(own.evaluation.objective_us > used.evaluation.objective_us);
+  CHECK(own.learned->best == used.placement);
+  CHECK(own.notes.back().find("the best that it saw: ") == 0);
 }

@@ -6,6 +6,11 @@ local store = require "berth.study.store"
 local study = require "berth.study"
 local folder = ...
 
+-- Runs that fail in here are wanted.
+local berth = require "berth"
+local failure
+berth.end_with_failure = function(message) failure = message end
+
 local function given(more)
   local options = { file = folder .. "/study.db", name = "test", jobs = 0, goal = "loss", space = {},
     objective = function() return 1 end }
@@ -40,7 +45,8 @@ check.test("every choice of options runs with every seed, and all of it is kept"
   local run = result.runs[1]
   check.equal({ run.berth, run.lua, #run.host > 0, run.wall_s >= 0, run.processors >= 1 },
     { require "berth".version, jit.version, true, true, true })
-  check.equal(run.script:match "study_test.lua %(%d+ bytes, adler32 %x+%)" ~= nil, true)
+  check.equal(run.script:match "study_test.lua %(fnv1a %x+%)" ~= nil, true)
+  check.equal(run.sources:match "module berth.study.report\t%x+\t" ~= nil, true)
 
   local groups = result:groups()
   check.equal({ #groups, groups[1].text, groups[1].n }, { 4, "deep=true rate=0.1", 3 })
@@ -51,6 +57,42 @@ check.test("every choice of options runs with every seed, and all of it is kept"
   check.equal(result:text():match "12 of 12 runs done" ~= nil, true)
   check.equal(result:csv():match "^run,state,seed,deep,rate,deep,loss,note," ~= nil, true)
   check.equal(select(2, result:csv():gsub("\n", "")), 13)
+end)
+
+-- Overwrites a file.
+local function write(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+end
+
+check.test("results of another script or module are not mixed with those that are there", function()
+  local sources = require "berth.sources"
+  local module = folder .. "/mixed_module.lua"
+  write(module, "return 1")
+  package.path = folder .. "/?.lua;" .. package.path
+  local function run(more)
+    package.loaded.mixed_module = nil
+    local options = given { name = "mixed", objective = function() return require "mixed_module" end }
+    for name, value in pairs(more or {}) do options[name] = value end
+    return study.run(options)
+  end
+  run()
+  check.equal(run { seeds = 2 }.done, 2)
+  write(module, "return 2")
+  check.fails("study 'mixed' has 2 results of another module mixed_module: .*mixed_module.lua has changed since.*mix = "
+    .. "true", run, { seeds = 3 })
+  local result = run { seeds = 3, mix = true }
+  check.equal({ result.done, result:text():find("MIXED", 1, true) }, { 3 })  -- one process saw the file once
+  -- The hash is that of the algorithm's authors.
+  check.equal({ sources.hash "", sources.hash "foobar" }, { "cbf29ce484222325", "85944171f73967e8" })
+end)
+
+check.test("the legend of a picture names what varies", function()
+  local result = study.run(given { name = "legend", space = { rate = { 0.1, 0.3 }, deep = { true } },
+    objective = function(run) return run.options.rate end })
+  local svg = result:plot { kind = "boxes" }
+  check.equal({ svg:find("rate=0.3", 1, true) ~= nil, svg:find("deep", 1, true) }, { true })
 end)
 
 check.test("what is done is not done again; what failed is told, and tried again where asked", function()

@@ -112,6 +112,113 @@ local function register_table_policy()
   }
 end
 
+check.test("a policy is compared by its own placement, and place says whose it gives", function()
+  register_table_policy()
+  -- The second device is ten times slower, so that where its episodes start is better.
+  local builder = berth.graph_builder "chain"
+  local last
+  for i = 1, 6 do
+    local op = builder:add_op("op" .. i, "Op")
+    builder:set_cost(op, 100, "fast")
+    builder:set_cost(op, 1000, "slow")
+    if last then builder:add_input(op, last) end
+    last = builder:add_output(op, { bytes = 8 })
+  end
+  local problem = berth.problem { graph = builder:build(), costs = "stated", cluster = berth.cluster {
+    name = "two", devices = { { name = "a", kind = "fast" }, { name = "b", kind = "slow" } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9, latency_us = 1 } } } }
+  for _, starts in ipairs { "known", "none" } do
+    local options = { first = 2, starts = starts, episodes = 2 }
+    local placement, outcome = berth.policy("table_learner", options):place(problem)
+    check.equal(outcome.own.placement, { 2, 2, 2, 2, 2, 2 })
+    check.near(outcome.own.evaluation.objective_us, 6000)
+    check.equal(outcome.whose, starts == "known" and "start" or "passed")
+    check.equal(placement == outcome.own.placement, false)
+    local row = compare.policies { problem = problem, policies = { { "table_learner", options } } }[1]
+    check.near(row.objective_us, 6000)
+    check.near(row.gap, 9)
+    check.equal(row.placement, outcome.own.placement)
+    check.near(row.best_us, outcome.objective_us)
+    if starts == "known" then
+      check.near(outcome.start.evaluation.objective_us, 600)
+      check.equal(row.note:match "^saw 0%.600 ms: the start" ~= nil, true)
+    else
+      check.equal(outcome.start, nil)
+    end
+  end
+  -- The greedy figure of training is of what episodes end with, too.
+  local result = train.episodes { policy = berth.policy("table_learner", { first = 2 }), problems = { problem },
+    count = 1, samples = 2 }
+  check.near(result.greedy[1].evaluation.objective_us, 6000)
+  check.near(result.start[1].objective_us, 600)
+  check.near(result.best[1].evaluation.objective_us, 600)
+  local whole = train.episodes { policy = berth.policy("table_learner", { first = 2 }), problems = { problem },
+    count = 1, samples = 1, initial = "none" }
+  check.near(whole.best[1].evaluation.objective_us, 6000)
+end)
+
+check.test("a policy of one pass: a draw of every group, a simulation per placement", function()
+  local drawn, learned = 0, {}
+  berth.register_policy {
+    name = "whole",
+    options = { { name = "wrong", default = "", meaning = "what it does wrong" } },
+    learns = {
+      make = function(options) return { wrong = options.wrong } end,
+      whole = function(agent, environment, options, tape)
+        local seen = environment:observation()
+        check.equal(select(3, seen:view "groups")[1], 1)
+        check.equal(select(3, seen:view "able"), { 4, 2 })
+        local placements, logs = {}, {}
+        for e = 1, options.samples * environment:problem_count() do
+          placements[e] = options.greedy and { 2, 2, 2, 2 } or { 1, 2, e % 2 + 1, 1 }
+          logs[e] = agent.wrong == "nan" and 0 / 0 or -4
+        end
+        if agent.wrong == "short" then placements[1] = { 1 } end
+        if agent.wrong == "few" then placements[#placements] = nil end
+        drawn, tape.placements = drawn + #placements, placements
+        return placements, logs
+      end,
+      update = function(_, tape, advantages)
+        learned[#learned + 1] = { #tape.placements, #advantages, #advantages[1] }
+        return { loss = 0, entropy = 0, gradient_norm = 0 }
+      end,
+      save = function(_, path) assert(io.open(path, "w")):close() end, load = function() return "" end,
+      parameters = function() return 0 end,
+    },
+  }
+  local problem = problem_of()
+  local policy = berth.policy "whole"
+  local rollout = policy:rollout({ problem, problem }, { samples = 3 })
+  check.equal({ rollout:episodes(), rollout:steps(1), rollout:measured(1), rollout:problem(4) }, { 6, 1, 1, 2 })
+  check.equal(rollout:last(1), { 1, 2, 2, 1 })
+  check.equal(rollout:evaluation(2, 1).objective_us, problem:evaluate({ 1, 2, 1, 1 }).objective_us)
+  check.equal(rollout:evaluation(2, 0).objective_us, problem:single().evaluation.objective_us)
+  check.equal(rollout:log_probability(1, 1), -4)
+  drawn = 0
+  local result = train.episodes { policy = policy, problems = { problem }, count = 2, samples = 4 }
+  check.equal({ drawn, learned }, { 9, { { 4, 4, 1 }, { 4, 4, 1 } } })
+  check.equal(result.greedy[1].placement, { 2, 2, 2, 2 })
+  -- It has no start: what it is placed with is what it drew.
+  local placement, outcome = policy:place(problem)
+  check.equal({ placement, outcome.whose, outcome.start }, { { 2, 2, 2, 2 }, "own" })
+  for wrong, pattern in pairs { nan = "that of episode 1 is NaN", short = "placement 1, devices by group",
+    few = "one placement for each of 1 episodes expected, got 0" } do
+    check.fails(pattern, function() berth.policy("whole", { wrong = wrong }):rollout(problem) end)
+  end
+  check.fails("give `act` or `whole`", berth.register_policy, { name = "both", learns = {
+    make = print, act = print, whole = print, update = print, save = print, load = print, parameters = print } })
+end)
+
+check.test("an environment that is done takes no step; an evaluator's runtime is no less than 0", function()
+  local problem = problem_of()
+  local environment = berth.environment(problem)
+  environment:reset()
+  repeat until environment:step { 1 }
+  check.fails("every episode is done", environment.step, environment, { 1 })
+  local negative = berth.evaluator(problem, { evaluate = function() return { { objective_us = -5 } } end })
+  check.fails("a time is negative", negative.evaluate, negative, { 1, 1, 1, 1 })
+end)
+
 check.test("the host runs, places, saves and compares a policy that learns", function()
   register_table_policy()
   local problem = problem_of { constraints = { { separate = { "left", "right" } } } }

@@ -51,6 +51,17 @@ local CASES = {
     return x:unsqueeze(1), state, state,
       { torch.ones { 8, 3 }, torch.ones { 8, 2 }, torch.ones { 8 }, torch.ones { 8 } }
   end,
+  scatter_reduce = function(x) return x, 2, { { 1 }, { 3 } }, torch.tensor { { 7 }, { 8 } }, "amax" end,
+  gru = function(x)
+    return x:unsqueeze(1), torch.zeros { 1, 1, 2 },
+      { torch.ones { 6, 3 }, torch.ones { 6, 2 }, torch.ones { 6 }, torch.ones { 6 } }
+  end,
+  batch_norm = function(x)
+    return x, torch.ones { 3 }, torch.zeros { 3 }, torch.zeros { 3 }, torch.ones { 3 }, true
+  end,
+  edge_max = function(x) return x, { 1, 1 }, { 2, 2 }, 2 end,
+  edge_softmax = function(x) return x, { 1, 1, 2 }, 2 end,
+  sgd_step_ = function(x) return x:clone(), x, torch.zeros { 2, 3 }, 0.1 end,
   edge_sum = function(x) return x, { 1, 1 }, { 2, 2 }, 2 end,
   cross_entropy = function(x) return x, { 1, 3 } end,
   where = function(x) return x:gt(0.3), x, 0 end,
@@ -151,7 +162,13 @@ check.test("errors name the operation, the shapes and what it takes", function()
   end
   assert(not message:find("\n", 1, true), message)
   check.fails("dimensions count from 1", torch.sum, torch.ones { 2 }, 0)
-  check.fails("out of range", torch.index_select, torch.ones { 2 }, 1, { 3 })
+  -- Positions count from 1 in errors too, whatever LibTorch says.
+  check.fails("positions count from 1", torch.index_select, torch.ones { 2 }, 1, { 3 })
+  check.fails("positions count from 1", torch.one_hot, { 0 }, 3)
+  check.fails("positions count from 1", torch.one_hot, { 4 }, 3)
+  check.fails("2 dimensions, and dimension 3 is asked for; they count from 1", torch.sum, torch.ones { 2, 2 }, 3)
+  check.fails("2 dimensions, and dimension %-3 is asked for", torch.sum, torch.ones { 2, 2 }, -3)
+  check.fails("position 3 along dimension 1, which has 2", torch.gather, torch.ones { 2 }, 1, { 3 })
   check.fails("a whole number", torch.manual_seed, 0.5)
   check.fails("take the sum or mean", function()
     torch.ones({ 2 }):requires_grad_():mul(2):backward()
@@ -166,11 +183,14 @@ check.test("gradients are those of finite differences", function()
     self.first, self.norm = nn.Linear(4, 6), nn.LayerNorm(6)
     self.messages, self.attention = nn.MessagePassing(6, 2), nn.MultiheadAttention(6, 2)
     self.lstm, self.names = nn.LSTM(6, 3), nn.Embedding(5, 3)
+    self.batch, self.edges, self.gru = nn.BatchNorm1d(6), nn.GraphAttention(6, 2), nn.GRU(6, 3)
   end)
   function net:forward(x)
     local nodes = self.messages(self.norm(self.first(x)):tanh(), sources, targets)
+    nodes = self.edges(self.batch(nodes), torch.tensor(sources), torch.tensor(targets))
+    nodes = nodes + nodes:edge_max(sources, targets, 3)
     local heard = self.attention(nodes:unsqueeze(1), nodes:unsqueeze(1), nodes:unsqueeze(1))
-    local outputs = self.lstm(heard)
+    local outputs = self.lstm(heard) + self.gru(heard)
     return (outputs:squeeze(1) + self.names { 5, 1, 3 }):tanh():square():sum()
   end
   local model, x = net(), torch.randn { 3, 4 }
@@ -192,7 +212,7 @@ check.test("gradients are those of finite differences", function()
       compared = compared + 1
     end
   end
-  assert(compared >= 15, compared)
+  assert(compared >= 29, compared)
 end)
 
 check.test("no_grad ends with its function, by an error too", function()
@@ -213,6 +233,130 @@ check.test("Adam and AdamW step as published", function()
   end
   check.fails("unknown option 'rate'", optim.Adam, { torch.ones { 1 } }, { rate = 1 })
   check.fails("lr is nan", optim.Adam, { torch.ones { 1 } }, { lr = 0 / 0 })
+end)
+
+check.test("distributions: log-probabilities, entropies and draws agree", function()
+  local of = torch.distributions
+  torch.manual_seed(11)
+  local pi = of.Categorical { probs = torch.tensor { { 0.5, 0.5, 0 }, { 0.1, 0.2, 0.7 } } }
+  check.near(pi:entropy():totable()[1], math.log(2), 1e-6)
+  check.near(pi:log_prob(torch.tensor { 2, 3 }):totable()[2], math.log(0.7), 1e-6)
+  local draws, share = pi:sample { 4000 }, nil
+  check.equal(draws:shape(), { 4000, 2 })
+  share = draws:eq(3):to "float32":mean(1):totable()
+  check.equal({ share[1], math.abs(share[2] - 0.7) < 0.04 }, { 0, true })
+  check.equal(pi:log_prob(draws):shape(), { 4000, 2 })
+  local coin = of.Bernoulli { probs = torch.tensor { 0.25 } }
+  check.near(coin:log_prob(torch.tensor { 1 }):item(), math.log(0.25), 1e-6)
+  check.near(coin:entropy():item(), -0.25 * math.log(0.25) - 0.75 * math.log(0.75), 1e-6)
+  check.near(coin:sample({ 4000 }):mean():item(), 0.25, 0.1)
+  local bell = of.Normal(torch.tensor { 1 }, torch.tensor { 2 })
+  check.near(bell:log_prob(torch.tensor { 3 }):item(), -0.5 - math.log(2) - 0.5 * math.log(2 * math.pi), 1e-6)
+  check.near(bell:entropy():item(), math.log(2) + 0.5 * math.log(2 * math.pi) + 0.5, 1e-6)
+  check.near(bell:sample({ 4000 }):mean():item(), 1, 0.15)
+  local loc = torch.zeros({ 1 }):requires_grad_()
+  of.Normal(loc, torch.ones { 1 }):rsample():sum():backward()
+  check.near(loc:grad():item(), 1)
+  check.fails("give logits or probs, one of them", of.Categorical, { logits = loc, probs = loc })
+  check.fails("unknown option 'prob'", of.Bernoulli, { prob = loc })
+  check.fails("did you mean 'Normal'", function() return of.Norml end)
+end)
+
+check.test("edges: the largest, and shares that add up to 1", function()
+  local x = torch.tensor { { 1, 8 }, { 5, 2 }, { 3, 3 } }
+  check.equal(x:edge_max({ 1, 2, 1 }, { 3, 3, 2 }, 3):totable(), { { 0, 0 }, { 1, 8 }, { 5, 8 } })
+  local share = torch.tensor({ 1000, 1000, 3 }):edge_softmax({ 2, 2, 1 }, 3)
+  check.equal(share:totable(), { 0.5, 0.5, 1 })
+  check.equal(x:scatter_reduce(1, { { 1, 1 }, { 1, 1 } }, x:narrow(1, 2, 2), "amax", false):totable()[1], { 5, 3 })
+end)
+
+check.test("SGD steps as published, and schedules change rates", function()
+  local x = torch.ones({ 1 }):requires_grad_()
+  local optimizer = optim.SGD({ x }, { lr = 0.1, momentum = 0.5 })
+  for _, expected in ipairs { 0.9, 0.76 } do  -- v = 1, then 0.5 + 0.9
+    optimizer:zero_grad()
+    torch.sum(x * x / 2):backward()
+    optimizer:step()
+    check.near(x:item(), expected, 1e-6)
+  end
+  local kept = optimizer:state_dict()
+  local other = optim.SGD({ x }, { lr = 0.1, momentum = 0.5 })
+  other:load_state_dict(kept)
+  check.near(other.velocities[1]:item(), 1.4, 1e-6)
+  local function rates(make, ...)
+    local of = optim.SGD({ x }, { lr = 1 })
+    local schedule, list = optim.lr_scheduler[make](of, ...), { of.lr }
+    for i = 2, 4 do
+      schedule:step()
+      list[i] = of.lr
+    end
+    return list
+  end
+  check.equal(rates("StepLR", 2, 0.5), { 1, 1, 0.5, 0.5 })
+  check.equal(rates("ExponentialLR", 0.5), { 1, 0.5, 0.25, 0.125 })
+  check.equal(rates("LinearLR", { start_factor = 0.5, total_iters = 2 }), { 0.5, 0.75, 1, 1 })
+  check.equal(rates("LambdaLR", function(last) return last end), { 0, 1, 2, 3 })
+  local cosine = rates("CosineAnnealingLR", 2, 0.5)
+  check.near(cosine[2], 0.75)
+  check.near(cosine[3], 0.5)
+end)
+
+check.test("BatchNorm keeps what it has seen, and is saved with it", function()
+  local layer = nn.BatchNorm1d(1)
+  local seen = layer(torch.tensor { { 1 }, { 3 } })
+  check.near(seen:totable()[1][1], -1, 1e-4)
+  check.near(layer.running_mean:item(), 0.2, 1e-6)
+  layer:eval()
+  check.near(layer(torch.tensor { { 0.2 }, { 0.2 } }):totable()[1][1], 0, 1e-6)
+  check.near(layer.running_mean:item(), 0.2, 1e-6)
+  local other = nn.BatchNorm1d(1)
+  other:load_state_dict(layer:state_dict())
+  check.near(other.running_mean:item(), 0.2, 1e-6)
+  check.equal(layer:parameter_count(), 2)
+end)
+
+check.test("layers say what they were given, at the line that makes them", function()
+  check.fails("torch_test.lua:%d+: nn.Linear: outputs is false; give a whole number", function() nn.Linear(2) end)
+  check.fails("nn.GRU: width is 0", function() nn.GRU(2, 0) end)
+  check.fails("torch.nn has no 'Linaer'; did you mean 'Linear'?", function() return nn.Linaer end)
+  check.fails("torch.optim has no 'Addam'; did you mean 'Adam'?", function() return optim.Addam end)
+end)
+
+check.test("files of NumPy and safetensors hold the same tensors", function()
+  local folder = arg[1] or "/tmp"
+  local tensors = { weight = torch.randn { 2, 3 }, count = torch.tensor({ 1, -2 }, { dtype = "int64" }),
+    mask = torch.tensor({ true, false }, { dtype = "bool" }), one = torch.tensor({ 5 }, { dtype = "float64" }),
+    none = torch.zeros { 0, 2 } }
+  local function same(read)
+    for name, tensor in pairs(tensors) do
+      check.equal({ read[name]:dtype(), read[name]:shape(), read[name]:totable() },
+        { tensor:dtype(), tensor:shape(), tensor:totable() })
+    end
+  end
+  torch.save_npz(folder .. "/all.npz", tensors)
+  same(torch.load_npz(folder .. "/all.npz"))
+  torch.save_safetensors(folder .. "/all.safetensors", tensors, { note = 'a "note"\n' })
+  local read, metadata = torch.load_safetensors(folder .. "/all.safetensors")
+  same(read)
+  check.equal(metadata, { note = 'a "note"\n' })
+  -- Damage of any byte, or a missing end, is an error and never a crash.
+  for _, kind in ipairs { "npz", "safetensors" } do
+    local file = assert(io.open(folder .. "/all." .. kind, "rb"))
+    local content = file:read "*a"
+    file:close()
+    for at = 1, #content, 7 do
+      for _, damaged in ipairs { content:sub(1, at - 1), content:sub(1, at - 1) .. "\255" .. content:sub(at + 1) } do
+        file = assert(io.open(folder .. "/bad." .. kind, "wb"))
+        file:write(damaged)
+        file:close()
+        local ok, message = pcall(torch["load_" .. kind], folder .. "/bad." .. kind)
+        assert(ok or tostring(message):find("bad." .. kind, 1, true), message)
+      end
+    end
+  end
+  check.fails("it is no file of numpy.savez", torch.load_npz, folder .. "/all.safetensors")
+  check.fails("no safetensors file", torch.load_safetensors, folder .. "/all.npz")
+  check.fails("tensors by name", torch.save_npz, folder .. "/x.npz", { 5 })
 end)
 
 check.test("a network learns, and the same seed learns the same", function()

@@ -225,6 +225,39 @@ check.test("training that was interrupted goes on bit for bit", function()
   check.equal(read(broken) == read(straight), true)
 end)
 
+check.test("a checkpoint is of one reward and one baseline, with what they hold", function()
+  local rewards, baselines = require "berth.rewards", require "berth.baselines"
+  local function with(weight, more)
+    local of = options { checkpoint = folder .. "/whose.berth", count = 2, baseline = baselines.per_step,
+      reward = function(before, after) return weight * (before.objective_us - after.objective_us) end }
+    for name, value in pairs(more or {}) do of[name] = value end
+    return of
+  end
+  train.episodes(with(1))
+  train.episodes(with(1, { count = 3 }))  -- the same reward, made anew
+  check.fails("was made with option reward = a function %(train_test.lua:%d+, %x+%), and here it is a function.*mix "
+    .. "= true", train.episodes, with(2, { count = 4 }))
+  check.fails("option reward", train.episodes,
+    with(1, { count = 4, reward = rewards.improvement { log = true } }))
+  check.fails("option baseline", train.episodes, with(1, { count = 4,
+    baseline = function() return baselines.moving_average { decay = 0.9 } end }))
+  check.equal(train.episodes(with(2, { count = 4, mix = true })).updates, 4)
+  local sources = require "berth.sources"
+  local of = sources.of_function
+  check.equal(sources.same_function(of(rewards.improvement { log = true }), of(rewards.improvement { log = true })),
+    true)
+  check.equal(sources.same_function(of(rewards.improvement { log = true }),
+    of(rewards.improvement { memory_penalty = 2 })), false)
+end)
+
+check.test("TensorBoard finds what it is given: a folder, or a file of its own name", function()
+  train.episodes(options { tensorboard = folder .. "/board/run1.tb", count = 1 })
+  check.equal(#read(folder .. "/board/run1.tb/events.out.tfevents.berth") > 100, true)
+  train.episodes(options { tensorboard = folder, count = 1 })
+  check.equal(#read(folder .. "/events.out.tfevents.berth") > 100, true)
+  check.fails("unknown option 'rewrad'; did you mean 'reward'%?", train.episodes, options { rewrad = print })
+end)
+
 check.test("a run that was killed leaves each row and each step once", function()
   local function files(name)
     return { checkpoint = folder .. "/" .. name .. ".berth", checkpoint_every = 2,

@@ -52,7 +52,6 @@ const std::map<std::string, OptionTexts> kSpelledOut = {{"placeto",
                                                           {"reward", std::string("root")},
                                                           {"baseline", std::string("average")},
                                                           {"advantages", std::string("plain")},
-                                                          {"starts", std::string("random")},
                                                           {"max_norm", 1.0}}},
                                                         {"hdp",
                                                          {{"groups", std::int64_t{256}},
@@ -65,7 +64,6 @@ const std::map<std::string, OptionTexts> kSpelledOut = {{"placeto",
                                                           {"reward", std::string("root")},
                                                           {"baseline", std::string("average")},
                                                           {"advantages", std::string("plain")},
-                                                          {"starts", std::string("random")},
                                                           {"max_norm", 1.0}}}};
 
 struct Trained {

@@ -205,14 +205,19 @@ struct RefineOptions {
   /// Discount per step. Less than 1 spares a decision the noise of those long after it.
   double discount = 0.98;
   bool normalised = true;  ///< advantages are divided by their root mean square
-  /// false: every update draws a placement from which all its episodes start, and there are greedy
-  /// passes only at the end.
-  bool known_starts = true;
+  /// The placements from which episodes start. `known`: plain ones, then what they led to. `random`:
+  /// every update draws one for all its episodes, and there are greedy passes only at the end. `none`:
+  /// nothing counts but whole placements, so that neither a start nor a state on the way can be the
+  /// answer: for policies that decide all at once. Those that see a state begin with every group on the
+  /// first device that can run it.
+  enum class Starts { known, random, none };
+  Starts starts = Starts::known;
   double max_norm = 1.25;  ///< as UpdateOptions::max_norm
 };
 
 /// The best placement seen, those of PlaceContext::initial among them, repaired: by objective among
-/// those that fit in memory. Greedy passes start from the best single device (where none holds
+/// those that fit in memory. PolicyAnswer::learned says whose it is, and has the policy's own: the best of
+/// the placements with which its last greedy episodes ended, one from each start, repaired alike. Greedy passes start from the best single device (where none holds
 /// everything, from one device after another), from one run of the topological order per device and
 /// from list scheduling, and go on from the best so far; with updates they are made again at the
 /// end. With `neighbourhood` large neighbourhood search (Shaw, CP 1998) follows, in which the policy

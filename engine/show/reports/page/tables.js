@@ -45,7 +45,7 @@ function policiesTable() {
   return [el('h3', {}, 'Policies'), table('Policies, best first; how far above the lower bound, and against the best single device', [['policy', false], [DATA.objective === 'throughput' ? 'largest load' : 'runtime', true], ['above bound', true], ['vs one device', true], ['devices', true], ['search', true], ['', false]],
     DATA.policies.map((p) => p.objective === undefined
       ? [p.name, '-', '-', '-', '-', '-', el('span', { class: 'bad' }, p.failure)]
-      : [p.name, us(p.objective), percent(p.gap), factor(p.speed_up), count(p.devices), p.wall_s === undefined ? '-' : us(p.wall_s * 1e6), p.failure ? el('span', { class: 'bad' }, p.failure) : '']))];
+      : [p.name, us(p.objective), percent(p.gap), factor(p.speed_up), count(p.devices), p.wall_s === undefined ? '-' : us(p.wall_s * 1e6), p.failure ? el('span', { class: 'bad' }, p.failure) : p.whose ? 'saw ' + us(p.best) + ': ' + p.whose : '']))];
 }
 
 function startMoved() {

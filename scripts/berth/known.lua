@@ -1,0 +1,58 @@
+-- What to say of a name that is not known: the one that was probably meant, and all there are.
+
+local known = {}
+
+-- The fewest letters to insert, remove, change or swap with their neighbour (Damerau; optimal string alignment).
+local function distance(a, b)
+  local before, last, row = nil, {}, nil
+  for j = 0, #b do last[j] = j end
+  for i = 1, #a do
+    row = { [0] = i }
+    for j = 1, #b do
+      local change = a:byte(i) == b:byte(j) and 0 or 1
+      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + change)
+      if before and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
+    end
+    before, last = last, row
+  end
+  return last[#b]
+end
+
+-- The name of an array that is most like another; nil where none is like it.
+function known.nearest(name, names)
+  local best, least = nil, math.max(1, math.floor(#name / 3)) + 1
+  for _, each in ipairs(names) do
+    local far = distance(name:lower(), each:lower())
+    if far < least then best, least = each, far end
+  end
+  return best
+end
+
+-- The end of an error about a name.
+--   ARGS    name, names  names: an array, or a table by name
+--   RETURN  "; did you mean 'count'? Known: batch, count, .."
+function known.text(name, names)
+  local list = {}
+  if #names > 0 then
+    for i, each in ipairs(names) do list[i] = each end
+  else
+    for each in pairs(names) do list[#list + 1] = tostring(each) end
+  end
+  table.sort(list)
+  local meant = known.nearest(tostring(name), list)
+  if meant then return ("; did you mean '%s'? Known: %s"):format(meant, table.concat(list, ", ")) end
+  return "; known: " .. table.concat(list, ", ")
+end
+
+-- Lets a table of functions or classes say which name was meant, where it lacks one.
+--   ARGS    of, what  the table; how it is called: "torch.nn"
+function known.only(of, what)
+  return setmetatable(of, { __index = function(_, name)
+    if type(name) ~= "string" then return nil end
+    error(("%s has no '%s'%s"):format(what, name, known.text(name, of)), 2)
+  end })
+end
+
+return known

@@ -1,0 +1,117 @@
+-- Distributions over berth.torch, under PyTorch's names: torch.distributions.
+--
+--   local pi = torch.distributions.Categorical { logits = net(x) }
+--   local action = pi:sample()                          -- positions, from 1
+--   local loss = -(pi:log_prob(action) * advantage):mean() - 0.01 * pi:entropy():mean()
+--
+-- Each has sample(shape) (no gradient; `shape` stands in front, default none), log_prob(value) and entropy().
+
+return function(torch)
+  local distributions = {}
+
+  local function class()
+    local of = {}
+    of.__index = of
+    return of
+  end
+
+  local function only(name, given, ...)
+    local found
+    for _, key in ipairs { ... } do
+      if given[key] ~= nil then
+        if found then
+          error(("torch.distributions.%s: give %s, one of them"):format(name, table.concat({ ... }, " or ")), 3)
+        end
+        found = key
+      end
+    end
+    for key in pairs(given) do
+      local known = false
+      for _, each in ipairs { ... } do known = known or each == key end
+      if not known then
+        error(("torch.distributions.%s: unknown option '%s'; known: %s"):format(name, tostring(key),
+          table.concat({ ... }, ", ")), 3)
+      end
+    end
+    if not found then
+      error(("torch.distributions.%s: give %s"):format(name, table.concat({ ... }, " or ")), 3)
+    end
+    return found
+  end
+
+  local function joined(shape, own)
+    local all = {}
+    for _, size in ipairs(shape or {}) do all[#all + 1] = size end
+    for _, size in ipairs(own) do all[#all + 1] = size end
+    return all
+  end
+
+  local function count_of(shape)
+    local count = 1
+    for _, size in ipairs(shape or {}) do count = count * size end
+    return count
+  end
+
+  -- One of several, by logits or probs [.., classes]; values are positions from 1. A logit of -infinity is of a
+  -- class that is never drawn.
+  local Categorical = class()
+  function distributions.Categorical(given)
+    local logits = only("Categorical", given, "logits", "probs") == "logits" and given.logits or given.probs:log()
+    return setmetatable({ log_pi = logits:log_softmax(-1) }, Categorical)
+  end
+  function Categorical:probs() return self.log_pi:exp() end
+  function Categorical:sample(shape)
+    return torch.no_grad(function()
+      local own = self.log_pi:shape()
+      local classes = table.remove(own)
+      local drawn = self.log_pi:exp():reshape { -1, classes }:multinomial(count_of(shape))
+      return drawn:transpose():reshape(joined(shape, own))
+    end)
+  end
+  function Categorical:log_prob(value)
+    local log_pi = self.log_pi
+    local wanted = joined(value:shape(), { log_pi:size(-1) })
+    return log_pi:expand(wanted):gather(-1, value:unsqueeze(-1)):squeeze(-1)
+  end
+  -- 0 ln 0 is 0.
+  function Categorical:entropy()
+    local p = self.log_pi:exp()
+    return -(p * self.log_pi:masked_fill(p:eq(0), 0)):sum(-1)
+  end
+
+  -- 1 or 0, by logits or probs.
+  local Bernoulli = class()
+  function distributions.Bernoulli(given)
+    local logits = given.logits
+    if only("Bernoulli", given, "logits", "probs") == "probs" then
+      logits = given.probs:log() - (1 - given.probs):log()
+    end
+    return setmetatable({ logits = logits }, Bernoulli)
+  end
+  function Bernoulli:probs() return self.logits:sigmoid() end
+  function Bernoulli:sample(shape)
+    return torch.no_grad(function()
+      return self:probs():expand(joined(shape, self.logits:shape())):contiguous():bernoulli()
+    end)
+  end
+  function Bernoulli:log_prob(value) return value * self.logits - self.logits:softplus() end
+  function Bernoulli:entropy() return self.logits:softplus() - self.logits * self:probs() end
+
+  -- With mean `loc` and deviation `scale`, tensors of one shape.
+  local Normal = class()
+  local HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+  function distributions.Normal(loc, scale)
+    return setmetatable({ loc = loc, scale = scale }, Normal)
+  end
+  -- A draw through which gradients flow.
+  function Normal:rsample(shape)
+    return self.loc + self.scale * torch.randn(joined(shape, self.loc:shape()))
+  end
+  function Normal:sample(shape) return torch.no_grad(function() return self:rsample(shape) end) end
+  function Normal:log_prob(value)
+    return ((value - self.loc) / self.scale):square() * -0.5 - self.scale:log() - HALF_LOG_2PI
+  end
+  function Normal:entropy() return self.scale:log() + (HALF_LOG_2PI + 0.5) end
+
+  return distributions
+end
