@@ -612,7 +612,7 @@ function cluster:kinds() end
 ---The link from one device to another.
 ---@param src integer device
 ---@param dst integer another device
----@return { bandwidth_bytes_per_s: number, latency_us: number, channels: string[] }
+---@return { bandwidth_bytes_per_s: number, latency_us: number, channels: string[], parallel: boolean }
 function cluster:route(src, dst) end
 
 ---Duration of a transfer that has the route to itself.
@@ -643,6 +643,12 @@ function costs:op_us(op, kind) end
 ---@param op integer
 ---@return number
 function costs:workspace_bytes(op) end
+
+---Writes a berth.costs/1 file.
+---@param path string
+---@param graph berth.Graph
+---@param cluster berth.Cluster whose kinds they are for
+function costs:save(path, graph, cluster) end
 
 ---Immutable groups of ops, in topological order if their graph is acyclic.
 ---@class berth.Groups: berth.Object
@@ -706,6 +712,12 @@ function problem:objective() end
 
 ---@return "dataflow" | "placeto"
 function problem:semantics() end
+
+---The same problem with other figures: its groups, constraints and options.
+---@param costs berth.Costs
+---@param cluster? berth.Cluster of the same devices; default: the problem's
+---@return berth.Problem
+function problem:with(costs, cluster) end
 
 ---Compute time of an op, without the device's per-op overhead.
 ---@param op integer

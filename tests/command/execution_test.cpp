@@ -67,6 +67,31 @@ TEST_CASE("profile writes costs and a machine that simulate takes, and remembers
   CHECK(simulated["runtime_us"] > 0);
 }
 
+TEST_CASE("tune measures, and writes costs and a machine that explain what it measured") {
+  const Machine machine;
+  const std::vector<std::string> tune = {
+      "tune",     machine.model, "--backend",        "cpu",         "--measurements", "3",
+      "-o",       "costs.json",  "--cluster-output", "learnt.json", "--placement",    "best.json",
+      "--record", "tune.record", "--seed",           "1",           "--json"};
+  const Json tuned = json_of(machine.berth(tune));
+  CHECK(tuned["policy"] == "tune");
+  CHECK(tuned["runtime_us"] > 0);
+  CHECK(tuned["notes"].dump().find("3 placements were measured") != std::string::npos);
+  CHECK(file_text(machine / "best.json").find("berth-tune-") == std::string::npos);
+
+  const Json simulated =
+      json_of(machine.berth({"simulate", machine.model, "--placement", "best.json", "--json"}));
+  const Json told =
+      json_of(machine.berth({"simulate", machine.model, "--cluster", "learnt.json", "--costs",
+                             "costs.json", "--placement", "best.json", "--json"}));
+  CHECK(simulated["runtime_us"] == told["runtime_us"]);
+
+  // All three are there: nothing is measured but the answer.
+  const std::string record = file_text(machine / "tune.record");
+  CHECK(json_of(machine.berth(tune))["policy"] == "tune");
+  CHECK(file_text(machine / "tune.record") == record);
+}
+
 TEST_CASE("a damaged profile in the cache is told and measured anew") {
   const Machine machine;
   const std::vector<std::string> profile = {"profile",   machine.model, "--backend", "cpu",
@@ -164,6 +189,12 @@ TEST_CASE("what cannot be executed is said with the fix") {
         "placement.json"},
        1,
        "out of memory"},
+      {{"tune", machine.model, "-o", "costs.json"}, 2, "--backend"},
+      {{"tune", machine.model, "--backend", "cpu", "--measurements", "0"}, 2, "--measurements"},
+      {{"tune", machine.model, "--backend", "cpu", "--measurements", "1", "--record",
+        "machine.json"},
+       1,
+       "measurements of something else"},
       {{"place", machine.model, "--policy", "single", "--evaluator", "guess"}, 2, "simulate"},
       {{"place", machine.model, "--policy", "single", "--evaluator", "measure", "--objective",
         "throughput"},

@@ -335,6 +335,31 @@ TEST_CASE_FIXTURE(test::HostFixture, "an experiment explains its usage") {
   });
 }
 
+TEST_CASE_FIXTURE(test::HostFixture,
+                  "placements by a few measured steps, beside what else they would give") {
+  keep_output(*this);
+  const std::string record = (folder.path() / "tune.record").string();
+  const std::vector<std::string> arguments = {
+      test::source_path("examples/lua/branches.graph.json").string() + ":" +
+          test::source_path("examples/lua/two_gpus.cluster.json").string(),
+      "--seeds",
+      "1",
+      "--measurements",
+      "3",
+      "--alone",
+      "3",
+      "--moves",
+      "20",
+      "--record",
+      record};
+  const auto script = test::source_path("scripts/experiments/tune.lua");
+  host.run_script(script, arguments);
+  run("first = output()");
+  run("assert(first:find('tune, 3 measured', 1, true) and first:find('told', 1, true), first)");
+  host.run_script(script, arguments);
+  run("assert(output() == first)");  // from the record
+}
+
 TEST_CASE_FIXTURE(test::HostFixture, "the experiments with Placeto, as small as they get") {
   const auto plugins = engine.plugins();
   if (std::none_of(plugins.begin(), plugins.end(),

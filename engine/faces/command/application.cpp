@@ -137,6 +137,7 @@ int run(int argc, char** argv) {
     add_report(app, chosen);
     add_profile(app, chosen);
     add_measure(app, chosen);
+    add_tune(app, chosen);
     add_verify(app, chosen);
     add_inspect(app, chosen);
     add_devices(app, chosen);

@@ -75,6 +75,11 @@ std::unique_ptr<Policy> Scripts::make_policy(const std::string& name, const Opti
   return host_->make_policy(name, options);
 }
 
+std::unique_ptr<Policy> Scripts::make_library_policy(const std::string& name,
+                                                     const OptionTexts& options) {
+  return host_->make_policy((library_folder() / "berth" / name).string(), options);
+}
+
 PluginInfo Scripts::describe(const std::string& script) {
   static_cast<void>(host_->make_policy(script));
   PluginInfo registered;
@@ -101,6 +106,9 @@ Settings Scripts::read_config(const std::filesystem::path&) {
   return {};
 }
 std::unique_ptr<Policy> Scripts::make_policy(const std::string&, const OptionTexts&) {
+  return {};
+}
+std::unique_ptr<Policy> Scripts::make_library_policy(const std::string&, const OptionTexts&) {
   return {};
 }
 PluginInfo Scripts::describe(const std::string&) {

@@ -38,6 +38,9 @@ class Scripts {
   /// The policy must not outlive this object.
   [[nodiscard]] std::unique_ptr<Policy> make_policy(const std::string& name,
                                                     const OptionTexts& options);
+  /// The same of the policy that a script of the library registers: "commands/tune.lua".
+  [[nodiscard]] std::unique_ptr<Policy> make_library_policy(const std::string& name,
+                                                            const OptionTexts& options);
 
  private:
   // Shared only because that needs no destructor of a Host that is not there.

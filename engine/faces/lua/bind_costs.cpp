@@ -69,10 +69,20 @@ int workspace_bytes(Call& call) {
   return call.integer(costs->workspace_bytes(call.argument(1, "op").id(op_count(*costs))));
 }
 
+int save(Call& call) {
+  const auto costs = call.self<const Costs>();
+  const std::string path = call.argument(1, "path").text();
+  const auto graph = call.argument(2, "graph").object<const Graph>();
+  const auto cluster = call.argument(3, "cluster").object<const Cluster>();
+  write_file(path, costs_json(*graph, *costs, *cluster));
+  return 0;
+}
+
 constexpr Binding kFunctions[] = {{"berth.costs", &make}};
 constexpr Binding kMethods[] = {{"costs:source", &source},
                                 {"costs:op_us", &op_us},
-                                {"costs:workspace_bytes", &workspace_bytes}};
+                                {"costs:workspace_bytes", &workspace_bytes},
+                                {"costs:save", &save}};
 
 std::string describe(const void* object) {
   return cat("'", static_cast<const Costs*>(object)->source(), "'");

@@ -1,5 +1,6 @@
 // berth.problem: what is to be solved, and what is known of any placement of it.
 #include "berth/bounds.h"
+#include "berth/constraints.h"
 #include "berth/evaluator.h"
 #include "berth/files.h"
 #include "berth/plan_writers.h"
@@ -93,6 +94,29 @@ int objective(Call& call) {
 
 int semantics(Call& call) {
   return call.text(semantics_name(call.self<ProblemObject>()->problem().options().semantics));
+}
+
+/// The same groups, rules and options with other figures.
+int with(Call& call) {
+  const Problem& problem = call.self<ProblemObject>()->problem();
+  const auto costs = call.argument(1, "costs").object<const Costs>();
+  std::shared_ptr<const Cluster> cluster = problem.shared_cluster();
+  if (const Value other = call.argument(2, "cluster"); other.present()) {
+    cluster = other.object<const Cluster>();
+    if (cluster->device_names() != problem.cluster().device_names()) {
+      other.refuse(cat("it has the devices ", cluster->device_names(), ", and the problem ",
+                       problem.cluster().device_names(), "; give one of the same devices"));
+    }
+  }
+  std::shared_ptr<const Constraints> constraints;
+  if (problem.constraints() != nullptr) {
+    constraints = std::make_shared<const Constraints>(problem.graph(), *cluster, *costs,
+                                                      problem.constraints()->rules());
+  }
+  return call.made(std::make_shared<ProblemObject>(
+      std::make_shared<const Problem>(problem.shared_graph(), cluster, costs,
+                                      problem.shared_groups(), problem.options(), constraints),
+      call.state.threads, std::vector<std::string>()));
 }
 
 DeviceId device_of(const Call& call, const Problem& problem) {
@@ -307,6 +331,7 @@ constexpr Binding kMethods[] = {
     {"problem:groups", &groups},
     {"problem:objective", &objective},
     {"problem:semantics", &semantics},
+    {"problem:with", &with},
     {"problem:cost_us", &cost_us},
     {"problem:group_cost_us", &group_cost_us},
     {"problem:can_run", &can_run},

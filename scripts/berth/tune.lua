@@ -1,0 +1,272 @@
+-- Placements and costs from a few measured steps.
+--
+--   local tune = require "berth.tune"
+--   local found = tune.run { problem = problem, evaluator = hardware, measurements = 25, seed = 1 }
+--   found.costs:save("costs.json", problem:graph(), found.cluster)
+--
+-- The costs of the problem are an assumption. Each round finds a placement for costs that the measurements so far leave
+-- possible, and measures it. Every second round takes the most likely costs, the others a draw from their posterior
+-- (Thompson sampling): what is not known well differs from draw to draw, and what pays if it is fast gets measured.
+-- The costs, and how draws are made: berth/tune/beliefs.lua.
+--
+-- As a policy, whose evaluator is the hardware, so that it runs wherever policies run: with `berth tune`, in
+-- `workers.place` (give it `batch` = the number of workers), in a comparison:
+--
+--   berth.policy(tune.register(), { measurements = 25, costs = "costs.json" }):place(problem, { evaluator = hardware })
+
+local berth = require "berth"
+local beliefs = require "berth.tune.beliefs"
+local statistics = require "berth.statistics"
+
+local tune = {}
+
+tune.DEFAULTS = {
+  measurements = 25,  -- placements to measure
+  batch = 1,          -- how many at a time, for evaluators that measure several at once
+  moves = 2000,       -- of `auto`, which finds each placement
+  seed = 0,
+}
+
+-- Draws from the posterior, for intervals; and how often a placement is drawn anew that was measured before.
+local ENSEMBLE, TRIES = 32, 3
+
+-- The file of measurements -------------------------------------------------------------------------
+--
+-- A line that says of what they are, then one for each: runtime, 1 if it fits, busy times, devices by op.
+
+local function head_of(problem)
+  local graph, cluster, names = problem:graph(), problem:cluster(), {}
+  for d = 1, cluster:device_count() do names[d] = cluster:device(d).name end
+  return ("berth.tune/1\t%s\t%d ops\t%s"):format(graph:name():gsub("[\t\n]", " "), graph:op_count(),
+    table.concat(names, ","))
+end
+
+local function numbers_of(text)
+  local numbers = {}
+  for item in text:gmatch "[^,]+" do
+    numbers[#numbers + 1] = tonumber(item)
+    if not numbers[#numbers] then return nil end
+  end
+  return numbers
+end
+
+local function read_measured(path, problem)
+  local file = io.open(path)
+  if not file then return {} end
+  local text = file:read "*a"
+  file:close()
+  local head, rest = text:match "^([^\n]*)\n(.*)$"
+  if head ~= head_of(problem) then
+    error(("tune: %s has measurements of something else (%s; these would be of %s); name another file, or remove it")
+      :format(path, (head or text:sub(1, 60)):gsub("\t", ", "), (head_of(problem):gsub("\t", ", "))), 0)
+  end
+  local measured = {}
+  -- The last line may have been cut off.
+  for line in rest:gmatch "([^\n]*)\n" do
+    local us, fits, busy, devices = line:match "^(%S+)\t([01])\t([^\t]*)\t([^\t]+)$"
+    local placement = devices and numbers_of(devices)
+    if not tonumber(us) or not placement or #placement ~= problem:graph():op_count() then
+      error(("tune: %s: line %d is no measurement; remove it or the file"):format(path, #measured + 2), 0)
+    end
+    measured[#measured + 1] = { placement = placement, evaluation = { objective_us = tonumber(us), feasible = fits == "1",
+      busy_us = numbers_of(busy) } }
+  end
+  return measured
+end
+
+local function open_record(path, problem)
+  if not path or path == "" then return {}, function() end end
+  local measured = read_measured(path, problem)
+  local lines = { head_of(problem) }
+  local function line_of(each)
+    local busy = {}
+    for d, us in ipairs(each.evaluation.busy_us or {}) do busy[d] = ("%.9g"):format(us) end
+    return ("%.9g\t%d\t%s\t%s"):format(each.evaluation.objective_us, each.evaluation.feasible ~= false and 1 or 0,
+      table.concat(busy, ","), table.concat(each.placement, ","))
+  end
+  for _, each in ipairs(measured) do lines[#lines + 1] = line_of(each) end
+  -- Written anew, so that a line that was cut off is no part of the next.
+  local file = assert(io.open(path, "w"))
+  file:write(table.concat(lines, "\n"), "\n")
+  file:close()
+  return measured, function(each)
+    local out = assert(io.open(path, "a"))
+    out:write(line_of(each), "\n")
+    out:close()
+  end
+end
+
+-- Proposing and learning -----------------------------------------------------------------------
+
+local Tuning = {}
+Tuning.__index = Tuning
+
+local function key_of(placement) return table.concat(placement, ",") end
+
+local function fits(evaluation) return evaluation.feasible ~= false end
+
+-- A placement that is good under these values of the beliefs.
+function Tuning:placed(values, seed)
+  local initial = self.best and { self.best.placement } or self.given.initial
+  return (berth.policy("auto", { moves = self.options.moves }):place(self.beliefs:posed(values), { seed = seed,
+    initial = initial }))
+end
+
+-- The placement to measure next; `also` are keys of those that are measured beside it.
+function Tuning:propose(number, also)
+  local random = berth.random((self.options.seed * 8191 + number) % 2 ^ 53)
+  local placement
+  for try = 1, TRIES do
+    local values
+    if try == 1 and number % 2 == 1 then
+      values = self.beliefs.values
+    else
+      values = self.beliefs:draw(random, try == TRIES)
+    end
+    placement = self:placed(values, self.options.seed + number)
+    local key = key_of(placement)
+    if not self.seen[key] and not also[key] then break end
+  end
+  also[key_of(placement)] = true
+  return placement
+end
+
+function Tuning:take(each, predicted_us)
+  local measured = self.measured
+  measured[#measured + 1] = each
+  self.seen[key_of(each.placement)] = true
+  if not fits(each.evaluation) then return end
+  each.predicted_us = predicted_us
+  if not self.best or each.evaluation.objective_us < self.best.evaluation.objective_us then self.best = each end
+  self.beliefs:learn(each.placement, each.evaluation)
+end
+
+local function read_given(given)
+  if type(given) ~= "table" or not given.problem or not given.evaluator then
+    error("tune: a table with 'problem' and 'evaluator' expected", 3)
+  end
+  local known = { problem = true, evaluator = true, record = true, initial = true, progress = true, should_stop = true,
+    prior = true }
+  local options = {}
+  for name, value in pairs(given) do
+    if tune.DEFAULTS[name] == nil and not known[name] then
+      error(("tune: unknown option '%s'"):format(tostring(name)), 3)
+    end
+  end
+  for name, default in pairs(tune.DEFAULTS) do
+    local value = given[name] == nil and default or given[name]
+    local least = name == "seed" and 0 or 1
+    if type(value) ~= "number" or value % 1 ~= 0 or value < least then
+      error(("tune: option '%s': a whole number from %d on expected, got %s"):format(name, least, tostring(value)), 3)
+    end
+    options[name] = value
+  end
+  if given.problem:objective() ~= "latency" then
+    error("tune: runtimes of one step are measured; the problem's objective is " .. given.problem:objective(), 3)
+  end
+  return options
+end
+
+-- Medians of |predicted / measured - 1|: under the assumed costs, and by what was known before each was measured.
+local function errors_of(self)
+  local assumed, learnt = {}, {}
+  for _, each in ipairs(self.measured) do
+    if fits(each.evaluation) then
+      local us = each.evaluation.objective_us
+      assumed[#assumed + 1] = math.abs(self.given.problem:evaluate(each.placement).objective_us / us - 1)
+      if each.predicted_us and #assumed > 1 then learnt[#learnt + 1] = math.abs(each.predicted_us / us - 1) end
+    end
+  end
+  -- The first ones were made by those who knew little.
+  local later = {}
+  for i = math.floor(#learnt / 2) + 1, #learnt do later[#later + 1] = learnt[i] end
+  return statistics.median(assumed), #later > 0 and statistics.median(later) or nil
+end
+
+-- Measures placements and learns costs from them.
+--   ARGS    given  table: problem (berth.Problem with the assumed costs), evaluator (of the hardware: only the
+--                  objective_us of its evaluations is needed, busy_us helps), of DEFAULTS; optional record (a file that a
+--                  later call goes on from), initial (placements), progress(best_us, text), should_stop()
+--   RETURN  table: placement and evaluation of the best one measured; costs, cluster and problem, the most likely;
+--           measured: array of { placement, evaluation, predicted_us }; factors: array of { type, kind, factor, low,
+--           high, us }, how much longer ops take than assumed, by their time under the assumed costs, with the interval
+--           of 80 %; assumed_error, predicted_error: medians of the relative errors of runtimes, under the assumed costs
+--           and, for the later half, by what was known before each was measured. nil where nothing that fits was measured
+function tune.run(given)
+  local options = read_given(given)
+  local self = setmetatable({ given = given, options = options, beliefs = beliefs.new(given.problem, given.prior),
+    measured = {}, seen = {} }, Tuning)
+  local before, keep = open_record(given.record, given.problem)
+  for _, each in ipairs(before) do self:take(each) end
+  local function tell()
+    if given.progress and self.best then
+      given.progress(self.best.evaluation.objective_us, ("%d of %d measured"):format(#self.measured,
+        options.measurements))
+    end
+  end
+  tell()
+  while #self.measured < options.measurements do
+    if #self.measured > 0 and given.should_stop and given.should_stop() then break end
+    local placements, also = {}, {}
+    for i = 1, math.min(options.batch, options.measurements - #self.measured) do
+      placements[i] = self:propose(#self.measured + i, also)
+    end
+    local now, predicted = self.beliefs:posed(), {}
+    for i, placement in ipairs(placements) do predicted[i] = now:evaluate(placement).objective_us end
+    for i, evaluation in ipairs(given.evaluator:batch(placements)) do
+      local each = { placement = placements[i], evaluation = evaluation }
+      keep(each)
+      self:take(each, predicted[i])
+    end
+    tell()
+  end
+  if not self.best then return nil end
+  local costs, cluster = self.beliefs:figures()
+  local assumed, predicted = errors_of(self)
+  return { placement = self.best.placement, evaluation = self.best.evaluation, costs = costs, cluster = cluster,
+    problem = given.problem:with(costs, cluster), measured = self.measured,
+    factors = self.beliefs:factors(berth.random(options.seed), ENSEMBLE), assumed_error = assumed,
+    predicted_error = predicted }
+end
+
+-- The policy ---------------------------------------------------------------------------------------
+
+local function note_of(found)
+  local text = ("%d placements were measured; the assumed costs predict them %.0f %% off (median)"):format(
+    #found.measured, 100 * found.assumed_error)
+  if found.predicted_error then
+    text = text .. (", the learnt ones predicted the later half %.0f %% off"):format(100 * found.predicted_error)
+  end
+  return text
+end
+
+-- Registers the policy "tune".
+--   RETURN  its name
+function tune.register()
+  return berth.register_policy {
+    name = "tune", version = "1.0",
+    description = "learns the costs from a few measured placements; the evaluator is the hardware",
+    options = {
+      { name = "measurements", default = tune.DEFAULTS.measurements, at_least = 1, meaning = "placements to measure" },
+      { name = "batch", default = tune.DEFAULTS.batch, at_least = 1, meaning = "how many are measured at a time" },
+      { name = "moves", default = tune.DEFAULTS.moves, at_least = 1, meaning = "moves of `auto` for each placement" },
+      { name = "record", default = "", meaning = "a file of the measurements, to go on from" },
+      { name = "costs", default = "", meaning = "a file for the learnt costs (berth.costs/1)" },
+      { name = "machine", default = "", meaning = "a file for the learnt machine (berth.cluster/1)" },
+    },
+    place = function(problem, evaluator, context)
+      local options = context:options()
+      local found = tune.run { problem = problem, evaluator = evaluator, measurements = options.measurements,
+        batch = options.batch, moves = options.moves, record = options.record, seed = context:seed(),
+        initial = context:initial(), should_stop = function() return context:should_stop() end,
+        progress = function(best_us, text) context:progress(best_us, text) end }
+      if not found then berth.infeasible("none of the placements that were measured fits") end
+      context:note(note_of(found))
+      if options.costs ~= "" then found.costs:save(options.costs, problem:graph(), found.cluster) end
+      if options.machine ~= "" then found.cluster:save(options.machine) end
+      return found.placement
+    end,
+  }
+end
+
+return tune
