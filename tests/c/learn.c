@@ -247,9 +247,51 @@ static void test_place_for(void) {
           berth_place_for(engine, BERTH_TEXT("m.onnx"), BERTH_TEXT("vllm"), -1, &options, &result));
 }
 
+static int32_t never(void* user) {
+  ++*(int*)user;
+  return 0;
+}
+static int32_t at_the_second_time(void* user) { return ++*(int*)user >= 2; }
+
+/* A policy asks hundreds of times; the caller is asked once, where once an hour is enough. */
+static void test_asking(berth_problem* problem) {
+  berth_place_options options = BERTH_PLACE_OPTIONS_INIT;
+  berth_result* result = NULL;
+  int often = 0, once = 0, stopped = 0;
+  options.policy = BERTH_TEXT("asks");
+  options.should_stop = never;
+  options.user = &often;
+  OK(berth_place(engine, problem, &options, &result));
+  berth_release(result);
+  options.ask_every_s = 3600;
+  options.user = &once;
+  OK(berth_place(engine, problem, &options, &result));
+  berth_release(result);
+  CHECK(often >= 100 && once == 1);
+  options.ask_every_s = 1e-9;
+  options.should_stop = at_the_second_time;
+  options.user = &stopped;
+  OK(berth_place(engine, problem, &options, &result));
+  berth_release(result);
+  CHECK(stopped == 2); /* what it said holds: it is not asked again */
+  options.ask_every_s = NAN;
+  REFUSED(BERTH_INVALID_ARGUMENT, "every nan", berth_place(engine, problem, &options, &result));
+}
+
+static berth_status ask_a_hundred_times(void* user, berth_search* search, int32_t* devices) {
+  (void)user;
+  for (int i = 0; i < 100; ++i) (void)search->should_stop(search);
+  for (int32_t group = 0; group < search->group_count; ++group) devices[group] = 1;
+  return BERTH_OK;
+}
+
 int main(void) {
+  berth_policy asks = BERTH_POLICY_INIT;
   OK(berth_engine_new(NULL, &engine));
   CHECK(berth_abi() >= 3);
+  asks.name = BERTH_TEXT("asks");
+  asks.place = ask_a_hundred_times;
+  OK(berth_engine_register(engine, &asks));
   berth_problem* problem = row_of_six();
   test_problem(problem);
   test_result(problem);
@@ -257,6 +299,7 @@ int main(void) {
   test_environment(problem);
   test_overrides();
   test_place_for();
+  test_asking(problem);
   berth_release(problem);
   berth_release(engine);
   if (failures == 0) puts("all is well");

@@ -135,8 +135,9 @@ find_program(python NAMES python3)
 if(python)
   execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE failed ERROR_QUIET)
   if(NOT failed)
-    run("ops per device: " ${python} ${SOURCE_DIR}/examples/python/place.py
-        ${prefix}/lib/libberth_c.so 1000 single)
+    run("one card alone: " ${CMAKE_COMMAND} -E env BERTH_LIBRARY=${prefix}/lib/libberth_c.so.1
+        PYTHONPATH=${SOURCE_DIR}/engine/faces/python PYTHONDONTWRITEBYTECODE=1
+        ${python} ${SOURCE_DIR}/examples/python/two_cards.py --budget 200ms)
   endif()
 endif()
 

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <optional>
 
 #include "berth/cluster.h"
@@ -114,12 +117,41 @@ Settings place_settings(const berth_engine& engine, const berth_place_options& o
   return settings.merged();
 }
 
+/// Asks the caller whether to stop, at most once in `every`; what it has said holds. Policies may ask on
+/// several threads.
+class Asking {
+ public:
+  explicit Asking(const berth_place_options& options)
+      : asked_(options.should_stop), user_(options.user), every_(options.ask_every_s) {}
+
+  [[nodiscard]] bool stops() {
+    if (every_ > 0) {
+      const double now = std::chrono::duration<double>(Clock::now() - begin_).count();
+      if (stopped_ || now < next_s_) return stopped_;
+      next_s_ = now + every_;
+    }
+    if (asked_(user_) != 0) stopped_ = true;
+    return stopped_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int32_t (*asked_)(void*);
+  void* user_;
+  double every_;
+  Clock::time_point begin_ = Clock::now();
+  std::atomic<double> next_s_ = 0;
+  std::atomic<bool> stopped_ = false;
+};
+
 RunHooks hooks_of(const berth_place_options& options) {
   RunHooks hooks;
+  if (!(options.ask_every_s >= 0)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("should_stop asked every ", options.ask_every_s, " s; give 0 or more"));
+  }
   if (options.should_stop != nullptr) {
-    hooks.should_stop = [asked = options.should_stop, user = options.user] {
-      return asked(user) != 0;
-    };
+    hooks.should_stop = [asking = std::make_shared<Asking>(options)] { return asking->stops(); };
   }
   if (options.progress != nullptr) {
     hooks.progress = [report = options.progress, user = options.user](double best_us,

@@ -331,13 +331,12 @@ typedef struct berth_place_options {
   /** How much work the bound of the result is worth: "strong" (about a second for 10,000 ops),
    *  "quick", "none". Since 2. */
   berth_text bound;
+  /** `should_stop` is asked at most once in so many seconds, for callers whose answer is dear, as an
+   *  interpreter's; 0 = whenever the policy asks. Since 3. */
+  double ask_every_s;
 } berth_place_options;
-#define BERTH_PLACE_OPTIONS_INIT                                                 \
-  {                                                                              \
-    sizeof(berth_place_options), {0, 0}, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0, { \
-      0, 0                                                                       \
-    }                                                                            \
-  }
+#define BERTH_PLACE_OPTIONS_INIT \
+  { sizeof(berth_place_options), {0, 0}, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0, {0, 0}, 0 }
 
 /** Places by one policy, or by its fallbacks. A result may not fit in memory: see
  *  berth_summary.feasible. `options` null = as the engine's settings say. */

@@ -1,0 +1,172 @@
+"""Graphs: from a model's file, ONNX, torch.export, NetworkX or arrays."""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import pathlib
+import sys
+import tempfile
+from typing import Any, Callable, List, Optional, Sequence
+
+import numpy as np
+
+from . import _c
+
+
+class Graph:
+    """The ops of a step and what they send each other. Immutable; any number of threads may use one."""
+
+    def __init__(self, core: _c.Object) -> None:
+        self._core = core
+        self._names: Optional[List[str]] = None
+
+    @classmethod
+    def of(cls, model: Any) -> "Graph":
+        """A graph of whatever `model` is: a path (.onnx, .pb, .pbtxt, a SavedModel, .graph.json), an
+        onnx.ModelProto, a torch.export program, a networkx.DiGraph, or a Graph."""
+        return cls._of(model, _c.Object("engine_new", None))
+
+    @classmethod
+    def _of(cls, model: Any, engine: _c.Object) -> "Graph":
+        if isinstance(model, Graph):
+            return model
+        if isinstance(model, (str, os.PathLike)):
+            return cls(_c.Object("graph_load", engine.handle, _c.text(model, "the path of a model")))
+        kind = type(model)
+        if kind.__module__.startswith("onnx") and kind.__name__ == "ModelProto":
+            return cls._of_file(lambda path: _save_onnx(model, path), engine)
+        if kind.__module__.startswith("torch.export") and kind.__name__ == "ExportedProgram":
+            return cls._of_file(lambda path: _save_torch(model, path), engine)
+        if hasattr(model, "is_directed") and hasattr(model, "nodes"):
+            return cls.from_networkx(model)
+        hint = ""
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(model, torch.nn.Module):
+            hint = "; export it first: torch.export.export(module, (example, ...))"
+        raise _c.InvalidArgument(f"a {kind.__module__}.{kind.__name__} is no model; give a path, an onnx.ModelProto, a "
+                                 f"torch.export program, a networkx.DiGraph, or a Graph of arrays{hint}")
+
+    @classmethod
+    def _of_file(cls, save: Callable[[str], None], engine: _c.Object) -> "Graph":
+        with tempfile.TemporaryDirectory(prefix="berth-") as folder:
+            path = str(pathlib.Path(folder) / "model.onnx")
+            save(path)
+            return cls._of(path, engine)
+
+    @classmethod
+    def from_arrays(cls, src: Any, dst: Any, *, cost_us: Any = None, output_bytes: Any = None,
+                    param_bytes: Any = None, count: Optional[int] = None, names: Optional[Sequence[str]] = None,
+                    types: Optional[Sequence[str]] = None, name: str = "graph") -> "Graph":
+        """Op dst[i] reads the output of op src[i]. Arrays by op: `cost_us` on any device, `output_bytes`,
+        `param_bytes`. `count` is needed only where no array by op says how many there are."""
+        columns = [each for each in (names, types, cost_us, output_bytes, param_bytes) if each is not None]
+        if count is None and not columns:
+            raise _c.InvalidArgument("how many ops there are is not known; give `count`, or an array by op")
+        for each in columns[:1]:
+            if not isinstance(each, (Sequence, np.ndarray)) or isinstance(each, str) or np.ndim(each) == 0:
+                raise _c.InvalidArgument(f"a {type(each).__name__} is no column of ops; give a list or an array")
+        n = _c.whole(len(columns[0]) if count is None else count, "the number of ops", 0)
+        sources = _c.integers(src, [None], "src")
+        targets = _c.integers(dst, [len(sources)], "dst")
+        builder = _Builder(name)
+        builder.ops(n, names, types, None if cost_us is None else _c.reals(cost_us, [n], "cost_us"),
+                    None if output_bytes is None else _c.integers(output_bytes, [n], "output_bytes", np.int64),
+                    None if param_bytes is None else _c.integers(param_bytes, [n], "param_bytes", np.int64))
+        builder.edges(sources, targets)
+        return builder.finish()
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> "Graph":
+        """Nodes are ops. They may have cost_us (a number, or one by kind of device), flops, output_bytes,
+        param_bytes and type; an edge may have bytes of its own instead of the node's output_bytes."""
+        if not (hasattr(graph, "is_directed") and graph.is_directed()):
+            raise _c.InvalidArgument("the graph has no directions; give a networkx.DiGraph whose edges point from "
+                                     "producer to reader")
+        nodes = list(graph.nodes(data=True))
+        index = {node: i for i, (node, _) in enumerate(nodes)}
+        builder = _Builder(str(graph.name or "graph"))
+
+        def column(key: str) -> np.ndarray:
+            return np.array([_c.whole(about.get(key, 0), f"{key} of {node!r}", 0, 1 << 62) for node, about in nodes],
+                            np.int64)
+
+        builder.ops(len(nodes), [str(node) for node, _ in nodes], [str(about.get("type", "")) for _, about in nodes],
+                    None, column("output_bytes"), column("param_bytes"))
+        for i, (node, about) in enumerate(nodes):
+            costs = about.get("cost_us")
+            for kind, us in (costs.items() if isinstance(costs, dict) else [("", costs)]):
+                if us is not None:
+                    _c.call("builder_cost", builder.handle, i, _c.text(kind),
+                            _c.real(us, f"cost_us of {node!r}"))
+            if "flops" in about:
+                flops = _c.real(about["flops"], f"flops of {node!r}")
+                _c.call("builder_work", builder.handle, i,
+                        _c.Work(c.sizeof(_c.Work), flops, about["output_bytes"] if "output_bytes" in about else 0, 1))
+        plain = []
+        for source, target, about in graph.edges(data=True):
+            if "bytes" not in about:
+                plain.append((index[source], index[target]))
+                continue
+            size = _c.whole(about["bytes"], f"bytes of the edge {source!r} -> {target!r}", 0, 1 << 62)
+            tensor, out = _c.Tensor(size=c.sizeof(_c.Tensor), rank=-1, bytes=size), c.c_int32()
+            _c.call("builder_output", builder.handle, index[source], tensor, out)
+            _c.call("builder_input", builder.handle, index[target], out.value)
+        ends = np.array(plain, np.int32).reshape(-1, 2)
+        builder.edges(np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
+        return builder.finish()
+
+    @property
+    def handle(self) -> Any:
+        return self._core.handle
+
+    def __len__(self) -> int:
+        return int(_c.library().berth_graph_op_count(self.handle))
+
+    @property
+    def names(self) -> List[str]:
+        """The names of the ops, by id."""
+        if self._names is None:
+            self._names = [_c.given("graph_op_name", self.handle, op) for op in range(len(self))]
+        return self._names
+
+    def __repr__(self) -> str:
+        return f"<berth.Graph of {len(self)} ops>"
+
+
+class _Builder:
+    def __init__(self, name: str) -> None:
+        self._core = _c.Object("builder_new", _c.text(name, "the name of a graph"), _c.text(""))
+        self.handle = self._core.handle
+
+    def ops(self, n: int, names: Optional[Sequence[str]], types: Optional[Sequence[str]],
+            cost_us: Optional[np.ndarray], output_bytes: Optional[np.ndarray],
+            param_bytes: Optional[np.ndarray]) -> None:
+        called = _c.texts([f"op{i}" for i in range(n)] if names is None else names)
+        kinds = None if types is None else _c.texts(types, "types")
+        for each, what in ((called, "names"), (kinds, "types")):
+            if each is not None and len(each) != n:
+                raise _c.InvalidArgument(f"{len(each)} {what} for {n} ops; give one for each")
+        _c.call("builder_ops", self.handle, n, called, kinds, _c.pointer(cost_us, c.c_double),
+                _c.pointer(output_bytes, c.c_int64), _c.pointer(param_bytes, c.c_int64), None)
+
+    def edges(self, src: np.ndarray, dst: np.ndarray) -> None:
+        _c.call("builder_edges", self.handle, len(src), _c.pointer(src, c.c_int32), _c.pointer(dst, c.c_int32))
+
+    def finish(self) -> Graph:
+        return Graph(_c.Object("builder_finish", self.handle))
+
+
+def _save_onnx(model: Any, path: str) -> None:
+    try:
+        data = model.SerializeToString()
+    except Exception as error:  # Protobuf's limit, of whichever type this version raises
+        raise _c.Unsupported(f"the model is too large for one message ({error}); save it with onnx.save_model(..., "
+                             "save_as_external_data=True) and give the path") from error
+    pathlib.Path(path).write_bytes(data)
+
+
+def _save_torch(program: Any, path: str) -> None:
+    import torch
+
+    torch.onnx.export(program, (), path, dynamo=True, verbose=False)
