@@ -17,6 +17,7 @@
 #include "onnx/instructions.h"
 #include "onnx/model.h"
 #include "onnx/program.h"
+#include "onnx/splitting.h"
 #include "onnx/translation.h"
 #include "support/experts.h"
 #include "support/mapped_file.h"
@@ -232,6 +233,12 @@ void OnnxFrontend::annotate(const std::filesystem::path& model, const Graph& gra
                             const Cluster& cluster, const Placement& placement,
                             const std::filesystem::path& output) {
   write_annotated(model, graph, cluster, placement, output);
+}
+
+std::vector<ModelPart> OnnxFrontend::split(const std::filesystem::path& model, const Graph& graph,
+                                           const Cluster& cluster, const Placement& placement,
+                                           const std::filesystem::path& folder) {
+  return split_model(model, graph, cluster, placement, folder);
 }
 
 }  // namespace berth::onnx_frontend

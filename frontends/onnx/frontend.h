@@ -6,6 +6,7 @@
 
 #include "berth/frontend.h"
 #include "berth/options.h"
+#include "berth/sdk/splitting.h"
 
 namespace berth::onnx_frontend {
 
@@ -20,7 +21,7 @@ namespace berth::onnx_frontend {
 
 /// Models of the ONNX exchange format: files whose name ends in ".onnx" (or ".onnx.pb", as the
 /// first model zoos named them).
-class OnnxFrontend final : public Frontend {
+class OnnxFrontend final : public Frontend, public ModelSplitter {
  public:
   explicit OnnxFrontend(const Options& options);
 
@@ -31,6 +32,9 @@ class OnnxFrontend final : public Frontend {
                                            const LoadOptions& options) override;
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
+  [[nodiscard]] std::vector<ModelPart> split(const std::filesystem::path& model, const Graph& graph,
+                                             const Cluster& cluster, const Placement& placement,
+                                             const std::filesystem::path& folder) override;
 };
 
 }  // namespace berth::onnx_frontend

@@ -12,13 +12,14 @@ namespace {
 
 class EvenPolicy final : public Policy {
  public:
-  explicit EvenPolicy(const Options& options) : repair_(options.boolean("repair")) {}
+  explicit EvenPolicy(const Options& options)
+      : equal_(options.text("by") == "layers"), repair_(options.boolean("repair")) {}
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);
     const std::vector<DeviceId> devices = spread_devices(problem, /*hosts=*/false);
-    Plan plan = by_memory(problem, chain, devices);
+    Plan plan = by_share(problem, chain, devices);
     if (!evaluator.evaluate(chain.placement(plan)).feasible)
       plan = within_memory(problem, chain, plan, evaluator, context);
     return answer_of(chain, plan, evaluator, repair_, context);
@@ -26,19 +27,21 @@ class EvenPolicy final : public Policy {
 
  private:
   /// The device of a unit is that of the middle of its bytes among all.
-  static Plan by_memory(const Problem& problem, const Chain& chain,
-                        const std::vector<DeviceId>& devices) {
+  [[nodiscard]] Plan by_share(const Problem& problem, const Chain& chain,
+                              const std::vector<DeviceId>& devices) const {
     std::int64_t most = 1;
     for (const DeviceId device : devices) most = std::max(most, problem.memory_bytes(device));
     std::vector<double> share;
     for (const DeviceId device : devices) {
       const std::int64_t memory = problem.memory_bytes(device);
-      share.push_back(static_cast<double>(memory == kNoLimit ? most : memory));
+      share.push_back(equal_ ? 1 : static_cast<double>(memory == kNoLimit ? most : memory));
     }
     const double all = std::max(1.0, std::accumulate(share.begin(), share.end(), 0.0));
     // A unit without parameters still counts as one among many.
     double total = 0;
-    const auto weight = [&](int unit) { return static_cast<double>(chain[unit].param_bytes) + 1; };
+    const auto weight = [&](int unit) {
+      return equal_ ? 1 : static_cast<double>(chain[unit].param_bytes) + 1;
+    };
     for (int unit = 0; unit < chain.count(); ++unit) total += weight(unit);
     Plan plan{devices, {}, std::vector<int>(devices.size(), 0)};
     int unit = 0;
@@ -77,10 +80,19 @@ class EvenPolicy final : public Policy {
     return filled_to_fit(chain, devices, std::move(room), evaluator, context);
   }
 
+  bool equal_;
   bool repair_;
 };
 
-constexpr OptionSpec kOptions[] = {kRepairOption};
+constexpr OptionSpec kOptions[] = {{"by",
+                                    OptionType::text,
+                                    "memory",
+                                    "what is shared out: bytes by the devices' memory, or layers, "
+                                    "as many to each device, which is "
+                                    "what vLLM and DeepSpeed do",
+                                    {},
+                                    "memory,layers"},
+                                   kRepairOption};
 
 }  // namespace
 

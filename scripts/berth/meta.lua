@@ -34,6 +34,9 @@ local berth = {}
 ---@field bound_us number? a proven lower bound of the objective; nil if runtimes are measured
 ---@field bound_source string? the argument that gives the bound
 ---@field gap number? objective / bound - 1
+---@field cuts integer pieces of the graph that lie on one device and hang together, less those that there are
+---on a single device
+---@field transfers integer tensors, times the other devices that receive them
 ---@field ended string why the search ended: "done", "proven", "budget", "cancelled", "gave up": it did
 ---everything it does, no placement is better, its time or another limit was used up, it was stopped, or
 ---it cannot search such a problem (a note says why)
@@ -45,6 +48,8 @@ local berth = {}
 ---@field own { placement: berth.Placement, evaluation: berth.Evaluation }? what is called the policy's: with
 ---which its last greedy episode ended; nil where the time ended before
 ---@field start { name: string, evaluation: berth.Evaluation }? the best of its starts
+---@field plan string? of `berth.place` with a `tool`: the placement in its form; empty where that is the
+---model's own format
 
 ---One device for all that it can run, a host for the rest.
 ---@class berth.Single
@@ -236,7 +241,8 @@ function berth.make_groups(graph, costs, grouping, count) end
 
 ---Places a model as settings say: the keys of berth.settings/1, over those of BERTH_CONFIG and of
 ---`berth run --config`. The policy is "auto" where none is named. It raises an error for a key that
----a script serves itself, such as `output`.
+---a script serves itself, such as `output`. With `tool = "llama.cpp"` the placement is one that the tool
+---can run as it is, and `plan` of the outcome is what to hand to it.
 ---@param model string a file
 ---@param settings? table
 ---@return integer[] placement

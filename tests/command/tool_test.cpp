@@ -95,3 +95,81 @@ TEST_CASE("a machine in words, and its file") {
     CHECK(list.out.find(word) != std::string::npos);
   }
 }
+
+namespace {
+
+/// An embedding, four layers and a head with a megabyte of weights each, named as an exporter names
+/// them.
+Json decoder_graph() {
+  Json ops = Json::array(), edges = Json::array();
+  const auto add = [&](const std::string& module) {
+    if (!ops.empty())
+      edges.push_back({{"src", ops.size() - 1}, {"output", 0}, {"dst", ops.size()}});
+    ops.push_back({{"name", "/model/" + module + "/MatMul"},
+                   {"type", "MatMul"},
+                   {"cost_us", {{"gpu", 10}, {"cpu", 200}}},
+                   {"output_bytes", {100}},
+                   {"param_bytes", 1'000'000}});
+  };
+  add("embed_tokens");
+  for (int layer = 0; layer < 4; ++layer) add("layers." + std::to_string(layer) + "/mlp");
+  add("lm_head");
+  return {{"format", "berth.graph/1"}, {"name", "decoder"}, {"ops", ops}, {"edges", edges}};
+}
+
+/// The decoder, and a pair of GPUs of so many bytes.
+void write_decoder(const Workplace& work, std::int64_t memory) {
+  work.write("decoder.graph.json", decoder_graph());
+  Json pair = pair_cluster();
+  for (std::size_t i = 0; i < 2; ++i) pair["devices"][i]["memory_bytes"] = memory;
+  work.write("tight.json", pair);
+}
+
+}  // namespace
+
+TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take") {
+  // Two blocks and the largest one that the host holds on the first GPU, three on the second.
+  const Workplace work;
+  write_decoder(work, 3'100'000);
+  for (const char* tool : {"accelerate", "llama.cpp", "deepspeed", "openvino"}) {
+    CAPTURE(tool);
+    const Json placed = work.berth_json({"place", "decoder.graph.json", "--cluster", "tight.json",
+                                         "--for", tool, "-o", "p.json", "--json"});
+    const Json again =
+        work.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
+    CHECK(again["runtime_us"] == placed["runtime_us"]);
+    CHECK(again["feasible"] == true);
+  }
+  // The host holds a block, which a GPU computes.
+  const Workplace less;
+  write_decoder(less, 2'900'000);
+  const Json placed = less.berth_json({"place", "decoder.graph.json", "--cluster", "tight.json",
+                                       "--for", "accelerate", "-o", "p.json", "--json"});
+  CHECK(placed["plan"].get<std::string>().find("\"cpu\"") != std::string::npos);
+  const Json again =
+      less.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
+  CHECK(again["runtime_us"] == placed["runtime_us"]);
+}
+
+TEST_CASE("policies are compared under a tool's rules, and a plan that it cannot have is none") {
+  const Workplace work;
+  write_decoder(work, 3'900'000);
+  const Json compared =
+      work.berth_json({"compare", "decoder.graph.json", "--cluster", "tight.json", "--for",
+                       "llama.cpp", "--policies", "auto,fill,even,random", "--json"});
+  std::set<std::string> fit;
+  for (const Json& row : compared["policies"]) {
+    if (row.value("feasible", false)) fit.insert(row["policy"]);
+    if (row["policy"] == "random") {
+      CHECK(row["error"].get<std::string>().find("llama.cpp") != std::string::npos);
+    }
+  }
+  CHECK(fit == std::set<std::string>{"stages", "fill", "even"});
+  // A search for a person takes those that keep to the rules.
+  CHECK(work.berth({"place", "decoder.graph.json", "--cluster", "tight.json", "--for", "llama.cpp",
+                    "--policy", "fill"})
+            .status == 0);
+  CHECK(work.berth({"place", "decoder.graph.json", "--cluster", "tight.json", "--for", "llama.cpp",
+                    "--policy", "topo"})
+            .err.find("leave the policy out, or choose stages, fill or even") != std::string::npos);
+}

@@ -22,6 +22,7 @@ struct Answer {
   double bound_us = 0;
   std::string end;
   std::vector<std::string> notes;
+  std::string plan;  ///< for a tool
 };
 
 const std::string kModel = "diamond.graph.json";
@@ -64,6 +65,7 @@ Answer by_command(const Workplace& work, const std::string& settings,
   answer.bound_us = result.value("lower_bound_us", 0.0);
   answer.end = result["ended"];
   answer.notes = result["notes"].get<std::vector<std::string>>();
+  answer.plan = result.value("plan", "");
   return answer;
 }
 
@@ -120,6 +122,9 @@ Answer by_c(const Workplace& work, const std::string& settings, const std::strin
   berth_text notes{};
   REQUIRE(berth_result_text(result, BERTH_TEXT_NOTES, &notes) == BERTH_OK);
   answer.notes = lines_of(text_of(notes));
+  berth_text plan{};
+  REQUIRE(berth_result_text(result, BERTH_TEXT_PLAN, &plan) == BERTH_OK);
+  answer.plan = text_of(plan);
   return answer;
 }
 
@@ -141,16 +146,18 @@ Answer by_lua(const Workplace& work, const std::string& settings,
               const std::string& model = kModel) {
   Json table = Json::parse(file_text(settings));
   table.erase("format");
-  work.write_text("place.lua",
-                  "local berth = require 'berth'\n"
-                  "local ok, placement, found = pcall(berth.place, '" +
-                      (work / model).string() + "', " + lua_literal(table) +
-                      ")\n"
-                      "if not ok then print('error ' .. placement) return end\n"
-                      "for _, device in ipairs(placement) do print('device ' .. device) end\n"
-                      "print('bound ' .. string.format('%.17g', found.bound_us or 0))\n"
-                      "print('end ' .. found.ended)\n"
-                      "for _, note in ipairs(found.notes) do print('note ' .. note) end\n");
+  work.write_text(
+      "place.lua",
+      "local berth = require 'berth'\n"
+      "local ok, placement, found = pcall(berth.place, '" +
+          (work / model).string() + "', " + lua_literal(table) +
+          ")\n"
+          "if not ok then print('error ' .. placement) return end\n"
+          "for _, device in ipairs(placement) do print('device ' .. device) end\n"
+          "print('bound ' .. string.format('%.17g', found.bound_us or 0))\n"
+          "print('end ' .. found.ended)\n"
+          "for _, note in ipairs(found.notes) do print('note ' .. note) end\n"
+          "for line in (found.plan or ''):gmatch('[^\\n]+') do print('plan ' .. line) end\n");
   const ProcessResult ran = work.berth({"run", (work / "place.lua").string()});
   Answer answer;
   if (ran.err.find("built without Lua") != std::string::npos) return answer;
@@ -164,6 +171,7 @@ Answer by_lua(const Workplace& work, const std::string& settings,
     if (what == "bound") answer.bound_us = std::stod(value);
     if (what == "end") answer.end = value;
     if (what == "note") answer.notes.push_back(value);
+    if (what == "plan") answer.plan += value + "\n";
   }
   return answer;
 }
@@ -225,6 +233,7 @@ void check_same(const Answer& one, const Answer& other) {
   CHECK(one.bound_us == other.bound_us);
   CHECK(one.end == other.end);
   CHECK(one.notes == other.notes);
+  CHECK(lines_of(one.plan) == lines_of(other.plan));
 }
 
 }  // namespace
@@ -258,6 +267,12 @@ TEST_CASE("settings mean the same from every way in") {
        R"("policy": "single", "constraints": [{"memory_margin": "95%", "on": "gpu"}])"},
       {"fetches", R"("policy": "single")"},
       {"evaluator", R"("policy": "heft", "evaluator": "simulate")"},
+      {"soft", R"("policy": "single", "soft": true, "constraints": [{"pin": "a0", "to": "gpu:1"}, )"
+               R"({"pin": "a0", "to": "gpu:0"}])"},
+      {"tool", R"("policy": "topo", "tool": "onnxruntime")"},
+      {"tool, any device", R"("policy": "topo", "tool": "openvino", "within": 0)"},
+      {"within", R"("policy": "random", "seed": 5, "within": "10000%")"},
+      {"start", R"("policy": "mcmc", "moves": 1, "start": "split.json")"},
       {"plugins", R"("policy": "heft", "plugins": ["policy_heft"])"},
   };
   for (const auto& [what, keys] : rows) {
@@ -269,8 +284,15 @@ TEST_CASE("settings mean the same from every way in") {
     CHECK(command.devices.size() == 7);
     check_same(by_c(work, settings), command);
     if (what == "plugins") continue;  // a script's engine is there already: see below
+    CHECK(command.plan.empty() != what.starts_with("tool"));
     const Answer lua = by_lua(work, settings);
-    if (!lua.devices.empty() || !lua.error.empty()) check_same(lua, command);
+    if (lua.devices.empty() && lua.error.empty()) continue;
+    if (what == "soft") {  // a table has no lines to name
+      CHECK(lua.devices == command.devices);
+      CHECK(lua.notes.size() == command.notes.size());
+      continue;
+    }
+    check_same(lua, command);
   }
 }
 
@@ -318,6 +340,11 @@ TEST_CASE("wrong settings are the same error from every way in") {
       {R"("cluster": "k80x4", "policy": "heft", "options": {"nod": 1})", "nod"},
       {R"("cluster": "k80x4", "policy": "heft", "plugins": ["policy_topo"])",
        "Allowed are only: policy_topo", /*lua=*/false},
+      {R"("tool": 3)", "at tool: expected a text in quotes"},
+      {R"("cluster": "k80x4", "tool": "llamacpp")",
+       "at tool: no tool is called 'llamacpp'; did you mean 'llama.cpp'?"},
+      {R"("within": "much")", "at within: 'much' is not a share; write 3% or 0.03"},
+      {R"("soft": "yes")", "at soft: "},
       {R"("plugins": ["heft"])", "at plugins: 'heft' names no plugin", /*lua=*/false},
   };
   for (const Row& row : rows) {

@@ -22,6 +22,7 @@ class BlockFinder {
 
   void run() {
     find_modules();
+    if (bytes_.empty() && graph_.dialect() == "berth") find_stated_modules();
     find_lists();
     if (bytes_.empty()) {
       throw Error(
@@ -88,6 +89,23 @@ class BlockFinder {
         counted[at(tensor)] = true;
         bytes += graph_.bytes(tensor);
       }
+    }
+  }
+
+  /// Bytes of parameters that a graph states without tensors.
+  [[nodiscard]] std::int64_t stated_bytes(OpId op) const {
+    return graph_.parameters(op).empty() ? graph_.param_bytes(op) : 0;
+  }
+
+  /// Of a berth.graph/1 file, which has no tensors of parameters: the scopes of the ops that hold some.
+  void find_stated_modules() {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const std::int64_t bytes = stated_bytes(op);
+      if (bytes == 0) continue;
+      const std::string name = module_of_scope(graph_.op_name(op));
+      if (name.empty()) continue;
+      blocks_.module_of_[at(op)] = name;
+      bytes_[name] += bytes;
     }
   }
 
@@ -324,6 +342,7 @@ class BlockFinder {
         counted[at(tensor)] = true;
         kept[at(blocks_.of(op))].param_bytes += graph_.bytes(tensor);
       }
+      kept[at(blocks_.of(op))].param_bytes += stated_bytes(op);
     }
     blocks_.blocks_ = std::move(kept);
   }

@@ -344,6 +344,7 @@ berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices
     task.problem->validate(placement);
     Outcome outcome = simulated_outcome(task.problem, {}, placement, effort);
     outcome.notes = task.notes;
+    outcome.tool = task.tool;
     made = new berth_result(std::move(outcome));
   });
 }

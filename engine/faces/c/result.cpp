@@ -4,6 +4,7 @@
 #include "berth/outcome.h"
 #include "berth/plan_writers.h"
 #include "berth/report.h"
+#include "berth/tools.h"
 #include "objects.h"
 #include "support/units.h"
 
@@ -90,6 +91,10 @@ std::string text_of(const Outcome& outcome, int32_t kind) {
       return report(outcome);
     case BERTH_TEXT_BOUND_SOURCE:
       return outcome.bound.source;
+    case BERTH_TEXT_PLAN:
+      if (outcome.tool == nullptr) return {};
+      return plan_text(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
+                       outcome.placement);
     default:
       throw Error(ErrorCode::invalid_argument,
                   cat("no text of kind ", kind, "; use one of BERTH_TEXT_..."));

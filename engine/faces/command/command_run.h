@@ -39,6 +39,11 @@ class CommandRun {
   std::optional<InterruptGuard> guard_;  ///< from the first search on
 };
 
+/// For a placement that is there already.
+[[nodiscard]] inline RunHooks placed(RunHooks hooks) {
+  hooks.placed = true;
+  return hooks;
+}
 /// Tells on standard error where a placement was made for another machine than the task's.
 void note_other_machine(const Task& task, const StoredPlacement& stored);
 /// Tells on standard error that Ctrl-C ended the search, where it did.

@@ -94,7 +94,7 @@ void add_compare(CLI::App& app, Action& chosen) {
   settings.add(*sub, SettingGroup::machine);
   settings.add(*sub, SettingGroup::problem);
   settings.add(*sub, SettingGroup::comparison);
-  settings.add(*sub, {"seed", "threads", "budget", "moves", "bound"});
+  settings.add(*sub, {"seed", "threads", "budget", "moves", "within", "start", "bound"});
   settings.add(*sub, SettingGroup::measuring);
   settings.add_config(*sub);
   settings.add(*sub, {"csv", "report", "log"});

@@ -44,7 +44,7 @@ Outcome outcome_of(CommandRun& run, const std::string& model,
     warn_of_interrupt();
     return outcome;
   }
-  const Task task = load_task(run.engine(), model, settings, run.hooks());
+  const Task task = load_task(run.engine(), model, settings, placed(run.hooks()));
   note_other_machine(task, *stored);
   return simulate(task, *stored, bound_effort(settings));
 }

@@ -4,6 +4,7 @@
 
 #include "berth/evaluator.h"
 #include "berth/graph.h"
+#include "berth/simplicity.h"
 #include "outcome.h"
 
 namespace berth::command {
@@ -121,6 +122,9 @@ Json outcome_json(const Outcome& outcome) {
   json["feasible"] = outcome.evaluation.feasible;
   json["evaluator"] = outcome.executed ? "measure" : "simulate";
   json["runtime_us"] = outcome.runtime_us();
+  const Simplicity simplicity = simplicity_of(problem.graph(), outcome.placement);
+  json["cuts"] = simplicity.cuts;
+  json["transfers"] = simplicity.transfers;
   if (problem.options().objective == Objective::throughput) {
     json["max_load_us"] = outcome.evaluation.max_load_us;
   }

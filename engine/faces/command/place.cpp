@@ -1,8 +1,6 @@
 // `berth place`: one policy, one placement.
 #include <spdlog/fmt/fmt.h>
 
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,9 +8,8 @@
 
 #include "berth/error.h"
 #include "berth/files.h"
-#include "berth/plan_writers.h"
+#include "berth/needs.h"
 #include "berth/run.h"
-#include "berth/tool_run.h"
 #include "berth/tools.h"
 #include "command_run.h"
 #include "console.h"
@@ -28,7 +25,6 @@ namespace {
 
 struct PlaceOptions {
   SettingOptions settings;
-  ToolRun tool;
   bool json = false;
 };
 
@@ -64,12 +60,10 @@ bool write_targets(const Settings& settings, PlanTargets& plans, Frontend* front
 
 /// The tool's form of the placement, where it is not written to a file; empty where it has none of
 /// its own.
-std::string tool_plan(const ToolRun& asked, const PlanTargets& plans, const Outcome& outcome) {
-  if (!asked.tool) return {};
-  const Tool& wanted = tool(*asked.tool);
-  if (wanted.form == "model" || wanted.form == "csv" || plans.has(wanted.form)) return {};
-  return plan_writer(wanted.form)
-      .text(outcome.problem->graph(), outcome.problem->cluster(), outcome.placement);
+std::string tool_plan(const PlanTargets& plans, const Outcome& outcome) {
+  if (outcome.tool == nullptr || plans.has(outcome.tool->form)) return {};
+  return plan_text(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
+                   outcome.placement);
 }
 
 int run_place(const PlaceOptions& options) {
@@ -89,23 +83,23 @@ int run_place(const PlaceOptions& options) {
 
   RunHooks hooks = run.hooks();
   hooks.begins = [&](const Task& task, const Origin& origin, double budget_s) {
-    plans.check(*task.problem, options.tool.tool);
+    plans.check(task);
     run.hooks().begins(task, origin, budget_s);
   };
   const std::string& model = options.settings.model;
-  const Outcome outcome = options.tool.asks()
-                              ? run_for(run.engine(), model, settings, options.tool, hooks)
-                              : berth::run(run.engine(), model, settings, hooks);
+  const Outcome outcome = berth::run(run.engine(), model, settings, hooks);
   warn_of_interrupt();
   if (!outcome.evaluation.feasible) {
     throw Error(
         ErrorCode::infeasible,
-        fmt::format("policy '{}' found no placement that fits: {}; nothing was written; try "
-                    "another policy, a machine with more memory or a smaller model",
-                    outcome.origin.policy, excess_text(outcome)));
+        fmt::format(
+            "policy '{}' found no placement that fits: {}; of the nearest one, {}; nothing was "
+            "written; try {}a machine with more memory or a smaller model",
+            outcome.origin.policy, excess_text(outcome), needs_text(outcome),
+            outcome.tool != nullptr && outcome.tool->order != nullptr ? "" : "another policy, "));
   }
   const bool whole = write_targets(settings, plans, frontend.get(), outcome);
-  const std::string plan = tool_plan(options.tool, plans, outcome);
+  const std::string plan = tool_plan(plans, outcome);
   if (options.json) {
     auto json = outcome_json(outcome);
     if (!plan.empty()) json["plan"] = plan;
@@ -113,48 +107,13 @@ int run_place(const PlaceOptions& options) {
     return whole ? 0 : 1;
   }
   std::string text = outcome_text(outcome);
-  if (!plan.empty()) text += fmt::format("\nFor {}:\n{}", *options.tool.tool, plan);
+  if (!plan.empty()) text += fmt::format("\nFor {}:\n{}", outcome.tool->name, plan);
   for (const Target& target : targets) {
     if (plans.failed(target.option)) continue;
     text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
   }
   print(text);
   return whole ? 0 : 1;
-}
-
-/// "3%" or "0.03".
-double parse_share(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const bool percent = rest != end && *rest == '%';
-  if (error != std::errc() || rest + (percent ? 1 : 0) != end || !(value >= 0) ||
-      !std::isfinite(value)) {
-    throw CLI::ValidationError("--within",
-                               fmt::format("'{}' is not a share; write 3% or 0.03", text));
-  }
-  return percent ? value / 100 : value;
-}
-
-void add_tool(CLI::App& sub, ToolRun& wanted) {
-  std::string names;
-  for (const Tool& each : tools())
-    names += fmt::format("{}{}", names.empty() ? "" : "|", each.name);
-  sub.add_option(
-         "--for", wanted.tool,
-         "search among the plans that this tool can run as they are; without --write of its "
-         "form, the plan is printed")
-      ->type_name(names);
-  sub.add_option_function<std::string>(
-         "--within", [&wanted](const std::string& text) { wanted.within = parse_share(text); },
-         "take the simplest placement that is found at most so much slower than the best: the "
-         "fewest cuts, then transfers, then devices; default: 3% with --for, else none")
-      ->type_name("SHARE");
-  sub.add_option("--start", wanted.start,
-                 "a placement (berth.placement/1) that searches start from")
-      ->type_name("FILE");
-  sub.add_flag("--soft", wanted.soft,
-               "leave constraints out that cannot be kept, with a note, instead of failing");
 }
 
 }  // namespace
@@ -171,7 +130,6 @@ void add_place(CLI::App& app, Action& chosen) {
   settings.add_config(*sub);
   settings.add(*sub, {"output", "annotate", "trace", "svg", "certificate", "report", "log"});
   add_write(*sub, settings.given);
-  add_tool(*sub, options->tool);
   sub->add_flag_callback(
       "--prove", [&settings] { settings.given.prove = true; },
       "say how far from the best this is at most, and what the proof rests on");

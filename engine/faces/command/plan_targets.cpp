@@ -3,11 +3,14 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/files.h"
 #include "berth/plan_writers.h"
+#include "berth/sdk/splitting.h"
 #include "berth/tools.h"
 #include "console.h"
 #include "setting_options.h"
@@ -16,10 +19,14 @@ namespace berth::command {
 namespace {
 
 constexpr const char* kModel = "model";
+constexpr const char* kSplit = "split";
+constexpr const char* kIndex = "split.json";
 
 std::string meaning() {
   std::string text =
-      "write the placement in another tool's form: model (the model file, with its placement)";
+      "write the placement in another tool's form: model (the model file, with its placement), "
+      "split "
+      "(in a folder, a model per device)";
   for (const PlanWriter& writer : plan_writers()) {
     text += fmt::format(", {} ({})", writer.name, writer.meaning);
   }
@@ -33,6 +40,28 @@ std::string advice(std::string_view form) {
       return fmt::format("; `berth place --for {}` searches for a plan that it can run", each.name);
   }
   return {};
+}
+
+/// The parts, and which tensors each of them takes and gives, in the order in which they run.
+void write_split(const std::string& model, Frontend& frontend, const Outcome& outcome,
+                 const std::filesystem::path& folder) {
+  const Cluster& cluster = outcome.problem->cluster();
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw Error(ErrorCode::io,
+                fmt::format("{}: cannot be created: {}", folder.string(), failure.message()));
+  }
+  nlohmann::ordered_json index = {{"model", model}, {"parts", nlohmann::ordered_json::array()}};
+  for (const ModelPart& part : dynamic_cast<ModelSplitter&>(frontend).split(
+           model, outcome.problem->graph(), cluster, outcome.placement, folder)) {
+    index["parts"].push_back({{"file", part.file},
+                              {"device", cluster.device(part.device).name},
+                              {"inputs", part.inputs},
+                              {"outputs", part.outputs}});
+  }
+  write_file(folder / kIndex,
+             index.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -51,11 +80,11 @@ PlanTargets::Plan PlanTargets::parse(const std::string& text) {
                 fmt::format("--write: '{}' is no FORMAT=FILE, such as csv=plan.csv", text));
   }
   std::string format = text.substr(0, equals);
-  if (format != kModel) {
+  if (format != kModel && format != kSplit) {
     try {
       static_cast<void>(plan_writer(format));
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("--write: {} Also: model", error.what()));
+      throw Error(error.code(), fmt::format("--write: {} Also: model, split", error.what()));
     }
   }
   const std::string option = "--write " + format;
@@ -70,19 +99,31 @@ PlanTargets::PlanTargets(const Settings& settings) {
 }
 
 void PlanTargets::add_to(std::vector<Target>& targets) const {
-  for (const Plan& plan : plans_) targets.push_back({plan.option, plan.path});
+  std::error_code ignored;
+  for (const Plan& plan : plans_) {
+    const bool within = plan.format == kSplit && std::filesystem::is_directory(plan.path, ignored);
+    targets.push_back({plan.option, within ? std::filesystem::path(plan.path) / kIndex
+                                           : std::filesystem::path(plan.path)});
+  }
 }
 
 std::unique_ptr<Frontend> PlanTargets::writer_of_model(Engine& engine,
                                                        const std::string& model) const {
-  const bool wanted = std::any_of(plans_.begin(), plans_.end(),
-                                  [](const Plan& plan) { return plan.format == kModel; });
-  return wanted ? engine.frontend_for(model) : nullptr;
+  const bool splits = has(kSplit);
+  auto frontend = has(kModel) || splits ? engine.frontend_for(model) : nullptr;
+  if (splits && dynamic_cast<ModelSplitter*>(frontend.get()) == nullptr) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("--write split: {} cannot be written in parts; models of ONNX can", model));
+  }
+  return frontend;
 }
 
-void PlanTargets::check(const Problem& problem, const std::optional<std::string>& for_tool) const {
+void PlanTargets::check(const Task& task) const {
+  const Problem& problem = *task.problem;
   for (const Plan& plan : plans_) {
-    if (plan.format == kModel || (for_tool && tool(*for_tool).form == plan.format)) continue;
+    const bool of_tool = task.tool != nullptr && task.tool->form == plan.format;
+    if (plan.format == kModel || plan.format == kSplit || of_tool) continue;
     const auto check = plan_writer(plan.format).check;
     if (check == nullptr) continue;
     try {
@@ -110,6 +151,8 @@ bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
     try {
       if (plan.format == kModel) {
         frontend->annotate(model, graph, cluster, outcome.placement, output_path(plan.path));
+      } else if (plan.format == kSplit) {
+        write_split(model, *frontend, outcome, plan.path);
       } else {
         write_target(plan.path, plan_writer(plan.format).text(graph, cluster, outcome.placement));
       }

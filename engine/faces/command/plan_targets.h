@@ -9,6 +9,7 @@
 #include "berth/engine.h"
 #include "berth/frontend.h"
 #include "berth/outcome.h"
+#include "berth/run.h"
 #include "berth/settings.h"
 #include "targets.h"
 
@@ -34,7 +35,7 @@ class PlanTargets {
   [[nodiscard]] bool failed(const std::string& option) const;
   /// Before the search: throws Error(unsupported) for a form that no placement of this model on this
   /// machine can have. The form of the tool that is placed for is left to its rules.
-  void check(const Problem& problem, const std::optional<std::string>& tool) const;
+  void check(const Task& task) const;
   /// Writes all that can be; what cannot is told on standard error. Returns whether every one was
   /// written. `frontend`: from writer_of_model.
   [[nodiscard]] bool write(const std::string& model, Frontend* frontend, const Outcome& outcome);

@@ -32,7 +32,8 @@ struct ReportOptions {
 /// Stored placements, in the order in which they were named.
 Report stored_report(CommandRun& run, const ReportOptions& options,
                      const std::vector<StoredPlacement>& placements) {
-  const Task task = load_task(run.engine(), options.settings.model, run.settings(), run.hooks());
+  const Task task =
+      load_task(run.engine(), options.settings.model, run.settings(), placed(run.hooks()));
   Report report;
   for (const StoredPlacement& stored : placements) {
     note_other_machine(task, stored);

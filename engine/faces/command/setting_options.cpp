@@ -124,7 +124,7 @@ void add_policy_options(CLI::App& app, OptionTexts& options) {
 }
 
 void add_key(CLI::App& app, Settings& settings, const SettingKey& key) {
-  std::string name = "--" + std::string(key.name);
+  std::string name = key.name == std::string_view("tool") ? "--for" : "--" + std::string(key.name);
   std::replace(name.begin(), name.end(), '_', '-');
   const auto set = [&settings, &key, name](const std::string& text) {
     try {
@@ -194,7 +194,12 @@ void SettingOptions::add(CLI::App& app, SettingGroup group) {
   for (const SettingKey& key : setting_keys()) {
     if (key.group == group && *key.form != 0) add_key(app, given, key);
   }
-  if (group == SettingGroup::problem) add_constraints(app, given.constraints);
+  if (group == SettingGroup::problem) {
+    add_constraints(app, given.constraints);
+    app.add_flag_callback(
+        "--soft", [this] { given.soft = true; },
+        "leave constraints out that cannot be kept, with a note, instead of failing");
+  }
   if (group == SettingGroup::search) add_policy_options(app, given.options);
 }
 
@@ -253,7 +258,8 @@ std::vector<Input> SettingOptions::inputs(const Settings& merged) const {
                                {"the file of costs", file(merged.costs)},
                                {"the config", config_},
                                {"the config", untrusted_},
-                               {"the policy", file(merged.policy)}};
+                               {"the policy", file(merged.policy)},
+                               {"the placement to start from", merged.start.value_or("")}};
   for (const std::string& name : merged.clusters.value_or(std::vector<std::string>())) {
     inputs.push_back({"a cluster", file(name)});
   }

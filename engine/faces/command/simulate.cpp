@@ -40,7 +40,7 @@ int run_simulate(const SimulateOptions& options) {
   check_targets(targets, inputs);
 
   const auto frontend = plans.writer_of_model(run.engine(), options.settings.model);
-  const Task task = load_task(run.engine(), options.settings.model, settings, run.hooks());
+  const Task task = load_task(run.engine(), options.settings.model, settings, placed(run.hooks()));
   const Outcome outcome = simulate(task, stored, bound_effort(settings));
   note_other_machine(task, stored);
   write_step(settings, outcome);

@@ -3,7 +3,9 @@
 
 #include "berth/policy.h"
 #include "berth/run.h"
+#include "berth/simplicity.h"
 #include "berth/support/text.h"
+#include "berth/tools.h"
 #include "call.h"
 #include "learning.h"
 #include "lua_policy.h"
@@ -103,6 +105,9 @@ void push_outcome(const Call& call, const Problem& problem, const Result& result
     set_text(call.L, "bound_source", result.bound.source);
     set_number(call.L, "gap", result.gap());
   }
+  const Simplicity simplicity = simplicity_of(problem.graph(), result.placement);
+  set_number(call.L, "cuts", static_cast<double>(simplicity.cuts));
+  set_number(call.L, "transfers", static_cast<double>(simplicity.transfers));
   set_text(call.L, "ended", std::string(search_end_name(figures.end)));
   push_texts(call.L, result.notes);
   lua_setfield(call.L, -2, "notes");
@@ -190,6 +195,11 @@ int place_model(Call& call) {
   push_ids(call.L, outcome.placement);
   push_outcome(call, *outcome.problem, outcome, outcome.origin.policy, outcome.origin.seed,
                *outcome.search, outcome.executed);
+  if (outcome.tool != nullptr && outcome.evaluation.feasible) {
+    set_text(call.L, "plan",
+             plan_text(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
+                       outcome.placement));
+  }
   return 2;
 }
 

@@ -420,7 +420,8 @@ enum {                           /* kinds of texts */
        BERTH_TEXT_TRACE = 3,     /**< of the step, for Perfetto and chrome://tracing */
        BERTH_TEXT_SVG = 4,       /**< a drawing of the step */
        BERTH_TEXT_REPORT = 5,    /**< figures, gap to the bound, what the step waits for, advice */
-       BERTH_TEXT_BOUND_SOURCE = 6 /**< the argument behind bound_us */
+       BERTH_TEXT_BOUND_SOURCE = 6, /**< the argument behind bound_us */
+       BERTH_TEXT_PLAN = 7 /**< in the form of the setting "tool"; empty where there is none */
 };
 BERTH_C_API berth_status berth_result_text(const berth_result* result, int32_t kind,
                                            berth_text* text);

@@ -20,6 +20,8 @@
 
 namespace berth {
 
+struct Tool;
+
 /// The critical path divided by what the step waited for. The three parts add up to the runtime.
 struct PathShares {
   double compute_us = 0;
@@ -76,6 +78,7 @@ struct BERTH_EXPORT Outcome {
   /// Notes for the user, each a sentence without a full stop: of the model and its costs, of
   /// the search and its fallbacks.
   std::vector<std::string> notes;
+  const Tool* tool = nullptr;  ///< the one whose rules the problem has
 
   /// The runtime of one step: measured if there is a measurement, else simulated.
   [[nodiscard]] double runtime_us() const;

@@ -25,6 +25,7 @@
 #include "berth/policy.h"
 #include "berth/problem.h"
 #include "berth/settings.h"
+#include "berth/tools.h"
 
 namespace berth {
 
@@ -59,6 +60,10 @@ struct Task {
   std::vector<std::string> notes;
   /// berth.settings/1 of model and problem, for what is stored with a placement.
   std::string settings;
+  const Tool* tool = nullptr;  ///< of tools(): the one whose rules the problem has
+  /// For a tool that spills: poses the same problem where its accelerators do not hold everything.
+  /// Empty = there is no other.
+  std::function<Task()> spilled;
 };
 
 /// Objects that a caller has made already; null = as the settings say.
@@ -77,6 +82,8 @@ struct RunHooks {
   PolicyMaker make;
   /// Placements to start from.
   std::vector<Placement> initial;
+  /// The placement is there: of a tool's rules, its costs count and its constraints do not.
+  bool placed = false;
   std::uint64_t seed = 0;  ///< where the settings name none
   int threads = 0;         ///< where the settings name none; 0 = one per core
   /// True = end now with the best so far.
@@ -105,6 +112,10 @@ struct RunHooks {
 /// `moves` is the option of that name, of policies that have one. Where a policy is not there,
 /// fails, or finds no placement that fits, the `fallbacks` are asked in order, each with its own
 /// defaults; a note says so. An outcome may not fit: see Outcome::evaluation.
+/// For a tool whose devices have runs of layers in a fixed order the policy is `stages`, where the
+/// settings name `auto` or none; Error(invalid_argument) where they name one that keeps to no runs. Of a
+/// tool that spills, hosts are left out until nothing fits. With `within`, the outcome is the simplest
+/// placement that is found at most so much slower than the best of the policy's own and of `stages`.
 [[nodiscard]] BERTH_EXPORT Outcome place(Engine& engine, const Task& task, const Settings& settings,
                                          const RunHooks& hooks = {});
 /// The same of a model's file. The policy is made before the model is loaded, so that a misspelled
@@ -127,7 +138,8 @@ struct ComparedPolicy {
 
 /// Runs each of `policies` on the task, in their order: with the settings' options where it is the
 /// settings' policy, else with its own defaults; all else as the settings say. Fallbacks are not
-/// asked. Where hooks.should_stop ends the comparison, policies that have not begun fail with
+/// asked. For a tool, `auto` is `stages` where place() would ask that; a plan that the tool cannot have
+/// fails. With `within`, each policy's placement is made simpler by itself. Where hooks.should_stop ends the comparison, policies that have not begun fail with
 /// Error(cancelled), and a note of every outcome says that the times are unequal.
 [[nodiscard]] BERTH_EXPORT std::vector<ComparedPolicy> compare(
     Engine& engine, const Task& task, std::span<const std::string> policies,

@@ -32,6 +32,11 @@ enum class EvaluatorKind {
   measure,  ///< executed by Settings::backend
 };
 
+/// A part of a whole: 0.03, or "3%" as text.
+struct Share {
+  double of_one = 0;
+};
+
 /// The choices of one source, or of several merged. A field without a value is left open. Names of
 /// policies, clusters, .. have not been looked up.
 struct BERTH_EXPORT Settings {
@@ -56,6 +61,10 @@ struct BERTH_EXPORT Settings {
   std::optional<std::string> inputs;
   std::optional<std::int64_t> in_flight;  ///< ProblemOptions::in_flight
   std::vector<ConstraintRule> constraints;
+  /// Constraints that cannot be kept are left out, later ones first, with a note.
+  std::optional<bool> soft;
+  /// A name of tools() (tools.h): placements keep its rules.
+  std::optional<std::string> tool;
 
   // --- The search
   std::optional<std::string> policy;
@@ -65,6 +74,10 @@ struct BERTH_EXPORT Settings {
   std::optional<int> threads;      ///< 0 = one per core
   std::optional<double> budget_s;  ///< >= 0; infinity = none
   std::optional<std::int64_t> moves;
+  /// The simplest placement that is found at most so much slower than the best; default: 3 % with a
+  /// tool, else nothing.
+  std::optional<Share> within;
+  std::optional<std::string> start;  ///< a berth.placement/1 file that searches start from
   std::optional<BoundEffort> bound;
   std::optional<bool> prove;
   std::optional<EvaluatorKind> evaluator;

@@ -15,7 +15,7 @@
 #include "berth/costs.h"
 #include "berth/export.h"
 #include "berth/graph.h"
-#include "berth/options.h"
+#include "berth/placement.h"
 
 namespace berth {
 
@@ -23,11 +23,7 @@ namespace berth {
 struct ToolRules {
   std::vector<ConstraintRule> constraints;
   std::shared_ptr<const Costs> costs;  ///< null: those of the problem
-  /// The devices have runs of blocks in a fixed order, which constraints cannot say: the policy
-  /// `stages` with `options` keeps to it, and no other.
-  bool stages = false;
-  OptionTexts options;
-  std::vector<std::string> notes;  ///< sentences without a full stop
+  std::vector<std::string> notes;      ///< sentences without a full stop
 };
 
 /// The graph and machine that the rules are for.
@@ -44,6 +40,10 @@ struct Tool {
   std::string_view form;  ///< of plan_writers(), or "model": the model's own format
   /// Hosts are left out at first, and asked for again with ToolTask::spill where nothing fits.
   bool spills;
+  /// The devices have runs of blocks, which constraints cannot say: the policies `stages`, with these
+  /// as its options of the same names, `fill` and `even` keep to it. Null = ops may be anywhere.
+  const char* order;
+  const char* hosts;
   /// Throws Error(unsupported) saying what of the model or the machine the tool cannot have.
   ToolRules (*rules)(const ToolTask& task);
 };
@@ -51,5 +51,10 @@ struct Tool {
 [[nodiscard]] BERTH_EXPORT std::span<const Tool> tools();
 /// Throws Error(not_found) listing the names.
 [[nodiscard]] BERTH_EXPORT const Tool& tool(std::string_view name);
+/// The placement in the tool's form; empty where that is the model's own format, or a table. Throws
+/// Error(unsupported) naming what of it the tool cannot express.
+[[nodiscard]] BERTH_EXPORT std::string plan_text(const Tool& tool, const Graph& graph,
+                                                 const Cluster& cluster,
+                                                 const Placement& placement);
 
 }  // namespace berth

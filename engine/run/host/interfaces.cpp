@@ -7,12 +7,14 @@
 #include "berth/evaluator.h"
 #include "berth/frontend.h"
 #include "berth/policy.h"
+#include "berth/sdk/splitting.h"
 #include "berth/support/text.h"
 
 namespace berth {
 
 Policy::~Policy() = default;
 Frontend::~Frontend() = default;
+ModelSplitter::~ModelSplitter() = default;
 Session::~Session() = default;
 Backend::~Backend() = default;
 

@@ -10,6 +10,7 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "host/simplest_run.h"
 
 namespace berth {
 namespace {
@@ -63,9 +64,16 @@ std::shared_ptr<void> stage_within(const RunHooks& hooks, const std::string& wha
 class Searches {
  public:
   Searches(const Task& task, const Settings& settings, const RunHooks& hooks)
-      : task_(task), hooks_(hooks), threads_(settings.threads.value_or(hooks.threads)) {
+      : task_(task),
+        hooks_(hooks),
+        threads_(settings.threads.value_or(hooks.threads)),
+        initial_(hooks.initial) {
     evaluator_ = task.session == nullptr ? make_simulation_evaluator(task.problem, threads_)
                                          : make_measuring_evaluator(task.problem, task.session);
+    if (settings.start) {
+      initial_.push_back(
+          load_placement(*settings.start, task.problem->graph(), task.problem->cluster()));
+    }
   }
 
   /// `own`: of a policy that learns its own placement, to compare it; else its best, to use it.
@@ -78,7 +86,7 @@ class Searches {
     context.threads = threads_;
     context.should_stop = hooks_.should_stop;
     context.progress = hooks_.progress;
-    context.initial = hooks_.initial;
+    context.initial = initial_;
     const double within_s = budget_s(settings);
     const auto stage = stage_within(
         hooks_, cat(origin.policy, " places ", task_.problem->groups().count(), " groups"),
@@ -90,6 +98,7 @@ class Searches {
       Outcome outcome = searched_outcome(task_.problem, std::move(origin), std::move(result));
       if (own) outcome = own_outcome(std::move(outcome));
       outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
+      outcome.tool = task_.tool;
       if (task_.session != nullptr) trace_measured(outcome);
       if (hooks_.ends) hooks_.ends(&outcome, {});
       return outcome;
@@ -111,6 +120,7 @@ class Searches {
   const Task& task_;
   const RunHooks& hooks_;
   int threads_;
+  std::vector<Placement> initial_;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -167,6 +177,42 @@ Outcome in_order(Engine& engine, const Settings& settings, const RunHooks& hooks
   }
 }
 
+/// The same problem where the tool's accelerators do not hold everything, with what was said of the
+/// other one.
+Task spilled(const Task& task) {
+  Task again = task.spilled();
+  std::vector<std::string> notes = task.notes;
+  for (std::string& note : again.notes) {
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
+  }
+  again.notes = std::move(notes);
+  again.model = task.model;
+  return again;
+}
+
+/// in_order under the rules of a tool, then the simplest placement near to what it finds.
+Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks,
+                 const std::function<const Task&()>& task) {
+  const Settings inner = search_settings(settings);
+  const Task* posed = nullptr;
+  const auto ask = [&]() -> const Task& {
+    posed = &task();
+    return *posed;
+  };
+  std::optional<Outcome> outcome;
+  try {
+    outcome = in_order(engine, inner, hooks, ask);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible || posed == nullptr || !posed->spilled) throw;
+  }
+  if ((!outcome || !outcome->evaluation.feasible) && posed->spilled && !stopped(hooks)) {
+    const Task again = spilled(*posed);
+    outcome = in_order(engine, inner, hooks, [&]() -> const Task& { return again; });
+  }
+  return simplified(engine, std::move(*outcome), settings, /*rivals=*/true, hooks);
+}
+
 /// A policy of a comparison, made before any work.
 struct Candidate {
   std::string name;
@@ -176,17 +222,29 @@ struct Candidate {
   std::string failure;
 };
 
+/// The policy that a comparison asks where `name` is meant, and its options.
+std::pair<std::string, OptionTexts> for_tool_of(const Settings& settings, const std::string& name) {
+  Settings own = settings;
+  if (settings.policy != name) own.options.clear();
+  own.policy = name;
+  // Others are asked too: whether the tool can have their plan is seen then.
+  if (name != "auto" && name != "stages") return {name, own.options};
+  const Settings inner = search_settings(own);
+  return {*inner.policy, inner.options};
+}
+
 std::vector<Candidate> candidates_of(const Policies& policies, std::span<const std::string> names,
                                      const Settings& settings, bool must_exist) {
   std::vector<Candidate> candidates;
   std::set<std::string> seen;
-  for (const std::string& name : names) {
+  for (const std::string& given : names) {
+    // A policy under a tool's rules may be another, with the tool's options.
+    const auto [name, options] = for_tool_of(settings, given);
     if (!seen.insert(name).second) continue;
     Candidate& candidate = candidates.emplace_back();
     candidate.name = name;
     try {
-      candidate.options = policies.with_moves(
-          name, name == settings.policy ? settings.options : OptionTexts(), settings);
+      candidate.options = policies.with_moves(name, options, settings);
       candidate.policy = policies.make(name, candidate.options);
     } catch (const Error& error) {
       if (must_exist) throw;
@@ -199,8 +257,9 @@ std::vector<Candidate> candidates_of(const Policies& policies, std::span<const s
 
 /// A policy's entry; what fails is an entry with the reason. The first one begins even where the
 /// comparison has been stopped, so that there is an answer.
-ComparedPolicy compare_one(Searches& searches, const Policies& policies, const Candidate& candidate,
-                           bool first, const Settings& settings, const RunHooks& hooks) {
+ComparedPolicy compare_one(Engine& engine, Searches& searches, const Policies& policies,
+                           const Candidate& candidate, bool first, const Settings& settings,
+                           const RunHooks& hooks) {
   ComparedPolicy entry;
   entry.policy = candidate.name;
   entry.code = candidate.code;
@@ -216,7 +275,14 @@ ComparedPolicy compare_one(Searches& searches, const Policies& policies, const C
     Origin origin;
     origin.policy = candidate.name;
     origin.options = policies.resolved(candidate.name, candidate.options);
-    entry.outcome = searches.run(*candidate.policy, std::move(origin), settings, /*own=*/true);
+    Outcome outcome =
+        simplified(engine, searches.run(*candidate.policy, std::move(origin), settings, /*own=*/true),
+                   settings, /*rivals=*/false, hooks);
+    if (outcome.tool != nullptr && outcome.evaluation.feasible) {
+      static_cast<void>(plan_text(*outcome.tool, outcome.problem->graph(),
+                                  outcome.problem->cluster(), outcome.placement));
+    }
+    entry.outcome = std::move(outcome);
   } catch (const Error& error) {
     entry.code = error.code();
     entry.failure = error.what();
@@ -231,16 +297,34 @@ std::shared_ptr<void> policy_stage(const RunHooks& hooks, std::size_t done, std:
                       static_cast<double>(count - done) * budget_s(settings));
 }
 
-std::vector<ComparedPolicy> compare_all(const Task& task, const Policies& policies,
-                                        const std::vector<Candidate>& candidates,
-                                        const Settings& settings, const RunHooks& hooks) {
+bool any_fits(const std::vector<ComparedPolicy>& compared) {
+  return std::any_of(compared.begin(), compared.end(),
+                     [](const ComparedPolicy& entry) { return entry.fits(); });
+}
+
+/// Every candidate on the task; once more where a tool's accelerators do not hold what any of them
+/// found. `done` of `count` searches were before them.
+std::vector<ComparedPolicy> compare_each(Engine& engine, const Task& task, const Policies& policies,
+                                         const std::vector<Candidate>& candidates,
+                                         const Settings& settings, const RunHooks& hooks,
+                                         std::size_t done, std::size_t count) {
   Searches searches(task, settings, hooks);
   std::vector<ComparedPolicy> compared;
   for (const Candidate& candidate : candidates) {
-    const auto stage = policy_stage(hooks, compared.size(), candidates.size(), settings);
+    const std::size_t before = done + compared.size();
+    const auto stage = policy_stage(hooks, before, count, settings);
     compared.push_back(
-        compare_one(searches, policies, candidate, compared.empty(), settings, hooks));
+        compare_one(engine, searches, policies, candidate, before == 0, settings, hooks));
   }
+  if (any_fits(compared) || !task.spilled || stopped(hooks)) return compared;
+  return compare_each(engine, spilled(task), policies, candidates, settings, hooks, done, count);
+}
+
+std::vector<ComparedPolicy> compare_all(Engine& engine, const Task& task, const Policies& policies,
+                                        const std::vector<Candidate>& candidates,
+                                        const Settings& settings, const RunHooks& hooks) {
+  std::vector<ComparedPolicy> compared =
+      compare_each(engine, task, policies, candidates, settings, hooks, 0, candidates.size());
   if (compared.size() > 1 && stopped(hooks)) {
     for (ComparedPolicy& entry : compared) {
       if (!entry.outcome) continue;
@@ -302,15 +386,12 @@ void sweep(Engine& engine, const std::string& model, Settings settings, const Ru
     }
     for (const std::uint64_t seed : seeds) {
       machine.seed = seed;
-      Searches searches(task, machine, hooks);
-      for (const Candidate& candidate : candidates) {
-        const auto stage = policy_stage(hooks, done, count, settings);
-        ComparedPolicy entry =
-            compare_one(searches, policies, candidate, done == 0, machine, hooks);
-        ++done;
+      for (ComparedPolicy& entry :
+           compare_each(engine, task, policies, candidates, machine, hooks, done, count)) {
         entry.cluster = *machine.cluster;
         each(std::move(entry));
       }
+      done += candidates.size();
     }
   }
 }
@@ -318,18 +399,18 @@ void sweep(Engine& engine, const std::string& model, Settings settings, const Ru
 }  // namespace
 
 Outcome place(Engine& engine, const Task& task, const Settings& settings, const RunHooks& hooks) {
-  return in_order(engine, settings, hooks, [&]() -> const Task& { return task; });
+  return for_tool(engine, settings, hooks, [&]() -> const Task& { return task; });
 }
 
 Outcome run(Engine& engine, const std::string& model, const Settings& settings,
             const RunHooks& hooks) {
   std::optional<Task> task;
-  Outcome outcome = in_order(engine, settings, hooks, [&]() -> const Task& {
+  Outcome outcome = for_tool(engine, settings, hooks, [&]() -> const Task& {
     return task.emplace(load_task(engine, model, settings, hooks));
   });
   if (outcome.evaluation.feasible && !outcome.executed &&
       (settings.prove.value_or(false) || settings.certificate)) {
-    outcome.certificate = certify(*task->problem, strong_lower_bounds(*task->problem));
+    outcome.certificate = certify(*outcome.problem, strong_lower_bounds(*outcome.problem));
   }
   return outcome;
 }
@@ -338,8 +419,9 @@ std::vector<ComparedPolicy> compare(Engine& engine, const Task& task,
                                     std::span<const std::string> policies, const Settings& settings,
                                     const RunHooks& hooks) {
   const Policies maker(engine, hooks);
-  return compare_all(task, maker, candidates_of(maker, policies, settings, /*must_exist=*/false),
-                     settings, hooks);
+  return compare_all(engine, task, maker,
+                     candidates_of(maker, policies, settings, /*must_exist=*/false), settings,
+                     hooks);
 }
 
 bool is_sweep(const Settings& settings) {
@@ -357,7 +439,7 @@ std::vector<ComparedPolicy> compare(Engine& engine, const std::string& model,
     return {};
   }
   const Task task = load_task(engine, model, settings, hooks);
-  return compare_all(task, maker, candidates, settings, hooks);
+  return compare_all(engine, task, maker, candidates, settings, hooks);
 }
 
 StoredPlacement read_placement(const std::filesystem::path& path) {
@@ -407,6 +489,7 @@ Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort ef
   Outcome outcome =
       simulated_outcome(task.problem, std::move(origin), std::move(placement), effort);
   outcome.notes = task.notes;
+  outcome.tool = task.tool;
   if (std::string other = other_machine_text(task, stored); !other.empty()) {
     outcome.notes.push_back(std::move(other));
   }

@@ -19,6 +19,7 @@ namespace berth {
 enum class Names : std::uint8_t {
   nothing,        ///< words of Berth's own: presets of text, numbers
   name_or_file,   ///< a file where it has a '/' or a '.'
+  read_file,      ///< a file that a run reads
   folder_or_lua,  ///< folders, or installed plugins and Lua files
   written_file,   ///< files that a run writes
 };
@@ -32,8 +33,8 @@ using AnyField = std::variant<
     Field<std::optional<std::string>>, Field<std::optional<std::vector<std::string>>>,
     Field<std::vector<std::string>>, Field<std::optional<std::vector<std::uint64_t>>>,
     Field<std::optional<std::int64_t>>, Field<std::optional<std::uint64_t>>,
-    Field<std::optional<std::int32_t>>, Field<std::optional<double>>, Field<std::optional<bool>>,
-    Field<std::optional<Objective>>, Field<std::optional<Semantics>>,
+    Field<std::optional<std::int32_t>>, Field<std::optional<double>>, Field<std::optional<Share>>,
+    Field<std::optional<bool>>, Field<std::optional<Objective>>, Field<std::optional<Semantics>>,
     Field<std::optional<Grouping>>, Field<std::optional<BoundEffort>>,
     Field<std::optional<EvaluatorKind>>, Field<std::optional<LoadOptions::Arguments>>,
     Field<std::optional<LoadOptions::Experts>>, Field<std::map<std::string, std::int64_t>>,

@@ -80,6 +80,19 @@ inline std::string word(EvaluatorKind value) {
 /// "0..4", "7" or "0..2,9": each seed once, in order. Throws Error(invalid_argument) for other text.
 [[nodiscard]] std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
+/// "3%" or "0.03". Throws Error(invalid_argument) for other text.
+inline Share parse_share(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const bool percent = rest != end && *rest == '%';
+  if (error != std::errc() || rest + (percent ? 1 : 0) != end || !(value >= 0) ||
+      !std::isfinite(value)) {
+    throw Error(ErrorCode::invalid_argument, cat("'", text, "' is not a share; write 3% or 0.03"));
+  }
+  return {percent ? value / 100 : value};
+}
+
 // --- From JSON ---------------------------------------------------------------------------------
 
 /// "30s", or "none": infinity.
@@ -116,6 +129,14 @@ inline void read(const JsonReader& json, const KeyRow&, std::optional<double>& o
     return;
   }
   read_text(json, [&](const std::string& text) { out = parse_budget_s(text); });
+}
+/// A number, or "3%".
+inline void read(const JsonReader& json, const KeyRow&, std::optional<Share>& out) {
+  if (!json.json().is_string()) {
+    out = Share{json.amount()};
+    return;
+  }
+  read_text(json, [&](const std::string& text) { out = parse_share(text); });
 }
 inline void read(const JsonReader& json, const KeyRow&, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < json.size(); ++i) out.push_back(json.at(i).text());
@@ -200,6 +221,9 @@ void parse(const std::string& text, const KeyRow& row, std::optional<Number>& ou
 inline void parse(const std::string& text, const KeyRow&, std::optional<double>& out) {
   out = parse_budget_s(text);
 }
+inline void parse(const std::string& text, const KeyRow&, std::optional<Share>& out) {
+  out = parse_share(text);
+}
 inline void parse(const std::string& text, const KeyRow&, std::optional<bool>& out) {
   if (text != "true" && text != "false") {
     throw Error(ErrorCode::invalid_argument, cat("'", text, "' is neither true nor false"));
@@ -264,6 +288,9 @@ Written written(const T& value) {
 }
 inline Written written(const LoadOptions::Experts& experts) {
   return cat(experts.chosen, "/", experts.of);
+}
+inline Written written(Share share) {
+  return share.of_one;
 }
 inline Written written(double seconds) {
   return std::isfinite(seconds) ? Written(seconds) : Written("none");

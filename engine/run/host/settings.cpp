@@ -244,8 +244,8 @@ void find_beside(const std::filesystem::path& file, Settings& settings) {
     }
   };
   for (const KeyRow& row : key_rows()) {
-    if (row.names != Names::name_or_file) continue;
-    visit(row, settings, [&](auto& value) { each(value, false); });
+    if (row.names != Names::name_or_file && row.names != Names::read_file) continue;
+    visit(row, settings, [&](auto& value) { each(value, row.names == Names::read_file); });
   }
   each(settings.plugins, false);
   each(settings.plugin_folders, true);

@@ -181,62 +181,141 @@ std::string stored_settings(const Settings& settings, const Problem& problem, bo
   return settings_json(part);
 }
 
-/// The part of make_task that load_task shares.
-Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
-          std::shared_ptr<const Cluster> cluster, const Settings& settings,
-          const TaskParts& parts) {
-  Task task;
-  std::shared_ptr<const Costs> costs = parts.costs;
-  if (costs == nullptr) {
-    LoadedCosts loaded = at_key(settings, "costs", [&] {
-      return make_costs(engine, *graph, *cluster, settings.costs.value_or(""));
-    });
-    costs = std::move(loaded.costs);
-    task.notes = std::move(loaded.notes);
+/// Without rules that leave an op nowhere, alone or together with `hard` ones and those before.
+std::vector<ConstraintRule> kept_rules(const Graph& graph, const Cluster& cluster,
+                                       const Costs& costs, std::vector<ConstraintRule> hard,
+                                       const std::vector<ConstraintRule>& soft,
+                                       std::vector<std::string>& notes) {
+  for (const ConstraintRule& rule : soft) {
+    hard.push_back(rule);
+    try {
+      static_cast<void>(Constraints(graph, cluster, costs, hard));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible) throw;
+      hard.pop_back();
+      notes.push_back(
+          cat("left out, as it cannot be kept: ", rule.text.empty() ? to_text(rule) : rule.text));
+    }
   }
+  return hard;
+}
+
+/// The parts of a problem before rules and options change them.
+struct Posed {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Costs> costs;
+  Settings settings;
+  TaskParts parts;
+  bool placed = false;  ///< RunHooks::placed
+  std::vector<std::string> notes;
+  bool spill = false;  ///< ToolTask::spill
+};
+
+/// The rules of settings and tool, the tool's costs in place of the others.
+std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
+  ToolRules of_tool;
+  if (for_tool != nullptr) {
+    of_tool =
+        for_tool->rules({*posed.graph, *posed.cluster, *posed.costs, posed.spill || posed.placed});
+    if (of_tool.costs != nullptr) posed.costs = std::move(of_tool.costs);
+    if (posed.placed) of_tool = {};
+    posed.notes.insert(posed.notes.end(), of_tool.notes.begin(), of_tool.notes.end());
+  }
+  const std::vector<ConstraintRule>& own = posed.settings.constraints;
+  if (posed.settings.soft.value_or(false)) {
+    return kept_rules(*posed.graph, *posed.cluster, *posed.costs, std::move(of_tool.constraints),
+                      own, posed.notes);
+  }
+  std::vector<ConstraintRule> rules = own;
+  rules.insert(rules.end(), of_tool.constraints.begin(), of_tool.constraints.end());
+  return rules;
+}
+
+Task task_of(const Posed& before) {
+  Posed posed = before;
+  const Settings& settings = posed.settings;
+  const Tool* const for_tool =
+      settings.tool ? at_key(settings, "tool", [&] { return &tool(*settings.tool); }) : nullptr;
   ProblemOptions options;
   if (settings.objective) options.objective = *settings.objective;
   if (settings.semantics) options.semantics = *settings.semantics;
   if (settings.in_flight) options.in_flight = *settings.in_flight;
-  if (parts.device_gap_us) options.device_gap_us = *parts.device_gap_us;
-  if (parts.transfer_gap_us) options.transfer_gap_us = *parts.transfer_gap_us;
-  std::vector<ConstraintRule> rules = settings.constraints;
+  if (posed.parts.device_gap_us) options.device_gap_us = *posed.parts.device_gap_us;
+  if (posed.parts.transfer_gap_us) options.transfer_gap_us = *posed.parts.transfer_gap_us;
+  std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
+  const Graph& graph = *posed.graph;
+  const Cluster& cluster = *posed.cluster;
   const std::string where = settings.inputs.value_or("host");
-  const bool inputs = where != "any" && has_inputs(*graph);
+  const bool inputs = where != "any" && has_inputs(graph);
   if (inputs && where != "host") {
-    const auto more = input_rules(*graph, where);
+    const auto more = input_rules(graph, where);
     rules.insert(rules.end(), more.begin(), more.end());
   }
   std::shared_ptr<const Constraints> constraints;
   const auto constrain = [&] {
     if (rules.empty()) return;
-    constraints = std::make_shared<const Constraints>(*graph, *cluster, *costs, rules);
+    constraints = std::make_shared<const Constraints>(graph, cluster, *posed.costs, rules);
   };
   constrain();
   if (inputs && where == "host" && counts_lifetimes(options)) {
-    if (auto changed = with_inputs_on_host(*graph, *cluster, *costs, constraints.get())) {
-      costs = std::move(changed);
+    if (auto changed = with_inputs_on_host(graph, cluster, *posed.costs, constraints.get())) {
+      posed.costs = std::move(changed);
       constrain();
     }
   }
-  std::shared_ptr<const Groups> groups = parts.groups;
+  std::shared_ptr<const Groups> groups = posed.parts.groups;
   if (groups == nullptr) {
     groups = at_key(settings, settings.grouping ? "grouping" : "groups", [&] {
-      return make_groups(*graph, *costs, settings.grouping, settings.groups);
+      return make_groups(graph, *posed.costs, settings.grouping, settings.groups);
     });
   }
+  Task task;
+  task.tool = for_tool;
   task.problem =
-      std::make_shared<const Problem>(std::move(graph), std::move(cluster), std::move(costs),
+      std::make_shared<const Problem>(posed.graph, posed.cluster, std::move(posed.costs),
                                       std::move(groups), options, std::move(constraints));
+  task.notes = std::move(posed.notes);
   note_idle_kinds(*task.problem, task.notes);
   note_no_work(*task.problem, task.notes);
-  if (task.problem->costs().source() == "roofline") note_gpu_kernels(*task.problem, task.notes);
   if (task.problem->costs().source() == "roofline") {
-    std::string uncounted = without_rule_text(task.problem->graph());
+    note_gpu_kernels(*task.problem, task.notes);
+    std::string uncounted = without_rule_text(graph);
     if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));
   }
-  task.settings = stored_settings(settings, *task.problem, parts.costs != nullptr);
+  task.settings = stored_settings(settings, *task.problem, before.parts.costs != nullptr);
+  if (for_tool != nullptr && for_tool->spills && !before.spill && !before.placed) {
+    task.spilled = [again = before]() mutable {
+      again.spill = true;
+      return task_of(again);
+    };
+  }
   return task;
+}
+
+/// The part of make_task that load_task shares.
+Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
+          std::shared_ptr<const Cluster> cluster, const Settings& settings, const TaskParts& parts,
+          bool placed) {
+  Posed posed{std::move(graph), std::move(cluster), parts.costs, settings, parts, placed, {}};
+  if (posed.costs == nullptr) {
+    LoadedCosts loaded = at_key(settings, "costs", [&] {
+      return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""));
+    });
+    posed.costs = std::move(loaded.costs);
+    posed.notes = std::move(loaded.notes);
+  }
+  try {
+    return task_of(posed);
+  } catch (const Error& error) {
+    // An op that only hosts run, for a tool that leaves them out at first.
+    if (error.code() != ErrorCode::infeasible || !settings.tool || !tool(*settings.tool).spills ||
+        placed) {
+      throw;
+    }
+    posed.spill = true;
+    return task_of(posed);
+  }
 }
 
 /// The machine of the settings, which has the backend's devices, or else the backend's own.
@@ -253,6 +332,8 @@ std::shared_ptr<const Cluster> measured_cluster(const Backend& backend, const Se
 
 Task load_measured(Engine& engine, const std::string& model, const Settings& settings,
                    const RunHooks& hooks) {
+  constexpr std::string_view kSimulated[] = {"tool", "within", "soft"};
+  refuse_unserved(settings, "a run that measures", kSimulated);
   // The backend first: a misspelled option is told at once.
   std::shared_ptr<Backend> backend = at_key(
       settings, "backend", [&] { return make_backend(engine, settings.backend.value_or("cpu")); });
@@ -262,7 +343,7 @@ Task load_measured(Engine& engine, const std::string& model, const Settings& set
     return engine.load_program(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, loaded.program->graph, cluster, settings, {});
+  Task task = pose(engine, loaded.program->graph, cluster, settings, {}, hooks.placed);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   task.backend = std::move(backend);
   task.program = std::move(loaded.program);
@@ -282,7 +363,7 @@ Task load_simulated(Engine& engine, const std::string& model, const Settings& se
     return engine.load(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {});
+  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   return task;
 }
@@ -380,7 +461,7 @@ Task load_task(Engine& engine, const std::string& model, const Settings& setting
 Task make_task(Engine& engine, std::shared_ptr<const Graph> graph,
                std::shared_ptr<const Cluster> cluster, const Settings& settings,
                const TaskParts& parts) {
-  Task task = pose(engine, std::move(graph), std::move(cluster), settings, parts);
+  Task task = pose(engine, std::move(graph), std::move(cluster), settings, parts, /*placed=*/false);
   // A frontend says it of the models that it loads.
   const Graph& posed = task.problem->graph();
   TensorId unknown = 0;

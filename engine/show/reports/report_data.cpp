@@ -20,6 +20,7 @@
 #include "berth/evaluator.h"
 #include "berth/explanation.h"
 #include "berth/graph.h"
+#include "berth/simplicity.h"
 #include "berth/support/index.h"
 #include "berth/version.h"
 #include "reports/elsewhere.h"
@@ -119,6 +120,12 @@ Json graph_json(const Problem& problem) {
 
 // --- a placement ---------------------------------------------------------------------------------
 
+void add_simplicity(const Outcome& outcome, Json& json) {
+  const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
+  json["cuts"] = simplicity.cuts;
+  json["transfers"] = simplicity.transfers;
+}
+
 Json figures_json(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   Json json = {{"runtime", outcome.runtime_us()}, {"objective", outcome.evaluation.objective_us},
@@ -126,6 +133,7 @@ Json figures_json(const Outcome& outcome) {
                {"gap_text", gap_text(outcome)},   {"gap", number(outcome.gap())},
                {"waits", waits_text(outcome)},    {"advice", advice_text(outcome)}};
   if (outcome.bound.us > 0) json["bound"] = outcome.bound.us;
+  add_simplicity(outcome, json);
   if (!outcome.evaluation.feasible) json["excess"] = excess_text(outcome);
   if (outcome.best_single.device != kNoDevice) {
     json["single"] = {{"text", single_device_text(problem, outcome.best_single)},
@@ -431,6 +439,7 @@ Json policies_json(const Report& report) {
       row["speed_up"] = number(outcome.speed_up());
       row["devices"] =
           std::set<DeviceId>(outcome.placement.begin(), outcome.placement.end()).size();
+      add_simplicity(outcome, row);
       if (outcome.search) row["wall_s"] = outcome.search->wall_s;
       if (outcome.learned && outcome.learned->whose != Whose::own) {
         row["best"] = outcome.learned->best_evaluation.objective_us;

@@ -6,6 +6,7 @@
 
 #include "berth/blocks.h"
 #include "berth/error.h"
+#include "berth/plan_writers.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "writers/decoder.h"
@@ -94,11 +95,9 @@ void needs_accelerator(const Cluster& cluster, std::string_view tool) {
                                           "' has ", cluster.device_names()));
 }
 
-ToolRules stages_on_gpus(const ToolTask& task, std::string_view tool, const char* order) {
+ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   needs_accelerator(task.cluster, tool);
   ToolRules rules;
-  rules.stages = true;
-  rules.options = {{"order", std::string(order)}, {"hosts", std::string("none")}};
   forbid(rules, devices_where(task.cluster, /*host=*/true),
          cat("(", tool, " computes on GPUs alone)"));
   return rules;
@@ -168,8 +167,6 @@ ToolRules llama(const ToolTask& task) {
                                             task.cluster.name(), "' has none"));
   }
   ToolRules rules;
-  rules.stages = true;
-  rules.options = {{"order", std::string("machine")}, {"hosts", std::string("first")}};
   for (const BlockId layer : decoder.layers) {
     const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
     const std::set<OpId> among(experts.begin(), experts.end());
@@ -193,7 +190,7 @@ ToolRules llama(const ToolTask& task) {
 ToolRules vllm_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
   const Decoder decoder = decoder_of(blocks, "vLLM");
-  ToolRules rules = stages_on_gpus(task, "vLLM", "machine");
+  ToolRules rules = on_gpus(task, "vLLM");
   for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
     std::vector<BlockId> some = {decoder.layers[i]};
     if (i == 0) some.insert(some.end(), decoder.before.begin(), decoder.before.end());
@@ -215,14 +212,14 @@ ToolRules vllm_rules(const ToolTask& task) {
 
 ToolRules deepspeed_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
-  ToolRules rules = stages_on_gpus(task, "DeepSpeed", "machine");
+  ToolRules rules = on_gpus(task, "DeepSpeed");
   whole_blocks(task, blocks, rules, "DeepSpeed");
   return rules;
 }
 
 ToolRules torch_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
-  ToolRules rules = stages_on_gpus(task, "torch.distributed.pipelining", "any");
+  ToolRules rules = on_gpus(task, "torch.distributed.pipelining");
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
   tied_together(task, blocks, rules, "torch.distributed.pipelining");
   return rules;
@@ -230,6 +227,12 @@ ToolRules torch_rules(const ToolTask& task) {
 
 /// One GPU and the host: the fastest GPU that holds all parameters, else the one that holds most.
 ToolRules onnxruntime_rules(const ToolTask& task) {
+  const std::string& dialect = task.graph.dialect();
+  if (dialect == "tf" || dialect == "mlir") {
+    throw Error(ErrorCode::unsupported,
+                cat("ONNX Runtime runs models of ONNX, and '", task.graph.name(), "' is one of ",
+                    dialect == "tf" ? "TensorFlow" : "MLIR"));
+  }
   ToolRules rules;
   const std::int64_t bytes = task.graph.total_param_bytes();
   DeviceId chosen = kNoDevice;
@@ -281,6 +284,16 @@ ToolRules no_rules(const ToolTask&) {
   return {};
 }
 
+ToolRules tensorflow_rules(const ToolTask& task) {
+  const std::string& dialect = task.graph.dialect();
+  if (dialect == "onnx" || dialect == "mlir") {
+    throw Error(ErrorCode::unsupported,
+                cat("TensorFlow runs its own graphs, and '", task.graph.name(), "' is one of ",
+                    dialect == "onnx" ? "ONNX" : "MLIR"));
+  }
+  return {};
+}
+
 }  // namespace
 
 void needs_blocks(const Graph& graph, const Cluster&) {
@@ -322,16 +335,18 @@ void needs_one_gpu(const Graph&, const Cluster& cluster) {
 namespace {
 
 constexpr Tool kTools[] = {
-    {"accelerate", "device_map", true, &writers::accelerate},
-    {"llama.cpp", "llama.cpp", false, &writers::llama},
-    {"vllm", "vllm", false, &writers::vllm_rules},
-    {"deepspeed", "deepspeed", false, &writers::deepspeed_rules},
-    {"torch-pipelining", "torch-pipelining", false, &writers::torch_rules},
-    {"onnxruntime", "onnxruntime", false, &writers::onnxruntime_rules},
-    {"openvino", "openvino", false, &writers::no_rules},
-    {"tensorflow", "model", false, &writers::no_rules},
-    {"onnx-mlir", "onnx-mlir", false, &writers::onnx_mlir_rules},
-    {"iree", "csv", false, &writers::no_rules},
+    {"accelerate", "device_map", true, nullptr, nullptr, &writers::accelerate},
+    {"llama.cpp", "llama.cpp", false, "machine", "first", &writers::llama},
+    {"vllm", "vllm", false, "machine", "none", &writers::vllm_rules},
+    {"deepspeed", "deepspeed", false, "machine", "none", &writers::deepspeed_rules},
+    {"torch-pipelining", "torch-pipelining", false, "any", "none", &writers::torch_rules},
+    // Both run one part after the other: what lies on two devices never runs at once. Where both are
+    // "any" the tool can have any other plan, which runs no faster.
+    {"onnxruntime", "onnxruntime", false, "any", "any", &writers::onnxruntime_rules},
+    {"openvino", "openvino", false, "any", "any", &writers::no_rules},
+    {"tensorflow", "model", false, nullptr, nullptr, &writers::tensorflow_rules},
+    {"onnx-mlir", "onnx-mlir", false, nullptr, nullptr, &writers::onnx_mlir_rules},
+    {"iree", "csv", false, nullptr, nullptr, &writers::no_rules},
 };
 
 }  // namespace
@@ -348,6 +363,12 @@ const Tool& tool(std::string_view name) {
   }
   throw Error(ErrorCode::not_found,
               cat("no tool is called '", name, "'", known_names(name, std::move(names))));
+}
+
+std::string plan_text(const Tool& tool, const Graph& graph, const Cluster& cluster,
+                      const Placement& placement) {
+  if (tool.form == "model" || tool.form == "csv") return {};
+  return plan_writer(tool.form).text(graph, cluster, placement);
 }
 
 }  // namespace berth

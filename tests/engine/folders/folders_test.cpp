@@ -55,8 +55,8 @@ const std::vector<Folder> kFolders = {
      {"engine/support", "engine/graph", "engine/cluster", "engine/ops", "engine/costs",
       "engine/problem", "engine/simulator", "engine/proofs", "engine/evaluate"}},
     {"engine/reports",
-     {"engine/support", "engine/graph", "engine/groups", "engine/constraints", "engine/problem",
-      "engine/simulator", "engine/evaluate", "engine/files"}},
+     {"engine/support", "engine/graph", "engine/layers", "engine/groups", "engine/constraints",
+      "engine/problem", "engine/simulator", "engine/evaluate", "engine/files"}},
     {"engine/writers",
      {"engine/support", "engine/graph", "engine/cluster", "engine/costs", "engine/layers",
       "engine/constraints"}},
@@ -136,7 +136,8 @@ const std::map<std::string, std::string> kHomes = {
     {"blocks", "layers"},
     {"machines", "cluster"},
     {"simplicity", "evaluate"},
-    {"tool_run", "host"},
+    {"needs", "reports"},
+    {"splitting", "host"},
     {"tools", "writers"},
 };
 

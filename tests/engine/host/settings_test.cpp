@@ -63,6 +63,10 @@ const std::vector<std::pair<std::string, std::string>> kValues = {
     {"states", "[\"present.0=past.0\",\"none\"]"},
     {"inputs", "\"any\""},
     {"in_flight", "3"},
+    {"soft", "true"},
+    {"tool", "\"llama.cpp\""},
+    {"within", "0.05"},
+    {"start", "\"p.json\""},
     {"constraints",
      "[{\"pin\":[{\"regex\":\"a.*\"}],\"to\":[\"gpu:0\"]},"
      "{\"respect_devices\":true},"
@@ -92,11 +96,11 @@ TEST_CASE("every key is read, written as it was, and read again as the same") {
 
 TEST_CASE("a command line's text means what the file's value means") {
   const std::vector<std::pair<std::string, std::string>> texts = {
-      {"cluster", "k80x4"},    {"objective", "throughput"},
-      {"groups", "12"},        {"budget", "1500ms"},
-      {"seeds", "0,7"},        {"bound", "quick"},
-      {"prove", "true"},       {"fallbacks", "topo,single"},
-      {"evaluator", "measure"}};
+      {"cluster", "k80x4"},     {"objective", "throughput"},
+      {"groups", "12"},         {"budget", "1500ms"},
+      {"seeds", "0,7"},         {"bound", "quick"},
+      {"prove", "true"},        {"fallbacks", "topo,single"},
+      {"evaluator", "measure"}, {"within", "5%"}};
   for (const auto& [key, text] : texts) {
     CAPTURE(key);
     Settings settings;

@@ -175,6 +175,26 @@ TEST_CASE("a mixture's experts are those modules and what lies between them") {
   CHECK(names == std::vector<std::string>{"up", "act", "down"});
 }
 
+TEST_CASE("a graph file has the modules of the ops that hold parameters") {
+  GraphBuilder builder("stated");
+  TensorInfo info;
+  info.bytes = 100;
+  TensorId last = kNoTensor;
+  for (const char* name : {"/embed/Gather", "/layers.0/norm/Norm", "/layers.0/add",
+                           "/layers.1/MatMul", "/head/MatMul"}) {
+    const OpId op = builder.add_op(name, "Op");
+    if (last != kNoTensor) builder.add_input(op, last);
+    if (std::string(name) != "/layers.0/add") builder.set_param_bytes(op, 1000);
+    last = builder.add_output(op, info);
+  }
+  const auto graph = builder.build();
+  const Blocks blocks(*graph);
+  REQUIRE(blocks.count() == 4);
+  CHECK(block_of(*graph, blocks, "/layers.0/add") == "layers.0");
+  CHECK(blocks.layers() == std::vector<BlockId>{1, 2});
+  CHECK(blocks[1].param_bytes == 1000);
+}
+
 TEST_CASE("a graph without modules, and one of whose layers one is missing, are refused") {
   Net bare;
   bare.op("a", {});

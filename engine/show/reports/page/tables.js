@@ -20,6 +20,7 @@ function placementSummary(placement) {
     f.feasible ? null : el('p', { class: 'bad' }, 'Does not fit: ' + f.excess + '.'),
     el('div', { class: 'cards' },
       card(load ? 'Largest load' : 'Runtime', us(f.objective), load ? 'of a device, per step of a full pipeline; one step alone ' + us(f.runtime) : 'of one step, ' + (f.executed ? 'measured' : 'simulated')),
+      card('Cuts', count(f.cuts), plural(f.transfers, 'transfer') + ' of tensors between devices'),
       card('Lower bound', f.bound === undefined ? '-' : us(f.bound), f.gap_text),
       f.single ? card('Against one device', factor(f.single.speed_up), us(f.single.objective) + ' on ' + f.single.text) : card('Against one device', '-', f.executed ? 'one device was not measured' : 'no device holds what it can run'),
       el('div', { class: 'card' }, el('span', {}, 'Where it came from'), el('p', {}, made[0].toUpperCase() + made.slice(1) + (f.ended && f.ended !== 'done' ? '; ended: ' + f.ended : '') + '.'))),
@@ -42,10 +43,10 @@ function devicesTable(placement) {
 
 function policiesTable() {
   if (DATA.policies.length === 0) return null;
-  return [el('h3', {}, 'Policies'), table('Policies, best first; how far above the lower bound, and against the best single device', [['policy', false], [DATA.objective === 'throughput' ? 'largest load' : 'runtime', true], ['above bound', true], ['vs one device', true], ['devices', true], ['search', true], ['', false]],
+  return [el('h3', {}, 'Policies'), table('Policies, best first; how far above the lower bound, and against the best single device', [['policy', false], [DATA.objective === 'throughput' ? 'largest load' : 'runtime', true], ['above bound', true], ['vs one device', true], ['devices', true], ['cuts', true], ['transfers', true], ['search', true], ['', false]],
     DATA.policies.map((p) => p.objective === undefined
-      ? [p.name, '-', '-', '-', '-', '-', el('span', { class: 'bad' }, p.failure)]
-      : [p.name, us(p.objective), percent(p.gap), factor(p.speed_up), count(p.devices), p.wall_s === undefined ? '-' : us(p.wall_s * 1e6), p.failure ? el('span', { class: 'bad' }, p.failure) : p.whose ? 'saw ' + us(p.best) + ': ' + p.whose : '']))];
+      ? [p.name, '-', '-', '-', '-', '-', '-', '-', el('span', { class: 'bad' }, p.failure)]
+      : [p.name, us(p.objective), percent(p.gap), factor(p.speed_up), count(p.devices), count(p.cuts), count(p.transfers), p.wall_s === undefined ? '-' : us(p.wall_s * 1e6), p.failure ? el('span', { class: 'bad' }, p.failure) : p.whose ? 'saw ' + us(p.best) + ': ' + p.whose : '']))];
 }
 
 function startMoved() {

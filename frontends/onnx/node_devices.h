@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "berth/graph.h"
+#include "berth/placement.h"
+#include "onnx/model.h"
+
+namespace berth::onnx_frontend {
+
+/// A device per node of the main graph in file order; kNoDevice = none to name: the ops of a call of a
+/// local function lie on several, or those that read a Constant. Throws Error(invalid_argument) where
+/// the placement is none of `graph`, or `graph` not of this model.
+[[nodiscard]] std::vector<DeviceId> devices_of_nodes(Model& model, const Graph& graph,
+                                                     const Placement& placement);
+
+}  // namespace berth::onnx_frontend

@@ -1,0 +1,60 @@
+#include "onnx/replacement.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+#include <system_error>
+
+#include "berth/error.h"
+#include "berth/sdk/gzip.h"
+#include "berth/support/text.h"
+
+namespace berth::onnx_frontend {
+
+Replacement::Replacement(const std::filesystem::path& target)
+    : target_(target), compresses_(target.extension() == ".gz") {
+  temporary_ = target;
+  temporary_ += cat(".", ::getpid(), ".", std::random_device{}(), ".tmp");
+  file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ < 0) refuse();
+}
+
+Replacement::~Replacement() {
+  if (file_ >= 0) ::close(file_);
+  if (!done_) ::unlink(temporary_.c_str());
+}
+
+void Replacement::write(std::string_view bytes) {
+  if (compresses_) {
+    content_ += bytes;
+  } else {
+    write_now(bytes);
+  }
+}
+
+void Replacement::commit() {
+  if (compresses_) write_now(gzip(content_));
+  if (::fsync(file_) != 0) refuse();
+  const int closed = ::close(file_);
+  file_ = -1;
+  if (closed != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) refuse();
+  done_ = true;
+}
+
+void Replacement::write_now(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) refuse();
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void Replacement::refuse() const {
+  throw Error(ErrorCode::io, cat(target_.string(), ": cannot be written: ",
+                                 std::generic_category().message(errno)));
+}
+
+}  // namespace berth::onnx_frontend
