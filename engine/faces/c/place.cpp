@@ -15,7 +15,6 @@
 #include "berth/problem.h"
 #include "berth/run.h"
 #include "berth/settings.h"
-#include "berth/tool_run.h"
 #include "objects.h"
 
 using namespace berth;
@@ -321,14 +320,13 @@ berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text t
       throw Error(ErrorCode::unsupported,
                   "a search for a tool starts from its own plans; leave `initial` out");
     }
-    ToolRun wanted;
-    if (tool.size > 0) wanted.tool = c::string(tool);
     if (std::isnan(within)) {
       throw Error(ErrorCode::invalid_argument, "within nan of the best; give a share, or -1");
     }
-    if (within >= 0) wanted.within = within;
-    made = new berth_result(
-        run_for(*keeps, c::string(path), place_settings(the, given), wanted, hooks_of(given)));
+    Settings settings = place_settings(the, given);
+    if (tool.size > 0) settings.tool = c::string(tool);
+    if (within >= 0) settings.within = Share{within};
+    made = new berth_result(run(*keeps, c::string(path), settings, hooks_of(given)));
   });
 }
 
