@@ -317,7 +317,9 @@ class Tester {
     const Graph& graph = problem().graph();
     const Cluster& cluster = problem().cluster();
     const Evaluation evaluation = evaluator_->evaluate(placement);
-    const Origin provenance{{}, name, {}, case_, {}};
+    Origin provenance;
+    provenance.policy = name;
+    provenance.seed = case_;
     const std::string json = placement_json(graph, cluster, placement, &evaluation, &provenance);
     const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
     if (parsed.is_discarded()) {
