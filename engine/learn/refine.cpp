@@ -286,7 +286,7 @@ class Refinement {
         options_(options),
         course_(course),
         plain_(options.starts == RefineOptions::Starts::known ? plain_starts(evaluator)
-                                                             : std::vector<Start>()),
+                                                              : std::vector<Start>()),
         seeds_(context.seed) {
     how_.seed = context.seed;
     how_.should_stop = context.should_stop;
@@ -487,9 +487,8 @@ PolicyAnswer repaired(LearnedPolicy& policy, Evaluator& evaluator, const PlaceCo
   const Problem& problem = evaluator.problem();
   Refinement refinement(policy, evaluator, context, options, course);
   LearnedAnswer learned = refinement.run();
-  PolicyAnswer answer =
-      repair_placement(problem, evaluator, group_placement(problem, refinement.best()),
-                       options.repair, context);
+  PolicyAnswer answer = repair_placement(
+      problem, evaluator, group_placement(problem, refinement.best()), options.repair, context);
   if (!learned.own.empty()) learned.own = repaired_own(evaluator, learned.own, options);
   if (answer.placement == learned.own) {
     learned.whose = Whose::own;

@@ -53,8 +53,8 @@ void Replacement::write_now(std::string_view bytes) {
 }
 
 void Replacement::refuse() const {
-  throw Error(ErrorCode::io, cat(target_.string(), ": cannot be written: ",
-                                 std::generic_category().message(errno)));
+  throw Error(ErrorCode::io, cat(target_.string(),
+                                 ": cannot be written: ", std::generic_category().message(errno)));
 }
 
 }  // namespace berth::onnx_frontend

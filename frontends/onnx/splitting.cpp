@@ -129,10 +129,11 @@ class Parts {
 
   [[noreturn]] void refuse_node(std::size_t i) const {
     const onnx::NodeProto& node = model_.proto->graph().node(static_cast<int>(i));
-    throw Error(ErrorCode::unsupported,
-                cat(model_.file, ": node '", readable(node.name()), "' (", readable(node.op_type()),
-                    ") has ops on several devices, so that no part has it; inline the model's local "
-                    "functions first (onnx.inliner)"));
+    throw Error(
+        ErrorCode::unsupported,
+        cat(model_.file, ": node '", readable(node.name()), "' (", readable(node.op_type()),
+            ") has ops on several devices, so that no part has it; inline the model's local "
+            "functions first (onnx.inliner)"));
   }
 
   /// How often the device changes at least on the way to a node.
@@ -158,8 +159,8 @@ class Parts {
       if (nodes_[i].constant) continue;
       // The latest level of the device so far that no reader forbids; its own where there is none.
       std::set<int>& known = levels[devices[i]];
-      auto best = latest[i] == std::numeric_limits<int>::max() ? known.end()
-                                                               : known.upper_bound(latest[i]);
+      auto best =
+          latest[i] == std::numeric_limits<int>::max() ? known.end() : known.upper_bound(latest[i]);
       if (best != known.begin() && *std::prev(best) >= level_[i]) level_[i] = *std::prev(best);
       known.insert(level_[i]);
       for (const std::string& name : nodes_[i].reads) {
@@ -274,9 +275,7 @@ class Weights {
       const std::string key = name_in(reader.payload(), kEntryKey, file);
       const std::string value = name_in(reader.payload(), kEntryValue, file);
       if (key == "location") location = value;
-      std::uint64_t* const number = key == "offset"   ? &offset
-                                    : key == "length" ? &length
-                                                      : nullptr;
+      std::uint64_t* const number = key == "offset" ? &offset : key == "length" ? &length : nullptr;
       if (number != nullptr) {
         std::from_chars(value.data(), value.data() + value.size(), *number);
         whole = whole && key != "length";
@@ -301,13 +300,15 @@ class Weights {
   }
 
  private:
-  void copy(const std::string& location, std::uint64_t offset, std::optional<std::uint64_t> length) {
+  void copy(const std::string& location, std::uint64_t offset,
+            std::optional<std::uint64_t> length) {
     const fs::path source = model_.parent_path() / location;
     std::ifstream in(source, std::ios::binary);
     if (!in) {
-      throw Error(ErrorCode::io, cat(source.string(),
-                                     ": is not there; a model per device holds its weights: put the "
-                                     "file beside the model"));
+      throw Error(ErrorCode::io,
+                  cat(source.string(),
+                      ": is not there; a model per device holds its weights: put the "
+                      "file beside the model"));
     }
     if (!out_) out_.emplace(target_);
     in.seekg(static_cast<std::streamoff>(offset));
@@ -337,7 +338,8 @@ class CutTypes {
  public:
   CutTypes(const Model& model, const Graph& graph) : model_(model) {
     for (const auto& info : model.proto->graph().value_info()) stated_.emplace(info.name(), &info);
-    for (const auto* const infos : {&model.proto->graph().input(), &model.proto->graph().output()}) {
+    for (const auto* const infos :
+         {&model.proto->graph().input(), &model.proto->graph().output()}) {
       for (const auto& info : *infos) stated_.emplace(info.name(), &info);
     }
     for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {

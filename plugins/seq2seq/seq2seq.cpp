@@ -17,11 +17,10 @@ constexpr const auto& kOptions = kList.specs;
 /// average, which begins with the signal of a failure. What that paper leaves open is as in the
 /// next one and its code (ICLR 2018; TensorFlow's grappler): attention alone, 512 units, eight
 /// placements in an update, a gradient's norm of at most 1. The rate is not published.
-constexpr learning::FormValue kPublished[] = {{"hidden", "512"},         {"aligned", "false"},
-                                              {"samples", "8"},          {"entropy", "0"},
-                                              {"learning_rate", "1e-3"}, {"reward", "root"},
-                                              {"baseline", "average"},   {"advantages", "plain"},
-                                              {"max_norm", "1"}};
+constexpr learning::FormValue kPublished[] = {
+    {"hidden", "512"},       {"aligned", "false"},      {"samples", "8"},
+    {"entropy", "0"},        {"learning_rate", "1e-3"}, {"reward", "root"},
+    {"baseline", "average"}, {"advantages", "plain"},   {"max_norm", "1"}};
 
 class Seq2SeqPolicy final : public learning::SequencePolicy {
  public:

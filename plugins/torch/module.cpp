@@ -134,7 +134,8 @@ std::string counted_from_one(const std::string& text) {
   if (std::regex_search(text, found, dimension)) {
     const long count = std::stol(found[1]), got = std::stol(found[3]);
     return berth::cat(count, count == 1 ? " dimension" : " dimensions", ", and dimension ",
-                      got < 0 ? got : got + 1, " is asked for; they count from 1, or from -1 for "
+                      got < 0 ? got : got + 1,
+                      " is asked for; they count from 1, or from -1 for "
                       "the last");
   }
   static const std::regex position(
@@ -199,10 +200,9 @@ int berth_torch_call(int row, const berth_torch_argument* arguments, int count,
   });
   if (failed != 0) {
     guarded([&] {
-      last_error() =
-          berth::cat("torch.", operation.name, described(operation, arguments), ": ",
-                     counted_from_one(last_error()),
-                     "; it takes (", operation.parameters, "): ", operation.doc);
+      last_error() = berth::cat("torch.", operation.name, described(operation, arguments), ": ",
+                                counted_from_one(last_error()), "; it takes (",
+                                operation.parameters, "): ", operation.doc);
     });
   }
   return failed;

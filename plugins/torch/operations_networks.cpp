@@ -39,10 +39,10 @@ Tensor edge_max(In messages, const Index& sources, const Index& targets, std::in
 
 /// exp(score) divided by its sum over the edges that end in the same node.
 Tensor edge_softmax(In scores, const Index& targets, std::int64_t nodes) {
-  TORCH_CHECK(targets.value.dim() == 1 && scores.dim() >= 1 &&
-                  scores.size(-1) == targets.value.size(0),
-              "scores need the shape [.., edges] of targets ", targets.value.sizes(), ", got ",
-              scores.sizes());
+  TORCH_CHECK(
+      targets.value.dim() == 1 && scores.dim() >= 1 && scores.size(-1) == targets.value.size(0),
+      "scores need the shape [.., edges] of targets ", targets.value.sizes(), ", got ",
+      scores.sizes());
   std::vector<std::int64_t> shape = scores.sizes().vec();
   shape.back() = nodes;
   const Tensor at = targets.value.expand(scores.sizes());
@@ -141,7 +141,8 @@ std::vector<Operation> network_operations() {
       row(
           "edge_softmax", "self, targets, nodes",
           [](In x, const Index& to, std::int64_t nodes) { return edge_softmax(x, to, nodes); },
-          "of scores [.., edges] to targets [edges] (from 1): shares that add up to 1 over the edges "
+          "of scores [.., edges] to targets [edges] (from 1): shares that add up to 1 over the "
+          "edges "
           "that end in one of `nodes`; attention over edges"),
       row(
           "gru", "self, hidden, weights",
@@ -216,8 +217,7 @@ std::vector<Operation> network_operations() {
           },
           "self becomes normal draws; no gradient"),
       row(
-          "sgd_step_",
-          "self, gradient, velocity, rate, momentum = 0, decay = 0, nesterov = false",
+          "sgd_step_", "self, gradient, velocity, rate, momentum = 0, decay = 0, nesterov = false",
           [](Tensor x, In g, Tensor v, double rate, double momentum, double decay, bool nesterov) {
             return sgd_step(x, g, v, rate, momentum, decay, nesterov);
           },

@@ -94,7 +94,8 @@ std::vector<Operation> shape_operations() {
           [](In x, Dim d, const Index& i, In v, const std::string& how, bool self) {
             return x.scatter_reduce(d.value, i.value, v, how, self);
           },
-          "self with values reduced into the positions (from 1) along dim: reduce is 'sum', 'prod', "
+          "self with values reduced into the positions (from 1) along dim: reduce is 'sum', "
+          "'prod', "
           "'mean', 'amax' or 'amin'"),
       row(
           "index_add", "self, dim, index, source",

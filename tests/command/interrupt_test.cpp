@@ -19,6 +19,9 @@ struct PatientWorkplace : Workplace {
   }
 };
 
+/// Who presses Ctrl-C is told that it was heard, on a pipe too.
+const std::string kHeard = "berth: ending with what there is so far; once more ends at once\n";
+
 const std::vector<std::string> kPlace = {
     "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "patient", "-o",
     "p.json"};
@@ -30,9 +33,7 @@ TEST_CASE("the first signal ends the search and keeps the best placement so far"
     const PatientWorkplace work(signal);
     const ProcessResult result = work.berth(kPlace);
     CHECK(result.status == 0);
-    // Who presses Ctrl-C is told that it was heard, on a pipe too.
-    const std::string heard =
-        signal == SIGINT ? "berth: ending with what there is so far; once more ends at once\n" : "";
+    const std::string heard = signal == SIGINT ? kHeard : "";
     CHECK(result.err == heard + "berth: warning: interrupted: this is the best placement so far\n");
     CHECK(result.out.find("placed by patient") != std::string::npos);
     CHECK(Json::parse(file_text(work / "p.json"))["assignment"].size() == 7);
@@ -100,7 +101,7 @@ TEST_CASE("an interrupted report says that its policies had unequal times") {
       work.berth({"report", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policies",
                   "patient,single", "-o", "page.html"});
   CHECK(result.status == 0);
-  CHECK(result.err == "berth: warning: interrupted: the policies had unequal times\n");
+  CHECK(result.err == kHeard + "berth: warning: interrupted: the policies had unequal times\n");
   CHECK(file_text(work / "page.html").find("the comparison was interrupted") != std::string::npos);
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("a script learns of the first signal and ends by itself") {
     return;
   }
   CHECK(result.status == 0);
-  CHECK(result.err == "");
+  CHECK(result.err == kHeard);
   CHECK(result.out == "ended\n");
 }
 

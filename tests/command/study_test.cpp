@@ -188,8 +188,8 @@ TEST_CASE("a script that has changed does not add to the results of the one befo
   CHECK(refused.err.find("study 'mixed' has 1 results of another script: sweep.lua has changed") !=
         std::string::npos);
   CHECK(work.berth({"run", "sweep.lua", "--mix"}).out == "2\n");
-  CHECK(work.berth({"study", "show", "mixed.db"}).out.find(
-            "MIXED: these are results of different code: script (2 versions)") !=
+  CHECK(work.berth({"study", "show", "mixed.db"})
+            .out.find("MIXED: these are results of different code: script (2 versions)") !=
         std::string::npos);
 }
 

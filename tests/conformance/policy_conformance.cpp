@@ -215,7 +215,7 @@ Placement place_or_report(const std::string& name, const std::shared_ptr<const P
     }
     return result.placement;
   } catch (const Error& error) {
-    CHECK_MESSAGE(error.code() == ErrorCode::infeasible, error.what());
+    CHECK_MESSAGE(error.code() == ErrorCode::infeasible, std::string(error.what()));
     return {};
   }
 }

@@ -113,8 +113,9 @@ Outcome own_outcome(Outcome outcome) {
   outcome.origin.whose.clear();
   // The note about the best says whose that is, which is here another placement.
   const std::string about_best = "this placement is " + learned.text();
-  const std::string best = cat("the best that it saw: ", format_us(learned.best_evaluation.objective_us),
-                               ", ", learned.source_text());
+  const std::string best =
+      cat("the best that it saw: ", format_us(learned.best_evaluation.objective_us), ", ",
+          learned.source_text());
   for (std::vector<std::string>* notes : {&outcome.notes, &outcome.search->notes}) {
     std::replace(notes->begin(), notes->end(), about_best, best);
   }

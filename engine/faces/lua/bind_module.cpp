@@ -92,7 +92,8 @@ int live_objects(Call& call) {
 int scripts_run(Call& call) {
   lua_getfield(call.L, LUA_REGISTRYINDEX, kScripts);
   const int scripts = lua_gettop(call.L);
-  const int count = lua_istable(call.L, scripts) ? static_cast<int>(lua_objlen(call.L, scripts)) : 0;
+  const int count =
+      lua_istable(call.L, scripts) ? static_cast<int>(lua_objlen(call.L, scripts)) : 0;
   lua_createtable(call.L, count, 0);
   for (int i = 1; i <= count; ++i) {
     lua_rawgeti(call.L, scripts, i);
@@ -112,7 +113,7 @@ int end_with_failure(Call& call) {
 
 constexpr Binding kFunctions[] = {
     {"berth.scripts_run", &scripts_run}, {"berth.end_with_failure", &end_with_failure},
-   
+
     {"berth.plugins", &plugins},         {"berth.clock", &clock},
     {"berth.should_stop", &should_stop}, {"berth.progress", &progress},
     {"berth.infeasible", &infeasible},   {"berth.live_objects", &live_objects},

@@ -37,9 +37,10 @@ std::vector<double> finite_numbers(lua_State* L, int index, const char* name, st
   }
   for (std::size_t e = 0; e < count; ++e) {
     if (!std::isnan(numbers[e])) continue;
-    value.refuse(cat("that of episode ", e + 1,
-                     " is NaN: the network gives no numbers, so that its choices mean nothing; look "
-                     "at its weights and at what it sees"));
+    value.refuse(
+        cat("that of episode ", e + 1,
+            " is NaN: the network gives no numbers, so that its choices mean nothing; look "
+            "at its weights and at what it sees"));
   }
   return numbers;
 }
@@ -271,8 +272,7 @@ void LuaLearner::read_placements(lua_State* L, std::span<Evaluator* const> evalu
   }
 }
 
-const Evaluation& LuaLearner::reference_of(Evaluator& evaluator,
-                                           const Environment::Episode& zero) {
+const Evaluation& LuaLearner::reference_of(Evaluator& evaluator, const Environment::Episode& zero) {
   constexpr std::size_t kMost = 256;  // a family of graphs in training is smaller
   const Problem& problem = evaluator.problem();
   for (const ReferenceOf& known : references_) {
@@ -288,9 +288,9 @@ const Evaluation& LuaLearner::reference_of(Evaluator& evaluator,
   }
   if (references_.size() >= kMost) references_.clear();
   SingleDevice single = best_single_device(evaluator);
-  references_.push_back({problem, evaluator.measures(),
-                         single.device == kNoDevice ? zero.evaluation
-                                                    : std::move(single.evaluation)});
+  references_.push_back(
+      {problem, evaluator.measures(),
+       single.device == kNoDevice ? zero.evaluation : std::move(single.evaluation)});
   return references_.back().evaluation;
 }
 
@@ -434,11 +434,12 @@ void LuaLearner::prepare(std::span<Evaluator* const>) {}  // `make` has made the
 
 void LuaLearner::require_sharing() const {
   if (learns().gradient != nullptr) return;
-  throw Error(ErrorCode::unsupported,
-              cat("policy '", name(),
-                  "' cannot be trained by several processes: it learns by an `update` of its own, and what "
-                  "that would exchange nobody else knows. Train it in one process, without --workers, or "
-                  "give its `learns` weights, set_weights, gradient and step too"));
+  throw Error(
+      ErrorCode::unsupported,
+      cat("policy '", name(),
+          "' cannot be trained by several processes: it learns by an `update` of its own, and what "
+          "that would exchange nobody else knows. Train it in one process, without --workers, or "
+          "give its `learns` weights, set_weights, gradient and step too"));
 }
 
 void LuaLearner::check_values(std::span<const float> values, const char* what) const {
@@ -525,7 +526,8 @@ PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context
   how.learning_rate = options_.real("learning_rate");
   how.entropy = options_.real("entropy");
   how.repair = options_.boolean("repair");
-  if (learns().whole != nullptr || options_.text("starts") == "none") how.starts = RefineOptions::Starts::none;
+  if (learns().whole != nullptr || options_.text("starts") == "none")
+    how.starts = RefineOptions::Starts::none;
   return refine(*this, evaluator, context, how);
 }
 
@@ -622,7 +624,8 @@ std::span<const OptionSpec> learner_options() {
       {"starts",
        OptionType::text,
        "known",
-       "where episodes start: known (a single device, runs of groups, list scheduling) or none (only "
+       "where episodes start: known (a single device, runs of groups, list scheduling) or none "
+       "(only "
        "whole placements of the policy's count)",
        {},
        "known,none"},

@@ -128,9 +128,9 @@ struct ComparedPolicy {
   std::string policy;
   /// Of a policy that learns its own placement: own_outcome. Nothing = it failed.
   std::optional<Outcome> outcome;
-  ErrorCode code{};                ///< of the failure
-  std::string failure;             ///< why
-  std::string cluster;             ///< as the settings name it, where they name several
+  ErrorCode code{};     ///< of the failure
+  std::string failure;  ///< why
+  std::string cluster;  ///< as the settings name it, where they name several
   std::uint64_t seed = 0;
 
   [[nodiscard]] bool fits() const { return outcome && outcome->evaluation.feasible; }

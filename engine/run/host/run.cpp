@@ -275,9 +275,9 @@ ComparedPolicy compare_one(Engine& engine, Searches& searches, const Policies& p
     Origin origin;
     origin.policy = candidate.name;
     origin.options = policies.resolved(candidate.name, candidate.options);
-    Outcome outcome =
-        simplified(engine, searches.run(*candidate.policy, std::move(origin), settings, /*own=*/true),
-                   settings, /*rivals=*/false, hooks);
+    Outcome outcome = simplified(
+        engine, searches.run(*candidate.policy, std::move(origin), settings, /*own=*/true),
+        settings, /*rivals=*/false, hooks);
     if (outcome.tool != nullptr && outcome.evaluation.feasible) {
       static_cast<void>(plan_text(*outcome.tool, outcome.problem->graph(),
                                   outcome.problem->cluster(), outcome.placement));

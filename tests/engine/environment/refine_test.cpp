@@ -396,8 +396,7 @@ TEST_CASE("starts=none: nothing counts but whole placements of the policy's own"
   slow.options.starts = RefineOptions::Starts::none;
   for (const std::int64_t updates : {0, 3}) {
     slow.options.updates = updates;
-    const PlaceResult result =
-        place(slow, *evaluator, {}, std::numeric_limits<double>::infinity());
+    const PlaceResult result = place(slow, *evaluator, {}, std::numeric_limits<double>::infinity());
     CHECK(result.placement == Placement(8, 2));
     REQUIRE(result.learned);
     CHECK(result.learned->whose == Whose::own);
@@ -416,9 +415,8 @@ TEST_CASE("a policy that was stopped before it had a placement of its own has no
   CHECK(result.notes.back() ==
         "this placement is the start, list scheduling; the time ended before the policy had one of "
         "its own");
-  expect_error(ErrorCode::unsupported, {"before it had placed all groups by itself"}, [&] {
-    static_cast<void>(own_outcome(searched_outcome(problem, {}, result)));
-  });
+  expect_error(ErrorCode::unsupported, {"before it had placed all groups by itself"},
+               [&] { static_cast<void>(own_outcome(searched_outcome(problem, {}, result))); });
 }
 
 TEST_CASE("whose: given, passed, of a search around the policy's") {
