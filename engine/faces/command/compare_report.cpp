@@ -51,8 +51,7 @@ std::string verdict_text(const Outcome& best) {
 
 /// What the figures of a row leave out.
 std::string remark(const Outcome& outcome) {
-  std::string text =
-      outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
+  std::string text = outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
   if (outcome.learned && outcome.learned->whose != Whose::own) {
     text += fmt::format("{}saw {}: {}", text.empty() ? "" : "; ",
                         format_us(outcome.learned->best_evaluation.objective_us),
@@ -85,8 +84,13 @@ std::string csv_cell(const Json& object, const char* key) {
     // JSON writes a non-finite number as null; so does this.
     return found->is_number_float() && !std::isfinite(found->get<double>()) ? "" : found->dump();
   }
+  const std::string text = printable(found->get<std::string>());
   std::string quoted = "\"";
-  for (const char c : found->get<std::string>()) {
+  // To a spreadsheet this is a text, not something to compute.
+  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos) {
+    quoted += '\'';
+  }
+  for (const char c : text) {
     if (c == '"') quoted += '"';
     quoted += c;
   }
@@ -175,10 +179,9 @@ Json row_json(const ComparedPolicy& row) {
 }
 
 std::vector<std::string> row_columns() {
-  return {"policy",        "feasible",     "runtime_us", "max_load_us", "gap",
-          "speed_up",      "devices_used", "cuts",       "transfers",   "evaluations",
-          "simulated_ops", "wall_s",       "own_us",     "best_us",     "start_us",
-          "whose",         "excess",       "error"};
+  return {"policy",       "feasible", "runtime_us", "max_load_us", "gap",           "speed_up",
+          "devices_used", "cuts",     "transfers",  "evaluations", "simulated_ops", "wall_s",
+          "own_us",       "best_us",  "start_us",   "whose",       "excess",        "error"};
 }
 
 std::string csv_line(const Json& object, const std::vector<std::string>& columns) {
