@@ -4,7 +4,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "berth/error.h"
+#include "berth/sdk/ops/dialects.h"
 #include "berth/sdk/ops/element_types.h"
+#include "berth/support/text.h"
 #include "ops/onnx/rules.h"
 #include "ops/tables.h"
 
@@ -210,3 +213,14 @@ std::vector<std::string_view> known_ops(std::string_view dialect) {
 }
 
 }  // namespace berth::ops
+
+namespace berth {
+
+void check_dialect(std::string_view dialect) {
+  const std::vector<std::string> known = {"berth", "mlir", "onnx", "tf"};
+  if (std::find(known.begin(), known.end(), dialect) != known.end()) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat("no dialect '", dialect, "'", known_names(dialect, known)));
+}
+
+}  // namespace berth

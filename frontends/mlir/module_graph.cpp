@@ -10,6 +10,11 @@
 namespace berth_mlir {
 namespace {
 
+/// Functions are taken apart by recursion, and their ops are there as often as they are called: few lines
+/// can ask for more than any machine has.
+constexpr std::size_t kDeepestCall = 256;
+constexpr std::int32_t kMostOps = 1 << 20;
+
 mlir::LogicalResult checked(mlir::Operation& op, berth_status status) {
   if (status == BERTH_OK) return mlir::success();
   return op.emitError(message());
@@ -120,6 +125,11 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
   if (llvm::is_contained(calls_, callee)) {
     return call.emitError("berth-place: a function that calls itself has no graph");
   }
+  if (calls_.size() >= kDeepestCall) {
+    return call.emitError("berth-place: calls are nested more than ")
+           << kDeepestCall << " deep; inline them first (--inline)";
+  }
+  if (failed(count_one(call))) return mlir::failure();
   Tensors inner;
   for (auto [argument, operand] : llvm::zip(body.getArguments(), call.getOperands())) {
     inner[argument] = tensor_of(tensors, operand);
@@ -132,7 +142,14 @@ mlir::LogicalResult ModuleGraph::add_call(mlir::Operation& call, mlir::Operation
   return mlir::success();
 }
 
+mlir::LogicalResult ModuleGraph::count_one(mlir::Operation& op) {
+  if (++expanded_ <= kMostOps) return mlir::success();
+  return op.emitError("berth-place: the function has more than ")
+         << kMostOps << " ops with those of the functions that it calls in their places";
+}
+
 mlir::LogicalResult ModuleGraph::add_op(mlir::Operation& op, Tensors& tensors) {
+  if (failed(count_one(op))) return mlir::failure();
   if (is_constant(op) && !attribute_of(op, options_.attribute)) {
     const TensorFacts facts(op.getResult(0).getType());
     const berth_tensor tensor = facts.tensor();

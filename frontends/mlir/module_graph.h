@@ -62,6 +62,8 @@ class ModuleGraph {
   mlir::LogicalResult note_load(mlir::Operation& op, std::int32_t id, const Tensors& tensors);
   mlir::LogicalResult add_call(mlir::Operation& call, mlir::Operation* callee, mlir::Region& body,
                                Tensors& tensors);
+  /// Fails where ops and calls are too many.
+  mlir::LogicalResult count_one(mlir::Operation& op);
   mlir::LogicalResult add_hints(mlir::Operation& op, std::int32_t id);
   [[nodiscard]] std::string name_for(llvm::StringRef type);
 
@@ -74,6 +76,7 @@ class ModuleGraph {
   llvm::SmallVector<mlir::Operation*, 8> calls_;  // that we are in
   std::map<std::string, mlir::Value> loads_;      // by global: the first
   std::int32_t count_ = 0;
+  std::int32_t expanded_ = 0;  ///< ops and calls
   bool asks_for_devices_ = false;
 };
 

@@ -46,11 +46,14 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
 
   void runOnOperation() final {
     if (failed(start())) return signalPassFailure();
+    bool any = false;
     for (mlir::Operation& function : llvm::make_early_inc_range(getOperation().getOps())) {
       mlir::Region* const body = body_of(&function);
       if (body == nullptr || !is_entry(&function)) continue;
+      any = true;
       if (failed(place(&function, *body))) return signalPassFailure();
     }
+    if (!any && !entry.getValue().empty() && failed(no_entry())) return signalPassFailure();
   }
 
   Option<std::string> cluster{*this, "cluster",
@@ -89,6 +92,18 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
                               llvm::cl::init("summary")};
 
  private:
+  /// The option `entry` names no function that has a body.
+  mlir::LogicalResult no_entry() {
+    llvm::SmallVector<llvm::StringRef> known;
+    for (mlir::Operation& function : getOperation().getOps()) {
+      if (body_of(&function) == nullptr) continue;
+      known.push_back(mlir::SymbolTable::getSymbolName(&function).getValue());
+    }
+    return getOperation().emitError("berth-place: entry=")
+           << entry.getValue()
+           << " is no function with a body; there are: " << llvm::join(known, ", ");
+  }
+
   mlir::LogicalResult failed_call(mlir::Operation* at) {
     return at->emitError("berth-place: ") << message();
   }
@@ -106,6 +121,10 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
         failed(check_choice(form, "form", {"name", "kind", "index", "iree"})) ||
         failed(check_choice(remarks, "remarks", {"summary", "ops", "none"}))) {
       return mlir::failure();
+    }
+    if (seed < -1) {
+      return getOperation().emitError("berth-place: seed=")
+             << seed << " is no seed; give a number from 0 on";
     }
     berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
     options.settings = view(settings.getValue());

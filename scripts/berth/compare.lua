@@ -41,6 +41,14 @@ local function devices_used(placement)
   return count
 end
 
+-- The evaluation of what is called the policy's: the own placement of one that learns, else what it found. nil
+-- where the time ended before it had one.
+--   ARGS    outcome  of policy:place
+function compare.of_policy(outcome)
+  if outcome.whose then return outcome.own and outcome.own.evaluation end
+  return outcome
+end
+
 local function run(problem, entry, options)
   local name, policy_options = entry, nil
   if type(entry) == "table" then

@@ -58,13 +58,14 @@ end
 function sources.text(files)
   local lines = {}
   for i, each in ipairs(files) do lines[i] = ("%s\t%s\t%s"):format(each.name, each.hash, each.path) end
-  return table.concat(lines, "\n")
+  return table.concat(lines, "; ")
 end
 
 function sources.read(text)
   local files = {}
-  for name, hash, path in (text or ""):gmatch "([^\t\n]+)\t(%x+)\t([^\n]+)" do
-    files[#files + 1] = { name = name, hash = hash, path = path }
+  for line in ((text or "") .. "; "):gmatch "(.-); " do
+    local name, hash, path = line:match "^(.-)\t(%x+)\t(.+)$"
+    if name then files[#files + 1] = { name = name, hash = hash, path = path } end
   end
   return files
 end
@@ -164,7 +165,8 @@ end
 -- The same without where it stands, for comparing.
 function sources.same_function(a, b)
   local function hash(text) return type(text) == "string" and text:match "^a function %(.*, (%x+)%)$" end
-  return hash(a) ~= nil and hash(a) == hash(b)
+  local one = hash(a)
+  return one and one == hash(b) or false
 end
 
 return sources

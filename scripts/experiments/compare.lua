@@ -20,6 +20,7 @@
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local compare = require "berth.compare"
 local plots = require "berth.plots"
 local record = require "berth.record"
 local statistics = require "berth.statistics"
@@ -48,7 +49,7 @@ line.read({ ... }, options.graphs, {
 if #options.graphs == 0 then line.usage "name at least one GRAPH:CLUSTER" end
 if not options.policies then
   options.policies = { "auto" }
-  for _, name in ipairs(require("berth.compare").all_policies()) do
+  for _, name in ipairs(compare.all_policies()) do
     if name ~= "auto" then table.insert(options.policies, name) end
   end
 end
@@ -89,7 +90,8 @@ local function numbers_of(key, problem, start, row, seed)
       local _, outcome = berth.policy(row.name, row.options):place(problem(), {
         seed = seed, threads = options.threads, budget_s = row.seconds, progress = #best > 0 and note or nil,
         initial = options.same_start and { start() } or nil })
-      local us = outcome.feasible and outcome.objective_us or math.huge
+      local own = compare.of_policy(outcome)
+      local us = own and own.feasible and own.objective_us or math.huge
       for i, share in ipairs(options.shares) do
         if share >= 1 then best[i] = math.min(best[i], us) end  -- a policy may end a little after its time
       end

@@ -20,6 +20,7 @@
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local compare = require "berth.compare"
 local statistics = require "berth.statistics"
 local plots = require "berth.plots"
 local tables = require "berth.tables"
@@ -169,8 +170,9 @@ local function run(entry, policies, done)
         end
         local _, outcome = policy_of(policy):place(problem, { seed = options.seed,
                                                                 budget_s = options.budget_s })
-        record.objective_us = outcome.objective_us
-        record.feasible = outcome.feasible
+        local own = compare.of_policy(outcome)
+        record.objective_us = own and own.objective_us or math.huge
+        record.feasible = own ~= nil and own.feasible
         record.bound_us = outcome.bound_us
         record.wall_s = outcome.wall_s
         record.single_us = single and single.evaluation.objective_us
@@ -196,7 +198,7 @@ if not options.summary then
     record.state = "crashed"
     write(record)
   end
-  local policies = options.policies or require("berth.compare").all_policies()
+  local policies = options.policies or compare.all_policies()
   for number, entry in ipairs(index) do
     if berth.should_stop() then break end
     if entry.name:find(options.only) and number % options.every == 0 and number % options.part[2] == options.part[1] % options.part[2] then

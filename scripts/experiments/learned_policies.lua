@@ -4,13 +4,15 @@
 --       [--seconds N] [--seeds N] [--record FILE] [--figures FOLDER] [--format text|markdown]
 --
 -- For each graph and each policy that learns:
---   untrained  the same with the weights it begins with: what sampling alone finds (learning rate 0)
+--   untrained  the same with the weights it begins with (learning rate 0)
 --   trained    REINFORCE on the very graph until the seconds are over (the option `episodes`)
+-- Figures are of the policies' own placements: what their greedy episodes end with, not the best that they saw.
 -- Policies that imitate first (doppler) have a row without that, too. `heft` and `auto` are for scale. All on one
 -- thread. Medians over seeds, with the range; then what is compared with what, pair by pair of one graph and seed.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
+local comparing = require "berth.compare"
 local plots = require "berth.plots"
 local record = require "berth.record"
 local statistics = require "berth.statistics"
@@ -44,7 +46,8 @@ local function add(text, problem, title, policy, given)
         local started = berth.clock()
         local _, outcome = berth.policy(policy, all):place(problem(), {
           seed = seed, threads = 1, budget_s = options.seconds })
-        return outcome.objective_us, berth.clock() - started, outcome.evaluations
+        local own = comparing.of_policy(outcome)
+        return own and own.objective_us or math.huge, berth.clock() - started, outcome.evaluations
       end)
   end
   found[title] = found[title] or {}

@@ -9,8 +9,8 @@
 -- Forms of placeto (64 groups of placeto), seq2seq (the groups of icml2017) and hdp (makes its groups):
 --   published  the constants of the paper (option form=published)
 --   own        the defaults, with fresh weights
---   untrained  own with a learning rate of 0: what sampling alone finds in the same time; "placeto published
---              untrained" likewise
+--   untrained  own with a learning rate of 0; "placeto published untrained" likewise
+-- Figures of learned methods are of their own placements: what greedy episodes end with, not the best they saw.
 -- "1 GPU" and "expert" are as in baselines.lua, "auto" has the seconds too. All on one thread.
 --
 -- --record: a file with a line for each run that is done. A run that is there is not made again, so that the same
@@ -19,6 +19,7 @@
 local arguments = require "berth.arguments"
 local berth = require "berth"
 local columns = require "berth.columns"
+local compare = require "berth.compare"
 local plots = require "berth.plots"
 local record = require "berth.record"
 local statistics = require "berth.statistics"
@@ -93,7 +94,8 @@ local function place(problem, policy, settings, with)
   if outcome.ended == "cancelled" then error("stopped; the same command goes on with this run", 0) end
   local updates = 0
   for _, note in ipairs(outcome.notes) do updates = tonumber(note:match "learned on this graph in (%d+)") or updates end
-  return outcome.feasible and outcome.runtime_us / 1e6 or math.huge, outcome.evaluations, updates, berth.clock() - started
+  local own = compare.of_policy(outcome)
+  return own and own.feasible and own.runtime_us / 1e6 or math.huge, outcome.evaluations, updates, berth.clock() - started
 end
 
 local function learn(problem, policy, kind, seed)

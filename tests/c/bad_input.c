@@ -1,4 +1,6 @@
 /* Everything that a caller can get wrong is a status and a sentence. Run under the sanitizers too. */
+#include <string.h>
+
 #include "check.h"
 
 static berth_engine* engine = NULL;
@@ -107,16 +109,30 @@ static void test_graphs(void) {
   const int64_t sizes[] = {1, -7};
   const int32_t src[] = {0, 9}, dst[] = {1, 1};
   int32_t a = -1, b = -1;
+  REFUSED(BERTH_INVALID_ARGUMENT, "no dialect 'onx'; did you mean 'onnx'",
+          berth_builder_new(BERTH_TEXT("g"), BERTH_TEXT("onx"), &builder));
   OK(berth_builder_new(BERTH_TEXT("g"), BERTH_TEXT(""), &builder));
+  /* Names that a file could not tell apart. */
+  const char* const bad[] = {"a\xff", "a\xc0\x80", "a\xed\xa0\x80", "a\xf5\x80\x80\x80",
+                             "a\xe2\x82"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    const berth_text name = {bad[i], strlen(bad[i])};
+    REFUSED(BERTH_INVALID_ARGUMENT, "give UTF-8 without NUL",
+            berth_builder_op(builder, name, BERTH_TEXT("A"), &a));
+  }
+  REFUSED(BERTH_INVALID_ARGUMENT, "has byte 0 at 1",
+          berth_builder_op(builder, (berth_text){"a\0b", 3}, BERTH_TEXT("A"), &a));
   OK(berth_builder_op(builder, BERTH_TEXT("a"), BERTH_TEXT("A"), &a));
   OK(berth_builder_op(builder, BERTH_TEXT("b"), BERTH_TEXT("A"), &b));
-  REFUSED(BERTH_INVALID_GRAPH, "nan", berth_builder_cost(builder, a, BERTH_TEXT("gpu"), (double)NAN));
+  REFUSED(BERTH_INVALID_GRAPH, "nan",
+          berth_builder_cost(builder, a, BERTH_TEXT("gpu"), (double)NAN));
   REFUSED(BERTH_INVALID_GRAPH, "-1", berth_builder_cost(builder, a, BERTH_TEXT("gpu"), -1));
-  REFUSED(BERTH_INVALID_ARGUMENT, "op #7",
-          berth_builder_cost(builder, 7, BERTH_TEXT("gpu"), 1));
+  REFUSED(BERTH_INVALID_ARGUMENT, "op #7", berth_builder_cost(builder, 7, BERTH_TEXT("gpu"), 1));
   REFUSED(BERTH_INVALID_ARGUMENT, "tensor #3", berth_builder_input(builder, a, 3));
-  REFUSED(BERTH_INVALID_GRAPH, "entry 1", berth_builder_ops(builder, 2, names, NULL, costs, NULL, NULL, NULL));
-  REFUSED(BERTH_INVALID_GRAPH, "entry 1", berth_builder_ops(builder, 2, names, NULL, NULL, sizes, NULL, NULL));
+  REFUSED(BERTH_INVALID_GRAPH, "entry 1",
+          berth_builder_ops(builder, 2, names, NULL, costs, NULL, NULL, NULL));
+  REFUSED(BERTH_INVALID_GRAPH, "entry 1",
+          berth_builder_ops(builder, 2, names, NULL, NULL, sizes, NULL, NULL));
   REFUSED(BERTH_INVALID_ARGUMENT, "names is null",
           berth_builder_ops(builder, 2, NULL, NULL, NULL, NULL, NULL, NULL));
   REFUSED(BERTH_INVALID_ARGUMENT, "edge #1", berth_builder_edges(builder, 2, src, dst));
@@ -129,7 +145,8 @@ static void test_graphs(void) {
   tensor.shape = NULL;
   REFUSED(BERTH_INVALID_ARGUMENT, "shape is null", berth_builder_output(builder, a, &tensor, NULL));
   const berth_text broken = {NULL, 3};
-  REFUSED(BERTH_INVALID_ARGUMENT, "without a pointer", berth_builder_op(builder, broken, names[0], &b));
+  REFUSED(BERTH_INVALID_ARGUMENT, "without a pointer",
+          berth_builder_op(builder, broken, names[0], &b));
   OK(berth_builder_after(builder, a, b));
   OK(berth_builder_after(builder, b, a));
   REFUSED(BERTH_INVALID_GRAPH, "cycle", berth_builder_finish(builder, &graph));
@@ -162,7 +179,8 @@ static void test_names(void) {
   CHECK(result == NULL);
   REFUSED(BERTH_NOT_FOUND, "k80y3", berth_cluster_new(NULL, BERTH_TEXT("k80y3"), &cluster));
   REFUSED(BERTH_INVALID_FILE, "the cluster", berth_cluster_new(NULL, BERTH_TEXT("{"), &cluster));
-  REFUSED(BERTH_INVALID_ARGUMENT, "engine is null", berth_cluster_new(NULL, BERTH_TEXT(""), &cluster));
+  REFUSED(BERTH_INVALID_ARGUMENT, "engine is null",
+          berth_cluster_new(NULL, BERTH_TEXT(""), &cluster));
   /* Without plugins the answer names the folder. */
   unset.plugin_folders = &folder;
   unset.plugin_folder_count = 1;
@@ -237,12 +255,15 @@ static void test_callbacks(void) {
   REFUSED(BERTH_CALLBACK, "failed with status 5",
           berth_problem_new(engine, graph, cluster, &choices, &problem));
   choices.cost = gives_nan;
-  REFUSED(BERTH_INVALID_ARGUMENT, "nan", berth_problem_new(engine, graph, cluster, &choices, &problem));
+  REFUSED(BERTH_INVALID_ARGUMENT, "nan",
+          berth_problem_new(engine, graph, cluster, &choices, &problem));
   choices.cost = NULL;
   choices.constraints = BERTH_TEXT("[{\"pin\": \"none\", \"to\": \"gpu:0\"}]");
-  REFUSED(BERTH_INVALID_ARGUMENT, "none", berth_problem_new(engine, graph, cluster, &choices, &problem));
+  REFUSED(BERTH_INVALID_ARGUMENT, "none",
+          berth_problem_new(engine, graph, cluster, &choices, &problem));
   choices.constraints = BERTH_TEXT("[{\"pin\": ");
-  REFUSED(BERTH_INVALID_FILE, "constraints", berth_problem_new(engine, graph, cluster, &choices, &problem));
+  REFUSED(BERTH_INVALID_FILE, "constraints",
+          berth_problem_new(engine, graph, cluster, &choices, &problem));
   OK(berth_problem_new(engine, graph, cluster, NULL, &problem));
 
   policy.name = BERTH_TEXT("wrong");

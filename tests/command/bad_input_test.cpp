@@ -271,6 +271,8 @@ TEST_CASE("a wrong name") {
             {"place", "nothere.onnx", "--cluster", kCluster, "--policy", "single"});
   check_all({{"no frontend claims the model", text("model.xyz", "?"), {}, {"model.xyz"}}},
             {"inspect", "model.xyz"});
+  check_all({{"a folder that is no model", {}, {}, {"this folder is no model", "saved_model.pb"}}},
+            {"inspect", "."});
   check_all({{"a cluster", {}, {}, {"k80y5", "k80x4"}}},
             {"place", kGraph, "--cluster", "k80y5", "--policy", "single"});
   check_all({{"a cluster file", {}, {}, {"none.cluster.json"}}},

@@ -1,4 +1,6 @@
 // --log of searches, and `berth watch`.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,13 +89,17 @@ TEST_CASE("watch shows a run that goes on, and waits for the rest of a line") {
   const Workplace work;
   work.write_text(
       "log.jsonl",
-      "{\"event\":\"start\",\"policy\":\"\\u001b[2Jauto\",\"bound_us\":100}\n"
+      "{\"event\":\"start\",\"policy\":\"\\u001b[2Jauto\",\"bound_us\":100,\"budget_s\":7200}\n"
       "{\"event\":\"progress\",\"policy\":\"\\u001b[2Jauto\",\"time_s\":1,\"best_us\":300}\n"
       "{\"event\":\"progress\",\"policy\":\"\\u001b[2Jauto\",\"time_s\":2,\"best_us\":150,"
       "\"text\":\"moves\"}\n"
       "{\"event\":\"progress\",\"pol");
+  // Nothing was found since: time goes on, towards the budget.
+  std::filesystem::last_write_time(
+      work / "log.jsonl", std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
   const ProcessResult result = work.berth({"watch", "log.jsonl"});
   CHECK(result.status == 0);
+  CHECK_MESSAGE(result.out.find("3602 s of 7200 s") != std::string::npos, result.out);
   CHECK(result.out.find("150.0 us") != std::string::npos);
   CHECK(result.out.find("50.0 %") != std::string::npos);
   CHECK(result.out.find("moves") != std::string::npos);
@@ -141,6 +147,23 @@ TEST_CASE("watch shows the logs of several workers, and tells which of them are 
   const ProcessResult alone = work.berth({"watch", "dead.jsonl"});
   CHECK(alone.out.find("its process is no more") != std::string::npos);
   CHECK(alone.out.find("worker") == std::string::npos);
+}
+
+TEST_CASE("a log that another search writes is refused, and stays as it is") {
+  const Workplace work;
+  work.write_text("log.jsonl", "");
+  const int file = open((work / "log.jsonl").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(file, LOCK_EX) == 0);
+  const std::vector<std::string> place = {
+      "place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy", "single",
+      "--log", "log.jsonl"};
+  const ProcessResult refused = work.berth(place);
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("another search writes it") != std::string::npos);
+  CHECK(file_text(work / "log.jsonl").empty());
+  close(file);
+  CHECK(work.berth(place).status == 0);
+  CHECK(work.berth({"watch", "log.jsonl"}).status == 0);
 }
 
 TEST_CASE("watch and --log say what they cannot read and write") {

@@ -40,6 +40,23 @@ TEST_CASE_FIXTURE(HostFixture, "a config gives settings, options and dims of the
   CHECK(config.load.fetches == std::vector<std::string>{"loss:0", "train"});
 }
 
+TEST_CASE_FIXTURE(HostFixture, "a config has the language itself, and nothing that reaches out") {
+  const Settings config = host.read_config(write("language.lua", R"(
+    local names = {}
+    for i, name in ipairs { "topo", "heft" } do names[i] = name end
+    for key, value in pairs { seed = tonumber "7" } do names[key] = value end
+    for _, name in ipairs { "print", "pcall", "dofile", "loadfile", "load", "require", "getmetatable", "rawset",
+                            "setfenv", "collectgarbage", "coroutine", "_G" } do
+      assert(not ({ print = print, pcall = pcall, dofile = dofile, loadfile = loadfile, load = load,
+        require = require, getmetatable = getmetatable, rawset = rawset, setfenv = setfenv,
+        collectgarbage = collectgarbage, coroutine = coroutine, _G = _G })[name])
+    end
+    return { policies = { names[1], names[2] }, seed = names.seed, policy = type(names) })"));
+  CHECK(config.policies == std::vector<std::string>{"topo", "heft"});
+  CHECK(config.seed == 7);
+  CHECK(config.policy == "table");
+}
+
 TEST_CASE_FIXTURE(HostFixture, "a config describes a machine of its own") {
   const Settings config = host.read_config(write("machine.lua", R"(
     local devices = {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -97,10 +98,14 @@ void Cluster::index_devices() {
 
 Route Cluster::route_of(const LinkSpec& link) {
   Route route{link.bandwidth_bytes_per_s, link.latency_us, {}, link.parallel};
+  std::unordered_map<std::string, std::size_t> number_of;
+  if (!link.shares.empty()) {
+    for (std::size_t i = 0; i < channels_.size(); ++i) number_of.emplace(channels_[i], i);
+  }
   for (const std::string& channel : link.shares) {
-    auto known = std::find(channels_.begin(), channels_.end(), channel);
-    if (known == channels_.end()) known = channels_.insert(channels_.end(), channel);
-    route.channels.push_back(static_cast<ChannelId>(known - channels_.begin()));
+    const auto [known, is_new] = number_of.try_emplace(channel, channels_.size());
+    if (is_new) channels_.push_back(channel);
+    route.channels.push_back(static_cast<ChannelId>(known->second));
   }
   std::sort(route.channels.begin(), route.channels.end());
   route.channels.erase(std::unique(route.channels.begin(), route.channels.end()),

@@ -66,14 +66,28 @@ std::vector<std::string> distinct(const Graph& graph, TextOf text_of) {
   return {values.begin(), values.end()};
 }
 
+/// What an expression that begins with `beginning` and matches no op probably lacks.
+std::string expression_hint(const Graph& graph, const std::string& beginning) {
+  bool begins = false, behind_slash = false;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const std::string& name = graph.op_name(op);
+    begins = begins || name.starts_with(beginning);
+    behind_slash = behind_slash || (!beginning.empty() && name.starts_with("/" + beginning));
+  }
+  if (!begins && behind_slash) {
+    return cat(" (names here begin with a slash: write /", beginning, "...)");
+  }
+  return " (an expression matches whole names: end it with .* to match what begins like this)";
+}
+
 [[noreturn]] void fail_without_ops(const Graph& graph, const OpSelector& selector,
                                    const std::string& rule) {
   std::string hint;
   if (!selector.name.empty()) {
     hint = near_ops(graph, selector.name);
   } else if (!selector.regex.empty()) {
-    hint = near_ops(graph, literal_beginning(selector.regex)) +
-           " (an expression matches whole names: end it with .* to match what begins like this)";
+    const std::string beginning = literal_beginning(selector.regex);
+    hint = near_ops(graph, beginning) + expression_hint(graph, beginning);
   }
   if (!selector.type.empty()) {
     hint +=

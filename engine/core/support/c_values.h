@@ -40,8 +40,37 @@ std::span<T> array(T* entries, std::size_t count, const char* what) {
   }
   return {text.data, text.size};
 }
+/// The first byte that is no UTF-8 (RFC 3629), or is NUL; the length where there is none.
+[[nodiscard]] inline std::size_t valid_length(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U;
+    };
+    const unsigned first = byte(0);
+    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
+    bool valid = first != 0 && (length > 1 ? first <= 0xF4 : first < 0x80);
+    for (std::size_t k = 1; k < length; ++k) valid = valid && (byte(k) & 0xC0U) == 0x80U;
+    // Longer than need be, halves of pairs, beyond U+10FFFF.
+    valid = valid && !(first == 0xE0 && byte(1) < 0xA0) && !(first == 0xED && byte(1) > 0x9F) &&
+            !(first == 0xF0 && byte(1) < 0x90) && !(first == 0xF4 && byte(1) > 0x8F);
+    if (!valid) return i;
+    i += length;
+  }
+  return text.size();
+}
+
+/// Throws Error(invalid_argument) for a text that is not UTF-8 or holds NUL: written to a file, two of
+/// them could become one.
 [[nodiscard]] inline std::string string(berth_text text) {
-  return std::string(view(text));
+  const std::string_view given = view(text);
+  if (const std::size_t valid = valid_length(given); valid < given.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("the text '", given.substr(0, valid), "...' has byte ",
+                    static_cast<int>(static_cast<unsigned char>(given[valid])), " at ", valid,
+                    "; give UTF-8 without NUL"));
+  }
+  return std::string(given);
 }
 
 /// The size that a struct begins with. Throws Error for one that no version had: `first_size` is

@@ -8,6 +8,7 @@
 #include "berth/dtype.h"
 #include "berth/files.h"
 #include "berth/sdk/ops/constants.h"
+#include "berth/sdk/ops/dialects.h"
 #include "berth/sdk/ops/states.h"
 #include "berth/settings.h"
 #include "objects.h"
@@ -104,9 +105,9 @@ const Graph& graph_of(const berth_graph* graph, OpId op) {
 berth_status berth_builder_new(berth_text name, berth_text dialect, berth_builder** out) {
   return c::guarded([&] {
     berth_builder*& made = c::required(out, "out");
-    const std::string_view vocabulary = c::view(dialect);
-    made =
-        new berth_builder(c::string(name), std::string(vocabulary.empty() ? "berth" : vocabulary));
+    const std::string vocabulary = c::string(dialect);
+    if (!vocabulary.empty()) check_dialect(vocabulary);
+    made = new berth_builder(c::string(name), vocabulary.empty() ? "berth" : vocabulary);
   });
 }
 

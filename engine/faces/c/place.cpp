@@ -109,6 +109,11 @@ Settings place_settings(const berth_engine& engine, const berth_place_options& o
     throw Error(ErrorCode::invalid_argument, cat(options.moves, " moves and ", options.threads,
                                                  " threads; give numbers, or 0 for the settings'"));
   }
+  constexpr std::int32_t kMostThreads = 1024;  // as of the setting
+  if (options.threads > kMostThreads) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(options.threads, " threads; give at most ", kMostThreads));
+  }
   if (options.moves > 0) caller.moves = options.moves;
   if (options.seed >= 0) caller.seed = static_cast<std::uint64_t>(options.seed);
   if (options.threads > 0) caller.threads = options.threads;

@@ -1,3 +1,5 @@
+#include <cstddef>
+
 #include "berth/evaluator.h"
 #include "berth/explanation.h"
 #include "berth/files.h"
@@ -158,7 +160,8 @@ berth_status berth_result_summary(const berth_result* result, berth_summary* sum
     for (const Transfer& transfer : outcome.trace.transfers) {
       known.transfer_bytes += transfer.bytes;
     }
-    c::give_options(&known, sizeof known, summary, sizeof known, "berth_summary");
+    c::give_options(&known, sizeof known, summary, offsetof(berth_summary, own_us),
+                    "berth_summary");
   });
 }
 

@@ -84,8 +84,13 @@ std::string csv_cell(const Json& object, const char* key) {
     // JSON writes a non-finite number as null; so does this.
     return found->is_number_float() && !std::isfinite(found->get<double>()) ? "" : found->dump();
   }
+  const std::string text = printable(found->get<std::string>());
   std::string quoted = "\"";
-  for (const char c : found->get<std::string>()) {
+  // To a spreadsheet this is a text, not something to compute.
+  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos) {
+    quoted += '\'';
+  }
+  for (const char c : text) {
     if (c == '"') quoted += '"';
     quoted += c;
   }

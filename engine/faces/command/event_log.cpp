@@ -1,6 +1,8 @@
 #include "event_log.h"
 
+#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,12 +29,22 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-EventLog::EventLog(const std::filesystem::path& path)
-    : file_(std::fopen(output_path(path).c_str(), "we")) {
-  if (file_ == nullptr) {
-    throw Error(ErrorCode::io, fmt::format("cannot write --log '{}': {}", path.string(),
-                                           std::generic_category().message(errno)));
+EventLog::EventLog(const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::io, fmt::format("cannot write --log '{}': {}", path.string(), why));
+  };
+  const int file = open(output_path(path).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) refuse(std::generic_category().message(errno));
+  // Two that write one log would leave lines that nobody can tell apart. What cannot be locked, such as a
+  // pipe, has no content to replace either.
+  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(file);
+    refuse(
+        "another search writes it; give each a file of its own, which berth watch shows together");
   }
+  static_cast<void>(ftruncate(file, 0));
+  file_.reset(fdopen(file, "a"));
+  if (file_ == nullptr) refuse(std::generic_category().message(errno));
 }
 
 double EventLog::now_s() const {

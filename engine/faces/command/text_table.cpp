@@ -49,7 +49,11 @@ std::size_t letter_size(std::string_view text) {
     letter = letter << 6 | (byte(i) & 0x3FU);
   }
   const bool surrogate = letter >= 0xD800 && letter <= 0xDFFF;
-  return letter >= kLeast[size] && letter <= 0x10FFFF && !surrogate ? size : 0;
+  // Letters that turn the direction of what follows, or have no picture: a name could look like another.
+  const bool turns = (letter >= 0x200B && letter <= 0x200F) ||
+                     (letter >= 0x2028 && letter <= 0x202E) ||
+                     (letter >= 0x2060 && letter <= 0x206F) || letter == 0x061C || letter == 0xFEFF;
+  return letter >= kLeast[size] && letter <= 0x10FFFF && !surrogate && !turns ? size : 0;
 }
 
 std::string replaced(std::string_view text, bool keep_newlines) {

@@ -43,6 +43,7 @@ struct Run {
   std::string policy;
   double bound_us = 0;
   double time_s = 0;
+  double budget_s = 0;                          ///< 0 = none
   std::vector<std::pair<double, double>> best;  ///< (when, us), each better than the one before
   std::string text;
   std::string ended;
@@ -92,6 +93,7 @@ void take(Watched& watched, const Json& event) {
   watched.pid = event.value("pid", watched.pid);
   run.bound_us = event.value("bound_us", run.bound_us);
   run.time_s = event.value("time_s", run.time_s);
+  run.budget_s = event.value("budget_s", run.budget_s);
   run.text = event.value("text", run.text);
   run.evaluations = event.value("evaluations", run.evaluations);
   const double best_us = event.value("best_us", std::numeric_limits<double>::infinity());
@@ -125,8 +127,16 @@ Watched read_log(const std::string& path) {
   const std::string worker = watched.pid > 0 ? fmt::format("{}:{}", watched.host, watched.pid)
                                              : std::filesystem::path(path).filename().string();
   const bool lost = is_lost(watched, path);
+  // Time goes on where nothing is found: since the last line, by the file's clock.
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  const std::chrono::duration<double> since =
+      std::filesystem::file_time_type::clock::now() - written;
   for (Run& run : watched.runs) {
     run.worker = worker;
+    if (run.ended.empty() && !lost && !error && &run == &watched.runs.back()) {
+      run.time_s += std::max(0.0, since.count());
+    }
     if (run.ended.empty() && lost) run.ended = "its process is no more";
   }
   return watched;
@@ -216,7 +226,8 @@ std::string shown(const Watched& watched, bool workers) {
         any ? format_us(best) : "-",
         any && run.bound_us > 0 ? format_percent(best / run.bound_us - 1) : "-",
         any ? format_us(run.best.back().first * 1e6) : "-",
-        format_us(run.time_s * 1e6),
+        format_us(run.time_s * 1e6) +
+            (run.budget_s > 0 ? " of " + format_us(run.budget_s * 1e6) : ""),
         curve(run, kCurve),
         run.ended.empty() ? first_columns(printable(run.text), kText)
                           : first_columns(printable("ended: " + run.ended), kText) +

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "berth/sdk/ops/constants.h"
+#include "berth/sdk/ops/dialects.h"
 #include "berth/support/text.h"
 #include "call.h"
 #include "objects.h"
@@ -13,8 +14,9 @@ namespace {
 int make(Call& call) {
   const std::string name = call.argument(1, "name").text();
   const Value dialect = call.argument(2, "dialect");
-  return call.made(
-      std::make_shared<GraphBuilder>(name, dialect.present() ? dialect.text() : "berth"));
+  const std::string vocabulary = dialect.present() ? dialect.text() : "berth";
+  check_dialect(vocabulary);
+  return call.made(std::make_shared<GraphBuilder>(name, vocabulary));
 }
 
 /// { dtype =, shape =, bytes = }

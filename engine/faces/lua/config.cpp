@@ -50,8 +50,29 @@ class Sandbox {
   lua_State* L_;
 };
 
-/// Runs in a protected call: opens `math`, then calls the chunk, its argument.
+/// The functions of the language that reach nothing: the rest of what luaopen_base brings reads files, runs
+/// texts or prints.
+void open_language(lua_State* L) {
+  lua_pushvalue(L, LUA_GLOBALSINDEX);
+  const int own = lua_gettop(L);
+  lua_newtable(L);
+  lua_replace(L, LUA_GLOBALSINDEX);
+  lua_pushcfunction(L, &luaopen_base);
+  lua_pushliteral(L, "");
+  lua_call(L, 1, 0);
+  for (const char* name : {"assert", "error", "ipairs", "next", "pairs", "select", "tonumber",
+                           "tostring", "type", "unpack"}) {
+    lua_getglobal(L, name);
+    lua_setfield(L, own, name);
+  }
+  lua_pushvalue(L, own);
+  lua_replace(L, LUA_GLOBALSINDEX);
+  lua_settop(L, own - 1);
+}
+
+/// Runs in a protected call: opens the language and `math`, then calls the chunk, its argument.
 int evaluate_config(lua_State* L) {
+  open_language(L);
   lua_pushcfunction(L, &luaopen_math);
   lua_pushliteral(L, LUA_MATHLIBNAME);
   lua_call(L, 1, 0);

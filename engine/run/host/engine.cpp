@@ -441,6 +441,13 @@ std::unique_ptr<Frontend> Engine::frontend_for(const std::filesystem::path& mode
     std::unique_ptr<Frontend> frontend = make_frontend(name);
     if (frontend->claims(model)) return frontend;
   }
+  if (std::filesystem::is_directory(model, error)) {
+    throw Error(
+        ErrorCode::unsupported,
+        cat(model.string(),
+            ": this folder is no model that a frontend knows (a SavedModel is a folder with "
+            "saved_model.pb); name the model's file in it"));
+  }
   std::string known = "the exchange format (" + std::string(kGraphSuffix) + ")";
   for (const std::string& name : names) known += ", " + name;
   throw Error(ErrorCode::unsupported,

@@ -88,6 +88,9 @@ std::string advice_text(const Outcome& outcome) {
   const double runtime_us = outcome.trace.runtime_us;
   if (outcome.bound.us > 0 && outcome.gap() < kReached)
     return "Only another machine or cheaper ops would be faster.";
+  if (outcome.speed_up() < kSlower && outcome.trace.links.empty()) {
+    return "Another device alone is faster than the one that everything is on.";
+  }
   if (outcome.speed_up() < kSlower) {
     return "Splitting the model costs more here than it saves: one device alone is faster.";
   }

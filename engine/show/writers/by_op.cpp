@@ -15,11 +15,19 @@
 namespace berth::writers {
 namespace {
 
-/// RFC 4180.
+/// RFC 4180. A name is a stranger's: control characters do nothing to a terminal, and what a spreadsheet
+/// would compute stands behind an apostrophe, which tells it that this is a text.
 std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string safe;
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) {
+    safe += '\'';
+  }
+  for (const char c : text) {
+    safe += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
+  }
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
   std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <string>
 
 #include "support/expect_error.h"
 
@@ -45,6 +46,16 @@ TEST_CASE("Cluster: the more specific link wins, then the later one") {
   CHECK(cluster.channel_count() == 3);
   CHECK(cluster.channel_name(cluster.route(1, 2).channels.at(0)) == "nvlink");
   CHECK(cluster.route(0, 2).transfer_us(3000) == doctest::Approx(2 + 3));
+}
+
+TEST_CASE("Cluster: a link may share many channels, each with others that name it") {
+  LinkSpec link{"*", "*", 1e9, 2, {}};
+  for (int i = 0; i < 100'000; ++i) link.shares.push_back(std::to_string(i));
+  const Cluster cluster("c", kThree, {link, {"gpu:0", "gpu:1", 1e9, 2, {"7", "own"}}});
+  CHECK(cluster.channel_count() == 100'001);
+  CHECK(cluster.route(0, 1).channels.size() == 100'000);
+  REQUIRE(cluster.route(1, 2).channels.size() == 2);
+  CHECK(cluster.channel_name(cluster.route(1, 2).channels[0]) == "7");
 }
 
 TEST_CASE("Cluster: a link may be parallel, and shares nothing then") {

@@ -26,6 +26,17 @@ TEST_CASE("Constraints: rules that mean nothing name what is near") {
   expect(rule(Kind::colocate, {}), {"does not say which ops"});
 }
 
+TEST_CASE("Constraints: an expression that lacks the slash that names begin with is told so") {
+  GraphBuilder builder("slashes");
+  builder.add_op("/layer1/conv", "Op");
+  const auto graph = builder.build();
+  const Chain chain;
+  const Costs costs({{1}, {1}}, {}, "test");
+  expect_error(
+      ErrorCode::invalid_argument, {"names here begin with a slash: write /layer1/..."},
+      [&] { Constraints(*graph, *chain.cluster, costs, {pin(like("layer1/.*"), {"gpu:0"})}); });
+}
+
 TEST_CASE("Constraints: respecting devices that are not there, or that nobody asks for") {
   const Chain chain;
   expect_error(ErrorCode::invalid_argument, {"no op", "asks for a device"},

@@ -218,12 +218,22 @@ TEST_CASE("csv and graphviz name every op, whatever its name has in it") {
   builder.add_input(builder.add_op("plain", "U"), tensor);
   const auto graph = builder.build();
   CHECK(plan_writer("csv").text(*graph, *machine(), {kFirst, kSecond}) ==
-        "op,type,device,device_number\r\n\"a,\"\"b\"\"\n\",T\\,gpu:0,0\r\nplain,U,gpu:1,2\r\n");
+        "op,type,device,device_number\r\n\"a,\"\"b\"\"?\",T\\,gpu:0,0\r\nplain,U,gpu:1,2\r\n");
   const std::string dot = plan_writer("graphviz").text(*graph, *machine(), {kFirst, kSecond});
   CHECK(dot.starts_with("digraph \"a \\\"graph\\\"\" {\n"));
   CHECK(dot.find("n0 -> n1 [color=red, penwidth=2];") != std::string::npos);
   CHECK(dot.find("label=\"a,\\\"b\\\"\\n\\nT\\\\\"") != std::string::npos);
   CHECK(dot.find("label=\"plain\\nU\"") != std::string::npos);
+}
+
+TEST_CASE("csv holds nothing that a spreadsheet computes or a terminal obeys") {
+  GraphBuilder builder("hostile");
+  builder.add_op("=cmd|' /C calc'!A0", "+1");
+  builder.add_op("a\x1b[2J\x7f", "@sum");
+  const auto graph = builder.build();
+  CHECK(plan_writer("csv").text(*graph, *machine(), {kFirst, kFirst}) ==
+        "op,type,device,device_number\r\n'=cmd|' /C "
+        "calc'!A0,'+1,gpu:0,0\r\na?[2J?,'@sum,gpu:0,0\r\n");
 }
 
 TEST_CASE("a graph without modules or layers is refused with what to do") {

@@ -43,7 +43,7 @@ end)
 
 check.test("options that are none are told", function()
   local problem = models.problem()
-  check.fails("unknown option 'budget'; known: budget_s, policies", compare.policies,
+  check.fails("unknown option 'budget'; did you mean 'budget_s'%? Known: budget_s, policies", compare.policies,
     { problem = problem, policies = {}, budget = 1 })
   check.fails("option 'policies' is a string", compare.policies,
     { problem = problem, policies = "single" })

@@ -105,6 +105,16 @@ check.test("editors get a file of types with every operation", function()
   end
 end)
 
+check.test("the page beside PyTorch's names has every module, optimiser, distribution and operation", function()
+  local root = debug.getinfo(1, "S").source:sub(2):gsub("tests/lua/scripts/.*", "")
+  local page = assert(io.open(root .. "scripts/berth/torch/README.md")):read "*a"
+  local function has(name) assert(page:find("`[^`]*%f[%w_]" .. name .. "%f[^%w_][^`]*`"), name) end
+  for _, operation in ipairs(torch.operations) do has(operation.name) end
+  for _, of in ipairs { nn, nn.init, nn.utils, optim, optim.lr_scheduler, torch.distributions } do
+    for name in pairs(of) do has(name) end
+  end
+end)
+
 check.test("values go to Lua and back", function()
   check.equal(torch.tensor({ { 1, 2 }, { 3, 4 } }):totable(), { { 1, 2 }, { 3, 4 } })
   check.equal(torch.tensor(5):item(), 5)
@@ -307,7 +317,7 @@ check.test("BatchNorm keeps what it has seen, and is saved with it", function()
   check.near(seen:totable()[1][1], -1, 1e-4)
   check.near(layer.running_mean:item(), 0.2, 1e-6)
   layer:eval()
-  check.near(layer(torch.tensor { { 0.2 }, { 0.2 } }):totable()[1][1], 0, 1e-6)
+  check.near(1 + layer(torch.tensor { { 0.2 }, { 0.2 } }):totable()[1][1], 1, 1e-6)
   check.near(layer.running_mean:item(), 0.2, 1e-6)
   local other = nn.BatchNorm1d(1)
   other:load_state_dict(layer:state_dict())

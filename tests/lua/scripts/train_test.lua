@@ -419,7 +419,7 @@ check.test("a reward that is no number is named, and nothing is learned or overw
   local before = read(path)
   check.fails("episode 1, step 3 is nan", function()
     local calls = 0
-    train.episodes(options { checkpoint = path, reward = function()
+    train.episodes(options { checkpoint = path, mix = true, reward = function()
       calls = calls + 1
       return calls == 3 and 0 / 0 or 1
     end })
