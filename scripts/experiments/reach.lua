@@ -43,8 +43,8 @@ local TOOLS = { "accelerate", "llama.cpp", "vllm", "deepspeed", "torch-pipelinin
 
 local options = { format = "text", tools = TOOLS }
 local folders = {}
-local line = arguments.parser "reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--cells FILE] "
-  .. "[--format text|markdown]"
+local line = arguments.parser("reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--cells FILE] "
+  .. "[--format text|markdown]")
 line.read({ ... }, folders, {
   ["--pairs"] = function(text)
     options.pairs = {}
