@@ -1,14 +1,15 @@
 -- Does one command give every tool a plan that fits, as fast as the tool's own choice, and as simple?
 --
 --   python3 scripts/experiments/reach_models.py FOLDER
---   berth run scripts/experiments/reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--format text|markdown|csv]
+--   berth run scripts/experiments/reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--cells FILE]
+--      [--format text|markdown]
 --
 -- Twelve pairs of a model of FOLDER and a machine in words. For every tool: the plan of
 -- `berth place MODEL --cluster MACHINE --for TOOL`, and the tool's own choices, simulated under the same rules:
 -- bytes by memory and filled one after the other (accelerate's "balanced" and "sequential", llama.cpp's default and
 -- what its users do), as many layers to each device (vLLM, DeepSpeed). A cell: how many times faster than the
 -- fastest own choice that fits; its cuts / that choice's. "alone": no own choice fits. "-": the tool cannot have
--- the model or the machine, or nothing fits; --format csv says why, and has the seconds.
+-- the model or the machine, or nothing fits; --cells writes a table that says why, with times and seconds.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -42,13 +43,15 @@ local TOOLS = { "accelerate", "llama.cpp", "vllm", "deepspeed", "torch-pipelinin
 
 local options = { format = "text", tools = TOOLS }
 local folders = {}
-local line = arguments.parser "reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--format text|markdown|csv]"
+local line = arguments.parser("reach.lua FOLDER [--pairs 1,2,..] [--tools a,b] [--cells FILE] "
+  .. "[--format text|markdown]")
 line.read({ ... }, folders, {
   ["--pairs"] = function(text)
     options.pairs = {}
     for _, number in ipairs(arguments.list(text)) do options.pairs[tonumber(number)] = true end
   end,
   ["--tools"] = function(text) options.tools = arguments.list(text) end,
+  ["--cells"] = line.text_into(options, "cells"),
   ["--format"] = line.format_into(options),
 })
 if #folders ~= 1 then line.usage "one folder expected: that of reach_models.py" end
@@ -94,13 +97,14 @@ for number, pair in ipairs(PAIRS) do
   end
 end
 
-if options.format == "csv" then
-  io.write(tables.csv(cells, { { key = "pair" }, { key = "tool" }, { key = "ms", format = "%.3f" }, { key = "cuts" },
-    { key = "own" }, { key = "own_ms", format = "%.3f" }, { key = "own_cuts" }, { key = "seconds", format = "%.1f" },
-    { key = "why" } }))
-else
-  local columns = { { key = "pair", title = "model on machine" } }
-  for _, tool in ipairs(options.tools) do columns[#columns + 1] = { key = tool } end
-  columns[#columns + 1] = { key = "slowest", title = "slowest, s", format = "%.1f" }
-  io.write(tables[options.format](rows, columns))
+if options.cells then
+  local file = assert(io.open(options.cells, "w"))
+  file:write(tables.csv(cells, { { key = "pair" }, { key = "tool" }, { key = "ms", format = "%.3f" },
+    { key = "cuts" }, { key = "own" }, { key = "own_ms", format = "%.3f" }, { key = "own_cuts" },
+    { key = "seconds", format = "%.1f" }, { key = "why" } }))
+  file:close()
 end
+local columns = { { key = "pair", title = "model on machine" } }
+for _, tool in ipairs(options.tools) do columns[#columns + 1] = { key = tool } end
+columns[#columns + 1] = { key = "slowest", title = "slowest, s", format = "%.1f" }
+io.write(tables[options.format](rows, columns))

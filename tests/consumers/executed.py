@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a model under a plan that berth wrote, and compares requested with executed, op for op.
 
-    python executed.py tensorflow|onnxruntime|accelerate|llama.cpp path/to/berth path/to/examples/models
+    python executed.py tensorflow|onnxruntime|split|openvino|accelerate|llama.cpp path/to/berth path/to/examples/models
 
 Ends with status 77, which CTest takes for skipped, where the runtime is not installed. On a machine
 without GPUs, what a plan wants of them is stood in for; each test says how.
@@ -142,6 +142,85 @@ def onnxruntime(berth, models, folder):
         assert event["args"]["provider"] == providers[noted[name]], (name, noted[name], event["args"]["provider"])
     assert sum(counts.values()) == len(noted) and all(counts.values()), (counts, len(noted))
     return "; ".join(f"{n} nodes for {d} executed by {providers[d]}" for d, n in counts.items())
+
+
+def random_decoder(path):
+    """A decoder of decoder_onnx whose weights are random and lie in a file beside the model."""
+    np, onnx = need("numpy", "onnx")
+    decoder_onnx(path, 6, 0)
+    model, random = onnx.load(path), np.random.default_rng(2)
+    for weight in model.graph.initializer:
+        values = random.standard_normal(tuple(weight.dims)).astype(np.float32) / 8
+        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+    onnx.save(model, path, save_as_external_data=True, location="decoder.weights", size_threshold=0)
+
+
+def split(berth, models, folder):
+    """The parts of a model, run one after the other, give what the model gives, to the last bit."""
+    np, ort = need("numpy", "onnxruntime")
+    options = ort.SessionOptions()
+    # The same nodes in whole and parts: what is fused across a cut would round in another way.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+
+    def session(path):
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    external, told = folder / "decoder.onnx", []
+    random_decoder(external)
+    machine = cluster(folder / "machine.json", "gpu:0", "gpu:1", "cpu:0", memory_bytes=150_000)
+    for model, policy, most in ((external, "stages", 3), (external, "random", 99), (models / "tiny_cnn.onnx", "random", 99)):
+        parts = folder / f"{model.stem}-{policy}"
+        place(berth, model, machine, folder, policy, f"split={parts}")
+        whole, random = session(model), np.random.default_rng(1)
+        have = {}
+        for tensor in whole.get_inputs():
+            shape = [size if isinstance(size, int) else 1 for size in tensor.shape]
+            have[tensor.name] = random.standard_normal(shape).astype(np.float32)
+        expected = whole.run(None, have)
+        index = json.loads((parts / "split.json").read_text())["parts"]
+        assert 2 <= len(index) <= most, index
+        for part in index:
+            one = session(parts / part["file"])
+            assert [t.name for t in one.get_inputs()] == part["inputs"]
+            have.update(zip(part["outputs"], one.run(part["outputs"], {n: have[n] for n in part["inputs"]})))
+        for tensor, values in zip(whole.get_outputs(), expected):
+            assert np.array_equal(values, have[tensor.name]), (model, policy, tensor.name)
+        told.append(f"{model.stem} by {policy} in {len(index)} parts")
+    return "equal to the last bit: " + "; ".join(told)
+
+
+def openvino(berth, models, folder):
+    """HETERO compiles the model with the plan's affinities. On a machine without a GPU its device is
+    checked in the plan, and every affinity is turned to the processor, which executes."""
+    np, ov = need("numpy", "openvino")
+    machine = cluster(folder / "machine.json", "gpu:0", "cpu:0")
+    plan = folder / "affinity.json"
+    requested = place(berth, models / "tiny_cnn.onnx", machine, folder, "random", f"openvino={plan}")
+    wanted = json.loads(plan.read_text())
+    assert wanted["device"] == "HETERO:GPU,CPU", wanted["device"]
+    core = ov.Core()
+    has_gpu = "GPU" in core.available_devices
+    model = core.read_model(models / "tiny_cnn.onnx")
+    names = {op.get_friendly_name(): op for op in model.get_ops()}
+    found = 0
+    for op, device in wanted["affinity"].items():
+        assert device == {"gpu:0": "GPU", "cpu:0": "CPU"}[requested[op]], op
+        if op not in names:
+            continue
+        found += 1
+        names[op].get_rt_info()["affinity"] = device if has_gpu else "CPU"
+    nodes = sum(op.get_type_name() not in ("Constant", "Parameter", "Result") for op in names.values())
+    assert found > 0.5 * len(wanted["affinity"]), (found, len(wanted["affinity"]))
+    shape = [dim.get_length() if dim.is_static else 1 for dim in model.input().partial_shape]
+    feed = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    alone = core.compile_model(core.read_model(models / "tiny_cnn.onnx"), "CPU")(feed)[0]
+    for op in names.values():  # constants and what OpenVINO adds go with what reads them
+        if "affinity" not in op.get_rt_info():
+            op.get_rt_info()["affinity"] = "CPU"
+    result = core.compile_model(model, wanted["device"] if has_gpu else "HETERO:CPU")(feed)[0]
+    assert np.allclose(result, alone, atol=1e-4)
+    return f"{found} of {len(wanted['affinity'])} ops of the plan are ops of OpenVINO by name ({nodes} compute); same result"
 
 
 def accelerate(berth, _, folder):
