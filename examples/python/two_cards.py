@@ -39,7 +39,7 @@ alone = problem.place(policy="single")
 print(f"one card alone: {alone.objective_us / 1e3:.3f} ms, placed: {plan.objective_us / 1e3:.3f} ms")
 print(problem.compare(["heft", "topo", "single"]))
 
-# What a tool takes is searched under that tool's rules.
+# A plan for a tool is searched under that tool's rules.
 try:
     tool = berth.place(args.model, args.cluster, batch=args.batch, tool="accelerate", budget=args.budget)
     print("device_map:", tool.device_map)
