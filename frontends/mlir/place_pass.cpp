@@ -124,7 +124,7 @@ class PlacePass : public mlir::PassWrapper<PlacePass, mlir::OperationPass<mlir::
     }
     if (seed < -1) {
       return getOperation().emitError("berth-place: seed=")
-             << seed << " is no seed; give a number from 0 on";
+             << seed.getValue() << " is no seed; give a number from 0 on";
     }
     berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
     options.settings = view(settings.getValue());
