@@ -23,7 +23,7 @@ local function content(path)
   return text
 end
 
--- By path, as of when this process first looked: what is edited later was not what ran.
+-- Hashes by path, as of when this process first looked: an edit after that is not of what ran.
 local seen = {}
 
 local function hash_of(path)

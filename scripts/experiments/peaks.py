@@ -212,7 +212,7 @@ def run_in_onnx_runtime(path):
 
 
 def measured_by_onnx_runtime(path):
-    # What is freed is given back.
+    # Freed memory is given back.
     environment = dict(os.environ, MALLOC_MMAP_THRESHOLD_="65536", OMP_NUM_THREADS="1")
     done = subprocess.run(
         [sys.executable, __file__, "--run", str(path)],

@@ -165,7 +165,7 @@ function methods.mcmc(problem, real, seed)
   local evaluator, curve = meter(problem, real, seed)
   berth.policy("mcmc", { chains = 1, moves = options.measurements }):place(problem, { seed = seed,
     evaluator = evaluator })
-  -- Where its chain ended early, it has no better.
+  -- A chain that ended early has no better one.
   for n = #curve + 1, options.measurements do curve[n] = curve[#curve] end
   return curve
 end

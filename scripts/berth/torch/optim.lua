@@ -9,7 +9,7 @@ return function(torch)
   -- A count of steps is exact in two floats up to 2^48.
   local HIGH_UNIT = 2 ^ 24
 
-  -- What all of them have: names, tensors, the options by name, an array of zeros per kind of state.
+  -- Parts that all of them have: names, tensors, the options by name, an array of zeros per kind of state.
   local function begin(class, parameters, options, defaults, kinds)
     local self = setmetatable({ steps = 0, names = {}, tensors = {} }, class)
     for name, default in pairs(defaults) do self[name] = default end

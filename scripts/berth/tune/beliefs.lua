@@ -106,7 +106,7 @@ local function factor(values, features)
   return math.exp(math.max(-MOST, math.min(MOST, sum)))
 end
 
--- What the values make of the costs and the machine.
+-- Costs and machine by the values.
 --   ARGS    values  array by feature; default the most likely
 --   RETURN  berth.Costs, berth.Cluster
 function Beliefs:figures(values)
@@ -153,7 +153,7 @@ function Beliefs:posed(values)
   return self.problem:with(costs, cluster)
 end
 
--- What a placement's step says, as logarithms, and their derivatives by feature over the features' deviations: its
+-- Figures of a placement's step as logarithms, and their derivatives by feature over the features' deviations: its
 -- runtime, by its critical path, and the busy time of each device in `busy`, by the device's ops.
 function Beliefs:simulated(problem, values, measured, logs, rows)
   local trace, placement = problem:trace(measured.placement), measured.placement
