@@ -1,4 +1,4 @@
--- What to say of a name that is not known: the one that was probably meant, and all there are.
+-- Says of a name that is not known which one was probably meant, and all there are.
 
 local known = {}
 
