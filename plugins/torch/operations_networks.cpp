@@ -17,7 +17,7 @@ c10::optional<Tensor> optional(MaybeIn tensor) {
   return *tensor;
 }
 
-/// What an edge's source says, [.., edges, width].
+/// The message of an edge's source, [.., edges, width].
 Tensor along_edges(In messages, const Index& sources, const Index& targets) {
   TORCH_CHECK(sources.value.sizes() == targets.value.sizes() && sources.value.dim() == 1,
               "sources and targets need the same shape [edges], got ", sources.value.sizes(),

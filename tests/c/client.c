@@ -241,6 +241,14 @@ static void test_compare_and_cancel(berth_engine* engine) {
   OK(berth_result_summary(results[0], &summary));
   CHECK(summary.end == BERTH_END_CANCELLED || summary.end == BERTH_END_PROVEN);
 
+  /* A name that is there twice has two results. */
+  const berth_text twice[] = {BERTH_TEXT("topo"), BERTH_TEXT("topo")};
+  berth_result* both[2] = {NULL, NULL};
+  OK(berth_compare(engine, problem, twice, 2, NULL, both, statuses, NULL));
+  CHECK(both[0] != NULL && both[1] != NULL && both[0] != both[1]);
+  berth_release(both[0]);
+  berth_release(both[1]);
+
   /* Fallbacks are asked in order. */
   const berth_text fallbacks[] = {BERTH_TEXT("missing"), BERTH_TEXT("cheapest")};
   berth_result* result = NULL;

@@ -240,7 +240,8 @@ std::vector<Candidate> candidates_of(const Policies& policies, std::span<const s
   for (const std::string& given : names) {
     // A policy under a tool's rules may be another, with the tool's options.
     const auto [name, options] = for_tool_of(settings, given);
-    if (!seen.insert(name).second) continue;
+    // Two of a settings' list may become one; a caller of names gets an entry for each.
+    if (must_exist && !seen.insert(name).second) continue;
     Candidate& candidate = candidates.emplace_back();
     candidate.name = name;
     try {

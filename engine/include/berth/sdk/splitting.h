@@ -21,7 +21,7 @@ struct ModelPart {
   std::vector<std::string> inputs, outputs;  ///< tensors of the model, by name
 };
 
-/// What a Frontend may be besides. [thread-compatible]
+/// Extension of a Frontend: it writes parts. [thread-compatible]
 class BERTH_EXPORT ModelSplitter {
  public:
   virtual ~ModelSplitter();
