@@ -301,15 +301,13 @@ class BlockFinder {
         }
       }
       if (next == kNone) next = last;
-      if (next != kNone) into_[at(block)] = next;
+      // Two small ones that read each other's results would go to each other, and neither stayed.
+      if (next != kNone && absorbed(next) != block) into_[at(block)] = next;
     }
   }
 
   [[nodiscard]] BlockId absorbed(BlockId block) const {
-    // Two small ones may lead to each other.
-    for (BlockId steps = 0; into_[at(block)] != block && steps < blocks_.count(); ++steps) {
-      block = into_[at(block)];
-    }
+    while (into_[at(block)] != block) block = into_[at(block)];
     return block;
   }
 

@@ -112,6 +112,20 @@ TEST_CASE("scalars are no modules, and small tables go with their first reader")
   CHECK(blocks[3].modules == std::vector<std::string>{"lm_head", "model.norm"});
 }
 
+TEST_CASE("small modules that read each other's results are one block") {
+  Net net;
+  TensorId x = net.op("first", {}, "table.weight", 1000);
+  x = net.op("second", {x}, "scale.weight", 1000);
+  x = net.op("third", {x}, "table.bias", 1000);
+  net.op("layer", {x}, "layers.0.proj.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  int ops = 0;
+  for (const Block& block : blocks.all()) ops += static_cast<int>(block.ops.size());
+  CHECK(ops == 4);
+  CHECK(blocks.layers().size() == 1);
+}
+
 TEST_CASE("tied embeddings: the head is a block of its own, by its scope or without one") {
   for (const char* head : {"/lm_head/MatMul", "head"}) {
     CAPTURE(head);
