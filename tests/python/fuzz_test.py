@@ -6,6 +6,7 @@
 import collections
 import inspect
 import os
+import resource
 import random
 import shutil
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 CALLS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 HUNG_S = 60  # of one call
+MEMORY_BYTES = 4 << 30
 
 
 class Hostile:
@@ -141,6 +143,8 @@ def main():
     # Policies that take no time, whatever is asked of them.
     os.environ["BERTH_CONFIG"] = ('{"format": "berth.settings/1", "policy": "topo", "bound": "none", "threads": 1, "plugins": '
                                   '["frontend_onnx", "policy_topo", "policy_single", "policy_random", "policy_heft"]}')
+    # A request for more memory than there is must be refused, and not end the machine.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     fuzz, ends, strange, slowest = Fuzz(), collections.Counter(), collections.Counter(), (0.0, "")
     calls = fuzz.functions()
     names = [function if isinstance(function, str) else function.__qualname__ for function, _ in calls]
@@ -150,7 +154,7 @@ def main():
         try:
             fuzz.once(*calls[number])
             ends[names[number], "returned"] += 1
-        except berth.Error:
+        except (berth.Error, MemoryError):
             ends[names[number], "refused"] += 1
         except TypeError as error:
             if "argument" not in str(error):  # Python's own word on a signature
