@@ -126,7 +126,7 @@ struct RunHooks {
 /// One search of a comparison.
 struct ComparedPolicy {
   std::string policy;
-  /// Of a policy that learns its own placement: own_outcome. Nothing = it failed.
+  /// A policy that learns has its own placement here (own_outcome). Nothing = it failed.
   std::optional<Outcome> outcome;
   ErrorCode code{};     ///< of the failure
   std::string failure;  ///< why
