@@ -43,7 +43,7 @@ struct Plan {
 
   std::vector<double> priority_us;     ///< by op index
   std::vector<std::uint32_t> pending;  ///< by op index: releases until it is ready
-  /// By op index, by input position, captured ones behind, stored_parameters last.
+  /// Indexed by op and by input position, captured ones behind, stored_parameters last.
   Rows<Source> inputs;
   Rows<std::uint32_t> outputs;   ///< by op index, by output position: slot; kNone = unwanted
   Rows<std::uint32_t> released;  ///< by op index: ops of its device that wait for it

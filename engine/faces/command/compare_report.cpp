@@ -49,7 +49,7 @@ std::string verdict_text(const Outcome& best) {
   return printable(text) + ".\n";
 }
 
-/// What the figures of a row leave out.
+/// Says what the figures of a row leave out.
 std::string remark(const Outcome& outcome) {
   std::string text = outcome.evaluation.feasible ? "" : "does not fit: " + excess_text(outcome);
   if (outcome.learned && outcome.learned->whose != Whose::own) {

@@ -53,7 +53,7 @@ extern "C" void remember_interrupt(int signal) {
     std::raise(signal);  // blocked until this returns
     return;
   }
-  // Whoever presses Ctrl-C may have the output in a pipe; a manager of jobs needs no note.
+  // The person who presses Ctrl-C may have the output in a pipe; a manager of jobs needs no note.
   if (!g_on_terminal && signal != SIGINT) return;
   const std::string_view note = g_on_terminal ? kEnding : kEnding.substr(1);
   const int error = errno;

@@ -201,7 +201,7 @@ std::string outcome_text(const Outcome& outcome) {
       text += end_text(outcome.search->end);
     }
     text += ")\n";
-    // Of a placement from a file; a search has a note that says so.
+    // Only for a placement from a file: a search has a note that says so.
     if (!outcome.search && !outcome.origin.whose.empty()) {
       text += printable("note: this placement is " + outcome.origin.whose) + "\n";
     }

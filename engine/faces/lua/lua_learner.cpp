@@ -135,7 +135,7 @@ class LuaLearner final : public LearnedPolicy {
 
   /// Placements decided at once, one simulation each; false where `should_stop` ended it.
   bool draw(std::span<Evaluator* const> evaluators, const RolloutOptions& options, Rollout& out);
-  /// Of the values at the top of the stack, that `whole` returned.
+  /// Reads the values at the top of the stack, which `whole` returned.
   void read_placements(lua_State* L, std::span<Evaluator* const> evaluators,
                        std::vector<std::vector<Placement>>& placements, Rollout& out) const;
   /// The environment that shows `evaluators` from `starts`; it ends with the loan.

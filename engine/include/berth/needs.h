@@ -1,5 +1,5 @@
 /// @file
-/// What a placement asks of each device's memory, for those who are told that it does not fit.
+/// Needs of a placement by device, for those who are told that it does not fit.
 #pragma once
 
 #include <string>

@@ -73,7 +73,7 @@ struct BERTH_EXPORT Outcome {
   LowerBound bound;                        ///< 0 us = none
   std::optional<Certificate> certificate;  ///< where a proof was asked for
   std::optional<SearchFigures> search;
-  /// Of a policy that learns: whose `placement` is, and the figures beside it.
+  /// A policy that learns says here whose `placement` is, and the figures beside it.
   std::optional<LearnedFigures> learned;
   /// Notes for the user, each a sentence without a full stop: of the model and its costs, of
   /// the search and its fallbacks.

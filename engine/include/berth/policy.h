@@ -151,7 +151,7 @@ struct PlaceResult {
   double wall_s = 0;
   SearchEnd end = SearchEnd::done;
   std::vector<std::string> notes;  ///< as in PolicyAnswer
-  /// Of a policy that learns. `placement` is then its best; a note says whose it is.
+  /// Set by a policy that learns. `placement` is then its best; a note says whose it is.
   std::optional<LearnedFigures> learned;
 
   /// objective / bound - 1. 0 = proven optimal; infinity if the bound is 0.
