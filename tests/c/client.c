@@ -242,7 +242,7 @@ static void test_compare_and_cancel(berth_engine* engine) {
   CHECK(summary.end == BERTH_END_CANCELLED || summary.end == BERTH_END_PROVEN);
 
   /* A name that is there twice has two results. */
-  const berth_text twice[] = {BERTH_TEXT("topo"), BERTH_TEXT("topo")};
+  const berth_text twice[] = {BERTH_TEXT("cheapest"), BERTH_TEXT("cheapest")};
   berth_result* both[2] = {NULL, NULL};
   OK(berth_compare(engine, problem, twice, 2, NULL, both, statuses, NULL));
   CHECK(both[0] != NULL && both[1] != NULL && both[0] != both[1]);
