@@ -312,7 +312,7 @@ int main(void) {
   test_compare_and_cancel(engine);
   test_settings();
 
-  CHECK(calls == 4);
+  CHECK(calls == 6);
   berth_release(engine);
   CHECK(calls == -1); /* destroyed with its engine */
   if (failures == 0) puts("all is well");
