@@ -354,14 +354,6 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
                                         size_t count, berth_result** out);
 
-/** Places a model's file as `berth place --for` does, since 3: under the rules of `tool` ("vllm",
- *  "accelerate", ...; empty = of none; berth_result_plan writes what it takes), on the machine and by the settings of the
- *  engine, those of `options` over them. Of all placements at most a share `within` slower than the best the
- *  simplest is given out; negative = as that tool wants it. `options->initial` is refused. */
-BERTH_C_API berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text tool,
-                                         double within, const berth_place_options* options,
-                                         berth_result** out);
-
 /* --- Results -----------------------------------------------------------------------------------*/
 
 enum {                          /* berth_summary.end */
@@ -375,13 +367,13 @@ enum {                          /* berth_summary.end */
 /** berth_summary.whose: the best placement that a policy which learns saw. berth_place gives that one, to
  *  use it; berth_compare the policy's own. */
 enum {
-       BERTH_WHOSE_NONE = 0,    /**< the policy does not learn */
-       BERTH_WHOSE_OWN = 1,     /**< decided by the policy alone, with the weights it has in the end */
-       BERTH_WHOSE_PASSED = 2,  /**< a state on the way, or a draw while it learned */
-       BERTH_WHOSE_START = 3,   /**< an episode began there: not the policy's merit */
-       BERTH_WHOSE_GIVEN = 4,   /**< one that was given to start from */
-       BERTH_WHOSE_SEARCH = 5,  /**< found by a search around the policy's */
-       BERTH_WHOSE_REPAIRED = 6 /**< made of one that did not fit in memory */
+  BERTH_WHOSE_NONE = 0,    /**< the policy does not learn */
+  BERTH_WHOSE_OWN = 1,     /**< decided by the policy alone, with the weights it has in the end */
+  BERTH_WHOSE_PASSED = 2,  /**< a state on the way, or a draw while it learned */
+  BERTH_WHOSE_START = 3,   /**< an episode began there: not the policy's merit */
+  BERTH_WHOSE_GIVEN = 4,   /**< one that was given to start from */
+  BERTH_WHOSE_SEARCH = 5,  /**< found by a search around the policy's */
+  BERTH_WHOSE_REPAIRED = 6 /**< made of one that did not fit in memory */
 };
 
 typedef struct berth_summary {
