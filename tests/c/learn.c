@@ -234,19 +234,6 @@ static void test_overrides(void) {
   berth_release(made);
 }
 
-static void test_place_for(void) {
-  berth_place_options options = BERTH_PLACE_OPTIONS_INIT;
-  berth_result* result = NULL;
-  const int32_t initial = 0;
-  REFUSED(BERTH_NOT_FOUND, "vllm",
-          berth_place_for(engine, BERTH_TEXT("m.onnx"), BERTH_TEXT("napkin"), -1, NULL, &result));
-  REFUSED(BERTH_INVALID_ARGUMENT, "nan",
-          berth_place_for(engine, BERTH_TEXT("m.onnx"), BERTH_TEXT("vllm"), NAN, NULL, &result));
-  options.initial = &initial;
-  REFUSED(BERTH_UNSUPPORTED, "initial",
-          berth_place_for(engine, BERTH_TEXT("m.onnx"), BERTH_TEXT("vllm"), -1, &options, &result));
-}
-
 static int32_t never(void* user) {
   ++*(int*)user;
   return 0;
@@ -298,7 +285,6 @@ int main(void) {
   test_evaluator(problem);
   test_environment(problem);
   test_overrides();
-  test_place_for();
   test_asking(problem);
   berth_release(problem);
   berth_release(engine);

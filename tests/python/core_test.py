@@ -114,6 +114,8 @@ class Placing(unittest.TestCase):
         self.assertIn("layer0", plan.plan("csv"))
         with self.assertRaises(berth.Error):
             plan.vllm
+        for_tool = chain(tool="openvino").place(policy="topo")  # any op anywhere
+        self.assertIn("layer0", for_tool.plan("openvino"))
         page = berth.report(plan)
         self.assertIn("<html", page)
 
@@ -297,7 +299,8 @@ class Wrong(unittest.TestCase):
         self.refused("known", lambda: berth.Episodes(chain(), group_features=["mood"]))
         self.refused("list of texts", lambda: berth.Episodes(chain(), group_features="cost"))
         self.refused("Known|forms|device_map", lambda: chain().place(policy="topo").plan("napkin"), berth.NotFound)
-        self.refused("give its path", lambda: berth.place(chain(), tool="vllm"), berth.Unsupported)
+        self.refused("settled", lambda: berth.place(chain(), tool="vllm"))
+        self.refused("vllm", lambda: chain(tool="napkin"), berth.NotFound)
         self.refused("called", lambda: chain().place(policy="topo").explain("layer99"))
         self.refused("UTF-8", lambda: berth.Graph.of("\ud800"))
 

@@ -313,28 +313,6 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
   });
 }
 
-berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text tool, double within,
-                             const berth_place_options* options, berth_result** out) {
-  return c::guarded([&] {
-    const berth_engine& the = c::get(engine);
-    const std::shared_ptr<Engine> keeps = the.engine;
-    const std::shared_ptr<const void> tables = the.policies;
-    berth_result*& made = c::required(out, "out");
-    const berth_place_options given = taken(options);
-    if (given.initial != nullptr) {
-      throw Error(ErrorCode::unsupported,
-                  "a search for a tool starts from its own plans; leave `initial` out");
-    }
-    if (std::isnan(within)) {
-      throw Error(ErrorCode::invalid_argument, "within nan of the best; give a share, or -1");
-    }
-    Settings settings = place_settings(the, given);
-    if (tool.size > 0) settings.tool = c::string(tool);
-    if (within >= 0) settings.within = Share{within};
-    made = new berth_result(run(*keeps, c::string(path), settings, hooks_of(given)));
-  });
-}
-
 berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices, size_t count,
                             berth_result** out) {
   return c::guarded([&] {

@@ -354,14 +354,6 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
                                         size_t count, berth_result** out);
 
-/** Places a model's file as `berth place --for` does, since 3: under the rules of `tool` ("vllm",
- *  "accelerate", ...; empty = of none; berth_result_plan writes what it takes), on the machine and by the settings of the
- *  engine, those of `options` over them. Of all placements at most a share `within` slower than the best the
- *  simplest is given out; negative = as that tool wants it. `options->initial` is refused. */
-BERTH_C_API berth_status berth_place_for(berth_engine* engine, berth_text path, berth_text tool,
-                                         double within, const berth_place_options* options,
-                                         berth_result** out);
-
 /* --- Results -----------------------------------------------------------------------------------*/
 
 enum {                          /* berth_summary.end */

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Optional, Sequence
 
 from . import _c
@@ -18,7 +17,7 @@ from ._c import (Cancelled, Error, Infeasible, InvalidArgument, InvalidFile, Inv
 from .evaluate import DEVICE_FEATURES, GROUP_FEATURES, Batch, Episodes, Evaluator, features
 from .graph import Graph
 from .policy import Search, policy, register
-from .problem import Comparison, Engine, Problem, Result, VllmPlan, _Hooks, report
+from .problem import Comparison, Engine, Problem, Result, VllmPlan, report
 
 __all__ = ["Batch", "Cancelled", "Comparison", "DEVICE_FEATURES", "Engine", "Episodes", "Error", "Evaluator",
            "GROUP_FEATURES", "Graph", "IOFailure", "Infeasible", "InvalidArgument", "InvalidFile", "InvalidGraph",
@@ -40,30 +39,18 @@ def _problem(model: Any, cluster: Any, choices: dict) -> "tuple[Problem, dict]":
     return model, choices
 
 
-def place(model: Any, cluster: Any = None, *, tool: Optional[str] = None, within: Optional[float] = None,
-          initial: Any = None, progress: Any = None, should_stop: Any = None, **choices: Any) -> Result:
+def place(model: Any, cluster: Any = None, *, initial: Any = None, progress: Any = None, should_stop: Any = None,
+          **choices: Any) -> Result:
     """Finds a placement of `model` (a path, onnx.ModelProto, torch.export program, networkx.DiGraph, Graph or Problem)
     on `cluster` ("rtx4090+rtx4060", a preset, a file, a dictionary of berth.cluster/1).
 
     `choices` are the keys of berth.settings/1: policy, options, budget ("5s"), seed, threads, objective, groups,
     constraints, dims, batch, ...; `settings` names a file of them, or is a dictionary, and is weaker. With `tool`
     ("vllm", "accelerate", "llama.cpp", ...) the placement keeps that tool's rules, and is the simplest that is at most a
-    share `within` (0.03) slower than the best; the model is a path then. Ctrl-C returns the best so far; see
-    Problem.place for the callbacks.
+    share `within` (0.03) slower than the best. Ctrl-C returns the best so far; see Problem.place for the callbacks.
     """
-    if tool is None and within is None:
-        problem, rest = _problem(model, cluster, choices)
-        return problem.place(initial=initial, progress=progress, should_stop=should_stop, **rest)
-    if not isinstance(model, (str, os.PathLike)):
-        raise Unsupported(f"a placement for a tool is made from a file; save the {type(model).__name__} and give its path")
-    if initial is not None:
-        raise Unsupported("a search for a tool starts from its own plans; leave `initial` out")
-    engine = Engine(choices.pop("settings", None), cluster=cluster, **choices)
-    hooks, out = _Hooks(None, progress, should_stop), _c.Handle()
-    share = -1.0 if within is None else _c.real(within, "within")
-    hooks.run("place_for", engine.handle, _c.text(model, "the path of a model"), _c.text("" if tool is None else tool, "a tool"), share,
-              hooks.options, out)
-    return Result(None, _c.Object.take(out.value))
+    problem, rest = _problem(model, cluster, choices)
+    return problem.place(initial=initial, progress=progress, should_stop=should_stop, **rest)
 
 
 def compare(model: Any, cluster: Any = None, policies: Optional[Sequence[str]] = None, *, progress: Any = None,

@@ -135,7 +135,7 @@ engine_new *EngineOptions *h; engine_describe h *G; engine_register h *Policy; b
 builder_ops h z *T *T *d *q *q *i; builder_edges h z *i *i; builder_output h i *Tensor *i; builder_input h i i;
 builder_cost h i T d; builder_work h i *Work; builder_finish h *h; graph_load h T *h; graph_op_name h i *G;
 cluster_new h T *h; cluster_device h i *G *G; problem_new h h h p *h; problem_array h T *Array; problem_read h T *i z;
-place h h *PlaceOptions *h; place_for h T T d *PlaceOptions *h; compare h h *T z *PlaceOptions *h *i *G;
+place h h *PlaceOptions *h; compare h h *T z *PlaceOptions *h *i *G;
 evaluate h *i z *h; result_summary h *Summary; result_text h i *G; result_explain h i *G; result_array h T *Array;
 result_plan h T *G; result_transfers h z p z *z; report *h z *G; evaluator_new h i *h;
 evaluator_batch h i *i z z *d *q *b; features *G; environment_new h *EnvironmentOptions *h;

@@ -29,12 +29,9 @@ class _Single:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def _use(self) -> "_Use":
-        return _Use(self)
-
     def close(self) -> None:
         """Nothing can be asked of it any more. Views that were given out stay valid."""
-        with self._use():
+        with _Use(self):
             self._core = None
 
 
@@ -88,7 +85,7 @@ class Evaluator(_Single):
         rows = _c.integers(placements, [None, self._widths[grouped]], "placements")
         count, width = rows.shape
         out = Batch(np.empty(count, np.float64), np.empty(count, np.int64), np.empty(count, np.bool_))
-        with self._use() as core:
+        with _Use(self) as core:
             _c.call("evaluator_batch", _open(core, "evaluator").handle, grouped, _c.pointer(rows, c.c_int32),
                     count, width, _c.pointer(out.objective_us, c.c_double), _c.pointer(out.excess_bytes, c.c_int64),
                     _c.pointer(out.feasible, c.c_uint8))
@@ -133,7 +130,7 @@ class Episodes(_Single):
         traversal, start = self._order
         given = _c.EpisodesOptions(c.sizeof(_c.EpisodesOptions), self.count, _c.whole(seed, "the seed", 0, (1 << 64) - 1), traversal,
                             start, _c.pointer(rows, c.c_int32), 0 if rows is None else len(rows))
-        with self._use() as core:
+        with _Use(self) as core:
             core = _open(core, "environment")
             _c.call("environment_reset", core.handle, given)
             if not self.arrays:
@@ -144,7 +141,7 @@ class Episodes(_Single):
         """Moves the current group of each episode; True when all groups have been visited."""
         chosen = _c.integers(devices, [self.count], "devices")
         done = c.c_int32()
-        with self._use() as core:
+        with _Use(self) as core:
             _c.call("environment_step", _open(core, "environment").handle, _c.pointer(chosen, c.c_int32), self.count, done)
         return bool(done.value)
 

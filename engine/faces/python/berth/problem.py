@@ -19,15 +19,13 @@ from . import _c, policy as _policy
 from .graph import Graph
 
 ENDS = ("done", "proven", "budget", "cancelled", "gave_up")
-SEARCH_KEYS = {"policy", "options", "fallbacks", "seed", "threads", "budget", "moves", "bound", "plugins",
-               "plugin_folders"}
+SEARCH_KEYS = {"policy", "options", "fallbacks", "seed", "threads", "budget", "moves", "bound", "within",
+               "plugins", "plugin_folders"}
 _TEXTS = {"policy": 0, "notes": 1, "placement": 2, "trace": 3, "svg": 4, "report": 5, "bound_source": 6}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
@@ -274,7 +272,7 @@ class VllmPlan(NamedTuple):
 class Result:
     """A placement with its figures. Arrays are views of the engine's own, which nobody may write to."""
 
-    def __init__(self, problem: Optional[Problem], core: _c.Object) -> None:
+    def __init__(self, problem: Problem, core: _c.Object) -> None:
         self.problem, self._core = problem, core
         self._summary = _c.Summary(size=c.sizeof(_c.Summary))
         _c.call("result_summary", core.handle, self._summary)
@@ -337,13 +335,10 @@ class Result:
         """Why an op (name or id) is where it is, and what it would cost elsewhere."""
         if isinstance(op, str):
             try:
-                op = self._op_names().index(op)
+                op = self.problem.graph.names.index(op)
             except ValueError:
-                raise _c.InvalidArgument(f"no op is called '{op}'; Result.assignment has all names") from None
+                raise _c.InvalidArgument(f"no op is called '{op}'; Graph.names has all") from None
         return _c.given("result_explain", self.handle, _c.whole(op, "the op"))
-
-    def _op_names(self) -> List[str]:
-        return self.problem.graph.names if self.problem is not None else list(self.assignment)
 
     def plan(self, form: str) -> str:
         """The placement as another tool takes it: "device_map", "vllm", "llama.cpp", "csv", ... Raises Unsupported,
