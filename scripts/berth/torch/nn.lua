@@ -189,25 +189,36 @@ return function(torch)
   end)
   function nn.LayerNorm:forward(x) return x:layer_norm(self.weight, self.bias) end
 
-  -- [batch, length, inputs] -> [batch, length, width], { hidden, cell } of [layers, batch, width].
-  nn.LSTM = nn.class(function(self, inputs, width, layers)
-    sizes("LSTM", "inputs", inputs or false, "width", width or false, "layers", layers or 1)
+  -- Weights of a recurrent network whose cell has so many gates.
+  local function recurrent(self, gates, inputs, width, layers)
     self.width, self.layers = width, layers or 1
     local limit = 1 / math.sqrt(width)
     for layer = 1, self.layers do
-      self["weight_ih_" .. layer] = uniform({ 4 * width, layer == 1 and inputs or width }, limit)
-      self["weight_hh_" .. layer] = uniform({ 4 * width, width }, limit)
-      self["bias_ih_" .. layer] = uniform({ 4 * width }, limit)
-      self["bias_hh_" .. layer] = uniform({ 4 * width }, limit)
+      self["weight_ih_" .. layer] = uniform({ gates * width, layer == 1 and inputs or width }, limit)
+      self["weight_hh_" .. layer] = uniform({ gates * width, width }, limit)
+      self["bias_ih_" .. layer] = uniform({ gates * width }, limit)
+      self["bias_hh_" .. layer] = uniform({ gates * width }, limit)
     end
-  end)
-  function nn.LSTM:forward(x, state)
+  end
+
+  -- The same in the order of LibTorch's functions.
+  local function recurrent_weights(self)
     local weights = {}
     for layer = 1, self.layers do
       for _, name in ipairs { "weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_" } do
         weights[#weights + 1] = self[name .. layer]
       end
     end
+    return weights
+  end
+
+  -- [batch, length, inputs] -> [batch, length, width], { hidden, cell } of [layers, batch, width].
+  nn.LSTM = nn.class(function(self, inputs, width, layers)
+    sizes("LSTM", "inputs", inputs or false, "width", width or false, "layers", layers or 1)
+    recurrent(self, 4, inputs, width, layers)
+  end)
+  function nn.LSTM:forward(x, state)
+    local weights = recurrent_weights(self)
     local start = { self.layers, x:size(1), self.width }
     local hidden, cell = unpack(state or { torch.zeros(start), torch.zeros(start) })
     local outputs
@@ -218,23 +229,10 @@ return function(torch)
   -- [batch, length, inputs] -> [batch, length, width], hidden [layers, batch, width] (Cho et al., EMNLP 2014).
   nn.GRU = nn.class(function(self, inputs, width, layers)
     sizes("GRU", "inputs", inputs or false, "width", width or false, "layers", layers or 1)
-    self.width, self.layers = width, layers or 1
-    local limit = 1 / math.sqrt(width)
-    for layer = 1, self.layers do
-      self["weight_ih_" .. layer] = uniform({ 3 * width, layer == 1 and inputs or width }, limit)
-      self["weight_hh_" .. layer] = uniform({ 3 * width, width }, limit)
-      self["bias_ih_" .. layer] = uniform({ 3 * width }, limit)
-      self["bias_hh_" .. layer] = uniform({ 3 * width }, limit)
-    end
+    recurrent(self, 3, inputs, width, layers)
   end)
   function nn.GRU:forward(x, hidden)
-    local weights = {}
-    for layer = 1, self.layers do
-      for _, name in ipairs { "weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_" } do
-        weights[#weights + 1] = self[name .. layer]
-      end
-    end
-    return torch.gru(x, hidden or torch.zeros { self.layers, x:size(1), self.width }, weights)
+    return torch.gru(x, hidden or torch.zeros { self.layers, x:size(1), self.width }, recurrent_weights(self))
   end
 
   -- [n, width] or [n, width, length] with mean 0 and variance 1 by column, then scaled (Ioffe and Szegedy, ICML
