@@ -56,7 +56,8 @@ const std::vector<double>& Advantages::of(const Rollout& rollout) {
   return values_;
 }
 
-Advantages::Sums& Advantages::sums_of(std::vector<Sums>& all, std::uint64_t start, std::size_t steps) {
+Advantages::Sums& Advantages::sums_of(std::vector<Sums>& all, std::uint64_t start,
+                                      std::size_t steps) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [start](const Sums& sums) { return sums.start == start; });
   if (found != all.end()) return *found;
@@ -122,7 +123,8 @@ void Advantages::against_next_best(const Rollout& rollout) {
 
 /// The mean of samples that began alike, those of updates before among them: where an episode starts says
 /// more of what is gained than what is decided, so that others would drown what differs.
-void Advantages::subtract_baseline(const Rollout& rollout, const std::vector<Sums>& now, std::size_t steps) {
+void Advantages::subtract_baseline(const Rollout& rollout, const std::vector<Sums>& now,
+                                   std::size_t steps) {
   for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
     Sums alike{rollout.episodes[e].start, 0, std::vector<double>(steps, 0.0)};
     const auto add = [&](const Sums& sums) {

@@ -856,7 +856,8 @@ function problem:save_report(path, placement, other, labels) end
 ---@param placement berth.Placement
 function problem:save_plan(format, path, placement) end
 
----Writes a berth.placement/1 file with its evaluation.
+---Writes a berth.placement/1 file with its evaluation and the problem's settings, which the commands
+---that read it take: machine, objective, rules. What the graph was loaded with is not among them.
 ---@param path string
 ---@param placement berth.Placement
 ---@param provenance? { policy: string, seed?: integer, options?: table<string, boolean | number | string> }

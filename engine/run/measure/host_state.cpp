@@ -63,7 +63,8 @@ void read_cores(const std::filesystem::path& root, HostState& state) {
     if (name.size() < 4 || name.compare(0, 3, "cpu") != 0) continue;  // the first line is of all
     std::istringstream digits(name.substr(3));
     int core = -1;
-    if (!(digits >> core) || core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(core, &allowed)) continue;
+    if (!(digits >> core) || core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(core, &allowed))
+      continue;
     state.busy_s += busy_s(fields);
     state.hot_slowdowns += number_in(root / cat("sys/devices/system/cpu/cpu", core) /
                                      "thermal_throttle/core_throttle_count");
@@ -76,8 +77,10 @@ HostState read_host_state(const std::filesystem::path& root) {
   HostState state;
   read_cores(root, state);
   rusage used{};
-  if (getrusage(RUSAGE_SELF, &used) == 0) state.own_s = seconds(used.ru_utime) + seconds(used.ru_stime);
-  state.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  if (getrusage(RUSAGE_SELF, &used) == 0)
+    state.own_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+  state.wall_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   state.held_back = number_in(root / "sys/fs/cgroup/cpu.stat", "nr_throttled");
   return state;
 }
