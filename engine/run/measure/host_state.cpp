@@ -39,7 +39,7 @@ std::int64_t number_in(const std::filesystem::path& path, const std::string& key
   return 0;
 }
 
-/// Of one line of `proc/stat`: user, nice, system, irq, softirq and steal; not idle and iowait. Guests
+/// Counts of one line of `proc/stat`: user, nice, system, irq, softirq and steal; not idle and iowait. Guests
 /// are part of user.
 double busy_s(std::istringstream& fields) {
   double busy = 0, value = 0;

@@ -21,7 +21,7 @@ struct HostState {
 /// `root` holds `proc` and `sys`; "/" except in tests. Never throws: what cannot be read is 0.
 [[nodiscard]] HostState read_host_state(const std::filesystem::path& root = "/");
 
-/// What disturbed a measurement between two states, in words for a user; empty where nothing did.
+/// Disturbances of a measurement between two states, in words for a user; empty where there are none.
 [[nodiscard]] std::vector<std::string> disturbances(const HostState& before,
                                                     const HostState& after);
 

@@ -18,7 +18,7 @@ namespace berth {
 /// `deviation` (n - 1), by Student's t.
 [[nodiscard]] double half_interval(double deviation, std::size_t count);
 
-/// By how much the last third of the samples is above the first, as a share of the first third's mean;
+/// The excess of the last third of the samples over the first, as a share of the first third's mean;
 /// 0 where that may be chance (less than three standard errors) or there are fewer than nine samples.
 [[nodiscard]] double drift(std::span<const double> samples);
 
