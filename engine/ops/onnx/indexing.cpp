@@ -155,7 +155,7 @@ void torch_embedding(OpContext& op) {
   op.set(0, op.type_of(0), std::move(result));
 }
 
-/// Of images, and since opset 20 of volumes: a value per channel at each point of the grid.
+/// Images, and since opset 20 volumes, give a value per channel at each point of the grid.
 void grid_sample(OpContext& op) {
   op.give(0, tensor_type(op.type_of(0)));
   const Dims* const x = op.shape(0);

@@ -18,7 +18,7 @@ namespace {
 
 /// Times of cores are counted in hundredths of a second: shorter measurements have no share.
 constexpr double kShortest_s = 0.3;
-/// Of the cores' time, for other programs: below, it is what any idle machine does.
+/// The share of the cores' time that other programs take on any idle machine.
 constexpr double kQuiet = 0.05;
 
 double seconds(const timeval& time) {
