@@ -135,8 +135,7 @@ struct BodyMaker::Scope {
 /// Adds the instructions that some values need, producers first.
 class BodyMaker::Emitter {
  public:
-  Emitter(BodyMaker& maker, Scope& scope, Body& body)
-      : maker_(maker), scope_(scope), body_(body) {}
+  Emitter(BodyMaker& maker, Scope& scope, Body& body) : maker_(maker), scope_(scope), body_(body) {}
 
   ValueId value(const Source& source) {
     need(source.node);
@@ -237,8 +236,9 @@ class BodyMaker::Emitter {
     if (loop != kNoFrame) return emit_loop(loop);
     const Node& node = scope_.node(id);
     if (is_switch(node.op) || is_merge(node.op)) {
-      unsupported(cat("'", readable(node.name),
-                      "' is part of a branch that is taken at run time; export the graph for one case"));
+      unsupported(
+          cat("'", readable(node.name),
+              "' is part of a branch that is taken at run time; export the graph for one case"));
     }
     if (scope_.frame_of(id) != scope_.frame) {
       unsupported(cat("'", readable(node.name), "' is outside of the loop that reads it"));
@@ -270,7 +270,8 @@ class BodyMaker::Emitter {
   }
 
   ValueId give(const Source& source) {
-    const auto [entry, is_new] = scope_.values.try_emplace({source.node, source.port}, maker_.next_);
+    const auto [entry, is_new] =
+        scope_.values.try_emplace({source.node, source.port}, maker_.next_);
     if (is_new) ++maker_.next_;
     return entry->second;
   }

@@ -98,9 +98,12 @@ Kernel make_result(const KernelRequest& /*request*/) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Case", make_case},           {"If", make_if},
-    {"StatelessCase", make_case},  {"StatelessIf", make_if},
-    {"StatelessWhile", make_while}, {"While", make_while},
+    {"Case", make_case},
+    {"If", make_if},
+    {"StatelessCase", make_case},
+    {"StatelessIf", make_if},
+    {"StatelessWhile", make_while},
+    {"While", make_while},
     {"_Retval", make_result},
 };
 

@@ -75,9 +75,8 @@ Tensor stacked(const KernelContext& context, const List& list, const Ints& indic
     parts.push_back(element(context, list, static_cast<std::size_t>(index), in, shape_input, type));
   }
   if (!parts.empty()) return at::stack(parts);
-  Ints shape = list.empty() && shape_input >= in.size()
-                   ? Ints{}
-                   : shape_of_elements(list, in, shape_input);
+  Ints shape =
+      list.empty() && shape_input >= in.size() ? Ints{} : shape_of_elements(list, in, shape_input);
   shape.insert(shape.begin(), 0);
   return at::empty(shape, at::TensorOptions(type).device(context.device));
 }
@@ -157,8 +156,7 @@ Kernel make_get(const KernelRequest& request) {
 
 /// (list, index, element)
 Kernel make_set(const KernelRequest& request) {
-  const bool grows =
-      int_attribute(request.instruction, "resize_if_index_out_of_bounds", 0) != 0;
+  const bool grows = int_attribute(request.instruction, "resize_if_index_out_of_bounds", 0) != 0;
   return [grows](KernelContext&, Inputs in, Outputs out) {
     List list = list_at(in, 0);
     const std::size_t known = grows ? static_cast<std::size_t>(1 << 24) : list.size();
@@ -234,9 +232,8 @@ Kernel make_resize(const KernelRequest& /*request*/) {
 
 template <std::size_t input>
 Kernel make_length(const KernelRequest& /*request*/) {
-  return [](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor = length_of(list_at(in, input));
-  };
+  return
+      [](KernelContext&, Inputs in, Outputs out) { out[0].tensor = length_of(list_at(in, input)); };
 }
 
 // --- TensorArray: (handle, .., flow) ---------------------------------------------------------------
@@ -280,7 +277,8 @@ Kernel make_array_scatter(const KernelRequest& /*request*/) {
 Kernel make_array_gather(const KernelRequest& request) {
   const at::ScalarType kind = type(request.instruction, "dtype", at::kFloat);
   return [kind](KernelContext& context, Inputs in, Outputs out) {
-    out[0].tensor = stacked(context, list_at(in, 2), ints_of(tensor_at(in, 1)), in, in.size(), kind);
+    out[0].tensor =
+        stacked(context, list_at(in, 2), ints_of(tensor_at(in, 1)), in, in.size(), kind);
   };
 }
 

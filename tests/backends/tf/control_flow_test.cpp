@@ -14,7 +14,8 @@ namespace {
 using tf_frontend::node;
 using tf_frontend::placeholder;
 
-TEST_CASE("branches, loops and lists compute what TensorFlow computes, and again in the next step") {
+TEST_CASE(
+    "branches, loops and lists compute what TensorFlow computes, and again in the next step") {
   Stepper stepper(load_tf(test::source_path("tests/backends/tf/control_flow.pb.gz"), {"all"}));
   for (int step = 0; step < 2; ++step) {
     CAPTURE(step);
@@ -34,10 +35,9 @@ TEST_CASE("branches, loops and lists compute what TensorFlow computes, and again
 
 TEST_CASE("a function that stands alone takes arguments and gives results") {
   const std::string kinds = tf_frontend::kFloats;
-  const std::string text =
-      node("x", "_Arg", "", tf_frontend::attr("index", "i: 0") + kinds) +
-      node("y", "Exp", "x", kinds) +
-      node("r", "_Retval", "y", tf_frontend::attr("index", "i: 0") + kinds);
+  const std::string text = node("x", "_Arg", "", tf_frontend::attr("index", "i: 0") + kinds) +
+                           node("y", "Exp", "x", kinds) +
+                           node("r", "_Retval", "y", tf_frontend::attr("index", "i: 0") + kinds);
   const test::TemporaryFolder folder;
   write_file(folder / "graph.pbtxt", text);
   const auto program = load_tf(folder / "graph.pbtxt", {"r"});
@@ -47,11 +47,10 @@ TEST_CASE("a function that stands alone takes arguments and gives results") {
 TEST_CASE("a loop that cannot be executed says why") {
   const std::string frame = "attr { key: 'frame_name' value { s: 'endless' } } ";
   const std::string kinds = tf_frontend::kFloats;
-  const std::string text = placeholder("x", {2}) + node("enter", "Enter", "x", kinds + frame) +
-                           node("merge", "Merge", "enter next", kinds) +
-                           node("more", "Exp", "merge", kinds) +
-                           node("next", "NextIteration", "more", kinds) +
-                           node("exit", "Exit", "merge", kinds);
+  const std::string text =
+      placeholder("x", {2}) + node("enter", "Enter", "x", kinds + frame) +
+      node("merge", "Merge", "enter next", kinds) + node("more", "Exp", "merge", kinds) +
+      node("next", "NextIteration", "more", kinds) + node("exit", "Exit", "merge", kinds);
   const test::TemporaryFolder folder;
   write_file(folder / "graph.pbtxt", text);
   const auto program = load_tf(folder / "graph.pbtxt", {"exit"});
