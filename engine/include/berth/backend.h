@@ -148,7 +148,7 @@ struct Measurement {
   double max_us = 0;
   std::vector<double> steps_us;          ///< the steps that count
   std::vector<std::int64_t> peak_bytes;  ///< per device, the largest of the steps that count
-  /// Of the first `repeats` steps, the one whose runtime is nearest to the median.
+  /// The step among the first `repeats` whose runtime is nearest to the median.
   StepResult step;
   /// Reasons to doubt the figures: other programs on the cores, a processor that was slowed down, steps
   /// that became slower or faster, a precision that was not reached. Linux alone tells the first two.
