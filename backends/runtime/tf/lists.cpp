@@ -56,7 +56,7 @@ Ints shape_of_elements(const List& list, Inputs in, std::size_t shape_input) {
   return shape;
 }
 
-/// What was not written is 0.
+/// An element that was not written is 0.
 Tensor element(const KernelContext& context, const List& list, std::size_t at, Inputs in,
                std::size_t shape_input, at::ScalarType type) {
   if (list[at].tensor.defined()) return list[at].tensor;
