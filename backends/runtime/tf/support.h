@@ -34,6 +34,7 @@ namespace berth::runtime::tf {
 [[nodiscard]] std::span<const KernelRow> optimizer_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();
 [[nodiscard]] std::span<const KernelRow> product_kernels();
+[[nodiscard]] std::span<const KernelRow> quantized_kernels();
 [[nodiscard]] std::span<const KernelRow> random_kernels();
 [[nodiscard]] std::span<const KernelRow> reduction_kernels();
 [[nodiscard]] std::span<const KernelRow> shape_kernels();

@@ -548,11 +548,21 @@ def optimizers(add):
             rho=float_(0.95), epsilon=epsilon, grad=gradient)
 
 
+def fake_quantized(add):
+    for bits, narrow in ((8, False), (8, True), (4, False)):
+        options = {"num_bits": bits, "narrow_range": narrow}
+        add("FakeQuantWithMinMaxArgs", inputs=floats(3, 7, low=-8, high=8), min=-5.3, max=6.1, **options)
+        add("FakeQuantWithMinMaxVars", inputs=floats(3, 7), min=float_(-1.7), max=float_(1.9), **options)
+        add("FakeQuantWithMinMaxVars", inputs=floats(3, 7), min=float_(0.3), max=float_(1.9), **options)
+        add("FakeQuantWithMinMaxVarsPerChannel", inputs=floats(3, 2, 4), min=floats(4, low=-2, high=-0.5),
+            max=floats(4, low=0.5, high=2), **options)
+
+
 def make_op_cases():
     with tf.Graph().as_default():
         cases = Cases()
         for part in (elementwise, gradients, convolutions, pooling, normalization, products, reductions, shapes, layout,
-                     indexing, variables, optimizers):
+                     indexing, variables, optimizers, fake_quantized):
             part(cases.add)
         save(cases.finish(), HERE / "op_cases.pb.gz")
         print(f"{len(cases.ops)} cases of {len({op.type for _, op in cases.ops})} op types")
