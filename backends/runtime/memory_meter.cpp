@@ -3,11 +3,15 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,7 +41,50 @@ std::pair<std::size_t, std::size_t> size_class(std::size_t bytes) {
           (std::size_t{1} << shift) + (index + 1) * step};
 }
 
+/// Blocks from this size on are only asked for where the system has room: it would end the process that
+/// writes to what it does not have.
+constexpr std::size_t kLargeBlock = std::size_t{8} << 20;
+/// Left to the system.
+constexpr std::int64_t kReserve = std::int64_t{256} << 20;
+
+bool has_room(std::size_t bytes) {
+  if (bytes < kLargeBlock) return true;
+  const std::int64_t room = room_bytes();
+  return room == kNoLimit || static_cast<std::int64_t>(bytes) <= room - kReserve;
+}
+
+/// The number behind `key`, or in a file of one where the key is empty; -1 where there is none.
+std::int64_t number_in(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream words(line.substr(key.size()));
+    std::int64_t number = 0;
+    return words >> number ? number : -1;
+  }
+  return -1;
+}
+
 }  // namespace
+
+std::int64_t room_bytes(const std::filesystem::path& root) {
+  constexpr std::int64_t kKibibyte = 1024;
+  std::int64_t room = kNoLimit;
+  const std::int64_t available = number_in(root / "proc/meminfo", "MemAvailable:");
+  if (available >= 0) room = available * kKibibyte;
+  const std::filesystem::path group = root / "sys/fs/cgroup";
+  const std::int64_t most = number_in(group / "memory.max", "");
+  const std::int64_t used = number_in(group / "memory.current", "");
+  // What the system keeps of files is given up when it is needed.
+  const std::int64_t files = number_in(group / "memory.stat", "inactive_file ");
+  if (most >= 0 && used >= 0) {
+    const std::int64_t left =
+        std::max<std::int64_t>(0, most - used + std::max<std::int64_t>(0, files));
+    room = room == kNoLimit ? left : std::min(room, left);
+  }
+  return room;
+}
 
 /// Free blocks by size class; they wait for the next allocation of the class.
 class HostPool {
@@ -61,6 +108,7 @@ class HostPool {
         return block;
       }
     }
+    if (!has_room(size)) return nullptr;
     return std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);
   }
 
@@ -134,7 +182,7 @@ class MeteringAllocator final : public c10::Allocator {
     void* block = nullptr;
     if (meter == nullptr) {
       const std::size_t whole = (bytes + sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
-      block = whole < bytes ? nullptr : std::aligned_alloc(kAlignment, whole);
+      block = whole < bytes || !has_room(whole) ? nullptr : std::aligned_alloc(kAlignment, whole);
     } else {
       meter->take(static_cast<std::int64_t>(bytes));
       block = meter->pool()->take(bytes + sizeof(Header));

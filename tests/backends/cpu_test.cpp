@@ -6,14 +6,18 @@
 #include <omp.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 
 #include "backends/test_program.h"
 #include "berth/engine.h"
+#include "berth/files.h"
 #include "cpu/backend.h"
 #include "cpu/cpu_runtime.h"
+#include "runtime/memory_meter.h"
 #include "runtime/session.h"
 #include "support/expect_error.h"
+#include "support/temporary_folder.h"
 
 namespace berth::test {
 namespace {
@@ -125,6 +129,32 @@ TEST_CASE("an emulated link takes at least its latency and the bytes over its ba
   const Transfer& transfer = result.trace.transfers[0];
   CHECK(transfer.bytes == 4 * kElements);
   CHECK(transfer.end_us - transfer.start_us >= 1500);
+}
+
+TEST_CASE("the system's room is the least that the machine and the processes' limit leave") {
+  const test::TemporaryFolder root;
+  CHECK(runtime::room_bytes(root.path()) == kNoLimit);  // it says nothing
+  std::filesystem::create_directories(root / "proc");
+  std::filesystem::create_directories(root / "sys/fs/cgroup");
+  write_file(root / "proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:    3000 kB\n");
+  CHECK(runtime::room_bytes(root.path()) == 3000 * 1024);
+  write_file(root / "sys/fs/cgroup/memory.current", "1000000\n");
+  write_file(root / "sys/fs/cgroup/memory.stat", "anon 500000\ninactive_file 400000\n");
+  write_file(root / "sys/fs/cgroup/memory.max", "max\n");
+  CHECK(runtime::room_bytes(root.path()) == 3000 * 1024);
+  write_file(root / "sys/fs/cgroup/memory.max", "1500000\n");
+  CHECK(runtime::room_bytes(root.path()) == 900000);
+}
+
+TEST_CASE("what the system has no room for is an error, not its end") {
+  const std::int64_t room = runtime::room_bytes();
+  if (room == kNoLimit) return;
+  runtime::MemoryMeter meter("cpu:0");
+  const runtime::MeterScope scope(&meter);
+  // More than there is, and not so much that the system refuses it by itself.
+  test::expect_error(ErrorCode::out_of_memory, {"the machine has no room", "bytes more"},
+                     [&] { static_cast<void>(at::empty({room + (1 << 20)}, at::kByte)); });
+  CHECK(meter.held_bytes() == 0);
 }
 
 TEST_CASE("memory over the limit is an error, and nothing leaks") {
