@@ -147,6 +147,8 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
                   notes);
   if (context.routings > 0) {
     notes.push_back(frontend::routing_note(context.routings, context.routed_experts));
+  } else if (options.experts) {
+    notes.push_back(frontend::no_routing_note(*options.experts));
   }
   if (reading->inferred.at_their_largest > 0) {
     notes.push_back(

@@ -1,10 +1,23 @@
 // Graphs in which some results are the inputs of the next step.
+#include <algorithm>
+#include <string_view>
+
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "graph/graph_data.h"
 
 namespace berth {
+namespace {
+
+/// Whether the op appends to the cache that it is given. Kernels of attention do so in runtimes that
+/// have them. A Concat makes the cache anew beside the old one: measured with ONNX Runtime 1.32, whose
+/// caller holds both.
+bool appends(std::string_view type) {
+  return type.ends_with("Attention") || type.ends_with("TensorScatter");
+}
+
+}  // namespace
 
 std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) const {
   auto made = std::make_unique<Data>(*data_);
@@ -12,6 +25,14 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, cat("graph '", name(), "': ", what));
   };
+  const auto keep_in_place = [&](std::size_t i) {
+    const State& state = data.states[i];
+    if (data.kept_in_place[i]) return;
+    data.kept_in_place[i] = true;
+    data.reused_bytes[at(producer(state.result))] +=
+        std::min(bytes(state.result), output_bytes(state.input));
+  };
+  data.reused_bytes.resize(at(op_count()), 0);
   std::vector<bool> has_state(at(op_count()), false);
   for (const State& state : data.states) has_state[at(state.input)] = true;
   for (const State& state : states) {
@@ -23,13 +44,20 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
     if (!is_input(state.input)) {
       refuse(cat("'", input, "' is no input, so that it cannot hold a state"));
     }
+    if (const auto had = std::find(data.states.begin(), data.states.end(), state);
+        had != data.states.end()) {
+      keep_in_place(static_cast<std::size_t>(had - data.states.begin()));
+      continue;
+    }
     if (has_state[at(state.input)]) {
       refuse(cat("two results are to be the next step's '", input, "'; name one"));
     }
     has_state[at(state.input)] = true;
     data.states.push_back(state);
-    data.reused_bytes.resize(at(op_count()), 0);
-    data.reused_bytes[at(maker)] += std::min(bytes(state.result), output_bytes(state.input));
+    data.kept_in_place.push_back(false);
+    if (bytes(state.result) <= output_bytes(state.input) || appends(op_type(maker))) {
+      keep_in_place(data.states.size() - 1);
+    }
     data.results[at(state.result)] = true;
     // All of the input's class join that of the maker.
     std::uint32_t& of_maker = data.colocations[at(maker)];

@@ -7,9 +7,10 @@
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "berth/run.h"
+#include "berth/sdk/carried_states.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "ops/tables.h"
+#include "ops/gpu_kernels.h"
 #include "support/units.h"
 
 namespace berth {
@@ -95,21 +96,19 @@ std::shared_ptr<const Costs> with_inputs_on_host(const Graph& graph, const Clust
   return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
 }
 
-/// Rules that send all inputs to `where`.
-std::vector<ConstraintRule> input_rules(const Graph& graph, const std::string& where) {
-  std::set<std::string> types;
+/// The rule that sends inputs to `where`. States are where the step leaves them.
+ConstraintRule input_rule(const Graph& graph, const std::string& where) {
+  std::set<OpId> states;
+  for (const Graph::State& state : graph.states()) states.insert(state.input);
+  ConstraintRule rule;
+  rule.kind = ConstraintRule::Kind::pin;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (graph.is_input(op)) types.insert(graph.op_type(op));
+    if (!graph.is_input(op) || states.contains(op)) continue;
+    rule.ops.push_back(
+        {.name = graph.op_name(op), .regex = {}, .type = {}, .requested_device = {}});
   }
-  std::vector<ConstraintRule> rules;
-  for (const std::string& type : types) {
-    ConstraintRule rule;
-    rule.kind = ConstraintRule::Kind::pin;
-    rule.ops = {{.name = {}, .regex = {}, .type = type, .requested_device = {}}};
-    rule.devices = {where};
-    rules.push_back(std::move(rule));
-  }
-  return rules;
+  rule.devices = {where};
+  return rule;
 }
 
 /// A graph whose sizes nobody knows: every placement of it takes no time, and proves nothing.
@@ -141,21 +140,19 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
   std::set<std::string> types;
   std::int64_t count = 0;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    const std::string& type = problem.graph().op_type(op);
-    if (!problem.graph().stated_costs(op).empty() ||
-        !ops::lacks_gpu_kernel(problem.graph().dialect(), type)) {
-      continue;
-    }
+    if (!problem.graph().stated_costs(op).empty()) continue;
+    if (!ops::lacks_gpu_kernel(problem.graph(), op)) continue;
     ++count;
-    types.insert(cat("'", type, "'"));
+    types.insert(cat("'", problem.graph().op_type(op), "'"));
   }
   if (count == 0) return;
-  notes.push_back(
-      cat(count, count == 1 ? " op has" : " ops have", " no kernel for GPUs in the model's runtime",
-          has_host ? " and can be on hosts alone: "
-                   : "; the cluster has no host for them, so that they are taken to run "
-                     "anywhere: ",
-          join({types.begin(), types.end()}, 6)));
+  notes.push_back(cat(count, count == 1 ? " op has" : " ops have",
+                      " no kernel for GPUs in the model's runtime, or none of their element type,",
+                      has_host
+                          ? " and can be on hosts alone: "
+                          : "; the cluster has no host for them, so that they are taken to run "
+                            "anywhere: ",
+                      join({types.begin(), types.end()}, 6)));
 }
 
 /// A machine of the caller's own is stored whole, so that the placement does not need its file.
@@ -209,8 +206,86 @@ struct Posed {
   TaskParts parts;
   bool placed = false;  ///< RunHooks::placed
   std::vector<std::string> notes;
-  bool spill = false;  ///< ToolTask::spill
+  bool spill = false;      ///< ToolTask::spill
+  bool may_carry = false;  ///< whether states may be apart, for which the graph gets more ops
 };
+
+/// The costs of a graph with more ops, which cost nothing.
+std::shared_ptr<const Costs> with_free_ops(const Costs& costs, OpId count) {
+  std::vector<std::vector<double>> us;
+  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
+    const auto of_kind = costs.of_kind(kind);
+    us.emplace_back(of_kind.begin(), of_kind.end()).resize(at(count), 0);
+  }
+  std::vector<std::int64_t> workspace;
+  const auto before = static_cast<OpId>(costs.of_kind(0).size());
+  for (OpId op = 0; op < before; ++op) workspace.push_back(costs.workspace_bytes(op));
+  workspace.resize(at(count), 0);
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
+}
+
+bool share_a_device(const Constraints& constraints, const Cluster& cluster, OpId a, OpId b) {
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    if (constraints.allowed(a, d) && constraints.allowed(b, d)) return true;
+  }
+  return false;
+}
+
+/// The same where rules keep results from the inputs that they become: a link carries them back. Empty
+/// where that is not what is wrong.
+std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
+                                       const std::vector<ConstraintRule>& rules) {
+  if (!posed.may_carry || posed.graph->states().empty()) return {};
+  const auto carried = [&](std::span<const Graph::State> states) {
+    Posed apart = posed;
+    apart.graph = carry_states(*posed.graph, states);
+    apart.costs = with_free_ops(*posed.costs, apart.graph->op_count());
+    return apart;
+  };
+  const auto constraints_of = [&](const Graph& graph) -> std::optional<Constraints> {
+    try {
+      return Constraints(graph, *posed.cluster, *with_free_ops(costs, graph.op_count()), rules);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::infeasible) throw;
+      return {};
+    }
+  };
+  const auto all = posed.graph->states();
+  Posed apart = carried(all);
+  const std::optional<Constraints> freest = constraints_of(*apart.graph);
+  if (!freest) return {};
+  std::vector<Graph::State> kept_apart;
+  for (const Graph::State& state : all) {
+    const OpId maker = posed.graph->producer(state.result);
+    if (!share_a_device(*freest, *posed.cluster, maker, state.input)) kept_apart.push_back(state);
+  }
+  Posed fewer = carried(kept_apart);
+  if (kept_apart.size() < all.size() && constraints_of(*fewer.graph)) {
+    apart = std::move(fewer);
+  } else {
+    kept_apart.assign(all.begin(), all.end());
+  }
+  apart.may_carry = false;
+  std::vector<std::string> names;
+  std::int64_t bytes = 0;
+  for (const Graph::State& state : kept_apart) {
+    names.push_back(cat("'", posed.graph->op_name(state.input), "'"));
+    bytes += posed.graph->bytes(state.result);
+  }
+  apart.notes.push_back(
+      cat("constraints keep ", kept_apart.size(), " of ", all.size(),
+          " states from the device of the result that they become: each step sends ",
+          format_bytes(bytes), " back to ", join(names, 5)));
+  return apart;
+}
+
+/// Whether the tool runs a model of its own, which writes into its caches whatever op of the file makes
+/// them.
+bool has_own_model(const Tool& tool) {
+  constexpr std::string_view kTools[] = {"accelerate", "llama.cpp", "vllm", "deepspeed",
+                                         "torch-pipelining"};
+  return std::find(std::begin(kTools), std::end(kTools), tool.name) != std::end(kTools);
+}
 
 /// The rules of settings and tool, the tool's costs in place of the others.
 std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
@@ -237,6 +312,9 @@ Task task_of(const Posed& before) {
   const Settings& settings = posed.settings;
   const Tool* const for_tool =
       settings.tool ? at_key(settings, "tool", [&] { return &tool(*settings.tool); }) : nullptr;
+  if (for_tool != nullptr && has_own_model(*for_tool) && !posed.graph->states().empty()) {
+    posed.graph = posed.graph->with_states(posed.graph->states());
+  }
   ProblemOptions options;
   if (settings.objective) options.objective = *settings.objective;
   if (settings.semantics) options.semantics = *settings.semantics;
@@ -249,15 +327,22 @@ Task task_of(const Posed& before) {
   const std::string where = settings.inputs.value_or("host");
   const bool inputs = where != "any" && has_inputs(graph);
   if (inputs && where != "host") {
-    const auto more = input_rules(graph, where);
-    rules.insert(rules.end(), more.begin(), more.end());
+    ConstraintRule rule = input_rule(graph, where);
+    if (!rule.ops.empty()) rules.push_back(std::move(rule));
   }
   std::shared_ptr<const Constraints> constraints;
   const auto constrain = [&] {
     if (rules.empty()) return;
     constraints = std::make_shared<const Constraints>(graph, cluster, *posed.costs, rules);
   };
-  constrain();
+  try {
+    constrain();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
+    const std::optional<Posed> apart = with_states_apart(before, *posed.costs, rules);
+    if (!apart) throw;
+    return task_of(*apart);
+  }
   if (inputs && where == "host" && counts_lifetimes(options)) {
     if (auto changed = with_inputs_on_host(graph, cluster, *posed.costs, constraints.get())) {
       posed.costs = std::move(changed);
@@ -296,8 +381,9 @@ Task task_of(const Posed& before) {
 /// The part of make_task that load_task shares.
 Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
           std::shared_ptr<const Cluster> cluster, const Settings& settings, const TaskParts& parts,
-          bool placed) {
+          bool placed, bool may_carry = false) {
   Posed posed{std::move(graph), std::move(cluster), parts.costs, settings, parts, placed, {}};
+  posed.may_carry = may_carry;
   if (posed.costs == nullptr) {
     LoadedCosts loaded = at_key(settings, "costs", [&] {
       return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""));
@@ -363,7 +449,8 @@ Task load_simulated(Engine& engine, const std::string& model, const Settings& se
     return engine.load(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed);
+  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed,
+                   /*may_carry=*/true);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   return task;
 }
@@ -425,6 +512,7 @@ std::string without_rule_text(const Graph& graph) {
   std::int64_t ops = 0;
   std::map<std::string, std::int64_t> types;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     const Work work = op_work(graph, op);
     bytes += work.bytes;
     if (!graph.stated_costs(op).empty() || has_work_rule(graph, op)) continue;
