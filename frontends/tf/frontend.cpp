@@ -138,6 +138,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
   InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules,
                            options.experts.value_or(LoadOptions::Experts())};
+  context.fold = options.fold.value_or(true);
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
