@@ -1,5 +1,7 @@
 // Graphs in which some results are the inputs of the next step.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "berth/error.h"
@@ -10,11 +12,21 @@
 namespace berth {
 namespace {
 
-/// Whether the op appends to the cache that it is given. Kernels of attention do so in runtimes that
-/// have them. A Concat makes the cache anew beside the old one: measured with ONNX Runtime 1.32, whose
-/// caller holds both.
-bool appends(std::string_view type) {
-  return type.ends_with("Attention") || type.ends_with("TensorScatter");
+/// Whether the op appends to the cache that it is given: kernels whose callers bind one buffer to cache
+/// and result, or that say so. All others make the cache anew beside the old one, a Concat among them:
+/// measured with ONNX Runtime 1.32, whose caller holds both.
+bool appends(const Graph& graph, OpId op) {
+  constexpr std::array<std::string_view, 6> kAppend = {"GroupQueryAttention",
+                                                       "PagedAttention",
+                                                       "SparseAttention",
+                                                       "DecoderMaskedSelfAttention",
+                                                       "DecoderMaskedMultiHeadAttention",
+                                                       "TensorScatter"};
+  const std::string_view type = graph.op_type(op);
+  const std::string_view bare = type.substr(type.rfind('.') + 1);
+  if (std::find(kAppend.begin(), kAppend.end(), bare) != kAppend.end()) return true;
+  const AttributeValue* const shares = graph.attribute(op, "past_present_share_buffer");
+  return shares != nullptr && *shares == AttributeValue(std::int64_t{1});
 }
 
 }  // namespace
@@ -55,7 +67,7 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
     has_state[at(state.input)] = true;
     data.states.push_back(state);
     data.kept_in_place.push_back(false);
-    if (bytes(state.result) <= output_bytes(state.input) || appends(op_type(maker))) {
+    if (bytes(state.result) <= output_bytes(state.input) || appends(*this, maker)) {
       keep_in_place(data.states.size() - 1);
     }
     data.results[at(state.result)] = true;

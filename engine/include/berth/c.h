@@ -230,7 +230,7 @@ BERTH_C_API berth_status berth_builder_edges(berth_builder* builder, size_t coun
  *  readers give is returned. */
 BERTH_C_API berth_status berth_builder_result(berth_builder* builder, int32_t tensor);
 /** `tensor` is what the next step finds in `input`, an op of the type "Input": both are on one device. A
- *  result that is no larger takes the input's place in memory, and so does a cache of attention. */
+ *  result no larger takes the input's place in memory, and so does one that its kernel appends to. */
 BERTH_C_API berth_status berth_builder_state(berth_builder* builder, int32_t tensor, int32_t input);
 /** The op gives the same outputs for the same inputs and does nothing else; of the dialects above that
  *  is known. */

@@ -7,9 +7,9 @@
 #include "berth/files.h"
 #include "berth/groups.h"
 #include "berth/run.h"
-#include "berth/sdk/carried_states.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/states_apart.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
 
@@ -210,73 +210,19 @@ struct Posed {
   bool may_carry = false;  ///< whether states may be apart, for which the graph gets more ops
 };
 
-/// The costs of a graph with more ops, which cost nothing.
-std::shared_ptr<const Costs> with_free_ops(const Costs& costs, OpId count) {
-  std::vector<std::vector<double>> us;
-  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
-    const auto of_kind = costs.of_kind(kind);
-    us.emplace_back(of_kind.begin(), of_kind.end()).resize(at(count), 0);
-  }
-  std::vector<std::int64_t> workspace;
-  const auto before = static_cast<OpId>(costs.of_kind(0).size());
-  for (OpId op = 0; op < before; ++op) workspace.push_back(costs.workspace_bytes(op));
-  workspace.resize(at(count), 0);
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
-}
-
-bool share_a_device(const Constraints& constraints, const Cluster& cluster, OpId a, OpId b) {
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    if (constraints.allowed(a, d) && constraints.allowed(b, d)) return true;
-  }
-  return false;
-}
-
-/// The same where rules keep results from the inputs that they become: a link carries them back. Empty
-/// where that is not what is wrong.
+/// The same where states cannot be where their results are made. Empty where rules are in conflict
+/// without them.
 std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
                                        const std::vector<ConstraintRule>& rules) {
-  if (!posed.may_carry || posed.graph->states().empty()) return {};
-  const auto carried = [&](std::span<const Graph::State> states) {
-    Posed apart = posed;
-    apart.graph = carry_states(*posed.graph, states);
-    apart.costs = with_free_ops(*posed.costs, apart.graph->op_count());
-    return apart;
-  };
-  const auto constraints_of = [&](const Graph& graph) -> std::optional<Constraints> {
-    try {
-      return Constraints(graph, *posed.cluster, *with_free_ops(costs, graph.op_count()), rules);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::infeasible) throw;
-      return {};
-    }
-  };
-  const auto all = posed.graph->states();
-  Posed apart = carried(all);
-  const std::optional<Constraints> freest = constraints_of(*apart.graph);
-  if (!freest) return {};
-  std::vector<Graph::State> kept_apart;
-  for (const Graph::State& state : all) {
-    const OpId maker = posed.graph->producer(state.result);
-    if (!share_a_device(*freest, *posed.cluster, maker, state.input)) kept_apart.push_back(state);
-  }
-  Posed fewer = carried(kept_apart);
-  if (kept_apart.size() < all.size() && constraints_of(*fewer.graph)) {
-    apart = std::move(fewer);
-  } else {
-    kept_apart.assign(all.begin(), all.end());
-  }
-  apart.may_carry = false;
-  std::vector<std::string> names;
-  std::int64_t bytes = 0;
-  for (const Graph::State& state : kept_apart) {
-    names.push_back(cat("'", posed.graph->op_name(state.input), "'"));
-    bytes += posed.graph->bytes(state.result);
-  }
-  apart.notes.push_back(
-      cat("constraints keep ", kept_apart.size(), " of ", all.size(),
-          " states from the device of the result that they become: each step sends ",
-          format_bytes(bytes), " back to ", join(names, 5)));
-  return apart;
+  if (!posed.may_carry) return {};
+  auto apart = states_apart(*posed.graph, *posed.cluster, costs, rules);
+  if (!apart) return {};
+  Posed changed = posed;
+  changed.graph = std::move(apart->graph);
+  changed.costs = with_free_ops(*posed.costs, changed.graph->op_count());
+  changed.notes.push_back(std::move(apart->note));
+  changed.may_carry = false;
+  return changed;
 }
 
 /// Whether the tool runs a model of its own, which writes into its caches whatever op of the file makes

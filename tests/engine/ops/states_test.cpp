@@ -97,7 +97,7 @@ TEST_CASE(
   for (const Case& each : std::vector<Case>{{"Concat", 11, 11},
                                             {"Concat", 10, 0},
                                             {"com.microsoft.GroupQueryAttention", 11, 1},
-                                            {"Attention", 11, 1},
+                                            {"Attention", 11, 11},
                                             {"TensorScatter", 10, 0},
                                             {"Slice", 9, 0}}) {
     CAPTURE(each.type);
@@ -115,6 +115,20 @@ TEST_CASE(
     kept = kept->with_states(kept->states());
     CHECK(kept->states().size() == 1);
     CHECK(kept->lasting_bytes(op) == std::max<std::int64_t>(0, each.length - 10) * kOfOne);
+  }
+}
+
+TEST_CASE("an attention that says so shares the buffer of its cache") {
+  for (const std::int64_t shares : {0, 1}) {
+    GraphBuilder builder("decoder", "onnx");
+    const OpId in = builder.add_op("past", "Input");
+    const OpId op = builder.add_op("attention", "com.microsoft.Attention");
+    builder.set_attribute(op, "past_present_share_buffer", shares);
+    builder.add_input(op, builder.add_output(in, cache(10), "past"));
+    builder.add_result(builder.add_output(op, cache(11), "present"));
+    const auto graph = ops::add_states(builder.build(), {}, true);
+    REQUIRE(graph->states().size() == 1);
+    CHECK(graph->lasting_bytes(op) == (shares == 1 ? 1 : 11) * 8 * 64 * 2);
   }
 }
 
