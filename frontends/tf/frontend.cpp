@@ -138,6 +138,7 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
   InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules,
                            options.experts.value_or(LoadOptions::Experts())};
+  context.fold = options.fold.value_or(true);
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
@@ -147,6 +148,8 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
                   notes);
   if (context.routings > 0) {
     notes.push_back(frontend::routing_note(context.routings, context.routed_experts));
+  } else if (options.experts) {
+    notes.push_back(frontend::no_routing_note(*options.experts));
   }
   if (reading->inferred.at_their_largest > 0) {
     notes.push_back(

@@ -429,7 +429,7 @@ class Inference {
 
   struct BodyResult {
     std::vector<Value> outputs;
-    Work work;
+    BodyCosts costs;
     Program program;
   };
 
@@ -452,7 +452,9 @@ class Inference {
     const Attributes::Function function = node.attributes.function("f");
     if (context_.library.graph.function(function.name) == nullptr) return;
     constexpr double kPasses = 3;  // the function itself, then twice its work for the gradients
-    inferred_.works[id] = scale_work(run_body(node, function, inputs).work, kPasses);
+    const BodyResult body = run_body(node, function, inputs);
+    inferred_.works[id] = scale_work(body.costs.work, kPasses);
+    hold(id, body);
   }
 
   void bodies(NodeId id, Node& node) {
@@ -466,7 +468,9 @@ class Inference {
       }
       const BodyResult body = run_body(name, std::move(rounds_of), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
-      Work work = add_work(body.work, condition.work);
+      const Work work = add_work(body.costs.work, condition.costs.work);
+      hold(id, body);
+      hold(id, condition);
       std::int64_t rounds = count_trips(condition.program, body.program, initial);
       if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
       for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
@@ -519,7 +523,10 @@ class Inference {
     BodyResult largest{};
     for (std::size_t i = 0; i < branches.size(); ++i) {
       BodyResult result = run_body(node, branches[i], inputs);
-      if (i == 0 || weight(result.work) > weight(largest.work)) largest = std::move(result);
+      hold(id, result);
+      if (i == 0 || weight(result.costs.work) > weight(largest.costs.work)) {
+        largest = std::move(result);
+      }
     }
     for (std::size_t i = 0; i < largest.outputs.size() && i < node.outputs.size(); ++i) {
       Value& output = node.outputs[i];
@@ -527,7 +534,12 @@ class Inference {
       if (output.handle == nullptr) output.handle = largest.outputs[i].handle;
       output.length = largest.outputs[i].length;
     }
-    inferred_.works[id] = largest.work;
+    inferred_.works[id] = largest.costs.work;
+  }
+
+  /// What a body holds resides whether it runs or not.
+  void hold(NodeId id, const BodyResult& body) {
+    if (body.costs.param_bytes >= kWeightBytes) inferred_.residents[id] += body.costs.param_bytes;
   }
 
   static double weight(const Work& work) { return std::max(work.flops, work.bytes); }
@@ -565,7 +577,7 @@ class Inference {
       result.outputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
     try {
-      result.work = body_work(body, inferred);
+      result.costs = body_costs(body, inferred, context_.fold);
     } catch (const Error& refusal) {  // of the graph's builder, which knows no file
       throw Error(refusal.code(), cat(context_.library.source.file, ": function '",
                                       readable(name.name), "': ", refusal.what()));

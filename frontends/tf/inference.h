@@ -53,6 +53,8 @@ struct Inferred {
   Loops loops;
   /// Work of nodes with bodies: functional loops and branches.
   std::unordered_map<NodeId, Work> works;
+  /// Bytes of the weights that their bodies hold.
+  std::unordered_map<NodeId, std::int64_t> residents;
   /// Tensors whose size is that of the largest step.
   std::int64_t at_their_largest = 0;
 };
@@ -70,6 +72,7 @@ struct InferenceContext {
   bool largest_step = false;              ///< sizes are those of the step in which they choose all
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
   int depth = 0;                          ///< of nested bodies
+  bool fold = true;                       ///< LoadOptions::fold
 };
 
 /// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output
