@@ -424,18 +424,4 @@ function workers.place(given)
   return placing.run(joined, given, options)
 end
 
--- Messages between the processes ------------------------------------------------------------------
-
--- A table of `notes` with bytes behind it.
-function workers.pack(head, bytes)
-  local text = notes.write(head)
-  return ("%010d%s%s"):format(#text, text, bytes or "")
-end
-
-function workers.unpack(text)
-  local size = tonumber(text:sub(1, 10))
-  if not size or size > #text - 10 then error("workers: a message is cut off", 0) end
-  return notes.read(text:sub(11, 10 + size)), text:sub(11 + size)
-end
-
 return workers
