@@ -209,6 +209,8 @@ TEST_CASE("updates of their own and placements of one pass are learned by many p
           work->run(3, {policy, "mode=synchronous", "checkpoint=c", "count=6"});
       CHECK_MESSAGE(result.status == 0, result.err);
       CHECK_MESSAGE(contains(result.out, "6 updates, best "), result.out);
+      // The last line is about all of the training, and not about the idle moment of its end.
+      CHECK_MESSAGE(!contains(result.err, ": 0 samples/s"), result.err);
     }
     const std::string one = file_text(together / "c"), other = file_text(again / "c");
     REQUIRE(one.size() > 4000);

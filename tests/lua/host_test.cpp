@@ -287,5 +287,29 @@ TEST_CASE_FIXTURE(HostFixture, "a request to stop reaches scripts and policies")
   run("assert(not require('berth').should_stop())");
 }
 
+TEST_CASE_FIXTURE(HostFixture, "a training's own should_stop leaves Ctrl-C as it is") {
+  int asked = 0;
+  host.set_should_stop([&] { return ++asked > 6; });
+  run(R"(
+    local berth, train = require 'berth', require 'berth.train'
+    berth.register_policy { name = 'still', learns = {
+      make = function() return {} end, load = function() return '' end, save = function() end,
+      parameters = function() return 0 end,
+      act = function(_, environment)
+        local devices = {}
+        for e = 1, environment:episodes() do devices[e] = 1 end
+        return devices
+      end,
+      update = function() return { loss = 0, entropy = 0, gradient_norm = 0 } end } }
+    local builder = berth.graph_builder 'one'
+    builder:set_cost(builder:add_op('a', 'Op'), 5)
+    local own = 0
+    local result = train.episodes { policy = berth.policy 'still', count = 1000, samples = 1,
+      problems = { berth.problem { graph = builder:build(), cluster = 'k80x2', costs = 'stated' } },
+      should_stop = function() own = own + 1 return false end }
+    assert(result.stopped and result.updates > 0 and result.updates < 10, result.updates)
+    assert(own == result.updates))");
+}
+
 }  // namespace
 }  // namespace berth

@@ -52,7 +52,8 @@ end)
 
 check.test("options are checked", function()
   check.equal(workers.read_options({ controllers = 3 }, 1).controllers, 3)
-  check.fails("unknown option 'controler'; known: calibrate, controllers", workers.read_options, { controler = 1 }, 1)
+  check.fails("unknown option 'controler'; did you mean 'controllers'%? Known: calibrate, controllers",
+    workers.read_options, { controler = 1 }, 1)
   check.fails("'controllers' is 1.5; give a whole number", workers.read_options, { controllers = 1.5 }, 1)
   check.fails("'lease_s' is 0", workers.read_options, { lease_s = 0 }, 1)
   check.fails("'mode' is both", workers.read_options, { mode = "both" }, 1)
