@@ -74,9 +74,10 @@ TEST_CASE("where everything is on one device, nothing is said to be split") {
   work.write("split.json", placement);
   const ProcessResult slow = work.berth(simulate());
   CHECK_MESSAGE(slow.status == 0, slow.err);
-  CHECK_MESSAGE(slow.out.find("Another device alone is faster than the one that everything is on.") !=
-                    std::string::npos,
-                slow.out);
+  CHECK_MESSAGE(
+      slow.out.find("Another device alone is faster than the one that everything is on.") !=
+          std::string::npos,
+      slow.out);
   CHECK(slow.out.find("Splitting") == std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// What a policy in Lua learns from, and what processes that train it together exchange.
+// Updates of a policy in Lua, and messages between processes that train it together.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
