@@ -215,7 +215,7 @@ TEST_CASE("updates of their own and placements of one pass are learned by many p
     const std::string one = file_text(together / "c"), other = file_text(again / "c");
     REQUIRE(one.size() > 4000);
     CHECK(one.substr(one.size() - 4000) == other.substr(other.size() - 4000));
-    // Whoever dies is started again.
+    // A process that dies is started again.
     const Training faults;
     const ProcessResult result =
         faults.run(3, {policy, "controllers=2", "evaluate=1", "count=30", "learner_dies=3",

@@ -19,7 +19,7 @@ ABI = 3  # of berth/c.h: the first version with all that is called here
 
 
 class Error(Exception):
-    """What the engine says went wrong, where, and how to mend it. `status` is that of berth/c.h."""
+    """The engine's word on what went wrong, where, and how to mend it. `status` is that of berth/c.h."""
 
     status = 13
 
