@@ -69,6 +69,26 @@ struct CpuBackend::Setup {
     return text.str();
   }
 
+  /// Threads that have a core of their own measure an op as it is; copies run on threads besides.
+  std::vector<std::string> notes() const {
+    if (devices == 1) return {};
+    const auto cores = static_cast<int>(machine.cores.size());
+    const int used = devices * threads;
+    if (used < cores) return {};
+    std::ostringstream text;
+    text << devices << " devices of " << threads << (threads == 1 ? " thread" : " threads");
+    if (used > cores) {
+      text << " share " << cores << (cores == 1 ? " core" : " cores")
+           << ", so that ops slow one another down, which no simulation knows; give devices and "
+              "threads whose product is below the number of cores";
+    } else {
+      text << " take all " << cores
+           << " cores, so that copies between them slow ops down, which no simulation knows; leave "
+              "a core free, with fewer devices or threads";
+    }
+    return {text.str()};
+  }
+
   std::string fingerprint() const {
     std::ostringstream text;
     text.precision(17);
@@ -88,6 +108,7 @@ CpuBackend::CpuBackend(const Setup& setup, const std::shared_ptr<const Cluster>&
     : DeviceBackend(cluster, std::make_unique<CpuRuntime>(*cluster, setup.machine.cores,
                                                           setup.threads, setup.link)),
       description_(setup.description()),
-      fingerprint_(setup.fingerprint()) {}
+      fingerprint_(setup.fingerprint()),
+      notes_(setup.notes()) {}
 
 }  // namespace berth::cpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "berth/options.h"
 #include "runtime/device_backend.h"
@@ -28,6 +29,7 @@ class CpuBackend final : public runtime::DeviceBackend {
 
   std::string description() const override { return description_; }
   std::string fingerprint() const override { return fingerprint_; }
+  std::vector<std::string> notes() const override { return notes_; }
 
  private:
   struct Setup;
@@ -36,6 +38,7 @@ class CpuBackend final : public runtime::DeviceBackend {
 
   std::string description_;
   std::string fingerprint_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace berth::cpu

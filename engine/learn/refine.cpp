@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <string>
 #include <utility>
 
@@ -12,22 +11,12 @@
 #include "berth/sdk/repair.h"
 #include "berth/support/clock.h"
 #include "berth/support/text.h"
+#include "learn/advantages.h"
 #include "learn/neighbourhoods.h"
 
 namespace berth {
 namespace {
 
-/// Rollouts that the baseline looks back on; 10 in the sample settings of Placeto's released code.
-constexpr std::size_t kBaselineRollouts = 10;
-/// Decay of the moving average (TensorFlow's code of ICLR 2018; the paper of ICML 2017 gives none).
-constexpr double kAverageDecay = 0.9;
-/// Updates after which placements that do not fit teach nothing (ICML 2017).
-constexpr std::int64_t kFailuresTeach = 5000;
-/// Cost of a failure: the square root of 100 s, as a cost or in seconds.
-constexpr double kFailure = 10;
-constexpr double kSecondsPerGB = 2;
-/// Share of an update's samples that teach where only the best do.
-constexpr double kBestShare = 0.1;
 /// Training starts anew after so many updates, but for its last part.
 constexpr std::int64_t kUpdatesPerStart = 5;
 constexpr double kPolishing = 0.25;
@@ -38,20 +27,6 @@ constexpr double kLearningBeforeSearch = 0.5;
 /// How long the first update is taken to be, in times of sampling what it learns from.
 constexpr double kFirstUpdate = 3;
 
-double cost(const Evaluation& evaluation, RefineOptions::Reward reward) {
-  const double seconds = evaluation.objective_us / 1e6;
-  switch (reward) {
-    case RefineOptions::Reward::log:
-      break;
-    case RefineOptions::Reward::seconds:
-      return std::min(kFailure,
-                      seconds + kSecondsPerGB * static_cast<double>(evaluation.excess_bytes) / 1e9);
-    case RefineOptions::Reward::root:
-      return evaluation.feasible ? std::sqrt(seconds) : kFailure;
-  }
-  return log_cost(evaluation);
-}
-
 bool take(Judged& best, const Rollout& rollout) {
   bool any = false;
   for (const Rollout::Episode& episode : rollout.episodes) {
@@ -60,145 +35,6 @@ bool take(Judged& best, const Rollout& rollout) {
   }
   return any;
 }
-
-/// The advantages of an update's samples: returns of every decision less their baseline. By step, the
-/// sample itself is left out of its baseline, so that the estimate stays unbiased; Placeto's
-/// released code includes it.
-class Advantages {
- public:
-  explicit Advantages(const RefineOptions& options) : options_(options) {}
-
-  const std::vector<double>& of(const Rollout& rollout) {
-    switch (options_.baseline) {
-      case RefineOptions::Baseline::steps:
-        by_step(rollout);
-        break;
-      case RefineOptions::Baseline::average:
-        against_average(rollout);
-        break;
-      case RefineOptions::Baseline::best:
-        against_next_best(rollout);
-        break;
-    }
-    if (options_.normalised) normalise();
-    return values_;
-  }
-
- private:
-  /// Sums of returns over the samples of an update that began alike.
-  struct Sums {
-    std::uint64_t start;
-    std::size_t samples;
-    std::vector<double> by_step;
-  };
-
-  static Sums& sums_of(std::vector<Sums>& all, std::uint64_t start, std::size_t steps) {
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [start](const Sums& sums) { return sums.start == start; });
-    if (found != all.end()) return *found;
-    return all.emplace_back(Sums{start, 0, std::vector<double>(steps, 0.0)});
-  }
-
-  void by_step(const Rollout& rollout) {
-    const auto steps = static_cast<std::size_t>(rollout.episodes.front().steps);
-    const auto samples = rollout.episodes.size();
-    std::vector<Sums> now;
-    values_.assign(steps * samples, 0.0);
-    for (std::size_t e = 0; e < samples; ++e) {
-      const Rollout::Episode& episode = rollout.episodes[e];
-      Sums& sums = sums_of(now, episode.start, steps);
-      ++sums.samples;
-      double later = 0;
-      for (std::size_t t = steps; t-- > 0;) {
-        const double gain = cost(episode.evaluations[t], options_.reward) -
-                            cost(episode.evaluations[t + 1], options_.reward);
-        later = gain + options_.discount * later;
-        values_[e * steps + t] = later;
-        sums.by_step[t] += later;
-      }
-    }
-    subtract_baseline(rollout, now, steps);
-    past_.push_back(std::move(now));
-    if (past_.size() > kBaselineRollouts) past_.pop_front();
-  }
-
-  void against_average(const Rollout& rollout) {
-    const bool all_teach = ++updates_ <= kFailuresTeach;
-    values_.clear();
-    double sum = 0, count = 0;
-    for (const Rollout::Episode& episode : rollout.episodes) {
-      const Evaluation& last = episode.evaluations.back();
-      const bool teaches = all_teach || last.feasible;
-      const double own = cost(last, options_.reward);
-      values_.insert(values_.end(), static_cast<std::size_t>(episode.steps),
-                     teaches ? average_ - own : 0.0);
-      if (!teaches) continue;
-      sum += own;
-      ++count;
-    }
-    if (count > 0) average_ += (1 - kAverageDecay) * (sum / count - average_);
-  }
-
-  void against_next_best(const Rollout& rollout) {
-    std::vector<double> costs;
-    for (const Rollout::Episode& episode : rollout.episodes) {
-      costs.push_back(cost(episode.evaluations.back(), options_.reward));
-    }
-    std::vector<double> sorted = costs;
-    std::sort(sorted.begin(), sorted.end());
-    const auto teaching = std::max<std::size_t>(
-        1, static_cast<std::size_t>(kBestShare * static_cast<double>(sorted.size())));
-    const double bar = sorted[std::min(teaching, sorted.size() - 1)];
-    values_.clear();
-    for (std::size_t e = 0; e < costs.size(); ++e) {
-      values_.insert(values_.end(), static_cast<std::size_t>(rollout.episodes[e].steps),
-                     std::max(0.0, bar - costs[e]));
-    }
-  }
-
-  /// The mean of samples that began alike, those of updates before among them: where an episode starts says
-  /// more of what is gained than what is decided, so that others would drown what differs.
-  void subtract_baseline(const Rollout& rollout, const std::vector<Sums>& now, std::size_t steps) {
-    for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
-      Sums alike{rollout.episodes[e].start, 0, std::vector<double>(steps, 0.0)};
-      const auto add = [&](const Sums& sums) {
-        alike.samples += sums.samples;
-        for (std::size_t t = 0; t < steps; ++t) alike.by_step[t] += sums.by_step[t];
-      };
-      const auto add_alike = [&](const std::vector<Sums>& update) {
-        for (const Sums& sums : update) {
-          if (sums.start == alike.start) add(sums);
-        }
-      };
-      add_alike(now);
-      for (const std::vector<Sums>& update : past_) add_alike(update);
-      if (alike.samples == 1) {
-        alike = {alike.start, 0, std::vector<double>(steps, 0.0)};
-        for (const Sums& sums : now) add(sums);
-      }
-      if (alike.samples == 1) continue;  // alone
-      const auto others = static_cast<double>(alike.samples - 1);
-      for (std::size_t t = 0; t < steps; ++t) {
-        double& value = values_[e * steps + t];
-        value -= (alike.by_step[t] - value) / others;
-      }
-    }
-  }
-
-  void normalise() {
-    double squares = 0;
-    for (const double value : values_) squares += value * value;
-    if (squares == 0) return;
-    const double scale = std::sqrt(static_cast<double>(values_.size()) / squares);
-    for (double& value : values_) value *= scale;
-  }
-
-  const RefineOptions& options_;
-  std::deque<std::vector<Sums>> past_;
-  double average_ = kFailure;
-  std::int64_t updates_ = 0;
-  std::vector<double> values_;
-};
 
 /// A start of episodes, with its name for messages.
 struct Start {

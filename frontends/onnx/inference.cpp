@@ -224,6 +224,18 @@ void Inference::infer_scan(NodeContext& op, bool report) {
   }
 }
 
+/// Sizes that an op is given by its inputs, and not by their shapes, are known.
+bool sizes_known(const NodeContext& op) {
+  for (std::size_t i = 1; i < op.input_count(); ++i) {
+    const Dims* const dims = op.shape(i);
+    if (op.type_of(i) == ops::onnx::kInt64 && dims != nullptr && dims->size() == 1 &&
+        !op.integers(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The body once for each element, where they are known; else for what they have in common.
 void Inference::infer_sequence_map(NodeContext& op, bool report) {
   const Body& body = *op.node.bodies.front();
@@ -293,7 +305,7 @@ void Inference::infer_op(NodeContext& op, bool report) {
   const bool inferred = infer_by_schema(op, why);
   if (inferred || !report) return;
   if (why.empty() && rule != nullptr && op.info->shape_from_shapes && inputs_complete(op) &&
-      op.output_count() > 0 && !op.out(0).ranked) {
+      sizes_known(op) && op.output_count() > 0 && !op.out(0).ranked) {
     why = "the shapes of its inputs do not fit together";
   }
   if (!why.empty()) {

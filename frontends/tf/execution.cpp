@@ -1,11 +1,14 @@
 #include "tf/execution.h"
 
+#include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "berth/error.h"
 #include "support/text.h"
+#include "tf/bodies.h"
 #include "tf/colocation.h"
 #include "tf/graph_maker.h"
 #include "tf/initial_values.h"
@@ -22,7 +25,7 @@ bool is_variable(std::string_view op) {
 }
 
 bool is_placeholder(std::string_view op) {
-  return op == "Placeholder" || op == "PlaceholderV2";
+  return op == "Placeholder" || op == "PlaceholderV2" || op == kArgumentOp;
 }
 
 bool is_switch_or_merge(std::string_view op) {
@@ -34,7 +37,10 @@ class Maker {
   explicit Maker(const ExecutionSource& source)
       : source_(source),
         weights_(find_weights(source.program)),
-        map_(map_ops(source.program, source.loops, weights_)) {}
+        map_(map_ops(source.program, source.loops, weights_)),
+        bodies_(source.library, source.file, source.graph->tensor_count()) {
+    for (const OpId op : map_.op_of) is_op_.push_back(op != kNoOp);
+  }
 
   std::shared_ptr<const berth::Program> run() {
     made_->graph = source_.graph;
@@ -71,27 +77,43 @@ class Maker {
     return instruction;
   }
 
+  /// The first of a loop's nodes stands for it.
   void add_loop(NodeId id) {
-    begin(op_of(id)).obstacle =
-        "it is a loop of Enter, Merge, Switch, NextIteration and Exit nodes, and loops are placed, "
-        "not executed; export the graph with the loop unrolled";
+    const FrameId frame = source_.loops.outermost(id);
+    if (!loops_.insert(frame).second) return;
+    Instruction& instruction = begin(op_of(id));
+    const LoopBorder border = border_of(source_.program, source_.loops, frame, is_op_);
+    const bool whole = border.inputs.size() == instruction.inputs.size() &&
+                       border.outputs.size() <= instruction.outputs.size();
+    try {
+      for (std::size_t i = 0; i < border.inputs.size() && whole; ++i) {
+        add_weight(border.inputs[i].node, instruction.inputs[i]);
+      }
+      if (!whole) throw Error(ErrorCode::unsupported, "what enters and leaves it is not clear");
+      bodies_.add_loop(instruction, source_.program, source_.loops, frame, border);
+    } catch (const Error& refusal) {
+      if (refusal.code() != ErrorCode::unsupported) throw;
+      instruction.obstacle = refusal.what();
+    }
+    for (std::size_t i = 0; i < border.outputs.size() && whole; ++i) {
+      tensor_of_output_[{border.outputs[i].node, border.outputs[i].port}] = instruction.outputs[i];
+    }
   }
 
   void add_instruction(NodeId id) {
     const Node& from = node(id);
     Instruction& instruction = begin(op_of(id));
     try {
-      add_attributes(instruction, from);
-      add_weights(from, instruction);
+      add_attributes(instruction, from, source_.library.source, source_.file);
+      for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
+        add_weight(from.inputs[i].node, instruction.inputs[i]);
+      }
+      if (runs_bodies(from.op)) bodies_.add_functions(instruction, source_.program, from);
     } catch (const Error& refusal) {
       if (refusal.code() != ErrorCode::unsupported) throw;
       instruction.obstacle = refusal.what();
     }
-    if (runs_bodies(from.op)) {
-      instruction.obstacle =
-          cat("it runs functions as a ", from.op,
-              ", and those are placed, not executed; export the graph without control flow");
-    } else if (is_switch_or_merge(from.op)) {
+    if (is_switch_or_merge(from.op)) {
       instruction.obstacle =
           "it is part of a branch that is taken at run time, and those are placed, not executed; "
           "export the graph for one case";
@@ -102,76 +124,18 @@ class Maker {
     }
   }
 
-  /// Weights it reads.
-  void add_weights(const Node& from, const Instruction& instruction) {
-    for (std::size_t i = 0; i < instruction.inputs.size(); ++i) {
-      const auto weight = static_cast<std::size_t>(from.inputs[i].node);
-      if (!weights_[weight]) continue;
-      const ValueId tensor = instruction.inputs[i];
-      tensor_of_weight_[from.inputs[i].node] = tensor;
-      auto& content = made_->parameters[static_cast<std::size_t>(tensor)];
-      if (content) continue;
-      const Node& constant = node(from.inputs[i].node);
-      const Attr value = constant.attributes.find("value");
-      if (value.kind == Attr::Kind::tensor) content = read(value, constant);
-    }
+  void add_weight(NodeId from, ValueId tensor) {
+    if (!weights_[static_cast<std::size_t>(from)]) return;
+    tensor_of_weight_[from] = tensor;
+    auto& content = made_->parameters[static_cast<std::size_t>(tensor)];
+    if (content) return;
+    const Node& constant = node(from);
+    const Attr value = constant.attributes.find("value");
+    if (value.kind == Attr::Kind::tensor) content = read(value, constant);
   }
 
   [[nodiscard]] TensorContent read(const Attr& attr, const Node& owner) const {
     return read_content(attr.bytes, source_.library.source, owner.name, source_.file);
-  }
-
-  void add_attributes(Instruction& instruction, const Node& from) const {
-    for (const AttrEntry& entry : from.attributes.entries()) {
-      // Behind an underscore is TensorFlow's own bookkeeping.
-      if (entry.key.empty() || entry.key.front() == '_') continue;
-      const Attr attr = from.attributes.find(entry.key);
-      const auto add = [&](AttributeContent content) {
-        instruction.attributes.emplace_back(readable(entry.key), std::move(content));
-      };
-      switch (attr.kind) {
-        case Attr::Kind::integer:
-        case Attr::Kind::boolean:
-          add(attr.integer);
-          break;
-        case Attr::Kind::real:
-          add(attr.real);
-          break;
-        case Attr::Kind::text:
-          add(std::string(attr.bytes));
-          break;
-        case Attr::Kind::type:
-          add(dtype_of(from.attributes.type(entry.key)));
-          break;
-        case Attr::Kind::shape: {
-          Value shape;
-          if (from.attributes.shape(entry.key, shape) && shape.ranked) add(shape.dims);
-          break;
-        }
-        case Attr::Kind::tensor:
-          add(read(attr, from));
-          break;
-        case Attr::Kind::list:
-          add(list_content(from.attributes, entry.key));
-          break;
-        default:
-          break;
-      }
-    }
-  }
-
-  /// The list with elements among those an attribute may have.
-  static AttributeContent list_content(const Attributes& attributes, std::string_view key) {
-    if (const auto types = attributes.types(key); !types.empty()) {
-      std::vector<DType> dtypes;
-      for (const int type : types) dtypes.push_back(dtype_of(type));
-      return dtypes;
-    }
-    if (const auto texts = attributes.texts(key); !texts.empty()) {
-      return std::vector<std::string>(texts.begin(), texts.end());
-    }
-    if (auto reals = attributes.reals(key); !reals.empty()) return reals;
-    return attributes.integers(key);
   }
 
   void add_initial_values() {
@@ -207,9 +171,12 @@ class Maker {
     TensorId tensor = kNoTensor;
     if (const OpId op = op_of(id); op != kNoOp) {
       const auto outputs = source_.graph->outputs(op);
-      // Outputs that leave a loop are counted otherwise than those of its nodes.
-      if (source_.loops.outermost(id) != kNoFrame) return;
-      if (port < outputs.size()) tensor = outputs[port];
+      if (source_.loops.outermost(id) != kNoFrame) {
+        const auto left = tensor_of_output_.find({id, static_cast<std::int32_t>(port)});
+        if (left != tensor_of_output_.end()) tensor = left->second;
+      } else if (port < outputs.size()) {
+        tensor = outputs[port];
+      }
     } else if (const auto weight = tensor_of_weight_.find(id); weight != tensor_of_weight_.end()) {
       tensor = weight->second;
     }
@@ -241,7 +208,11 @@ class Maker {
   const ExecutionSource& source_;
   std::vector<bool> weights_;
   GraphMap map_;
+  BodyMaker bodies_;
+  std::vector<bool> is_op_;  ///< by node
+  std::set<FrameId> loops_;  ///< that have their instruction
   std::unordered_map<NodeId, TensorId> tensor_of_weight_;
+  std::map<std::pair<NodeId, std::int32_t>, TensorId> tensor_of_output_;  ///< of loops
   std::shared_ptr<berth::Program> made_ = std::make_shared<berth::Program>();
 };
 

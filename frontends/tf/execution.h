@@ -13,7 +13,7 @@ namespace berth::tf_frontend {
 
 struct ExecutionSource {
   std::shared_ptr<const ModelFile> file;  ///< kept alive by the contents that refer to it
-  const Library& library;
+  Library& library;                       ///< counts the nodes of bodies
   const Program& program;
   const Loops& loops;
   std::shared_ptr<const Graph> graph;  ///< made of `program` by describe_graph

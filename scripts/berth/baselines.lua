@@ -156,9 +156,9 @@ end
 -- gradients; Petersen et al., ICLR 2021): where one good sample is all one needs. For episodes of one
 -- decision.
 --   ARGS    options  table, all optional:
---             share  of the episodes that teach, above 0 and below 1, default 0.2
+--             share  of the episodes that teach, above 0 and below 1, default 0.1; at least the best one does
 function baselines.quantile(options)
-  local share = (options or {}).share or 0.2
+  local share = (options or {}).share or 0.1
   if not (share > 0 and share < 1) then
     error(("baselines.quantile: share is above 0 and below 1, got %s"):format(share), 2)
   end
@@ -169,7 +169,7 @@ function baselines.quantile(options)
     local sorted = {}
     for e = 1, #returns do sorted[e] = returns[e][1] end
     table.sort(sorted, function(a, b) return a > b end)
-    local bar = sorted[math.min(math.floor(#sorted * share) + 1, #sorted)]
+    local bar = sorted[math.min(math.max(1, math.floor(#sorted * share)) + 1, #sorted)]
     for e = 1, #returns do out[e][1] = math.max(0, returns[e][1] - bar) end
   end
 

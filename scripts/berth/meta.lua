@@ -264,7 +264,7 @@ function berth.problem(problem) end
 ---@param problem berth.Problem
 ---With `evaluate`, that function gives the evaluations of an array of placements: only `objective_us` is
 ---required. `measures` says whether its runtimes are measured.
----@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, seed?: integer, evaluate?: (fun(placements: berth.Placement[]): berth.Evaluation[]), measures?: boolean }
+---@param options? { threads?: integer, session?: berth.Session, warm_up?: integer, repeats?: integer, precision?: number, seed?: integer, evaluate?: (fun(placements: berth.Placement[]): berth.Evaluation[]), measures?: boolean }
 ---@return berth.Evaluator
 function berth.evaluator(problem, options) end
 
@@ -858,7 +858,8 @@ function problem:save_report(path, placement, other, labels) end
 ---@param placement berth.Placement
 function problem:save_plan(format, path, placement) end
 
----Writes a berth.placement/1 file with its evaluation.
+---Writes a berth.placement/1 file with its evaluation and the problem's settings, which the commands
+---that read it take: machine, objective, rules. What the graph was loaded with is not among them.
 ---@param path string
 ---@param placement berth.Placement
 ---@param provenance? { policy: string, seed?: integer, options?: table<string, boolean | number | string> }
@@ -1030,11 +1031,13 @@ local session = {}
 ---@return berth.Cluster cluster
 function session:profile(options) end
 
----Executes a placement: `warm_up` steps (default 5), then `repeats` steps that count (default 5). The
+---Executes a placement: `warm_up` steps (default 5), then `repeats` steps that count (default 5), and
+---more of them until the mean is known to the share `precision` with 95 % confidence (default 0: none;
+---1,000 at most). `interval_us` is half of that interval, `notes` are reasons to doubt the figures. The
 ---trace (as from `problem:trace`) is that of the step nearest to the median.
 ---@param placement berth.Placement
----@param options? { warm_up?: integer, repeats?: integer, seed?: integer }
----@return { mean_us: number, median_us: number, deviation_us: number, min_us: number, max_us: number, steps_us: number[], peak_bytes: integer[], trace: table }
+---@param options? { warm_up?: integer, repeats?: integer, precision?: number, seed?: integer }
+---@return { mean_us: number, median_us: number, deviation_us: number, interval_us: number, notes: string[], min_us: number, max_us: number, steps_us: number[], peak_bytes: integer[], trace: table }
 function session:measure(placement, options) end
 
 ---Checks that the outputs under a placement are those of one device, and that every op ran where it was

@@ -56,7 +56,7 @@ build_example(policy_c)
 set(ENV{BERTH_PLUGIN_PATH} ${work}/policy_c:${work}/policy)
 run("join +-> .*descend: " ${work}/embed/compiler_pass descend)
 run("join +-> .*one step: " ${work}/c/place descend)
-find_program(clang NAMES clang clang-19 clang-14)
+find_program(clang NAMES clang clang-19)
 if(clang)
   file(MAKE_DIRECTORY ${work}/policy_clang)
   run("" ${clang} -std=c11 -shared -fPIC -Wall -Wextra -Wpedantic -I ${prefix}/include

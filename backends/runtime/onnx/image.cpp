@@ -12,6 +12,21 @@
 namespace berth::runtime::onnx {
 namespace {
 
+/// A grid whose points lie on the nearest voxels, ties to even, as ONNX says and as at::grid_sampler rounds
+/// in images, but not in volumes.
+Tensor rounded_grid(const Tensor& x, const Tensor& grid, bool align) {
+  std::vector<double> sizes;
+  for (std::int64_t axis = x.dim() - 1; axis >= 2; --axis) {
+    sizes.push_back(static_cast<double>(x.size(axis)));
+  }
+  const Tensor size = at::tensor(sizes, at::kDouble).to(grid.options());
+  // In voxels: (p + 1) / 2 * (size - 1), or ((p + 1) * size - 1) / 2.
+  const Tensor scale = align ? at::clamp_min(at::sub(size, 1), 1) : size;
+  const Tensor shift = align ? at::zeros_like(size) : at::full_like(size, 0.5);
+  const Tensor voxel = at::round(at::sub(at::mul(at::add(grid, 1), at::div(scale, 2)), shift));
+  return at::sub(at::div(at::mul(at::add(voxel, shift), 2), scale), 1);
+}
+
 Kernel make_grid_sample(const KernelRequest& request) {
   const Instruction& op = request.instruction;
   const std::string mode = text_attribute(op, "mode", op.version < 20 ? "bilinear" : "linear");
@@ -28,8 +43,10 @@ Kernel make_grid_sample(const KernelRequest& request) {
   if (interpolation < 0) refuse_attribute("mode", mode);
   if (outside < 0) refuse_attribute("padding_mode", padding);
   return widened([=](KernelContext&, Inputs in, Outputs out) {
-    out[0].tensor =
-        at::grid_sampler(tensor_at(in, 0), tensor_at(in, 1), interpolation, outside, align);
+    const Tensor& x = tensor_at(in, 0);
+    const bool rounds = interpolation == 1 && x.dim() == 5;
+    const Tensor grid = rounds ? rounded_grid(x, tensor_at(in, 1), align) : tensor_at(in, 1);
+    out[0].tensor = at::grid_sampler(x, grid, interpolation, outside, align);
   });
 }
 
@@ -94,12 +111,18 @@ Samples samples_of(double start, double bin, std::int64_t bins, std::int64_t per
           at::tensor(inside, at::kLong).to(like.options())};
 }
 
-Tensor sample(const Tensor& x, std::int64_t axis, const Samples& samples) {
+/// Interpolates. With `corners`, what the lower and the higher neighbour add to a sample stay apart, one
+/// after the other.
+Tensor sample(const Tensor& x, std::int64_t axis, const Samples& samples, bool corners) {
   Ints shape(static_cast<std::size_t>(x.dim()), 1);
   shape[static_cast<std::size_t>(axis)] = -1;
   const Tensor low = at::index_select(x, axis, samples.low);
   const Tensor high = at::index_select(x, axis, samples.high);
-  return at::mul(at::lerp(low, high, samples.share.reshape(shape)), samples.inside.reshape(shape));
+  const Tensor share = samples.share.reshape(shape);
+  const Tensor inside = samples.inside.reshape(shape);
+  if (!corners) return at::mul(at::lerp(low, high, share), inside);
+  const Tensor both = at::stack({at::mul(low, at::rsub(share, 1)), at::mul(high, share)}, axis + 1);
+  return at::mul(both.flatten(axis, axis + 1), at::repeat_interleave(inside, 2, axis));
 }
 
 // `roi`: x1, y1, x2, y2.
@@ -119,11 +142,13 @@ Tensor align_roi(const Tensor& image, const double* roi, const RoiOptions& optio
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(bin)));
   };
   const std::int64_t rows = per_bin(bin_height), columns = per_bin(bin_width);
-  const Tensor sampled =
-      sample(
-          sample(image, 1, samples_of(top, bin_height, options.height, rows, image.size(1), image)),
-          2, samples_of(left, bin_width, options.width, columns, image.size(2), image))
-          .reshape({image.size(0), options.height, rows, options.width, columns});
+  const Samples down = samples_of(top, bin_height, options.height, rows, image.size(1), image);
+  const Samples across = samples_of(left, bin_width, options.width, columns, image.size(2), image);
+  // "max" is of the four weighted neighbours of all samples, not of the samples: so say ONNX's reference and
+  // its tests, and so does ONNX Runtime.
+  const Tensor sampled = sample(sample(image, 1, down, options.is_max), 2, across, options.is_max)
+                             .reshape({image.size(0), options.height, -1, options.width,
+                                       options.is_max ? 2 * columns : columns});
   return options.is_max ? at::amax(sampled, {2, 4}) : at::mean(sampled, {2, 4});
 }
 

@@ -1,6 +1,7 @@
 // Poolings.
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -106,8 +107,30 @@ Kernel make_max_pool(const KernelRequest& request) {
   });
 }
 
+bool is_dilated(const Windows& w) {
+  return std::any_of(w.dilations.begin(), w.dilations.end(),
+                     [](std::int64_t dilation) { return dilation != 1; });
+}
+
+// ATen's average pooling has no dilation; its convolution has.
+Tensor dilated_sums(const Tensor& x, const Windows& w, const Ints& pads) {
+  Ints planes(x.sizes().begin(), x.sizes().end());
+  planes[0] *= planes[1];
+  planes[1] = 1;
+  Ints window{1, 1};
+  window.insert(window.end(), w.kernel.begin(), w.kernel.end());
+  const Tensor sums =
+      at::convolution(x.reshape(planes), at::ones(window, x.options()), {}, w.strides, pads,
+                      w.dilations, false, Ints(w.kernel.size(), 0), 1);
+  Ints shape(sums.sizes().begin(), sums.sizes().end());
+  shape[0] = x.size(0);
+  shape[1] = x.size(1);
+  return sums.reshape(shape);
+}
+
 // Sums over windows; what is padded counts as 0.
 Tensor window_sums(const Tensor& x, const Windows& w, const Ints& pads) {
+  if (is_dilated(w)) return dilated_sums(x, w, pads);
   const bool flat = x.dim() == 4;
   return flat ? at::avg_pool2d(x, w.kernel, w.strides, pads, false, true, 1)
               : at::avg_pool3d(x, w.kernel, w.strides, pads, false, true, 1);
@@ -121,7 +144,7 @@ Tensor padded_sums(const Tensor& x, const Windows& w) {
 Tensor average(const Plane& plane, bool count_pads) {
   const Windows& w = plane.windows;
   const Tensor& x = plane.x;
-  if (has_plain_padding(w)) {
+  if (has_plain_padding(w) && !is_dilated(w)) {
     return x.dim() == 4 ? at::avg_pool2d(x, w.kernel, w.strides, w.before, false, count_pads)
                         : at::avg_pool3d(x, w.kernel, w.strides, w.before, false, count_pads);
   }
@@ -137,15 +160,8 @@ Tensor average(const Plane& plane, bool count_pads) {
   return at::div(padded_sums(x, w), padded_sums(counted, counting));
 }
 
-void refuse_dilations(const WindowAttributes& attributes) {
-  for (const std::int64_t dilation : attributes.dilations) {
-    if (dilation != 1) refuse_attribute("dilations", "other than 1");
-  }
-}
-
 Kernel make_average_pool(const KernelRequest& request) {
   const WindowAttributes attributes = window_attributes(request.instruction);
-  refuse_dilations(attributes);
   const bool count_pads = int_attribute(request.instruction, "count_include_pad", 0) != 0;
   return widened([attributes, count_pads](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);
@@ -157,7 +173,6 @@ Kernel make_average_pool(const KernelRequest& request) {
 
 Kernel make_lp_pool(const KernelRequest& request) {
   const WindowAttributes attributes = window_attributes(request.instruction);
-  refuse_dilations(attributes);
   const double p = static_cast<double>(int_attribute(request.instruction, "p", 2));
   return widened([attributes, p](KernelContext&, Inputs in, Outputs out) {
     const Tensor& x = tensor_at(in, 0);

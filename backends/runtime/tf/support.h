@@ -23,11 +23,13 @@
 namespace berth::runtime::tf {
 
 // The tables, one per file of kernels.
+[[nodiscard]] std::span<const KernelRow> control_flow_kernels();
 [[nodiscard]] std::span<const KernelRow> convolution_kernels();
 [[nodiscard]] std::span<const KernelRow> elementwise_kernels();
 [[nodiscard]] std::span<const KernelRow> gradient_kernels();
 [[nodiscard]] std::span<const KernelRow> indexing_kernels();
 [[nodiscard]] std::span<const KernelRow> layout_kernels();
+[[nodiscard]] std::span<const KernelRow> list_kernels();
 [[nodiscard]] std::span<const KernelRow> normalization_kernels();
 [[nodiscard]] std::span<const KernelRow> optimizer_kernels();
 [[nodiscard]] std::span<const KernelRow> pooling_kernels();

@@ -93,7 +93,9 @@ bool gives_reference(std::string_view type) {
 /// For an input that is no reference, the value is the same tensor and costs nothing.
 Kernel make_identity(const KernelRequest& request) {
   const Graph& graph = *request.program.graph;
-  const OpId producer = graph.maker(request.instruction.inputs.at(0));
+  const ValueId input = request.instruction.inputs.at(0);
+  // Values of bodies are none of the graph's.
+  const OpId producer = input < graph.tensor_count() ? graph.maker(input) : kNoOp;
   const bool reference = producer != kNoOp && gives_reference(graph.op_type(producer));
   return reference ? make_read(request) : make_same(request);
 }

@@ -60,6 +60,22 @@ Placement load_placement(const std::filesystem::path& path, const Graph& graph,
   return parse_placement(read_text(path), path.string(), graph, cluster);
 }
 
+namespace {
+
+Json provenance_json(const Origin& origin) {
+  Json options = Json::object();
+  for (const auto& [name, value] : origin.options) options[name] = option_json(value);
+  Json document = {{"policy", origin.policy},
+                   {"options", std::move(options)},
+                   {"seed", origin.seed},
+                   {"version", BERTH_VERSION_STRING}};
+  if (!origin.whose.empty()) document["whose"] = origin.whose;
+  if (!origin.model.empty()) document["model"] = origin.model;
+  return document;
+}
+
+}  // namespace
+
 std::string placement_json(const Graph& graph, const Cluster& cluster, const Placement& placement,
                            const Evaluation* evaluation, const Origin* origin) {
   Json devices = Json::array();
@@ -83,14 +99,7 @@ std::string placement_json(const Graph& graph, const Cluster& cluster, const Pla
     document["results"] = std::move(results);
   }
   if (origin != nullptr) {
-    Json options = Json::object();
-    for (const auto& [name, value] : origin->options) options[name] = option_json(value);
-    document["provenance"] = {{"policy", origin->policy},
-                              {"options", std::move(options)},
-                              {"seed", origin->seed},
-                              {"version", BERTH_VERSION_STRING}};
-    if (!origin->whose.empty()) document["provenance"]["whose"] = origin->whose;
-    if (!origin->model.empty()) document["provenance"]["model"] = origin->model;
+    if (!origin->policy.empty()) document["provenance"] = provenance_json(*origin);
     if (!origin->settings.empty()) document["settings"] = Json::parse(origin->settings);
   }
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

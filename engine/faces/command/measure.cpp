@@ -45,7 +45,8 @@ std::string runtime_text(const Measured& measured) {
   TextTable table({{""}, {"", Align::right}, {""}});
   table.add_row(
       {"runtime", format_us(of.mean_us),
-       fmt::format("of one step: the mean of {}, deviation {}, {} to {}", of.steps_us.size(),
+       fmt::format("of one step: the mean of {}, known to {}; deviation {}, {} to {}",
+                   of.steps_us.size(), format_percent(of.interval_us / of.mean_us),
                    format_us(of.deviation_us), format_us(of.min_us), format_us(of.max_us))});
   table.add_row({"simulated", format_us(measured.simulated_us),
                  fmt::format("by the costs of {}", measured.outcome.problem->costs().source())});
@@ -83,6 +84,7 @@ Json measured_json(const Measured& measured, const std::string& backend) {
           {"runtime_us", of.mean_us},
           {"median_us", of.median_us},
           {"deviation_us", of.deviation_us},
+          {"interval_us", of.interval_us},
           {"steps_us", of.steps_us},
           {"simulated_us", measured.simulated_us},
           {"costs", problem.costs().source()},
@@ -129,6 +131,10 @@ Measured measure_stored(CommandRun& run, const Settings& settings, const Measure
   repeats.trace = true;
   measured.measurement = measure(*task.session, measured.outcome.placement, repeats);
   measured.outcome.trace = std::move(measured.measurement.step.trace);
+  for (const std::string& note : measured.measurement.notes) {
+    log_note(note);
+    measured.outcome.notes.push_back(note);
+  }
   measured.simulated_us = Simulator(problem).trace(measured.outcome.placement).runtime_us;
   measured.outcome.executed = true;
   Evaluation& evaluation = measured.outcome.evaluation;
@@ -179,6 +185,13 @@ void add_measure(CLI::App& app, Action& chosen) {
       ->required();
   settings.add(*sub, SettingGroup::machine);
   options->repeats.add_to(*sub, /*least=*/1);
+  sub->add_option(
+         "--precision", options->repeats.options.precision,
+         "steps go on until the mean is known to this share of it with 95 % confidence, for "
+         "1,000 steps at most, such as 0.01; 0 = no more than --repeats")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 0.999))
+      ->type_name("SHARE");
   settings.add_config(*sub);
   settings.add(*sub, {"trace", "svg", "report"});
   sub->add_flag("--json", options->json, "print one JSON object on standard output");

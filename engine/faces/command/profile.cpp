@@ -86,6 +86,8 @@ ProfileFiles measure_profile(const ProfileChoices& options, const Execution& exe
   profile_options.should_stop = repeats.should_stop;
   profile_options.progress = [&](const std::string& text) { stage.show(text); };
   const Profile profile = berth::profile(*execution.backend, *session, profile_options);
+  for (const std::string& note : execution.backend->notes()) log_note(note);
+  for (const std::string& note : profile.notes) log_note(note);
   return {costs_json(*execution.program->graph, *profile.costs, *profile.cluster),
           cluster_json(*profile.cluster)};
 }

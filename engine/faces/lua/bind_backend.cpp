@@ -18,6 +18,9 @@ MeasureOptions read_measure_options(const State& state, Fields& fields) {
   if (const Value repeats = fields.get("repeats"); repeats.present()) {
     options.repeats = static_cast<int>(repeats.integer(1, kMost));
   }
+  if (const Value precision = fields.get("precision"); precision.present()) {
+    options.precision = precision.number();
+  }
   if (const Value seed = fields.get("seed"); seed.present()) {
     options.seed = static_cast<std::uint64_t>(seed.integer(0));
   }
@@ -123,12 +126,15 @@ int measure_placement(Call& call) {
   set_number(call.L, "mean_us", found.mean_us);
   set_number(call.L, "median_us", found.median_us);
   set_number(call.L, "deviation_us", found.deviation_us);
+  set_number(call.L, "interval_us", found.interval_us);
   set_number(call.L, "min_us", found.min_us);
   set_number(call.L, "max_us", found.max_us);
   push_numbers(call.L, found.steps_us);
   lua_setfield(call.L, -2, "steps_us");
   push_integers(call.L, found.peak_bytes);
   lua_setfield(call.L, -2, "peak_bytes");
+  push_texts(call.L, found.notes);
+  lua_setfield(call.L, -2, "notes");
   push_trace(call.L, found.step.trace);
   lua_setfield(call.L, -2, "trace");
   return 1;

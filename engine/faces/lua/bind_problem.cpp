@@ -19,8 +19,11 @@
 namespace berth::lua {
 
 ProblemObject::ProblemObject(std::shared_ptr<const Problem> problem, int threads,
-                             std::vector<std::string> notes)
-    : problem_(std::move(problem)), threads_(threads), notes_(std::move(notes)) {}
+                             std::vector<std::string> notes, std::string settings)
+    : problem_(std::move(problem)),
+      threads_(threads),
+      notes_(std::move(notes)),
+      settings_(std::move(settings)) {}
 
 Evaluator& ProblemObject::evaluator() {
   if (evaluator_ == nullptr) evaluator_ = make_simulation_evaluator(problem_, threads_);
@@ -67,7 +70,8 @@ int make(Call& call) {
   const auto machine = cluster.present() ? cluster_of(cluster) : make_cluster(settings);
   Task made = make_task(call.state.engine, graph, machine, settings, parts);
   return call.made(std::make_shared<ProblemObject>(std::move(made.problem), call.state.threads,
-                                                   std::move(made.notes)));
+                                                   std::move(made.notes),
+                                                   std::move(made.settings)));
 }
 
 int notes(Call& call) {
@@ -287,6 +291,7 @@ int save_placement(Call& call) {
   const Placement placement = placement_of(call.argument(2, "placement"), problem);
   const Value table = call.argument(3, "provenance");
   Origin origin;
+  origin.settings = self->settings();
   if (table.present()) {
     Fields fields(call.L, table);
     origin.policy = fields.get("policy").text();
@@ -299,8 +304,8 @@ int save_placement(Call& call) {
     fields.finish();
   }
   const Evaluation evaluation = self->evaluator().evaluate(placement);
-  write_file(path, placement_json(problem.graph(), problem.cluster(), placement, &evaluation,
-                                  table.present() ? &origin : nullptr));
+  write_file(path,
+             placement_json(problem.graph(), problem.cluster(), placement, &evaluation, &origin));
   return 0;
 }
 

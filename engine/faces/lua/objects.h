@@ -29,12 +29,14 @@ class ProblemObject {
  public:
   /// `threads` of its evaluator; 0 = one per core.
   explicit ProblemObject(std::shared_ptr<const Problem> problem, int threads,
-                         std::vector<std::string> notes = {});
+                         std::vector<std::string> notes = {}, std::string settings = {});
 
   [[nodiscard]] const Problem& problem() const noexcept { return *problem_; }
   [[nodiscard]] const std::shared_ptr<const Problem>& shared() const noexcept { return problem_; }
   /// Warnings for the user about how it was made.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+  /// Task::settings; empty where it was made of others' parts.
+  [[nodiscard]] const std::string& settings() const noexcept { return settings_; }
   Evaluator& evaluator();
   const std::shared_ptr<const Simulator>& simulator();
 
@@ -42,6 +44,7 @@ class ProblemObject {
   std::shared_ptr<const Problem> problem_;
   int threads_;
   std::vector<std::string> notes_;
+  std::string settings_;
   std::unique_ptr<Evaluator> evaluator_;
   std::shared_ptr<const Simulator> simulator_;
 };

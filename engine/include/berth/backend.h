@@ -97,6 +97,10 @@ class BERTH_EXPORT Backend {
   /// The machine in one line for people: processor, cores, memory, libraries.
   [[nodiscard]] virtual std::string description() const = 0;
 
+  /// Facts of this instance that make its steps differ from simulated ones, for people: such as cores
+  /// that several devices share. Empty = none is known.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
   /// Identifies everything that decides how fast ops and links are, including the options of this
   /// instance. Costs measured under one fingerprint hold wherever it is the same.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
@@ -120,23 +124,35 @@ class BERTH_EXPORT Backend {
 struct MeasureOptions {
   int warm_up = 5;  ///< >= 0
   int repeats = 5;  ///< >= 1
+  /// Steps go on after `repeats` until Measurement::interval_us is at most this share of the mean, in
+  /// [0, 1), or for kMostRepeats steps. 0 = no more than `repeats`.
+  double precision = 0;
   std::uint64_t seed = 0;
   bool trace = false;  ///< whether Measurement::step has its trace
   /// As StepOptions::should_stop.
   std::function<bool()> should_stop;
 };
 
+/// Steps that a precision may take, unless `repeats` asks for more.
+inline constexpr int kMostRepeats = 1000;
+
 /// A placement's measured runtime.
 struct Measurement {
   double mean_us = 0;
   double median_us = 0;
   double deviation_us = 0;  ///< standard deviation of the sample (n - 1); 0 for one repeat
+  /// Half of the 95 % confidence interval of the mean (Student's t; steps are taken to be independent);
+  /// 0 for one repeat.
+  double interval_us = 0;
   double min_us = 0;
   double max_us = 0;
   std::vector<double> steps_us;          ///< the steps that count
   std::vector<std::int64_t> peak_bytes;  ///< per device, the largest of the steps that count
-  /// The step whose runtime is nearest to the median.
+  /// The step among the first `repeats` whose runtime is nearest to the median.
   StepResult step;
+  /// Reasons to doubt the figures: other programs on the cores, a processor that was slowed down, steps
+  /// that became slower or faster, a precision that was not reached. Linux alone tells the first two.
+  std::vector<std::string> notes;
 };
 
 /// Runs and times steps. Throws what Session::run throws, and Error(invalid_argument) for invalid
@@ -165,6 +181,7 @@ struct Profile {
     double us;  ///< median
   };
   std::vector<LinkSample> link_samples;
+  std::vector<std::string> notes;  ///< as Measurement::notes: other programs, a slowed processor
 };
 
 /// Measures every op on one device of each kind (the median of the steps that count, without

@@ -72,7 +72,7 @@ BERTH_EXPORT void write_file(const std::filesystem::path& path, std::string_view
                                                      const Cluster& cluster);
 [[nodiscard]] BERTH_EXPORT Placement load_placement(const std::filesystem::path& path,
                                                     const Graph& graph, const Cluster& cluster);
-/// `evaluation` and `origin` may be null.
+/// `evaluation` and `origin` may be null. An origin without a policy gives its settings alone.
 [[nodiscard]] BERTH_EXPORT std::string placement_json(const Graph& graph, const Cluster& cluster,
                                                       const Placement& placement,
                                                       const Evaluation* evaluation,

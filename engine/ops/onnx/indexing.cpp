@@ -155,6 +155,17 @@ void torch_embedding(OpContext& op) {
   op.set(0, op.type_of(0), std::move(result));
 }
 
+/// Images, and since opset 20 volumes, give a value per channel at each point of the grid.
+void grid_sample(OpContext& op) {
+  op.give(0, tensor_type(op.type_of(0)));
+  const Dims* const x = op.shape(0);
+  const Dims* const grid = op.shape(1);
+  if (x == nullptr || grid == nullptr || x->size() < 3 || grid->size() != x->size()) return;
+  Dims result(x->begin(), x->begin() + 2);
+  result.insert(result.end(), grid->begin() + 1, grid->end() - 1);
+  op.set(0, op.type_of(0), std::move(result));
+}
+
 void gather_gradient(OpContext& op) {
   shaped_by(op, 0, op.type_of(2));
 }
@@ -168,7 +179,7 @@ constexpr Row kOps[] = {
     {"Gather", gather, gathers(), fold_gather},
     {"GatherElements", gather_elements, gathers(), fold_gather_elements},
     {"GatherND", gather_nd, gathers(), fold_gather_nd},
-    {"GridSample", nullptr, gathers(8)},
+    {"GridSample", grid_sample, gathers(8)},
     {"OneHot", one_hot, writes()},
     {"Scatter", rule::like_first, copies(), fold_scatter_elements},
     {"ScatterElements", rule::like_first, copies(), fold_scatter_elements},

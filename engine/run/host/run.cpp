@@ -114,7 +114,9 @@ class Searches {
     if (!outcome.evaluation.feasible) return;
     MeasureOptions options;
     options.trace = true;
-    outcome.trace = berth::measure(*task_.session, outcome.placement, options).step.trace;
+    Measurement measured = berth::measure(*task_.session, outcome.placement, options);
+    outcome.trace = std::move(measured.step.trace);
+    for (std::string& note : measured.notes) outcome.notes.push_back(std::move(note));
   }
 
   const Task& task_;

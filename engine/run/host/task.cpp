@@ -345,6 +345,7 @@ Task load_measured(Engine& engine, const std::string& model, const Settings& set
   const auto stage = stage_of(hooks, "costs and groups");
   Task task = pose(engine, loaded.program->graph, cluster, settings, {}, hooks.placed);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  for (std::string& note : backend->notes()) task.notes.push_back(std::move(note));
   task.backend = std::move(backend);
   task.program = std::move(loaded.program);
   SessionOptions options;

@@ -7,6 +7,7 @@
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "measure/host_state.h"
 #include "measure/statistics.h"
 
 namespace berth {
@@ -111,6 +112,7 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
                     " that count; give at least 0 and 3"));
   }
   const std::shared_ptr<const Cluster> cluster = backend.cluster();
+  const HostState before = read_host_state();
   Profile profile;
   std::vector<std::vector<double>> us;
   std::vector<std::int64_t> workspace_bytes;
@@ -137,6 +139,7 @@ Profile profile(Backend& backend, Session& session, const ProfileOptions& option
       cat(cluster->name(), " (", backend.description(), ")"), std::move(devices), links);
   profile.costs = std::make_shared<const Costs>(std::move(us), std::move(workspace_bytes),
                                                 cat("profile of ", cluster->name()));
+  profile.notes = disturbances(before, read_host_state());
   return profile;
 }
 

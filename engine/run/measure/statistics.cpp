@@ -1,7 +1,9 @@
 #include "measure/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <utility>
 
 namespace berth {
 
@@ -21,6 +23,29 @@ double robust_median(std::vector<double> samples) {
   const double limit = kWidth * kScale * median(distances);
   std::erase_if(samples, [&](double sample) { return std::abs(sample - centre) > limit; });
   return median(std::move(samples));
+}
+
+double half_interval(double deviation, std::size_t count) {
+  const boost::math::students_t distribution(static_cast<double>(count - 1));
+  const double t = boost::math::quantile(distribution, 0.975);
+  return t * deviation / std::sqrt(static_cast<double>(count));
+}
+
+double drift(std::span<const double> samples) {
+  constexpr std::size_t kFewest = 9;
+  if (samples.size() < kFewest) return 0;
+  const std::size_t third = samples.size() / 3;
+  const auto mean_and_error = [third](std::span<const double> part) {
+    double mean = 0, squares = 0;
+    for (const double sample : part) mean += sample / static_cast<double>(third);
+    for (const double sample : part) squares += (sample - mean) * (sample - mean);
+    const auto count = static_cast<double>(third);
+    return std::pair(mean, squares / (count - 1) / count);
+  };
+  const auto [first, first_error] = mean_and_error(samples.first(third));
+  const auto [last, last_error] = mean_and_error(samples.last(third));
+  if (std::abs(last - first) <= 3 * std::sqrt(first_error + last_error)) return 0;
+  return last / first - 1;
 }
 
 TransferLine fit_transfers(std::span<const Point> points) {

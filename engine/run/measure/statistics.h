@@ -1,7 +1,7 @@
 // Statistics of runtime samples.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -13,6 +13,14 @@ namespace berth {
 /// The median of the samples within three scaled median absolute deviations of their median.
 /// Samples further away were disturbed from outside. `samples` must not be empty.
 [[nodiscard]] double robust_median(std::vector<double> samples);
+
+/// Half of the 95 % confidence interval of the mean of `count` >= 2 samples that deviate by
+/// `deviation` (n - 1), by Student's t.
+[[nodiscard]] double half_interval(double deviation, std::size_t count);
+
+/// The excess of the last third of the samples over the first, as a share of the first third's mean;
+/// 0 where that may be chance (less than three standard errors) or there are fewer than nine samples.
+[[nodiscard]] double drift(std::span<const double> samples);
 
 struct Point {
   double bytes;

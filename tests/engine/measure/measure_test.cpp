@@ -1,7 +1,16 @@
+#include <sched.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
 #include <vector>
 
+#include "berth/files.h"
+#include "berth/support/text.h"
+#include "measure/host_state.h"
 #include "scripted.h"
 #include "support/expect_error.h"
+#include "support/temporary_folder.h"
 
 namespace berth::test {
 namespace {
@@ -67,6 +76,113 @@ TEST_CASE("measure: seed and interruption reach every step, and what a step thro
     static_cast<void>(measure(session, {0, 0, 0}, options));
   });
   CHECK(session.steps == 3);
+}
+
+TEST_CASE("measure: steps go on until the mean is precise, and the interval is Student's") {
+  // With eleven of them half of the interval is 5.01 % of the mean, with twelve 4.5 %.
+  std::vector<double> runtimes_us(2000, 12.0);
+  runtimes_us[0] = 10;
+  runtimes_us[1] = 14;
+  ScriptedSession session = lasting(runtimes_us);
+  const Measurement found =
+      measure(session, {0, 0, 0}, {.warm_up = 0, .repeats = 2, .precision = 0.05});
+  CHECK(found.interval_us <= 0.05 * 12);
+  CHECK(found.mean_us == doctest::Approx(12));
+  REQUIRE(found.steps_us.size() == 12);
+  CHECK(found.interval_us == doctest::Approx(2.200985 * std::sqrt(8.0 / 11) / std::sqrt(12)));
+  CHECK(found.notes.empty());
+}
+
+TEST_CASE("measure: a precision that is not reached is said") {
+  ScriptedSession session(chain_program(), [i = 0](const Placement&, const StepOptions&) mutable {
+    StepResult result;
+    result.runtime_us = i++ % 2 == 0 ? 10 : 30;
+    result.peak_bytes = {1};
+    return result;
+  });
+  const Measurement found =
+      measure(session, {0, 0, 0}, {.warm_up = 0, .repeats = 2, .precision = 0.01});
+  CHECK(found.steps_us.size() == kMostRepeats);
+  REQUIRE(found.notes.size() == 1);
+  CHECK(found.notes[0] == "the mean is known to 3.1 %, not to 1 %, after 1000 steps");
+  expect_error(ErrorCode::invalid_argument, {"precision", "from 0 to less than 1"}, [&] {
+    static_cast<void>(measure(session, {0, 0, 0}, {.precision = 1}));
+  });
+}
+
+TEST_CASE("measure: steps that become slower are said, and noise is not") {
+  const auto notes_of = [](const std::vector<double>& runtimes_us) {
+    ScriptedSession session = lasting(runtimes_us);
+    return measure(session, {0, 0, 0},
+                   {.warm_up = 0, .repeats = static_cast<int>(runtimes_us.size())})
+        .notes;
+  };
+  CHECK(notes_of({100, 101, 102, 103, 104, 105, 110, 111, 112}) ==
+        std::vector<std::string>{
+            "steps became 9.9 % slower while they were measured; give more steps for warming up"});
+  CHECK(notes_of({112, 111, 110, 105, 104, 103, 102, 101, 100}) ==
+        std::vector<std::string>{
+            "steps became 9 % faster while they were measured; give more steps for warming up"});
+  CHECK(notes_of({100, 130, 80, 120, 100, 90, 130, 85, 120}).empty());
+}
+
+/// A root with the times of one core, in hundredths of a second, and limits.
+struct HostFiles {
+  explicit HostFiles(const std::filesystem::path& at) : root(at) {}
+  HostState write(int core, long busy, long idle, long stolen, long held_back, long hot) const {
+    for (const char* folder : {"proc", "sys/fs/cgroup"}) {
+      std::filesystem::create_directories(root / folder);
+    }
+    std::filesystem::create_directories(
+        root / cat("sys/devices/system/cpu/cpu", core, "/thermal_throttle"));
+    write_file(root / "proc/stat",
+               cat("cpu  1 2 3 4\ncpu", core, " ", busy / 2, " 0 ", busy - busy / 2, " ", idle,
+                   " 7 0 0 ", stolen, " 0 0\ncpu9999 999999 0 0 0\nintr 5\n"));
+    write_file(root / "sys/fs/cgroup/cpu.stat",
+               cat("usage_usec 1\nnr_throttled ", held_back, "\n"));
+    write_file(
+        root / cat("sys/devices/system/cpu/cpu", core) / "thermal_throttle/core_throttle_count",
+        cat(hot, "\n"));
+    return read_host_state(root);
+  }
+  std::filesystem::path root;
+};
+
+TEST_CASE("measure: whose time the cores spent is read from the machine") {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &allowed)) ++core;
+  const TemporaryFolder folder;
+  const HostFiles files(folder.path());
+  HostState before = files.write(core, 1000, 5000, 0, 3, 1);
+  HostState after = files.write(core, 1150, 5100, 50, 3, 1);
+  CHECK(after.cores == CPU_COUNT(&allowed));
+  CHECK(after.busy_s - before.busy_s == doctest::Approx(2.0));  // stolen time is others' too
+  CHECK(before.held_back == 3);
+  CHECK(before.hot_slowdowns == 1);
+
+  // Two seconds on a core, of which this process had one.
+  before.cores = after.cores = 1;
+  before.wall_s = before.own_s = 0;
+  after.wall_s = 2.5;
+  after.own_s = 1;
+  CHECK(disturbances(before, after) ==
+        std::vector<std::string>{"other programs used 40 % of 1 core while steps were measured; "
+                                 "measure again on a quiet machine"});
+  after.own_s = 1.95;
+  CHECK(disturbances(before, after).empty());
+  after.held_back = 4;
+  after.hot_slowdowns = 3;
+  CHECK(disturbances(before, after).size() == 2);
+}
+
+TEST_CASE("measure: a machine that tells nothing has no disturbances") {
+  const TemporaryFolder folder;
+  const HostState nothing = read_host_state(folder.path());
+  CHECK(nothing.busy_s == 0);
+  CHECK(disturbances(nothing, read_host_state(folder.path())).empty());
 }
 
 TEST_CASE("measure: what cannot be measured is refused") {

@@ -303,6 +303,28 @@ TEST_CASE("a product whose sides do not fit is the one that is refused") {
   CHECK(type_text(*model.graph, "p") == "f32[10,6]");
 }
 
+TEST_CASE("sizes that are computed while the step runs are not known, and fit") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[1,5,5] x, int64[2] image, int64[2] block, float[1,1,6,6] r, int64[4] sizes) => "
+      "(float y, float z) { y = Col2Im(x, image, block) z = Resize(r, , , sizes) }",
+      18));
+  CHECK_FALSE(has_note(model, "fit together"));
+  const LoadedModel known = models.load(parse_graph(
+      "g (float[1,5,5] x) => (float y) { image = Constant<value = int64[2] {5, 5}>() block = "
+      "Constant<value = int64[2] {1, 5}>() y = Col2Im(x, image, block) }",
+      18));
+  CHECK(type_text(*known.graph, "y") == "f32[1,1,5,5]");
+}
+
+TEST_CASE("volumes are sampled at the points of a grid, as images are") {
+  ModelFolder models;
+  const LoadedModel model = models.load(parse_graph(
+      "g (float[2,3,4,5,6] x, float[2,7,8,9,3] p) => (float y) { y = GridSample(x, p) }", 20));
+  CHECK(type_text(*model.graph, "y") == "f32[2,3,7,8,9]");
+  CHECK_FALSE(has_note(model, "refuses"));
+}
+
 TEST_CASE("an operator set newer than libonnx loads with a note") {
   ModelFolder models;
   const LoadedModel model =

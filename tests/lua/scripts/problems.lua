@@ -182,6 +182,9 @@ check.test("placements are written and read", function()
   check.equal(problem:load_placement(path), apart)
   problem:save_placement(path, together)
   check.equal(problem:load_placement(path), together)
+  -- Commands simulate it on the machine, and under the rules, that it was made for.
+  local text = io.open(path):read "*a"
+  check.equal({ text:match '"provenance"', text:match '"settings": {%s*"cluster"' ~= nil }, { nil, true })
   check.fails("problem:load_placement: .*absent", problem.load_placement, problem,
               folder .. "/absent.json")
   check.fails("unknown field 'polcy'.*policy", problem.save_placement, problem, path, apart,

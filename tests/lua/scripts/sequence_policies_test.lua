@@ -47,10 +47,13 @@ check.test("the best share of a rollout teaches", function()
   check.equal(out, { { 0 }, { 2 }, { 0 }, { 1 } })
   baseline.advantages({ { -1 }, { -1 }, { -1 }, { -1 } }, out)
   check.equal(out, { { 0 }, { 0 }, { 0 }, { 0 } })
+  -- A tenth of four is none: the best one teaches.
+  baselines.quantile().advantages({ { -4 }, { -1 }, { -3 }, { -2 } }, out)
+  check.equal(out, { { 0 }, { 1 }, { 0 }, { 0 } })
   check.fails("share is above 0 and below 1", baselines.quantile, { share = 1 })
 end)
 
-local function best_share() return baselines.normalised(baselines.quantile()) end
+local function best_share() return baselines.normalised(baselines.quantile { share = 0.2 }) end
 
 -- Groups that are drawn need fewer draws on top of them to keep exploring.
 local ENTROPY = { seq2seq = 0.1, hdp = 0.03 }

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Makes control_flow.pb.gz: branches, loops and lists as TensorFlow computes them, for control_flow_test.cpp.
+
+    python make_control_flow.py     with the packages of examples/models/tf/requirements.txt
+
+One graph of small cases. Inputs are constants behind an Identity, so that nothing is known before it runs. Case N gives
+N/out_I, and N/expected_I are constants: what TensorFlow computes. Everything lies behind the node `all`. Cases whose names
+begin with "old" are written with Enter, Merge, Switch, NextIteration and Exit; the others run functions.
+"""
+
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from make_cases import HERE, floats, save
+
+raw = tf.raw_ops
+
+
+def given(value):
+    return tf.identity(tf.constant(value))
+
+
+class Cases:
+    def __init__(self):
+        self.outputs = {}
+
+    def add(self, name, make):
+        with tf.name_scope(name):
+            outputs = make()
+        if not isinstance(outputs, (list, tuple)):
+            outputs = [outputs]
+        for i, output in enumerate(outputs):
+            self.outputs[f"{name}/out_{i}"] = tf.identity(output, name=f"{name}/out_{i}")
+
+    def finish(self):
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            values = session.run(self.outputs)
+        for name, value in values.items():
+            tf.constant(value, name=name.replace("/out_", "/expected_"))
+        everything = [tf.get_default_graph().get_operation_by_name(name) for name in values]
+        everything += [tf.get_default_graph().get_operation_by_name(name.replace("/out_", "/expected_"))
+                       for name in values]
+        with tf.control_dependencies(everything):
+            tf.no_op(name="all")
+        return tf.get_default_graph().as_graph_def()
+
+
+def branches(add):
+    x = floats(3, 4)
+    for name, condition in (("taken", True), ("not_taken", False)):
+        add(name, lambda condition=condition: tf.cond(
+            given(condition), lambda: tf.nn.relu(given(x)) * 2.0, lambda: tf.tanh(given(x)) - 1.0))
+    for index in (0, 1, 5, -1):
+        add(f"case_{index + 1}", lambda index=index: tf.switch_case(
+            given(np.int32(index)), [lambda: given(x) + 1.0, lambda: given(x) * given(x), lambda: -given(x)]))
+    add("nested", lambda: tf.cond(
+        given(True), lambda: tf.cond(given(False), lambda: given(x), lambda: tf.exp(given(x))), lambda: given(x) * 7.0))
+
+
+def loops(add):
+    a = floats(4, 4, low=-0.5, high=0.5)
+    add("power", lambda: tf.while_loop(
+        lambda i, m: i < given(np.int32(6)), lambda i, m: (i + 1, tf.matmul(m, given(a))),
+        [given(np.int32(0)), given(np.eye(4, dtype=np.float32))]))
+    add("never", lambda: tf.while_loop(lambda i, m: i > 3, lambda i, m: (i + 1, m * 2.0), [given(np.int32(0)), given(a)]))
+    add("grid", lambda: tf.while_loop(
+        lambda i, m: i < 3,
+        lambda i, m: (i + 1, tf.while_loop(lambda j, n: j < i + 1, lambda j, n: (j + 1, n + given(a)),
+                                           [tf.constant(0), m * 2.0])[1]),
+        [given(np.int32(0)), given(a)]))
+
+
+def recurrent(add, old):
+    x, w, u = floats(5, 2, 3), floats(3, 4), floats(4, 4, low=-0.5, high=0.5)
+
+    def layer():
+        inputs = tf.TensorArray(tf.float32, size=5).unstack(given(x))
+        results = tf.TensorArray(tf.float32, size=5, clear_after_read=False)
+
+        def step(t, state, kept):
+            state = tf.tanh(tf.matmul(inputs.read(t), given(w)) + tf.matmul(state, given(u)))
+            return t + 1, state, kept.write(t, state)
+
+        _, last, kept = tf.while_loop(lambda t, *_: t < given(np.int32(5)), step,
+                                      [given(np.int32(0)), given(np.zeros((2, 4), np.float32)), results])
+        gathered = kept.gather(given(np.array([3, 0], np.int32)))
+        return [last, kept.stack(), gathered, tf.cast(kept.size(), tf.float32)]
+
+    add("old_recurrent" if old else "recurrent", layer)
+    if old:
+        def joined():
+            array = tf.TensorArray(tf.float32, size=2, infer_shape=False, element_shape=[None, 3])
+            return array.write(0, given(x)[0]).write(1, given(x)[1][:1]).concat()
+
+        add("old_joined", joined)
+        add("old_size", lambda: tf.cast(tf.TensorArray(tf.float32, size=given(np.int32(1)), dynamic_size=True).scatter(
+            given(np.array([0, 3], np.int32)), given(x)[:2]).size(), tf.float32))
+        add("old_scattered", lambda: tf.TensorArray(tf.float32, size=6).scatter(
+            given(np.array([5, 1], np.int32)), given(x)[:2]).gather([1, 5]))
+
+
+def changing(add):
+    """What a branch or a loop does to a variable is seen after it."""
+    def counted():
+        variable = tf.Variable(np.float32(1.0), use_resource=True, trainable=False)
+
+        def double():
+            with tf.control_dependencies([variable.assign(variable * 2.0)]):
+                return tf.constant(3.0)
+
+        first = tf.cond(given(True), double, lambda: tf.constant(0.0))
+        with tf.control_dependencies([first]):
+            second = tf.switch_case(given(np.int32(0)), [double, lambda: tf.constant(0.0)])
+        with tf.control_dependencies([second]):
+            third = tf.while_loop(lambda i: i < 3, lambda i: i + 1 + 0 * tf.cast(double(), tf.int32), [given(np.int32(0))])
+        with tf.control_dependencies([third]):
+            return [first, second, tf.cast(third, tf.float32), variable.read_value()]
+
+    add("changed", counted)
+
+
+def lists(add):
+    x = floats(4, 3)
+    shape = np.array([3], np.int32)
+    kind = tf.float32
+
+    def rows():
+        return raw.TensorListFromTensor(tensor=given(x), element_shape=shape)
+
+    def stacked(handle):
+        return raw.TensorListStack(input_handle=handle, element_shape=shape, element_dtype=kind)
+
+    add("rows", lambda: [stacked(rows()), raw.TensorListLength(input_handle=rows())])
+    add("reserved", lambda: stacked(raw.TensorListSetItem(
+        input_handle=raw.TensorListReserve(element_shape=shape, num_elements=given(np.int32(3)), element_dtype=kind),
+        index=given(np.int32(1)), item=given(x)[2])))
+    add("item", lambda: raw.TensorListGetItem(
+        input_handle=rows(), index=given(np.int32(2)), element_shape=shape, element_dtype=kind))
+    add("unwritten", lambda: raw.TensorListGetItem(
+        input_handle=raw.TensorListReserve(element_shape=shape, num_elements=2, element_dtype=kind),
+        index=given(np.int32(1)), element_shape=shape, element_dtype=kind))
+
+    def pushed():
+        handle = raw.EmptyTensorList(element_shape=shape, max_num_elements=-1, element_dtype=kind)
+        for i in range(3):
+            handle = raw.TensorListPushBack(input_handle=handle, tensor=given(x)[i])
+        handle, last = raw.TensorListPopBack(input_handle=handle, element_shape=shape, element_dtype=kind)
+        return [stacked(handle), last]
+
+    add("pushed", pushed)
+    add("resized", lambda: stacked(raw.TensorListResize(input_handle=rows(), size=given(np.int32(2)))))
+    add("gathered", lambda: raw.TensorListGather(
+        input_handle=rows(), indices=given(np.array([3, 1, 1], np.int32)), element_shape=shape, element_dtype=kind))
+    where = np.array([2, 0], np.int32)
+    add("scattered", lambda: stacked(raw.TensorListScatterV2(
+        tensor=given(x)[:2], indices=given(where), element_shape=shape, num_elements=-1)))
+    add("scattered_1", lambda: stacked(raw.TensorListScatter(tensor=given(x)[:2], indices=given(where), element_shape=shape)))
+    add("scattered_into", lambda: stacked(raw.TensorListScatterIntoExistingList(
+        input_handle=rows(), tensor=given(x)[2:], indices=given(where))))
+
+
+if __name__ == "__main__":
+    tf.disable_eager_execution()
+    with tf.Graph().as_default():
+        cases = Cases()
+        tf.enable_control_flow_v2()
+        for part in (branches, loops, changing, lists):
+            part(cases.add)
+        recurrent(cases.add, old=False)
+        tf.disable_control_flow_v2()
+        loops(lambda name, make: cases.add("old_" + name, make))
+        recurrent(cases.add, old=True)
+        save(cases.finish(), HERE / "control_flow.pb.gz")
+        print(len(cases.outputs), "outputs")
