@@ -99,9 +99,6 @@ void note_data(const Model& model, std::int64_t unsized, std::vector<std::string
             unsized == 1 ? " tensor has" : " tensors have",
             " no size without them. Put the whole files beside the model, or give shapes "
             "with --shape TENSOR=1x3x224x224"));
-  } else if (!model.missing_files.empty()) {
-    notes.push_back(cat("files with external weights are missing; placement does not need them: ",
-                        list_names(model.missing_files)));
   }
 }
 
