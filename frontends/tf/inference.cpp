@@ -57,6 +57,10 @@ void Bindings::apply(const std::string& name, Value& value) {
     used_.insert(key);
     value.set_shape(shape->second);
   }
+  if (batch_ && stated_batch_ && !value.dims.empty() && value.dims[0] == *stated_batch_) {
+    value.dims[0] = *batch_;
+    used_.insert({kBatch, kEveryFirst});
+  }
   for (std::size_t axis = 0; axis < value.dims.size(); ++axis) {
     if (value.dims[axis] != kUnknownDim) continue;
     const std::string own = cat(name, "/", axis);
@@ -111,11 +115,12 @@ void Bindings::finish(std::vector<std::string>& notes) const {
     if (name == kEveryFirst) {
       throw Error(
           ErrorCode::invalid_argument,
-          cat(file_, ": no input leaves its first dimension open, so that a batch of ", size,
-              " has no meaning: the file fixes the shapes of all inputs; leave --batch out to "
-              "place it "
-              "as it is, give --shape INPUT=.. for another one, or export the model with a "
-              "dynamic batch (None)"));
+          cat(file_,
+              ": no input leaves its first dimension open, and those that the file fixes "
+              "differ or are 1, so that a batch of ",
+              size,
+              " has no meaning; leave --batch out to place it as it is, give --shape INPUT=.. for "
+              "another one, or export the model with a dynamic batch (None)"));
     }
     std::string way;
     if (dims_.count(kBatch) > 0) {
@@ -377,6 +382,7 @@ class Inference {
   }
 
   void declared_shapes(Node& node) {
+    if (context_.other_batch) return;
     const std::vector<Value> shapes = node.attributes.shapes("_output_shapes");
     for (std::size_t i = 0; i < shapes.size() && i < node.outputs.size(); ++i) {
       merge_shape(node.outputs[i], shapes[i]);
