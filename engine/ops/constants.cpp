@@ -205,10 +205,9 @@ bool pure_onnx(std::string_view type) {
 
 bool pure_mlir(std::string_view type) {
   // Those that stand for memory, or that compilers fuse with what reads them.
-  constexpr std::array<std::string_view, 6> kImpure = {
-      "linalg.fill",   "tensor.empty",   "stablehlo.optimization_barrier",
-      "stablehlo.rng", "stablehlo.iota", "stablehlo.rng_bit_generator"};
-  return !contains(kImpure, type);
+  constexpr std::array<std::string_view, 7> kImpure = {
+      "fill", "empty", "optimization_barrier", "rng", "iota", "dynamic_iota", "rng_bit_generator"};
+  return !contains(kImpure, bare(type));
 }
 
 }  // namespace

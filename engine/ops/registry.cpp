@@ -171,6 +171,14 @@ Table make_mlir_table() {
   return table;
 }
 
+/// StableHLO's name of what its forerunner has, and of what CHLO broadcasts before.
+std::string stable_type(std::string_view type) {
+  for (const std::string_view front : {"mhlo.", "chlo.broadcast_"}) {
+    if (type.starts_with(front)) return cat("stablehlo.", type.substr(front.size()));
+  }
+  return {};
+}
+
 // --- All ----------------------------------------------------------------------------------------
 
 const Table* table_of(std::string_view dialect) {
@@ -187,6 +195,7 @@ const Entry* find(std::string_view dialect, std::string_view type) {
   if (table == nullptr) return nullptr;
   auto found = table->find(type);
   if (found == table->end() && dialect == "onnx") found = table->find(standard_type(type));
+  if (found == table->end() && dialect == "mlir") found = table->find(stable_type(type));
   if (found != table->end()) return &found->second;
   return dialect == "tf" && makes_dataset(type) ? &dataset() : nullptr;
 }

@@ -37,27 +37,74 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-/// Names of the inputs that a result of this name may be, the likeliest first.
+/// Whether a name says that what has it is remembered from step to step.
+bool remembers(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWords = {"cache",  "state", "hidden",
+                                                      "memory", "past",  "buffer"};
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return name.find(word) != std::string_view::npos;
+  });
+}
+
+/// An input that a result may be in the next step.
 struct Guess {
   std::string input;
   bool grows;  ///< a cache, which may be longer than it was
 };
-std::vector<Guess> guesses(const std::string& result) {
-  std::vector<Guess> names;
-  if (result.find("present") != std::string::npos) {
-    names.push_back({replaced(result, "present", "past_key_values"), true});
-    names.push_back({replaced(result, "present", "past"), true});
-  }
+using Guesses = std::vector<Guess>;
+
+/// Decoders' caches.
+void guess_caches(const std::string& result, Guesses& names) {
+  if (result.find("present") == std::string::npos) return;
+  names.push_back({replaced(result, "present", "past_key_values"), true});
+  names.push_back({replaced(result, "present", "past"), true});
+}
+
+/// Hidden states, whose names differ in how they end.
+void guess_ends(const std::string& result, Guesses& names) {
   using Pair = std::pair<std::string_view, std::string_view>;
-  constexpr std::array<Pair, 8> kEnds = {
-      Pair{"hn", "h0"}, Pair{"cn", "c0"}, Pair{"h_n", "h_0"},  Pair{"c_n", "c_0"},
-      Pair{"hn", "h"},  Pair{"cn", "c"},  Pair{"_out", "_in"}, Pair{"stateN", "state"}};
+  constexpr std::array<Pair, 9> kEnds = {
+      Pair{"hn", "h0"},    Pair{"cn", "c0"},          Pair{"h_n", "h_0"},
+      Pair{"c_n", "c_0"},  Pair{"hn", "h"},           Pair{"cn", "c"},
+      Pair{"_out", "_in"}, Pair{"_output", "_input"}, Pair{"stateN", "state"}};
   for (const auto& [out, in] : kEnds) {
     if (!result.ends_with(out)) continue;
     const std::string stem = result.substr(0, result.size() - out.size());
-    if (stem.empty() && out == "_out") continue;
+    if (stem.empty() && out.front() == '_') continue;
     names.push_back({stem + std::string(in), false});
   }
+}
+
+/// Models that stream: new_cached_key_0, cache_last_channel_next, r_att_cache. A word for "next" is
+/// enough; the others stand before and behind pictures and sounds too.
+void guess_next(const std::string& result, Guesses& names) {
+  struct Affix {
+    std::string_view text;
+    bool says_next;
+  };
+  constexpr std::array<Affix, 6> kFront = {Affix{"new_", true}, {"next_", true},
+                                           {"updated_", true},  {"out_", false},
+                                           {"output_", false},  {"r_", false}};
+  constexpr std::array<Affix, 4> kBehind = {
+      Affix{"_next", true}, {"_new", true}, {"_out", false}, {"_output", false}};
+  const auto add = [&](std::string stem, bool says_next) {
+    if (!stem.empty() && (says_next || remembers(stem))) names.push_back({std::move(stem), false});
+  };
+  for (const Affix& affix : kFront) {
+    if (result.starts_with(affix.text)) add(result.substr(affix.text.size()), affix.says_next);
+  }
+  for (const Affix& affix : kBehind) {
+    if (!result.ends_with(affix.text)) continue;
+    add(result.substr(0, result.size() - affix.text.size()), affix.says_next);
+  }
+}
+
+/// The likeliest first.
+Guesses guesses(const std::string& result) {
+  Guesses names;
+  guess_caches(result, names);
+  guess_ends(result, names);
+  guess_next(result, names);
   return names;
 }
 

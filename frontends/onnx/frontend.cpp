@@ -17,6 +17,7 @@
 #include "onnx/instructions.h"
 #include "onnx/model.h"
 #include "onnx/program.h"
+#include "onnx/routing.h"
 #include "onnx/splitting.h"
 #include "onnx/translation.h"
 #include "support/experts.h"
@@ -98,9 +99,6 @@ void note_data(const Model& model, std::int64_t unsized, std::vector<std::string
             unsized == 1 ? " tensor has" : " tensors have",
             " no size without them. Put the whole files beside the model, or give shapes "
             "with --shape TENSOR=1x3x224x224"));
-  } else if (!model.missing_files.empty()) {
-    notes.push_back(cat("files with external weights are missing; placement does not need them: ",
-                        list_names(model.missing_files)));
   }
 }
 
@@ -171,10 +169,16 @@ Loading read_graph(std::string_view bytes, const std::filesystem::path& path,
   note_new_opsets(model, notes);
   notes.insert(notes.end(), loading.program.notes.begin(), loading.program.notes.end());
   note_inference(report, notes);
+  const std::vector<Node>& nodes = loading.program.main.nodes;
+  if (options.experts && report.routings == 0 &&
+      std::none_of(nodes.begin(), nodes.end(), is_mixture_of_experts)) {
+    notes.push_back(frontend::no_routing_note(*options.experts));
+  }
   take_parameters(model, options.arguments.value_or(LoadOptions::Arguments::guess), loading.program,
                   notes);
   try {
-    loading.translation = translate(loading.program, graph_name(model), notes);
+    loading.translation =
+        translate(loading.program, graph_name(model), options.fold.value_or(true), notes);
     loading.graph = loading.translation.graph;
     note_data(model, unsized_tensors(*loading.graph), notes);
     note_symbols(model, *loading.graph, notes);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "berth/error.h"
+#include "berth/sdk/carried_states.h"
 #include "berth/support/text.h"
 #include "onnx/graph_names.h"
 #include "onnx/program.h"
@@ -60,6 +61,9 @@ std::vector<DeviceId> devices_of_nodes(Model& model, const Graph& graph,
     votes[static_cast<std::size_t>(node.top_level)].add(*device);
     for (const ValueId id : node.inputs) vote_for_constant(id, *device);
     for (const ValueId id : node.captured) vote_for_constant(id, *device);
+  }
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    found_ops += graph.op_type(op) == kCarrierType && graph.outputs(op).empty() ? 1 : 0;
   }
   if (found_ops != graph.op_count()) {
     throw Error(

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "berth/costs.h"
+#include "berth/sdk/ops/constants.h"
 #include "onnx/constants.h"
 #include "onnx/graph_names.h"
 #include "onnx/inference.h"
@@ -31,8 +32,8 @@ using Works = std::unordered_map<OpId, Work>;
 // Translates one body; those of its ops come out as stated work.
 class Translator {
  public:
-  Translator(const Program& program, const Body& body, std::string name)
-      : program_(program), body_(body), builder_(std::move(name), "onnx") {
+  Translator(const Program& program, const Body& body, std::string name, bool fold)
+      : program_(program), body_(body), fold_(fold), builder_(std::move(name), "onnx") {
     tensors_.reserve(program.values.size());
   }
 
@@ -41,7 +42,7 @@ class Translator {
   // Of the graph, which is of the same body: what ops do in the mean that some steps skip.
   Works skipped_works(const Graph& graph) const;
   std::unordered_map<ValueId, TensorId> take_tensors() { return std::move(tensors_); }
-  // For costing only: names do not matter, and what comes from outside is a parameter.
+  // For costing only: names do not matter, and weights from outside are parameters.
   Work translate_body();
 
  private:
@@ -52,9 +53,12 @@ class Translator {
   TensorId tensor(ValueId id);
   std::int64_t bytes_inside(const Body& body) const;
   void read_inputs(const std::vector<std::pair<OpId, const Node*>>& ops);
+  void add_source(ValueId id, const std::string& name, const char* type);
+  void add_captured();
 
   const Program& program_;
   const Body& body_;
+  const bool fold_;
   GraphBuilder builder_;
   std::unordered_map<ValueId, TensorId> tensors_;
   std::vector<std::pair<OpId, const Node*>> ops_;
@@ -118,6 +122,7 @@ Work sum_of(const Graph& graph) {
   Work sum = kNoWork;
   double largest = -1;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     const Work work = op_work(graph, op);
     sum.flops += work.flops;
     sum.bytes += work.bytes;
@@ -135,7 +140,7 @@ void Translator::add_bodies(OpId op, const Node& node) {
   if (node.bodies.empty()) return;
   Work work = kNoWork;
   for (const auto& body : node.bodies) {
-    const Work inside = Translator(program_, *body, "body").translate_body();
+    const Work inside = Translator(program_, *body, "body", fold_).translate_body();
     // One of several bodies runs (If); the larger one is planned for.
     if (inside.flops + inside.bytes >= work.flops + work.bytes) work = inside;
   }
@@ -183,14 +188,30 @@ Works Translator::skipped_works(const Graph& graph) const {
   return works;
 }
 
+void Translator::add_source(ValueId id, const std::string& name, const char* type) {
+  const Value& value = program_.value(id);
+  const OpId op = builder_.add_op(name, type);
+  builder_.set_work(op, kNoWork);
+  tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
+}
+
+// What the body gets from where it runs: each of its steps may have another.
+void Translator::add_captured() {
+  const auto add = [&](ValueId id) {
+    if (id == kNoValue || tensors_.contains(id)) return;
+    const Value::Origin origin = program_.value(id).origin;
+    if (origin == Value::Origin::initializer || origin == Value::Origin::constant) return;
+    add_source(id, cat("from outside ", id), "Input");
+  };
+  for (const ValueId id : body_.inputs) add(id);
+  for (const auto& [op, node] : ops_) {
+    for (const ValueId id : node->inputs) add(id);
+    for (const ValueId id : node->captured) add(id);
+  }
+}
+
 std::shared_ptr<const Graph> Translator::translate_main(const GraphNames& names,
                                                         const Works& works) {
-  const auto add_source = [&](ValueId id, const std::string& name, const char* type) {
-    const Value& value = program_.value(id);
-    const OpId op = builder_.add_op(name, type);
-    builder_.set_work(op, kNoWork);
-    tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
-  };
   for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
     add_source(body_.inputs[i], names.inputs[i], "Input");
   }
@@ -212,8 +233,11 @@ Work Translator::translate_body() {
   for (std::size_t i = 0; i < body_.nodes.size(); ++i) {
     add_node(body_.nodes[i], cat(i));
   }
+  add_captured();
   read_inputs(ops_);
-  return sum_of(*builder_.build());
+  std::shared_ptr<const Graph> graph = builder_.build();
+  if (fold_) graph = ops::fold_constants(std::move(graph));
+  return sum_of(*graph);
 }
 
 void note_sizes(const Graph& graph, std::vector<std::string>& notes) {
@@ -231,19 +255,19 @@ void note_sizes(const Graph& graph, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Translation translate(const Program& program, const std::string& name,
+Translation translate(const Program& program, const std::string& name, bool fold,
                       std::vector<std::string>& notes) {
   const GraphNames names = name_ops(program);
   if (!names.repeated.empty()) {
     notes.push_back(cat("several nodes share a name; the later ones got a number: ",
                         frontend::list_names(names.repeated, 5)));
   }
-  Translator translator(program, program.main, name);
+  Translator translator(program, program.main, name, fold);
   Translation translation;
   translation.graph = translator.translate_main(names, {});
   const Works works = translator.skipped_works(*translation.graph);
   if (!works.empty()) {
-    translation.graph = Translator(program, program.main, name).translate_main(names, works);
+    translation.graph = Translator(program, program.main, name, fold).translate_main(names, works);
   }
   translation.tensors = translator.take_tensors();
   note_sizes(*translation.graph, notes);

@@ -21,9 +21,10 @@ struct Translation {
 ///  - initializers, and Constants that the graph does not return, are parameters of their readers;
 ///  - op types of other domains than the standard one are "domain.Type";
 ///  - an op with a body also reads what its body captures, holds the body's parameters, and has the
-///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known).
+///    body's work (of the larger branch of an If, times the trips of a Loop or Scan where known), with
+///    what depends on weights alone left out of it if `fold`.
 /// Appends warnings for the user to `notes`.
-[[nodiscard]] Translation translate(const Program& program, const std::string& name,
+[[nodiscard]] Translation translate(const Program& program, const std::string& name, bool fold,
                                     std::vector<std::string>& notes);
 
 }  // namespace berth::onnx_frontend

@@ -55,4 +55,11 @@ std::string routing_note(std::int64_t places, LoadOptions::Experts experts) {
       experts.chosen, " of ", experts.of, " experts; --experts K/N says otherwise");
 }
 
+std::string no_routing_note(LoadOptions::Experts given) {
+  return cat(
+      "--experts ", given.chosen, "/", given.of,
+      " changes nothing: no op of the model chooses experts, nor tokens for them, so that all of "
+      "what is in the file is counted");
+}
+
 }  // namespace berth::frontend

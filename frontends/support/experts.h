@@ -37,5 +37,7 @@ struct Routed {
 
 /// What a person is told where `places` ops choose so.
 [[nodiscard]] std::string routing_note(std::int64_t places, LoadOptions::Experts experts);
+/// For --experts where nothing chooses any.
+[[nodiscard]] std::string no_routing_note(LoadOptions::Experts given);
 
 }  // namespace berth::frontend

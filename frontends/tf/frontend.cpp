@@ -10,6 +10,7 @@
 #include "support/text.h"
 #include "support/weight_names.h"
 #include "tf/annotate.h"
+#include "tf/batch.h"
 #include "tf/execution.h"
 #include "tf/fetches.h"
 #include "tf/graph_maker.h"
@@ -101,6 +102,7 @@ struct Reading {
   Inferred inferred;
   std::vector<std::string> notes;
   std::set<std::string> unknown_ops;
+  std::optional<FixedBatch> fixed;  ///< where the batch is the user's and not the file's
 };
 
 /// Placeholders that are parameters: those whose shape the file fixes where the user says so; those
@@ -121,6 +123,78 @@ void mark_parameters(LoadOptions::Arguments choice, Program& program,
   if (guess && !taken.empty()) notes.push_back(frontend::guessed_parameters_note(taken));
 }
 
+/// The step's program with its shapes, at the batch that the user states where the file fixes one.
+class Shapes {
+ public:
+  Shapes(Library& library, const Selection& selection, const LoadOptions& options,
+         InferenceContext& context)
+      : library_(library), selection_(selection), options_(options), context_(context) {}
+
+  /// Fills in what is known at the user's batch, into `context` and `inferred`. The sites of a batch
+  /// that the file fixes go into `fixed`.
+  Program infer(Inferred& inferred, std::optional<FixedBatch>& fixed) {
+    Program program = make();
+    const std::optional<std::int64_t> batch = context_.bindings.batch();
+    if (!batch || *batch <= 0) {
+      inferred = tf_frontend::infer(context_, program);
+      return program;
+    }
+    // The file's own batch first, without the user's.
+    LoadOptions as_stated = options_;
+    as_stated.dims.erase("*");
+    as_stated.dims.erase("batch");
+    Bindings bindings(as_stated, library_.source.file);
+    InferenceContext own = context_of(bindings);
+    const Inferred stated = tf_frontend::infer(own, program);
+    const std::optional<std::int64_t> size = stated_batch(program);
+    if (!size) {
+      program = make();
+      inferred = tf_frontend::infer(context_, program);
+      return program;
+    }
+    fixed = find_batch(
+        program, stated.loops.order, *size, library_.source.file,
+        [&](const FixedBatch& sites, std::int64_t probe) { return probed(sites, probe); });
+    program = make();
+    set_batch(program, *fixed, *batch);
+    context_.bindings.replace_batch(*size);
+    context_.other_batch = true;
+    inferred = tf_frontend::infer(context_, program);
+    return program;
+  }
+
+ private:
+  Program make() {
+    const int left = library_.nodes_left;
+    Program program = make_program(library_, selection_.needed, selection_.fetches);
+    library_.nodes_left = left;
+    return program;
+  }
+  InferenceContext context_of(Bindings& bindings) const {
+    InferenceContext context{library_, bindings, context_.rules, context_.experts};
+    context.empty_shapes_say_nothing = context_.empty_shapes_say_nothing;
+    return context;
+  }
+  Program probed(const FixedBatch& sites, std::int64_t probe) {
+    Program program = make();
+    set_batch(program, sites, probe);
+    LoadOptions options = options_;
+    options.dims.erase("batch");
+    options.dims["*"] = probe;
+    Bindings bindings(options, library_.source.file);
+    bindings.replace_batch(sites.size);
+    InferenceContext context = context_of(bindings);
+    context.other_batch = true;
+    static_cast<void>(tf_frontend::infer(context, program));
+    return program;
+  }
+
+  Library& library_;
+  const Selection& selection_;
+  const LoadOptions& options_;
+  InferenceContext& context_;
+};
+
 std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options) {
   auto reading = std::make_unique<Reading>();
   reading->file = read_model_file(model);
@@ -133,20 +207,28 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   notes = file.notes;
   Selection selection = select(library, file.meta, options.fetches);
   notes.insert(notes.end(), selection.notes.begin(), selection.notes.end());
-  reading->program = make_program(library, selection.needed, selection.fetches);
   Bindings bindings(options, file.source.file);
   const OpRules rules = OpRules::load(options.op_rules.value_or(""));
   InferenceContext context{library, bindings, rules.empty() ? nullptr : &rules,
                            options.experts.value_or(LoadOptions::Experts())};
+  context.fold = options.fold.value_or(true);
   // Before this version an empty shape of a placeholder meant that nothing is known of it.
   constexpr std::int64_t kFirstWithScalars = 24;
   context.empty_shapes_say_nothing = graph.producer > 0 && graph.producer < kFirstWithScalars;
-  reading->inferred = infer(context, reading->program);
+  reading->program =
+      Shapes(library, selection, options, context).infer(reading->inferred, reading->fixed);
   bindings.finish(notes);
+  if (reading->fixed && reading->fixed->size != *bindings.batch()) {
+    notes.push_back(cat("the file fixes a batch of ", reading->fixed->size, "; at ",
+                        *bindings.batch(), ", ", reading->fixed->sites.size(),
+                        " numbers in its constants follow"));
+  }
   mark_parameters(options.arguments.value_or(LoadOptions::Arguments::guess), reading->program,
                   notes);
   if (context.routings > 0) {
     notes.push_back(frontend::routing_note(context.routings, context.routed_experts));
+  } else if (options.experts) {
+    notes.push_back(frontend::no_routing_note(*options.experts));
   }
   if (reading->inferred.at_their_largest > 0) {
     notes.push_back(

@@ -7,6 +7,7 @@
 
 #include "berth/costs.h"
 #include "berth/error.h"
+#include "berth/sdk/ops/constants.h"
 #include "berth/support/disjoint_sets.h"
 #include "support/text.h"
 #include "tf/colocation.h"
@@ -234,6 +235,8 @@ class GraphMaker {
     if (in_bodies_) return;
     if (const std::int64_t bytes = resident_bytes(node); bytes > 0 && is_first(node)) {
       builder_.set_param_bytes(op, bytes);
+    } else if (const auto held = inferred_.residents.find(id); held != inferred_.residents.end()) {
+      builder_.set_param_bytes(op, held->second);
     }
     if (!node.device.empty()) builder_.set_requested_device(op, readable(node.device));
   }
@@ -423,11 +426,14 @@ GraphMap map_ops(const Program& program, const Loops& loops, const std::vector<b
   return map;
 }
 
-Work body_work(const Program& program, const Inferred& inferred) {
-  const std::shared_ptr<const Graph> graph = describe_graph(program, inferred, "body").build();
-  Work work = kNoWork;
-  for (OpId op = 0; op < graph->op_count(); ++op) work = add_work(work, op_work(*graph, op));
-  return work;
+BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold) {
+  std::shared_ptr<const Graph> graph = describe_graph(program, inferred, "body").build();
+  if (fold) graph = ops::fold_constants(std::move(graph));
+  BodyCosts costs{kNoWork, graph->total_param_bytes()};
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    if (!graph->is_constant(op)) costs.work = add_work(costs.work, op_work(*graph, op));
+  }
+  return costs;
 }
 
 GraphBuilder describe_graph(const Program& program, const Inferred& inferred,

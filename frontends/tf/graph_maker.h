@@ -1,6 +1,7 @@
 // From an inferred program to the engine's graph.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,8 +26,12 @@ inline constexpr std::string_view kLoopNodes = "nodes";
 [[nodiscard]] Work add_work(const Work& a, const Work& b);
 [[nodiscard]] Work scale_work(Work work, double times);
 
-/// Work of one run of a body: that of all its ops.
-[[nodiscard]] Work body_work(const Program& program, const Inferred& inferred);
+struct BodyCosts {
+  Work work;                     ///< of one run: that of all its ops
+  std::int64_t param_bytes = 0;  ///< of the weights in it, which reside
+};
+/// `fold`: what depends on constants of the body alone is computed before it runs.
+[[nodiscard]] BodyCosts body_costs(const Program& program, const Inferred& inferred, bool fold);
 
 /// Which op of the graph a node became.
 struct GraphMap {

@@ -57,6 +57,10 @@ void Bindings::apply(const std::string& name, Value& value) {
     used_.insert(key);
     value.set_shape(shape->second);
   }
+  if (batch_ && stated_batch_ && !value.dims.empty() && value.dims[0] == *stated_batch_) {
+    value.dims[0] = *batch_;
+    used_.insert({kBatch, kEveryFirst});
+  }
   for (std::size_t axis = 0; axis < value.dims.size(); ++axis) {
     if (value.dims[axis] != kUnknownDim) continue;
     const std::string own = cat(name, "/", axis);
@@ -111,11 +115,12 @@ void Bindings::finish(std::vector<std::string>& notes) const {
     if (name == kEveryFirst) {
       throw Error(
           ErrorCode::invalid_argument,
-          cat(file_, ": no input leaves its first dimension open, so that a batch of ", size,
-              " has no meaning: the file fixes the shapes of all inputs; leave --batch out to "
-              "place it "
-              "as it is, give --shape INPUT=.. for another one, or export the model with a "
-              "dynamic batch (None)"));
+          cat(file_,
+              ": no input leaves its first dimension open, and those that the file fixes "
+              "differ or are 1, so that a batch of ",
+              size,
+              " has no meaning; leave --batch out to place it as it is, give --shape INPUT=.. for "
+              "another one, or export the model with a dynamic batch (None)"));
     }
     std::string way;
     if (dims_.count(kBatch) > 0) {
@@ -377,6 +382,7 @@ class Inference {
   }
 
   void declared_shapes(Node& node) {
+    if (context_.other_batch) return;
     const std::vector<Value> shapes = node.attributes.shapes("_output_shapes");
     for (std::size_t i = 0; i < shapes.size() && i < node.outputs.size(); ++i) {
       merge_shape(node.outputs[i], shapes[i]);
@@ -429,7 +435,7 @@ class Inference {
 
   struct BodyResult {
     std::vector<Value> outputs;
-    Work work;
+    BodyCosts costs;
     Program program;
   };
 
@@ -452,7 +458,9 @@ class Inference {
     const Attributes::Function function = node.attributes.function("f");
     if (context_.library.graph.function(function.name) == nullptr) return;
     constexpr double kPasses = 3;  // the function itself, then twice its work for the gradients
-    inferred_.works[id] = scale_work(run_body(node, function, inputs).work, kPasses);
+    const BodyResult body = run_body(node, function, inputs);
+    inferred_.works[id] = scale_work(body.costs.work, kPasses);
+    hold(id, body);
   }
 
   void bodies(NodeId id, Node& node) {
@@ -466,7 +474,9 @@ class Inference {
       }
       const BodyResult body = run_body(name, std::move(rounds_of), inputs);
       const BodyResult condition = run_body(node, node.attributes.function("cond"), inputs);
-      Work work = add_work(body.work, condition.work);
+      const Work work = add_work(body.costs.work, condition.costs.work);
+      hold(id, body);
+      hold(id, condition);
       std::int64_t rounds = count_trips(condition.program, body.program, initial);
       if (rounds == kUnknownDim) rounds = context_.bindings.trips_or_one(readable(node.name));
       for (std::size_t i = 0; i < body.outputs.size() && i < node.outputs.size(); ++i) {
@@ -519,7 +529,10 @@ class Inference {
     BodyResult largest{};
     for (std::size_t i = 0; i < branches.size(); ++i) {
       BodyResult result = run_body(node, branches[i], inputs);
-      if (i == 0 || weight(result.work) > weight(largest.work)) largest = std::move(result);
+      hold(id, result);
+      if (i == 0 || weight(result.costs.work) > weight(largest.costs.work)) {
+        largest = std::move(result);
+      }
     }
     for (std::size_t i = 0; i < largest.outputs.size() && i < node.outputs.size(); ++i) {
       Value& output = node.outputs[i];
@@ -527,7 +540,12 @@ class Inference {
       if (output.handle == nullptr) output.handle = largest.outputs[i].handle;
       output.length = largest.outputs[i].length;
     }
-    inferred_.works[id] = largest.work;
+    inferred_.works[id] = largest.costs.work;
+  }
+
+  /// What a body holds resides whether it runs or not.
+  void hold(NodeId id, const BodyResult& body) {
+    if (body.costs.param_bytes >= kWeightBytes) inferred_.residents[id] += body.costs.param_bytes;
   }
 
   static double weight(const Work& work) { return std::max(work.flops, work.bytes); }
@@ -565,7 +583,7 @@ class Inference {
       result.outputs.push_back(port < outputs.size() ? outputs[port] : Value());
     }
     try {
-      result.work = body_work(body, inferred);
+      result.costs = body_costs(body, inferred, context_.fold);
     } catch (const Error& refusal) {  // of the graph's builder, which knows no file
       throw Error(refusal.code(), cat(context_.library.source.file, ": function '",
                                       readable(name.name), "': ", refusal.what()));

@@ -25,6 +25,11 @@ class Bindings {
  public:
   explicit Bindings(const LoadOptions& options, const std::string& file);
 
+  /// Inputs whose first dimension is `stated` have the user's batch in its place.
+  void replace_batch(std::int64_t stated) noexcept { stated_batch_ = stated; }
+  /// The batch that the user states, if any.
+  [[nodiscard]] std::optional<std::int64_t> batch() const noexcept { return batch_; }
+
   /// Replaces or completes the shape of input tensor `name` as the user states.
   void apply(const std::string& name, Value& value);
   /// Completes the shape of any other tensor `name` as the user states. Throws
@@ -40,7 +45,7 @@ class Bindings {
  private:
   std::string file_;
   const LoadOptions& options_;
-  std::optional<std::int64_t> batch_;
+  std::optional<std::int64_t> batch_, stated_batch_;
   std::set<std::string> inputs_;
   std::set<std::string> open_;  // dimensions that stay open
   std::set<std::string> dims_;  // all that may be bound
@@ -53,6 +58,8 @@ struct Inferred {
   Loops loops;
   /// Work of nodes with bodies: functional loops and branches.
   std::unordered_map<NodeId, Work> works;
+  /// Bytes of the weights that their bodies hold.
+  std::unordered_map<NodeId, std::int64_t> residents;
   /// Tensors whose size is that of the largest step.
   std::int64_t at_their_largest = 0;
 };
@@ -69,7 +76,9 @@ struct InferenceContext {
   std::set<std::string> choosers = {};       ///< op types that choose when a step runs
   bool largest_step = false;              ///< sizes are those of the step in which they choose all
   bool empty_shapes_say_nothing = false;  ///< of placeholders, in files of the first years
+  bool other_batch = false;               ///< the shapes that the file states are of another batch
   int depth = 0;                          ///< of nested bodies
+  bool fold = true;                       ///< LoadOptions::fold
 };
 
 /// Fills the outputs of every node. Throws Error(invalid_graph) for a node that reads an output

@@ -104,9 +104,23 @@ class AutoPolicy final : public Policy {
     return std::move(candidates[best]);
   }
 
+  /// A line per reason, behind the names of the policies that have it.
   static std::string reasons(const Starts& starts) {
+    std::vector<std::pair<std::string, std::string>> lines;  // reason, names
+    for (const std::string& failure : starts.failures) {
+      const std::size_t colon = std::min(failure.find(": "), failure.size());
+      const std::string name = failure.substr(0, colon);
+      const std::string reason = failure.substr(colon);
+      const auto same = std::find_if(lines.begin(), lines.end(),
+                                     [&](const auto& line) { return line.first == reason; });
+      if (same == lines.end()) {
+        lines.emplace_back(reason, name);
+      } else {
+        same->second += ", " + name;
+      }
+    }
     std::string text;
-    for (const std::string& failure : starts.failures) text += "\n  " + failure;
+    for (const auto& [reason, names] : lines) text += "\n  " + names + reason;
     return text;
   }
 

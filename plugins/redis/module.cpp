@@ -1,10 +1,9 @@
 #include "module.h"
 
-#include <exception>
-#include <new>
 #include <string>
 
 #include "certificate.h"
+#include "common/guarded.h"
 #include "connection.h"
 
 struct berth_redis {
@@ -24,24 +23,16 @@ std::string& last_error() {
 /// Runs the body; 0, 1 where the connection is lost, 2 for every other failure.
 template <typename Body>
 int guarded(const Body& body) noexcept {
-  try {
+  bool lost = false;
+  const bool fine = berth::guarded(last_error(), [&] {
     try {
       body();
-      return 0;
-    } catch (const ConnectionLost& error) {
-      last_error() = error.what();
-      return 1;
-    } catch (const std::bad_alloc&) {
-      last_error() = "out of memory";
-    } catch (const std::exception& error) {
-      last_error() = error.what();
-    } catch (...) {
-      last_error() = "failed for an unknown reason";
+    } catch (const ConnectionLost&) {
+      lost = true;
+      throw;
     }
-  } catch (const std::bad_alloc&) {
-    last_error().clear();  // no memory for the text
-  }
-  return 2;
+  });
+  return fine ? 0 : lost ? 1 : 2;
 }
 
 }  // namespace

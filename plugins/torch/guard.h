@@ -3,8 +3,10 @@
 
 #include <c10/util/Exception.h>
 
-#include <new>
+#include <stdexcept>
 #include <string>
+
+#include "common/guarded.h"
 
 namespace berth::torch_module {
 
@@ -14,23 +16,14 @@ namespace berth::torch_module {
 /// Runs the body; 0, or 1 with the reason in last_error().
 template <typename Body>
 int guarded(const Body& body) noexcept {
-  try {
+  const bool fine = berth::guarded(last_error(), [&] {
     try {
       body();
-      return 0;
     } catch (const c10::Error& error) {
-      last_error() = error.what_without_backtrace();
-    } catch (const std::bad_alloc&) {
-      last_error() = "out of memory";
-    } catch (const std::exception& error) {
-      last_error() = error.what();
-    } catch (...) {
-      last_error() = "failed for an unknown reason";
+      throw std::runtime_error(error.what_without_backtrace());
     }
-  } catch (const std::bad_alloc&) {
-    last_error().clear();  // no memory for the text
-  }
-  return 1;
+  });
+  return fine ? 0 : 1;
 }
 
 }  // namespace berth::torch_module

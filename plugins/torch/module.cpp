@@ -8,6 +8,7 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 #include <omp.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <atomic>
@@ -70,6 +71,21 @@ void count_memory() {
   static std::once_flag once;
   std::call_once(once, [] { c10::SetAllocator(at::kCPU, &allocator, /*priority=*/1); });
 }
+
+/// LibTorch warns of its own plans, such as an operation that may change: scripts can do nothing about it.
+struct Silence final : c10::WarningHandler {
+#if TORCH_VERSION_MAJOR >= 2
+  void process(const c10::Warning&) override {}
+  void begin() {
+    c10::WarningUtils::set_warning_handler(this);
+  }
+#else
+  void process(const c10::SourceLocation&, const std::string&, const bool) override {}
+  void begin() {
+    c10::Warning::set_warning_handler(this);
+  }
+#endif
+};
 
 /// Lua's own number of threads for as long as a call runs. OpenMP's setting is of the calling thread
 /// alone; policies and backends in this process keep theirs.
@@ -171,6 +187,8 @@ using namespace berth::torch_module;  // NOLINT: what follows is C
 
 int berth_torch_interface() {
   count_memory();
+  static Silence silence;
+  silence.begin();
   return kBerthTorchInterface;
 }
 

@@ -14,6 +14,7 @@
 --   local train, test = families.split(families.ptb { seed = 1 })
 
 local berth = require "berth"
+local read_options = require("berth.known").options
 
 local families = {}
 
@@ -22,24 +23,6 @@ families.names = { "cifar10", "ptb", "nmt" }
 
 -- Groups by family.
 families.groups = { cifar10 = 128, ptb = 128, nmt = 160 }
-
-local function read_options(given, defaults)
-  local options = {}
-  for name, default in pairs(defaults) do options[name] = default end
-  for name, value in pairs(given or {}) do
-    if defaults[name] == nil then
-      local known = {}
-      for key in pairs(defaults) do known[#known + 1] = key end
-      table.sort(known)
-      error(("unknown option '%s'; known: %s"):format(tostring(name), table.concat(known, ", ")), 3)
-    end
-    if type(value) ~= type(defaults[name]) then
-      error(("option '%s': %s expected, got %s"):format(name, type(defaults[name]), type(value)), 3)
-    end
-    options[name] = value
-  end
-  return options
-end
 
 -- The same text for the same values.
 local function text_of(value)

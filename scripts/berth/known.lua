@@ -46,6 +46,22 @@ function known.text(name, names)
   return "; known: " .. table.concat(list, ", ")
 end
 
+-- The options of a call, over their defaults, whose types they have; errors are those of the caller's caller.
+function known.options(given, defaults)
+  local options = {}
+  for name, default in pairs(defaults) do options[name] = default end
+  for name, value in pairs(given or {}) do
+    if defaults[name] == nil then
+      error(("unknown option '%s'%s"):format(tostring(name), known.text(name, defaults)), 3)
+    end
+    if type(value) ~= type(defaults[name]) then
+      error(("option '%s': %s expected, got %s"):format(name, type(defaults[name]), type(value)), 3)
+    end
+    options[name] = value
+  end
+  return options
+end
+
 -- Lets a table of functions or classes say which name was meant, where it lacks one.
 --   ARGS    of, what  the table; how it is called: "torch.nn"
 function known.only(of, what)

@@ -75,10 +75,12 @@ local berth = {}
 ---@field save fun(agent: any, path: string, note: string)
 ---@field load fun(agent: any, path: string): string the note
 ---@field parameters fun(agent: any): integer
----@field weights? fun(agent: any): string for training by many processes, as `policy:weights`; all four or none
+---@field weights? fun(agent: any): string for training by many processes, as `policy:weights`, with `set_weights` and one of the two pairs below
 ---@field set_weights? fun(agent: any, weights: string)
 ---@field gradient? fun(agent: any, tape: table, advantages: number[][], options: table): string, { loss: number, entropy: number } what `update` would follow
 ---@field step? fun(agent: any, gradient: string, options: table): number a step by it; its norm
+---@field pack? fun(agent: any, tape: table, advantages: number[][]): string where an update is more than a step by a gradient: what it learns from, for the process in which `update` runs
+---@field unpack? fun(agent: any, packed: string[], problems: berth.Problem[][]): table, number[][] one tape and its advantages from what several processes packed; the problems of each
 
 ---A tensor that an op consumes. Without `tensor` it is a control edge.
 ---@class berth.Edge
@@ -1142,6 +1144,24 @@ function policy:gradient(rollout, advantages, options) end
 ---@param options? { learning_rate?: number, entropy_weight?: number, max_norm?: number }
 ---@return number norm before clipping
 function policy:step(gradient, options) end
+
+---What processes exchange that train such a policy together: "gradients" (`policy:gradient`, `policy:step`), or
+---"episodes" (`policy:pack`, `policy:learn`) where its `update` is more than a step by a gradient.
+---@return "gradients" | "episodes"
+function policy:exchanges() end
+
+---What `policy:update` would learn from, for `policy:learn` here or elsewhere.
+---@param rollout berth.Rollout
+---@param advantages number[]
+---@return string
+function policy:pack(rollout, advantages) end
+
+---One update by all that was packed, wherever that was.
+---@param packed string[] of `policy:pack`
+---@param problems berth.Problem[][] those of each rollout
+---@param options? { learning_rate?: number, entropy_weight?: number, max_norm?: number }
+---@return { loss: number, entropy: number, gradient_norm: number } report
+function policy:learn(packed, problems, options) end
 
 ---Episodes that a policy sampled, with their measurements. Made by `policy:rollout`.
 ---@class berth.Rollout: berth.Object

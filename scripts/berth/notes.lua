@@ -142,4 +142,17 @@ function notes.read(text)
   return value
 end
 
+-- A table with bytes behind it, as processes send each other.
+function notes.pack(head, bytes)
+  local text = notes.write(head)
+  return ("%010d%s%s"):format(#text, text, bytes or "")
+end
+
+--   RETURN  the table, the bytes
+function notes.unpack(text)
+  local size = tonumber(text:sub(1, 10))
+  if not size or size > #text - 10 then error("workers: a message is cut off", 0) end
+  return notes.read(text:sub(11, 10 + size)), text:sub(11 + size)
+end
+
 return notes

@@ -19,29 +19,12 @@
 -- A reward holds no state, so one reward can serve many episodes. It is called once per step. LuaJIT
 -- compiles it because it makes no tables or closures (tests/lua/scripts/rewards_test.lua).
 
+local read_options = require("berth.known").options
 local max, min, log, sqrt, huge = math.max, math.min, math.log, math.sqrt, math.huge
 
 local rewards = {}
 
 local US_PER_S, BYTES_PER_GB = 1e6, 1e9
-
-local function read_options(given, defaults)
-  local options = {}
-  for name, default in pairs(defaults) do options[name] = default end
-  for name, value in pairs(given or {}) do
-    if defaults[name] == nil then
-      local known = {}
-      for key in pairs(defaults) do known[#known + 1] = key end
-      table.sort(known)
-      error(("unknown option '%s'; known: %s"):format(tostring(name), table.concat(known, ", ")), 3)
-    end
-    if type(value) ~= type(defaults[name]) then
-      error(("option '%s': %s expected, got %s"):format(name, type(defaults[name]), type(value)), 3)
-    end
-    options[name] = value
-  end
-  return options
-end
 
 -- Bytes by which the worst device is over the limit.
 local function excess_bytes(evaluation, memory_limit_bytes)

@@ -11,13 +11,22 @@
 
 local tables = {}
 
+-- A stranger's text in CSV: control characters do nothing to a terminal, and what a spreadsheet would compute stands
+-- behind an apostrophe, which tells it that this is a text.
+local function harmless(text)
+  return (text:gsub("[%z\1-\8\11\12\14-\31\127]", "?"):gsub("^[=+%-@\t\r]", "'%0"))
+end
+
 local function cell(row, column, missing, csv)
   local value = row[column.key]
   if value == nil then return missing end
-  local format = csv and column.csv or column.format
-  if type(format) == "function" then return format(value, row) end
-  if type(format) == "string" then return format:format(value) end
-  return tostring(value)
+  local format, text = csv and column.csv or column.format, nil
+  if type(format) == "function" then
+    text = format(value, row)
+  else
+    text = type(format) == "string" and format:format(value) or tostring(value)
+  end
+  return csv and type(value) ~= "number" and harmless(text) or text
 end
 
 local function shown(rows, columns)

@@ -16,6 +16,7 @@
 
 local berth = require "berth"
 local beliefs = require "berth.tune.beliefs"
+local known = require "berth.known"
 local statistics = require "berth.statistics"
 
 local tune = {}
@@ -145,12 +146,13 @@ local function read_given(given)
   if type(given) ~= "table" or not given.problem or not given.evaluator then
     error("tune: a table with 'problem' and 'evaluator' expected", 3)
   end
-  local known = { problem = true, evaluator = true, record = true, initial = true, progress = true, should_stop = true,
+  local taken = { problem = true, evaluator = true, record = true, initial = true, progress = true, should_stop = true,
     prior = true }
+  for name, default in pairs(tune.DEFAULTS) do taken[name] = default end
   local options = {}
-  for name, value in pairs(given) do
-    if tune.DEFAULTS[name] == nil and not known[name] then
-      error(("tune: unknown option '%s'"):format(tostring(name)), 3)
+  for name in pairs(given) do
+    if taken[name] == nil then
+      error(("tune: unknown option '%s'%s"):format(tostring(name), known.text(name, taken)), 3)
     end
   end
   for name, default in pairs(tune.DEFAULTS) do

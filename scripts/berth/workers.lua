@@ -9,6 +9,7 @@
 -- has none of them trains alone. A placement is found in the same way by workers.place.
 
 local berth = require "berth"
+local known = require "berth.known"
 local notes = require "berth.notes"
 local processes = require "berth.processes"
 local redis = require "berth.redis"
@@ -46,11 +47,8 @@ function workers.read_options(given, level)
   for name, default in pairs(workers.DEFAULTS) do options[name] = default end
   for name, value in pairs(given) do
     if options[name] == nil then
-      local known = {}
-      for key in pairs(workers.DEFAULTS) do known[#known + 1] = key end
-      table.sort(known)
-      error(("train: workers: unknown option '%s'; known: %s"):format(tostring(name),
-        table.concat(known, ", ")), level + 1)
+      error(("train: workers: unknown option '%s'%s"):format(tostring(name), known.text(name, workers.DEFAULTS)),
+        level + 1)
     end
     options[name] = value
   end
@@ -411,7 +409,9 @@ local PLACE = { policy = true, problem = true, evaluator = true, seed = true, bu
 function workers.place(given)
   if type(given) ~= "table" then error("workers.place: a table expected", 2) end
   for name in pairs(given) do
-    if not PLACE[name] then error(("workers.place: unknown option '%s'"):format(tostring(name)), 2) end
+    if not PLACE[name] then
+      error(("workers.place: unknown option '%s'%s"):format(tostring(name), known.text(name, PLACE)), 2)
+    end
   end
   if not given.policy or not given.problem then error("workers.place: 'policy' and 'problem' are needed", 2) end
   if given.evaluator ~= nil and type(given.evaluator) ~= "function" then
@@ -422,20 +422,6 @@ function workers.place(given)
   local placing = require "berth.workers.placing"
   if not joined then return placing.alone(given) end
   return placing.run(joined, given, options)
-end
-
--- Messages between the processes ------------------------------------------------------------------
-
--- A table of `notes` with bytes behind it.
-function workers.pack(head, bytes)
-  local text = notes.write(head)
-  return ("%010d%s%s"):format(#text, text, bytes or "")
-end
-
-function workers.unpack(text)
-  local size = tonumber(text:sub(1, 10))
-  if not size or size > #text - 10 then error("workers: a message is cut off", 0) end
-  return notes.read(text:sub(11, 10 + size)), text:sub(11 + size)
 end
 
 return workers

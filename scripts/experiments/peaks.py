@@ -245,9 +245,8 @@ def peaks(berth, path, folder):
     backend = ["--backend", "cpu:devices=1,threads=1", "--warm-up", "0"]
 
     def simulated(*arguments):
-        # Neither of the two runtimes appends to a cache in its place.
-        return berth_json(berth, "place", str(path), "--policy", "single", "--state", "none",
-                          "-o", str(placement), *arguments)["devices"][0]["peak_bytes"]
+        return berth_json(berth, "place", str(path), "--policy", "single", "-o", str(placement),
+                          *arguments)["devices"][0]["peak_bytes"]
 
     roofline = simulated("--cluster", str(cluster))
     try:

@@ -265,6 +265,43 @@ static void test_asking(berth_problem* problem) {
   REFUSED(BERTH_INVALID_ARGUMENT, "every nan", berth_place(engine, problem, &options, &result));
 }
 
+/* Three figures of a policy that learns, and whose its best is; none of one that does not. */
+static void test_whose(berth_problem* problem) {
+  const berth_text names[2] = {BERTH_TEXT("placeto"), BERTH_TEXT("heft")};
+  berth_place_options options = BERTH_PLACE_OPTIONS_INIT;
+  berth_summary summary = BERTH_SUMMARY_INIT;
+  berth_result* result = NULL;
+  berth_result* results[2] = {NULL, NULL};
+  berth_status ends[2];
+  options.policy = names[1];
+  OK(berth_place(engine, problem, &options, &result));
+  OK(berth_result_summary(result, &summary));
+  CHECK(summary.whose == BERTH_WHOSE_NONE);
+  CHECK(summary.own_us == 0 && summary.best_us == 0 && summary.start_us == 0);
+  berth_release(result);
+  options.policy = names[0];
+  const berth_status status = berth_place(engine, problem, &options, &result);
+  if (status == BERTH_NOT_FOUND) {
+    puts("skipped: policy placeto is not built, so that nothing here learns");
+    return;
+  }
+  OK(status);
+  OK(berth_result_summary(result, &summary));
+  CHECK(summary.whose >= BERTH_WHOSE_OWN && summary.whose <= BERTH_WHOSE_REPAIRED);
+  CHECK(summary.own_us >= summary.best_us && summary.start_us >= summary.best_us);
+  CHECK(summary.best_us > 0 && summary.objective_us == summary.best_us);
+  if (summary.whose == BERTH_WHOSE_OWN) CHECK(summary.own_us == summary.best_us);
+  if (summary.whose == BERTH_WHOSE_START) CHECK(summary.start_us == summary.best_us);
+  const double own_us = summary.own_us;
+  berth_release(result);
+  OK(berth_compare(engine, problem, names, 2, &options, results, ends, NULL));
+  OK(ends[0]);
+  OK(berth_result_summary(results[0], &summary));
+  CHECK(summary.objective_us == summary.own_us && summary.own_us == own_us);
+  berth_release(results[0]);
+  berth_release(results[1]);
+}
+
 static berth_status ask_a_hundred_times(void* user, berth_search* search, int32_t* devices) {
   (void)user;
   for (int i = 0; i < 100; ++i) (void)search->should_stop(search);
@@ -286,6 +323,7 @@ int main(void) {
   test_environment(problem);
   test_overrides();
   test_asking(problem);
+  test_whose(problem);
   berth_release(problem);
   berth_release(engine);
   if (failures == 0) puts("all is well");

@@ -80,6 +80,45 @@ TEST_CASE("the throughput objective reports the largest load beside the runtime"
   CHECK(json["runtime_us"] == doctest::Approx(6010));
 }
 
+TEST_CASE("a state that cannot be where its result is made is sent back in every step") {
+  const Workplace work;
+  Json graph = {{"format", "berth.graph/1"}, {"name", "loop"}, {"ops", Json::array()}};
+  graph["ops"].push_back({{"name", "past"},
+                          {"type", "Input"},
+                          {"cost_us", {{"gpu", 0}, {"cpu", 0}}},
+                          {"output_bytes", {1000000}}});
+  graph["ops"].push_back({{"name", "step"},
+                          {"type", "Layer"},
+                          {"cost_us", {{"gpu", 1000}, {"cpu", 1000}}},
+                          {"output_bytes", {1000000}}});
+  graph["edges"] = {{{"src", 0}, {"output", 0}, {"dst", 1}}};
+  work.write("loop.graph.json", graph);
+  constexpr double kTransfer = 1010;
+  for (const std::string policy : {"single", "topo", "heft", "metis", "m-etf", "auto"}) {
+    for (const std::string objective : {"latency", "throughput"}) {
+      CAPTURE(policy);
+      CAPTURE(objective);
+      const std::string figure = objective == "latency" ? "runtime_us" : "max_load_us";
+      const auto placed = [&](const std::string& state) {
+        const ProcessResult result =
+            work.berth({"place", "loop.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                        policy, "--objective", objective, "--state", state, "--pin", "past=cpu:0",
+                        "--pin", "step=gpu:1", "-o", "p.json", "--json"});
+        REQUIRE(result.status == 0);
+        return Json::parse(result.out);
+      };
+      CHECK(placed("none")[figure] == doctest::Approx(1000 + kTransfer));
+      const Json kept = placed("step=past");
+      CHECK(kept[figure] == doctest::Approx(1000 + 2 * kTransfer));
+      CHECK(kept["lower_bound_us"] <= kept[figure]);
+      CHECK(kept["notes"].dump().find("sends 977 KiB back to 'past'") != std::string::npos);
+      const ProcessResult again =
+          work.berth({"simulate", "loop.graph.json", "--placement", "p.json", "--json"});
+      CHECK(Json::parse(again.out)[figure] == kept[figure]);
+    }
+  }
+}
+
 TEST_CASE("place without --json explains itself") {
   const Workplace work;
   const ProcessResult result = work.berth(place("single"));

@@ -200,6 +200,27 @@ TEST_CASE("--untrusted-config chooses, opens nothing, and is the weakest") {
                 refused.err);
 }
 
+TEST_CASE("what is said of a model is an option of every command that loads one") {
+  const Workplace work;
+  for (const char* command : {"place", "compare", "simulate", "explain", "report", "profile",
+                              "measure", "verify", "inspect"}) {
+    CAPTURE(std::string(command));
+    const std::string help = work.berth({command, "--help"}).out;
+    for (const char* option : {"--dim ", "--batch ", "--shape ", "--fetch ", "--state ",
+                               "--no-fold", "--arguments ", "--experts ", "--op-rules "}) {
+      CAPTURE(std::string(option));
+      CHECK(help.find(option) != std::string::npos);
+    }
+  }
+  for (const std::vector<std::string>& given : std::vector<std::vector<std::string>>{
+           {"--arguments", "weights"}, {"--experts", "8/2"}, {"--op-rules", ""}}) {
+    CAPTURE(given[0]);
+    const ProcessResult refused = work.berth({"inspect", "diamond.graph.json", given[0], given[1]});
+    CHECK(refused.status == 2);
+    CHECK(refused.err.find(given[0]) != std::string::npos);
+  }
+}
+
 TEST_CASE("a schema has the keys of its format's page") {
   Workplace work;
   for (const std::string name : {"graph", "cluster", "costs", "ops", "placement", "settings"}) {

@@ -67,6 +67,20 @@ TEST_CASE("--svg draws the step") {
   CHECK(file_text(work / "p.svg").ends_with("</svg>\n"));
 }
 
+TEST_CASE("where everything is on one device, nothing is said to be split") {
+  const Workplace work;
+  Json placement = Json::parse(file_text(work / "split.json"));
+  for (auto& [op, device] : placement["assignment"].items()) device = "cpu:0";
+  work.write("split.json", placement);
+  const ProcessResult slow = work.berth(simulate());
+  CHECK_MESSAGE(slow.status == 0, slow.err);
+  CHECK_MESSAGE(
+      slow.out.find("Another device alone is faster than the one that everything is on.") !=
+          std::string::npos,
+      slow.out);
+  CHECK(slow.out.find("Splitting") == std::string::npos);
+}
+
 TEST_CASE("simulate keeps the policy and seed of the file") {
   const Workplace work;
   REQUIRE(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",

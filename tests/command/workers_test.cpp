@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "free_port.h"
+#include "support/data.h"
 
 using namespace berth::test;
 
@@ -178,6 +179,49 @@ TEST_CASE("one controller in step is one process, bit for bit, whoever measures"
       REQUIRE(own.size() > tail);
       CHECK(own.substr(own.size() - tail) == weights.substr(weights.size() - tail));
     }
+  }
+}
+
+TEST_CASE("updates of their own and placements of one pass are learned by many processes") {
+  if (!has_workers()) return;
+  for (const char* name : {"ppo", "one_pass"}) {
+    CAPTURE(name);
+    const std::string policy =
+        "policy=" + source_path("examples/lua").string() + "/" + name + ".lua";
+    const Training alone;
+    const ProcessResult expected =
+        alone.run({"--threads", "1"}, {policy, "alone=1", "checkpoint=c", "count=6"});
+    REQUIRE_MESSAGE(expected.status == 0, expected.err);
+    const std::string weights = file_text(alone / "c");
+    for (const int workers : {1, 3}) {
+      const Training work;
+      const ProcessResult result = work.run(
+          workers, {policy, "controllers=1", "mode=synchronous", "checkpoint=c", "count=6"});
+      CHECK_MESSAGE(result.out == expected.out, result.err);
+      const std::string own = file_text(work / "c");
+      const std::size_t tail = 4000;
+      REQUIRE(own.size() > tail);
+      CHECK(own.substr(own.size() - tail) == weights.substr(weights.size() - tail));
+    }
+    const Training together, again;
+    for (const Training* work : {&together, &again}) {
+      const ProcessResult result =
+          work->run(3, {policy, "mode=synchronous", "checkpoint=c", "count=6"});
+      CHECK_MESSAGE(result.status == 0, result.err);
+      CHECK_MESSAGE(contains(result.out, "6 updates, best "), result.out);
+      // The last line is about all of the training, and not about the idle moment of its end.
+      CHECK_MESSAGE(!contains(result.err, ": 0 samples/s"), result.err);
+    }
+    const std::string one = file_text(together / "c"), other = file_text(again / "c");
+    REQUIRE(one.size() > 4000);
+    CHECK(one.substr(one.size() - 4000) == other.substr(other.size() - 4000));
+    // A process that dies is started again.
+    const Training faults;
+    const ProcessResult result =
+        faults.run(3, {policy, "controllers=2", "evaluate=1", "count=30", "learner_dies=3",
+                       "controller_dies=1", "worker_dies=1"});
+    CHECK_MESSAGE(result.status == 0, result.err);
+    CHECK_MESSAGE(contains(result.out, "30 updates, best "), result.out);
   }
 }
 

@@ -109,6 +109,15 @@ find_package(berth ${asked} QUIET)\nif(NOT berth_FOUND)\n  message(FATAL_ERROR \
   endif()
 endforeach()
 
+writes(asks/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(asks LANGUAGES CXX)\n\
+find_package(berth 0.1 REQUIRED COMPONENTS nonsense)\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${work}/asks -B ${work}/asks/build ${toolchain}
+                OUTPUT_QUIET ERROR_VARIABLE reason)
+string(REGEX REPLACE "[ \n]+" " " reason "${reason}")
+if(NOT reason MATCHES "berth has no component 'nonsense'; it has engine, c and static")
+  message(FATAL_ERROR "an unknown component has no reason: ${reason}")
+endif()
+
 # A program that brings the engine with it.
 writes(static/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(static LANGUAGES C CXX)\n\
 find_package(berth 0.1 REQUIRED COMPONENTS static)\n\

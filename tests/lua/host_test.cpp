@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <thread>
 
 #include "berth/plugin.h"
@@ -8,6 +10,22 @@ namespace {
 
 using test::expect_error;
 using test::HostFixture;
+
+// The first test: others may load libraries that need this one.
+TEST_CASE("a library that a script opened outlives it, as the library's threads may") {
+  const char* const name = "librsvg-2.so.2";
+  REQUIRE(dlopen(name, RTLD_LAZY | RTLD_NOLOAD) == nullptr);
+  {
+    HostFixture fixture;
+    fixture.run(
+        "found = pcall(require('berth.library').open, { 'librsvg-2.so.2' }, 'absent')\n"
+        "if not found then print 'skipped: librsvg is not here' end");
+  }
+  void* const found = dlopen(name, RTLD_LAZY);
+  if (found == nullptr) return;
+  dlclose(found);
+  CHECK(dlopen(name, RTLD_LAZY | RTLD_NOLOAD) != nullptr);
+}
 
 TEST_CASE_FIXTURE(HostFixture, "a script gets its arguments") {
   run(R"(assert(select("#", ...) == 2)
@@ -285,6 +303,30 @@ TEST_CASE_FIXTURE(HostFixture, "a request to stop reaches scripts and policies")
   CHECK(asked > 0);
   host.set_should_stop({});
   run("assert(not require('berth').should_stop())");
+}
+
+TEST_CASE_FIXTURE(HostFixture, "a training's own should_stop leaves Ctrl-C as it is") {
+  int asked = 0;
+  host.set_should_stop([&] { return ++asked > 6; });
+  run(R"(
+    local berth, train = require 'berth', require 'berth.train'
+    berth.register_policy { name = 'still', learns = {
+      make = function() return {} end, load = function() return '' end, save = function() end,
+      parameters = function() return 0 end,
+      act = function(_, environment)
+        local devices = {}
+        for e = 1, environment:episodes() do devices[e] = 1 end
+        return devices
+      end,
+      update = function() return { loss = 0, entropy = 0, gradient_norm = 0 } end } }
+    local builder = berth.graph_builder 'one'
+    builder:set_cost(builder:add_op('a', 'Op'), 5)
+    local own = 0
+    local result = train.episodes { policy = berth.policy 'still', count = 1000, samples = 1,
+      problems = { berth.problem { graph = builder:build(), cluster = 'k80x2', costs = 'stated' } },
+      should_stop = function() own = own + 1 return false end }
+    assert(result.stopped and result.updates > 0 and result.updates < 10, result.updates)
+    assert(own == result.updates))");
 }
 
 }  // namespace

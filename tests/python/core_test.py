@@ -119,6 +119,19 @@ class Placing(unittest.TestCase):
         page = berth.report(plan)
         self.assertIn("<html", page)
 
+    def test_a_plan_for_vllm(self):
+        model, choices = MODELS / "gpt2.onnx", {"dims": {"batch": 1, "sequence": 64}, "budget": "2s", "threads": 1}
+        one = berth.place(model, "2xrtx3090", tool="vllm", **choices).vllm
+        self.assertEqual(one.arguments, {"pipeline_parallel_size": 1})
+        self.assertEqual(one.environment["VLLM_PP_LAYER_PARTITION"], "12")
+        two = berth.place(model, "2xrtx3090", tool="vllm", objective="throughput", **choices).vllm
+        self.assertEqual(two.arguments, {"pipeline_parallel_size": 2})
+        parts = [int(part) for part in two.environment["VLLM_PP_LAYER_PARTITION"].split(",")]
+        self.assertEqual((len(parts), sum(parts)), (2, 12))
+        self.assertNotIn("CUDA_VISIBLE_DEVICES", two.environment)  # both are used
+        with self.assertRaisesRegex(berth.Unsupported, "no layers to cut between"):
+            berth.place(MODELS / "inception_v3.onnx", "2xrtx3090", tool="vllm", policy="topo")
+
     def test_explain(self):
         plan = chain().place(policy="topo")
         self.assertIn("layer2 is on", plan.explain("layer2"))
@@ -285,6 +298,11 @@ class Wrong(unittest.TestCase):
         self.refused("cycle", lambda: berth.Graph.from_arrays([0, 1], [1, 0], count=2), berth.InvalidGraph)
         self.refused("finite", lambda: berth.Graph.from_arrays([0], [1], cost_us=[1, np.nan]), berth.InvalidGraph)
         self.refused("not known", lambda: berth.Graph.from_arrays([0], [1]))
+        self.assertEqual(len(berth.Graph.from_arrays([0], [1], count=2)), 2)
+        for count in (2**20 + 1, 2**31 - 1, 2**64):  # before memory is asked for
+            self.refused("number of ops is", lambda count=count: berth.Graph.from_arrays([0], [1], count=count))
+        self.refused("shape", lambda: berth.Graph.from_arrays([0], [1], cost_us=[1, 1], count=2**31 - 1))
+        self.refused("give text", lambda: berth.Graph.from_arrays([0], [1], names=range(2**31 - 1)))
 
     def test_names(self):
         self.refused("no-such", lambda: chain().place(policy="no-such"), berth.NotFound)

@@ -28,8 +28,10 @@ class Examples(unittest.TestCase):
             self.assertIn(part, out)
 
     def test_ppo(self):
-        out = self.run_example("ppo.py", "--updates", "2", "--groups", "12", "--envs", "4", needs=("torch",))
-        self.assertIn("update   2", out)
+        out = self.run_example("ppo.py", "--updates", "8", "--groups", "24", "--envs", "8", needs=("torch",))
+        means = [float(line.split("episodes end at")[1].split()[0]) for line in out.splitlines() if "episodes end at" in line]
+        self.assertEqual(len(means), 8)
+        self.assertLess(means[-1], 0.75 * means[0])  # the first update's episodes are untrained; about half is reached
         self.assertIn("one step", out)
 
     def test_sweep(self):

@@ -103,7 +103,7 @@ class Fuzz:
         return self.pick(self.plain + self.problems + self.results)
 
     def functions(self):
-        """What is called, with an object of its own where it is a method."""
+        """Everything to call, with an object of its own where it is a method."""
         free = [getattr(berth, name) for name in berth.__all__ if inspect.isfunction(getattr(berth, name))]
         free += [berth.Graph, berth.Graph.of, berth.Graph.from_arrays, berth.Graph.from_arrays,
                  berth.Graph.from_networkx, berth.Engine, berth.Problem, berth.Evaluator, berth.Episodes]
@@ -169,7 +169,7 @@ def main():
     for (name, end), count in sorted(ends.items()):
         print(f"{name:28}{end:10}{count:8}")
     print(f"{CALLS} calls, seed {SEED}; the slowest took {slowest[0]:.2f} s: {slowest[1]}")
-    # What a caller's own objects and functions throw passes through.
+    # Errors of a caller's own objects and functions pass through.
     unexpected = [key for key in strange if "hostile" not in key[1] and "division by zero" not in key[1]]
     for key in unexpected:
         print("unexpected:", *key, strange[key])

@@ -1,4 +1,4 @@
-"""What the tests of the package share."""
+"""Parts that the tests of the package share."""
 
 import importlib
 import pathlib

@@ -11,7 +11,7 @@
 #include "costs/efficiency.h"
 #include "costs/op_work.h"
 #include "costs/thread_blocks.h"
-#include "ops/tables.h"
+#include "ops/gpu_kernels.h"
 
 namespace berth {
 namespace {
@@ -136,8 +136,7 @@ void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table)
   const ops::Estimate estimate = costs::estimate_work(graph, op);
   // A machine file without a host leaves it out; the runtime's processor still runs what GPUs cannot.
   const bool needs_host =
-      host_only(graph, op) ||
-      (has_host(cluster) && ops::lacks_gpu_kernel(graph.dialect(), graph.op_type(op)));
+      host_only(graph, op) || (has_host(cluster) && ops::lacks_gpu_kernel(graph, op));
   table.workspace[at(op)] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     const Device& device = cluster.kind_device(kind);

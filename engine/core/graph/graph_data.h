@@ -125,6 +125,7 @@ struct Graph::Data {
   std::vector<bool> results;
   bool names_results = false;
   std::vector<State> states;
+  std::vector<bool> kept_in_place;         // by state
   std::vector<std::int64_t> reused_bytes;  // by op, where there are states
 
   std::vector<SharedParameter> shared_parameters;

@@ -1,10 +1,35 @@
 // Graphs in which some results are the inputs of the next step.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
 #include "berth/error.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "graph/graph_data.h"
 
 namespace berth {
+namespace {
+
+/// Whether the op appends to the cache that it is given: kernels whose callers bind one buffer to cache
+/// and result, or that say so. All others make the cache anew beside the old one, a Concat among them:
+/// measured with ONNX Runtime 1.32, whose caller holds both.
+bool appends(const Graph& graph, OpId op) {
+  constexpr std::array<std::string_view, 6> kAppend = {"GroupQueryAttention",
+                                                       "PagedAttention",
+                                                       "SparseAttention",
+                                                       "DecoderMaskedSelfAttention",
+                                                       "DecoderMaskedMultiHeadAttention",
+                                                       "TensorScatter"};
+  const std::string_view type = graph.op_type(op);
+  const std::string_view bare = type.substr(type.rfind('.') + 1);
+  if (std::find(kAppend.begin(), kAppend.end(), bare) != kAppend.end()) return true;
+  const AttributeValue* const shares = graph.attribute(op, "past_present_share_buffer");
+  return shares != nullptr && *shares == AttributeValue(std::int64_t{1});
+}
+
+}  // namespace
 
 std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) const {
   auto made = std::make_unique<Data>(*data_);
@@ -12,6 +37,14 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, cat("graph '", name(), "': ", what));
   };
+  const auto keep_in_place = [&](std::size_t i) {
+    const State& state = data.states[i];
+    if (data.kept_in_place[i]) return;
+    data.kept_in_place[i] = true;
+    data.reused_bytes[at(producer(state.result))] +=
+        std::min(bytes(state.result), output_bytes(state.input));
+  };
+  data.reused_bytes.resize(at(op_count()), 0);
   std::vector<bool> has_state(at(op_count()), false);
   for (const State& state : data.states) has_state[at(state.input)] = true;
   for (const State& state : states) {
@@ -23,13 +56,20 @@ std::shared_ptr<const Graph> Graph::with_states(std::span<const State> states) c
     if (!is_input(state.input)) {
       refuse(cat("'", input, "' is no input, so that it cannot hold a state"));
     }
+    if (const auto had = std::find(data.states.begin(), data.states.end(), state);
+        had != data.states.end()) {
+      keep_in_place(static_cast<std::size_t>(had - data.states.begin()));
+      continue;
+    }
     if (has_state[at(state.input)]) {
       refuse(cat("two results are to be the next step's '", input, "'; name one"));
     }
     has_state[at(state.input)] = true;
     data.states.push_back(state);
-    data.reused_bytes.resize(at(op_count()), 0);
-    data.reused_bytes[at(maker)] += std::min(bytes(state.result), output_bytes(state.input));
+    data.kept_in_place.push_back(false);
+    if (bytes(state.result) <= output_bytes(state.input) || appends(*this, maker)) {
+      keep_in_place(data.states.size() - 1);
+    }
     data.results[at(state.result)] = true;
     // All of the input's class join that of the maker.
     std::uint32_t& of_maker = data.colocations[at(maker)];

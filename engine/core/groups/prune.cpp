@@ -5,6 +5,7 @@
 #include "berth/colocation.h"
 #include "berth/error.h"
 #include "berth/groups.h"
+#include "berth/sdk/carried_states.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 
@@ -96,6 +97,9 @@ class Copy {
         builder_(graph.name(), graph.dialect()),
         new_tensor_(at(graph.tensor_count()), kNoTensor) {}
 
+  /// Ops behind all others bring these states back to their inputs.
+  void carry(std::span<const Graph::State> states) { carried_ = states; }
+
   std::shared_ptr<const Graph> build() {
     std::vector<OpId> new_op(at(graph_.op_count()), kNoOp);
     for (OpId op = 0; op < graph_.op_count(); ++op) {
@@ -114,6 +118,7 @@ class Copy {
         }
       }
     }
+    for (const Graph::State& state : carried_) add_carrier(state, new_op[at(state.input)]);
     name_results();
     auto built = builder_.build();
     if (graph_.constant_count() > 0) {
@@ -121,13 +126,15 @@ class Copy {
       for (OpId op = 0; op < graph_.op_count(); ++op) {
         if (needed_[at(op)]) roles.push_back(graph_.constant_role(op));
       }
+      roles.resize(at(built->op_count()), Graph::Constant::no);
       built = built->with_constants(roles);
     }
     std::vector<Graph::State> states;
     for (const Graph::State& state : graph_.states()) {
       const TensorId result = new_tensor_[at(state.result)];
       const OpId input = new_op[at(state.input)];
-      if (result != kNoTensor && input != kNoOp) states.push_back({result, input});
+      const bool carried = std::find(carried_.begin(), carried_.end(), state) != carried_.end();
+      if (result != kNoTensor && input != kNoOp && !carried) states.push_back({result, input});
     }
     return states.empty() ? built : built->with_states(states);
   }
@@ -151,11 +158,25 @@ class Copy {
     }
   }
 
-  /// What is fetched, else what the graph names.
+  /// Takes no time, and waits for the result where the input is.
+  void add_carrier(const Graph::State& state, OpId input) {
+    const std::string name = cat("state of ", graph_.op_name(state.input));
+    const OpId carrier = builder_.add_op(name, std::string(kCarrierType));
+    builder_.add_input(carrier, new_tensor_[at(state.result)]);
+    Work none;
+    none.op_class = OpClass::none;
+    none.launches = 0;
+    builder_.set_work(carrier, none);
+    builder_.set_colocation(carrier, name);
+    builder_.set_colocation(input, name);
+  }
+
+  /// What is fetched, else what the graph names. Carriers read results, which thus need their names.
   void name_results() {
-    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
-      if (!fetched_.empty() || !graph_.names_results() || !graph_.is_result(tensor)) continue;
-      fetched_.push_back(tensor);
+    const bool named = graph_.names_results() || !carried_.empty();
+    const bool all = fetched_.empty();
+    for (TensorId tensor = 0; all && named && tensor < graph_.tensor_count(); ++tensor) {
+      if (graph_.is_result(tensor)) fetched_.push_back(tensor);
     }
     for (const TensorId tensor : fetched_) {
       if (new_tensor_[at(tensor)] != kNoTensor) builder_.add_result(new_tensor_[at(tensor)]);
@@ -176,6 +197,7 @@ class Copy {
   std::vector<bool> needed_;
   std::vector<TensorId> fetched_;
   std::vector<bool> freed_;
+  std::span<const Graph::State> carried_;
   GraphBuilder builder_;
   std::vector<TensorId> new_tensor_;
 };
@@ -197,6 +219,15 @@ std::shared_ptr<const Graph> free_gradients(const Graph& graph) {
     });
   }
   return Copy(graph, std::vector<bool>(at(graph.op_count()), true), {}, std::move(freed)).build();
+}
+
+std::shared_ptr<const Graph> carry_states(const Graph& graph,
+                                          std::span<const Graph::State> states) {
+  std::vector<bool> freed(at(graph.op_count()), false);
+  for (const Graph::State& state : states) freed[at(state.input)] = true;
+  Copy copy(graph, std::vector<bool>(at(graph.op_count()), true), {}, std::move(freed));
+  copy.carry(states);
+  return copy.build();
 }
 
 }  // namespace berth

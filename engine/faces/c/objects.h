@@ -14,6 +14,7 @@
 #include "berth/run.h"
 #include "berth/settings.h"
 #include "host/policy_table.h"
+#include "host/problem_arrays.h"
 #include "object.h"
 
 namespace berth::c {
@@ -86,11 +87,9 @@ struct berth_problem final : berth::c::Object {
   berth::BoundEffort effort;  // of the bound of placements that are evaluated
 
   /// Rows for callers, made when one is asked for.
-  struct Facts {
+  struct Facts : berth::ProblemArrays {
     explicit Facts(const berth::Problem& problem);
-    std::vector<double> cost_us;
-    std::vector<std::int64_t> param_bytes, memory_bytes, edge_bytes;
-    std::vector<std::int32_t> edges;
+    std::vector<std::int32_t> edges;  ///< [edges, 2]
   };
   [[nodiscard]] const Facts& facts() const {
     std::call_once(facts_made_, [this] { facts_ = std::make_unique<Facts>(*task.problem); });

@@ -221,22 +221,10 @@ berth_status berth_problem_new(berth_engine* engine, const berth_graph* graph,
   });
 }
 
-berth_problem::Facts::Facts(const Problem& problem) {
-  const Groups& groups = problem.groups();
-  const DeviceId devices = problem.cluster().device_count();
-  for (GroupId group = 0; group < groups.count(); ++group) {
-    for (DeviceId device = 0; device < devices; ++device) {
-      cost_us.push_back(problem.group_cost_us(group, device));
-    }
-    param_bytes.push_back(problem.group_param_bytes(group));
-    for (const Groups::Edge& edge : groups.out_edges(group)) {
-      edges.push_back(edge.src);
-      edges.push_back(edge.dst);
-      edge_bytes.push_back(edge.bytes);
-    }
-  }
-  for (DeviceId device = 0; device < devices; ++device) {
-    memory_bytes.push_back(problem.memory_bytes(device));
+berth_problem::Facts::Facts(const Problem& problem) : ProblemArrays(problem) {
+  for (std::size_t edge = 0; edge < edge_src.size(); ++edge) {
+    edges.push_back(edge_src[edge]);
+    edges.push_back(edge_dst[edge]);
   }
 }
 

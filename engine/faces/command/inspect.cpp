@@ -96,16 +96,16 @@ std::string summary_text(const Graph& graph, const GraphSummary& summary) {
   text += fmt::format("  parameters       {}\n", format_bytes(summary.param_bytes));
   if (summary.folded > 0) {
     text += fmt::format(
-        "  folded           {} ops, {}: computed once, when the model is loaded; {} reside then\n",
-        format_count(summary.folded), format_bytes(summary.folded_bytes),
-        format_bytes(graph.total_param_bytes()));
+        "  folded           {} {}, {}: computed once, when the model is loaded; {} reside then\n",
+        format_count(summary.folded), summary.folded == 1 ? "op" : "ops",
+        format_bytes(summary.folded_bytes), format_bytes(graph.total_param_bytes()));
   }
   if (!graph.states().empty()) {
     std::int64_t bytes = 0;
     for (const Graph::State& state : graph.states()) bytes += graph.output_bytes(state.input);
-    text += fmt::format(
-        "  state            {} tensors, {}: results that are the next step's inputs\n",
-        format_count(static_cast<std::int64_t>(graph.states().size())), format_bytes(bytes));
+    text += fmt::format("  state            {} {}, {}: results that are the next step's inputs\n",
+                        format_count(static_cast<std::int64_t>(graph.states().size())),
+                        graph.states().size() == 1 ? "tensor" : "tensors", format_bytes(bytes));
   }
   text += fmt::format("  work             {}, {} moved\n", format_rate(summary.flops, "FLOP"),
                       format_rate(summary.bytes, "B"));

@@ -78,7 +78,7 @@ std::string devices_text(const Outcome& outcome) {
                    {is_throughput(outcome) ? "load" : "busy"},
                    {"", Align::right},
                    {"", Align::right},
-                   {is_throughput(outcome) ? "parameters" : "peak memory"}});
+                   {"peak memory"}});
   std::vector<std::int64_t> ops(outcome.evaluation.busy_us.size());
   for (const DeviceId device : outcome.placement) ++ops[static_cast<std::size_t>(device)];
   for (DeviceId id = 0; id < problem.cluster().device_count(); ++id) {

@@ -20,7 +20,8 @@ class SettingOptions {
   /// The command line's own, which are the strongest.
   Settings given;
 
-  /// MODEL, and how it is loaded: --dim, --batch, --shape, --fetch.
+  /// MODEL, and how it is loaded: --dim, --batch, --shape, --fetch, --state, --no-fold, and an option
+  /// per key of its group that has a form of one text.
   void add_model(CLI::App& app);
   /// An option per key of the group that has a form of one text; for the problem also --pin,
   /// --respect-devices and --memory-margin, for the search also --set.

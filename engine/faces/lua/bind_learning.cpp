@@ -2,6 +2,7 @@
 #include "berth/support/text.h"
 #include "call.h"
 #include "learning.h"
+#include "lua_learner.h"
 #include "values.h"
 
 namespace berth::lua {
@@ -334,6 +335,44 @@ int policy_step(Call& call) {
   const auto self = call.self<PolicyObject>();
   LearnedPolicy& policy = require_learned(*self);
   return call.number(policy.step(floats_of(call.argument(1, "gradient")), update_options(call, 2)));
+}
+
+/// Null where processes exchange gradients.
+static LuaLearner* sending_episodes(const PolicyObject& object) {
+  auto* const learner = dynamic_cast<LuaLearner*>(&require_learned(object));
+  return learner != nullptr && learner->sends_episodes() ? learner : nullptr;
+}
+
+static LuaLearner& require_episodes(const PolicyObject& object) {
+  if (LuaLearner* const learner = sending_episodes(object)) return *learner;
+  throw Error(ErrorCode::unsupported,
+              cat("policy '", object.name,
+                  "' exchanges gradients, if anything; use policy:gradient and policy:step"));
+}
+
+int policy_exchanges(Call& call) {
+  return call.text(sending_episodes(*call.self<PolicyObject>()) != nullptr ? "episodes"
+                                                                           : "gradients");
+}
+
+int policy_pack(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LuaLearner& policy = require_episodes(*self);
+  const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
+  return call.text(policy.pack(rollout->rollout, call.argument(2, "advantages").numbers()));
+}
+
+int policy_learn(Call& call) {
+  const auto self = call.self<PolicyObject>();
+  LuaLearner& policy = require_episodes(*self);
+  const auto table = [&](int argument, const char* name) {
+    const Value value = call.argument(argument, name);
+    value.require_table();
+    return Reference(call.state, call.L, value.index());
+  };
+  const Reference packed = table(1, "packed"), problems = table(2, "problems");
+  push_report(call, policy.learn(packed, problems, update_options(call, 3)));
+  return 1;
 }
 
 int policy_save(Call& call) {

@@ -229,7 +229,10 @@ constexpr Binding kMethods[] = {{"policy:name", &policy_name},
                                 {"policy:weights", &policy_weights},
                                 {"policy:set_weights", &policy_set_weights},
                                 {"policy:gradient", &policy_gradient},
-                                {"policy:step", &policy_step}};
+                                {"policy:step", &policy_step},
+                                {"policy:exchanges", &policy_exchanges},
+                                {"policy:pack", &policy_pack},
+                                {"policy:learn", &policy_learn}};
 
 int seed(Call& call) {
   return call.number(static_cast<double>(call.self<ContextObject>()->get().seed));

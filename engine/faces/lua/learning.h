@@ -51,6 +51,9 @@ int policy_weights(Call& call);
 int policy_set_weights(Call& call);
 int policy_gradient(Call& call);
 int policy_step(Call& call);
+int policy_exchanges(Call& call);
+int policy_pack(Call& call);
+int policy_learn(Call& call);
 int policy_learns(Call& call);  ///< this one throws for none
 
 }  // namespace berth::lua

@@ -1,31 +1,14 @@
-// Policies that learn, written in Lua. The host runs the episodes: it asks the agent for the devices
-// of one step after another, measures, and keeps what the agent wants to remember (its tape) with the
-// rollout. It also places, as learned policies in C++ do (berth/sdk/learning.h, refine).
-#include <algorithm>
+#include "lua_learner.h"
+
 #include <cmath>
-#include <cstring>
 
 #include "berth/sdk/repair.h"
 #include "berth/support/index.h"
-#include "berth/support/text.h"
-#include "call.h"
-#include "environment_object.h"
-#include "lua_policy.h"
 #include "objects.h"
-#include "state.h"
 #include "values.h"
 
 namespace berth::lua {
 namespace {
-
-struct LuaTape : Rollout::Tape {
-  LuaTape(State& state, lua_State* L, int index, std::shared_ptr<const Reference> of,
-          std::int64_t seen)
-      : table(state, L, index), agent(std::move(of)), updates(seen) {}
-  Reference table;
-  std::shared_ptr<const Reference> agent;  ///< that filled it
-  std::int64_t updates;                    ///< that it had seen
-};
 
 /// Numbers by decision, as Lua gives them.
 std::vector<double> finite_numbers(lua_State* L, int index, const char* name, std::size_t count) {
@@ -45,124 +28,48 @@ std::vector<double> finite_numbers(lua_State* L, int index, const char* name, st
   return numbers;
 }
 
-double number_of(lua_State* L, int table, const char* key) {
-  lua_pushstring(L, key);
-  lua_rawget(L, table);
-  const Value value(L, lua_gettop(L), key, /*argument=*/0);
-  const double number = value.present() ? value.number() : 0;
-  lua_pop(L, 1);
-  return number;
-}
-
-class LuaLearner final : public LearnedPolicy {
- public:
-  LuaLearner(State& state, std::shared_ptr<const PolicyDefinition> definition,
-             const OptionTexts& options)
-      : state_(state), definition_(std::move(definition)), options_(definition_->specs()) {
-    set_name(definition_->name());
-    for (const auto& [key, value] : options) {
-      options_.set(cat("policy '", name(), "'"), key, value);
+/// The three values at the top of the stack, which decide for `count` episodes: an array of what is
+/// decided, then log-probabilities and entropies, which may be left out.
+struct Decisions {
+  /// `function`, `all` and `one` name them in errors: "act", "devices", "device".
+  Decisions(lua_State* L, const char* function, const char* all, const char* one, std::size_t count)
+      : decided(lua_gettop(L) - 2) {
+    const std::string called = cat("`", function, "`: the ");
+    const std::string name = called + all;
+    const Value value(L, decided, name.c_str(), /*argument=*/0);
+    value.require_table();
+    if (lua_objlen(L, decided) != count) {
+      value.refuse(cat("one ", one, " for each of ", count, " episodes expected, got ",
+                       lua_objlen(L, decided)));
     }
-    in_lua([&](lua_State* L) {
-      learns().make->push(L);
-      push_options(L, options_.values());
-      protected_call(L, 1, 1, "make");
-      if (lua_isnil(L, -1)) {
-        throw Error(ErrorCode::invalid_argument, "`make` returned nothing; return the agent");
-      }
-      agent_ = std::make_shared<const Reference>(state_, L, lua_gettop(L));
-    });
-    const std::string& weights = options_.text("weights");
-    if (!weights.empty() && weights != "none") static_cast<void>(load(weights));
+    log_probability = finite_numbers(L, decided + 1, (called + "log-probabilities").c_str(), count);
+    entropy = finite_numbers(L, decided + 2, (called + "entropies").c_str(), count);
   }
-
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override;
-  void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,
-               Rollout& out) override;
-  UpdateReport update(const Rollout& rollout, std::span<const double> advantages,
-                      const UpdateOptions& options) override;
-  void save(const std::filesystem::path& file, const std::string& text) const override;
-  std::string load(const std::filesystem::path& file) override;
-  [[nodiscard]] std::int64_t parameter_count() const override;
-  void prepare(std::span<Evaluator* const> evaluators) override;
-  [[nodiscard]] std::vector<float> weights() const override;
-  void set_weights(std::span<const float> weights) override;
-  UpdateReport gradient(const Rollout& rollout, std::span<const double> advantages,
-                        const UpdateOptions& options, std::vector<float>& out) override;
-  double step(std::span<const float> gradient, const UpdateOptions& options) override;
-
- private:
-  /// Throws Error where this rollout teaches nothing.
-  [[nodiscard]] const LuaTape& require_tape(const Rollout& rollout,
-                                            std::span<const double> advantages,
-                                            const UpdateOptions& options) const;
-  void call_learning(lua_State* L, const Reference& function, const char* called,
-                     const LuaTape& tape, const Rollout& rollout,
-                     std::span<const double> advantages, const UpdateOptions& options,
-                     int results) const;
-  /// Throws Error where its weights are its own.
-  void require_sharing() const;
-  void check_values(std::span<const float> values, const char* what) const;
-  [[nodiscard]] const LearnsDefinition& learns() const { return *definition_->learns(); }
-
-  /// body(L) on the host's thread, with the stack as it was afterwards; errors name the policy.
-  template <typename Body>
-  void in_lua(const Body& body) const {
-    if (std::this_thread::get_id() != state_.thread) {
-      throw Error(ErrorCode::unsupported,
-                  cat("the policy '", name(),
-                      "' is written in Lua and works only on the thread of its host"));
-    }
-    const NestedCallback nested(state_);
-    lua_State* L = running_thread(state_);
-    const StackGuard guard(L);
-    reserve_stack(L, 24);
-    try {
-      body(L);
-    } catch (const Error& error) {
-      throw Error(error.code(), cat("the policy '", name(), "': ", error.what()));
-    }
-  }
-
-  /// As call_protected; where the error is none of a script's line, it names the function.
-  void protected_call(lua_State* L, int arguments, int results, const char* function) const {
-    try {
-      call_protected(state_, L, arguments, results, Traceback::no);
-    } catch (const Error& error) {
-      throw Error(error.code(), cat("`", function, "`: ", error.what()));
-    }
-  }
-
-  /// Placements decided at once, one simulation each; false where `should_stop` ended it.
-  bool draw(std::span<Evaluator* const> evaluators, const RolloutOptions& options, Rollout& out);
-  /// Reads the values at the top of the stack, which `whole` returned.
-  void read_placements(lua_State* L, std::span<Evaluator* const> evaluators,
-                       std::vector<std::vector<Placement>>& placements, Rollout& out) const;
-  /// The environment that shows `evaluators` from `starts`; it ends with the loan.
-  std::shared_ptr<EnvironmentObject> environment_for(std::span<Evaluator* const> evaluators,
-                                                     const std::vector<EpisodeStart>& starts);
-  /// Pushes what an agent is told of a rollout.
-  static void push_rollout_options(lua_State* L, const RolloutOptions& options);
-  /// The episodes, stepped by the agent; false where `should_stop` ended them.
-  bool run(lua_State* L, const std::shared_ptr<EnvironmentObject>& environment, int tape,
-           const RolloutOptions& options, Rollout& out);
-
-  /// Evaluation before a whole placement: of the best single device, else of `zero`. Kept.
-  const Evaluation& reference_of(Evaluator& evaluator, const Environment::Episode& zero);
-
-  struct ReferenceOf {
-    Problem problem;
-    bool measured;
-    Evaluation evaluation;
-  };
-
-  State& state_;
-  std::shared_ptr<const PolicyDefinition> definition_;
-  Options options_;
-  std::vector<ReferenceOf> references_;
-  std::shared_ptr<const Reference> agent_;
-  std::int64_t updates_ = 0;  ///< of the agent's weights
+  int decided;  ///< index in the stack
+  std::vector<double> log_probability, entropy;
 };
+
+}  // namespace
+
+LuaLearner::LuaLearner(State& state, std::shared_ptr<const PolicyDefinition> definition,
+                       const OptionTexts& options)
+    : state_(state), definition_(std::move(definition)), options_(definition_->specs()) {
+  set_name(definition_->name());
+  for (const auto& [key, value] : options) {
+    options_.set(cat("policy '", name(), "'"), key, value);
+  }
+  in_lua([&](lua_State* L) {
+    learns().make->push(L);
+    push_options(L, options_.values());
+    protected_call(L, 1, 1, "make");
+    if (lua_isnil(L, -1)) {
+      throw Error(ErrorCode::invalid_argument, "`make` returned nothing; return the agent");
+    }
+    agent_ = std::make_shared<const Reference>(state_, L, lua_gettop(L));
+  });
+  const std::string& weights = options_.text("weights");
+  if (!weights.empty() && weights != "none") static_cast<void>(load(weights));
+}
 
 void LuaLearner::push_rollout_options(lua_State* L, const RolloutOptions& options) {
   lua_createtable(L, 0, 5);
@@ -191,25 +98,16 @@ bool LuaLearner::run(lua_State* L, const std::shared_ptr<EnvironmentObject>& obj
     lua_pushvalue(L, settings);
     lua_pushvalue(L, tape);
     protected_call(L, 4, 3, "act");
-    const int results = lua_gettop(L) - 2;
-    const Value chosen(L, results, "`act`: the devices", /*argument=*/0);
-    chosen.require_table();
-    if (lua_objlen(L, results) != count) {
-      chosen.refuse(cat("one device for each of ", count, " episodes expected, got ",
-                        lua_objlen(L, results)));
-    }
-    const auto log_probabilities =
-        finite_numbers(L, results + 1, "`act`: the log-probabilities", count);
-    const auto entropies = finite_numbers(L, results + 2, "`act`: the entropies", count);
+    const Decisions chosen(L, "act", "devices", "device", count);
     for (std::size_t e = 0; e < count; ++e) {
       const Environment::Episode& episode = environment.episode(e);
       if (episode.done()) continue;
-      lua_rawgeti(L, results, static_cast<int>(e) + 1);
+      lua_rawgeti(L, chosen.decided, static_cast<int>(e) + 1);
       devices[e] = Value(L, lua_gettop(L), "`act`: a device", /*argument=*/0)
                        .id(episode.problem->cluster().device_count());
       lua_pop(L, 1);
-      out.episodes[e].log_probability[episode.step] = log_probabilities[e];
-      out.episodes[e].entropy[episode.step] = entropies[e];
+      out.episodes[e].log_probability[episode.step] = chosen.log_probability[e];
+      out.episodes[e].entropy[episode.step] = chosen.entropy[e];
     }
     object->step(devices);
   }
@@ -229,6 +127,7 @@ std::shared_ptr<EnvironmentObject> LuaLearner::environment_for(
   return object;
 }
 
+namespace {
 /// Ends an environment that was lent to a policy.
 struct Loan {
   explicit Loan(EnvironmentObject& lent) : environment(lent) {}
@@ -237,27 +136,19 @@ struct Loan {
   Loan& operator=(const Loan&) = delete;
   EnvironmentObject& environment;
 };
+}  // namespace
 
 void LuaLearner::read_placements(lua_State* L, std::span<Evaluator* const> evaluators,
                                  std::vector<std::vector<Placement>>& placements,
                                  Rollout& out) const {
   const std::size_t count = out.episodes.size(), samples = count / evaluators.size();
-  const int results = lua_gettop(L) - 2;
-  const Value all(L, results, "`whole`: the placements", /*argument=*/0);
-  all.require_table();
-  if (lua_objlen(L, results) != count) {
-    all.refuse(cat("one placement for each of ", count, " episodes expected, got ",
-                   lua_objlen(L, results)));
-  }
-  const auto log_probabilities =
-      finite_numbers(L, results + 1, "`whole`: the log-probabilities", count);
-  const auto entropies = finite_numbers(L, results + 2, "`whole`: the entropies", count);
+  const Decisions all(L, "whole", "placements", "placement", count);
   std::vector<DeviceId> devices;
   for (std::size_t e = 0; e < count; ++e) {
     const Problem& problem = evaluators[e / samples]->problem();
     const GroupId groups = problem.groups().count();
     const StackGuard guard(L);
-    lua_rawgeti(L, results, static_cast<int>(e) + 1);
+    lua_rawgeti(L, all.decided, static_cast<int>(e) + 1);
     const std::string name = cat("`whole`: placement ", e + 1, ", devices by group");
     const Value placement(L, lua_gettop(L), name.c_str(), /*argument=*/0);
     placement.ids(groups, problem.cluster().device_count(), devices);
@@ -267,8 +158,8 @@ void LuaLearner::read_placements(lua_State* L, std::span<Evaluator* const> evalu
                            "; torch.observe's `able` says which can"));
     }
     placements[e / samples].push_back(problem.groups().expand(GroupPlacement(devices)));
-    out.episodes[e].log_probability = {log_probabilities[e]};
-    out.episodes[e].entropy = {entropies[e]};
+    out.episodes[e].log_probability = {all.log_probability[e]};
+    out.episodes[e].entropy = {all.entropy[e]};
   }
 }
 
@@ -365,158 +256,6 @@ void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOp
   });
 }
 
-const LuaTape& LuaLearner::require_tape(const Rollout& rollout, std::span<const double> advantages,
-                                        const UpdateOptions& options) const {
-  const auto* const tape = dynamic_cast<const LuaTape*>(rollout.tape.get());
-  if (tape == nullptr || tape->agent != agent_ || tape->updates != updates_) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("policy '", name(),
-                    "': there is nothing to learn from: update takes a rollout of this policy with "
-                    "the weights it has now, and every update changes them"));
-  }
-  check_advantages(rollout, advantages);
-  check_update(options);
-  return *tape;
-}
-
-/// Pushes the options of an update.
-void push_update_options(lua_State* L, const UpdateOptions& options) {
-  lua_createtable(L, 0, 3);
-  set_number(L, "learning_rate", options.learning_rate);
-  set_number(L, "entropy_weight", options.entropy_weight);
-  set_number(L, "max_norm", options.max_norm);
-}
-
-/// Calls a function of what was seen and the advantages; its `results` stay on the stack.
-void LuaLearner::call_learning(lua_State* L, const Reference& function, const char* called,
-                               const LuaTape& tape, const Rollout& rollout,
-                               std::span<const double> advantages, const UpdateOptions& options,
-                               int results) const {
-  function.push(L);
-  agent_->push(L);
-  tape.table.push(L);
-  lua_createtable(L, static_cast<int>(rollout.episodes.size()), 0);
-  std::size_t next = 0;
-  for (std::size_t e = 0; e < rollout.episodes.size(); ++e) {
-    const std::size_t steps = rollout.episodes[e].entropy.size();
-    push_numbers(L, advantages.subspan(next, steps));
-    lua_rawseti(L, -2, static_cast<int>(e) + 1);
-    next += steps;
-  }
-  push_update_options(L, options);
-  protected_call(L, 4, results, called);
-}
-
-/// The report at the top of the stack.
-UpdateReport report_of(lua_State* L, const char* what) {
-  const int index = lua_gettop(L);
-  Value(L, index, what, 0).require_table();
-  UpdateReport report;
-  report.loss = number_of(L, index, "loss");
-  report.entropy = number_of(L, index, "entropy");
-  report.gradient_norm = number_of(L, index, "gradient_norm");
-  return report;
-}
-
-UpdateReport LuaLearner::update(const Rollout& rollout, std::span<const double> advantages,
-                                const UpdateOptions& options) {
-  const LuaTape& tape = require_tape(rollout, advantages, options);
-  UpdateReport report;
-  in_lua([&](lua_State* L) {
-    call_learning(L, *learns().update, "update", tape, rollout, advantages, options, 1);
-    report = report_of(L, "`update`: the report { loss =, entropy =, gradient_norm = }");
-  });
-  ++updates_;
-  return report;
-}
-
-void LuaLearner::prepare(std::span<Evaluator* const>) {}  // `make` has made the agent
-
-void LuaLearner::require_sharing() const {
-  if (learns().gradient != nullptr) return;
-  throw Error(
-      ErrorCode::unsupported,
-      cat("policy '", name(),
-          "' cannot be trained by several processes: it learns by an `update` of its own, and what "
-          "that would exchange nobody else knows. Train it in one process, without --workers, or "
-          "give its `learns` weights, set_weights, gradient and step too"));
-}
-
-void LuaLearner::check_values(std::span<const float> values, const char* what) const {
-  const auto count = static_cast<std::size_t>(parameter_count());
-  const bool finite =
-      std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-  if (values.size() == count && finite) return;
-  throw Error(ErrorCode::invalid_argument,
-              cat("policy '", name(), "': ", values.size(), " values are no ", what,
-                  " of a network with ", count, finite ? "" : ", and some are not finite"));
-}
-
-void push_floats(lua_State* L, std::span<const float> values) {
-  lua_pushlstring(L, reinterpret_cast<const char*>(values.data()), values.size_bytes());
-}
-
-std::vector<float> floats_at(lua_State* L, int index, const char* what) {
-  const std::string bytes = Value(L, index, what, /*argument=*/0).bytes();
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-  return values;
-}
-
-std::vector<float> LuaLearner::weights() const {
-  require_sharing();
-  std::vector<float> values;
-  in_lua([&](lua_State* L) {
-    learns().weights->push(L);
-    agent_->push(L);
-    protected_call(L, 1, 1, "weights");
-    values = floats_at(L, lua_gettop(L), "`weights`: their bytes");
-  });
-  return values;
-}
-
-void LuaLearner::set_weights(std::span<const float> weights) {
-  require_sharing();
-  check_values(weights, "weights");
-  in_lua([&](lua_State* L) {
-    learns().set_weights->push(L);
-    agent_->push(L);
-    push_floats(L, weights);
-    protected_call(L, 2, 0, "set_weights");
-  });
-  ++updates_;
-}
-
-UpdateReport LuaLearner::gradient(const Rollout& rollout, std::span<const double> advantages,
-                                  const UpdateOptions& options, std::vector<float>& out) {
-  require_sharing();
-  const LuaTape& tape = require_tape(rollout, advantages, options);
-  UpdateReport report;
-  in_lua([&](lua_State* L) {
-    call_learning(L, *learns().gradient, "gradient", tape, rollout, advantages, options, 2);
-    out = floats_at(L, lua_gettop(L) - 1, "`gradient`: its bytes");
-    report = report_of(L, "`gradient`: the report { loss =, entropy = }");
-  });
-  return report;
-}
-
-double LuaLearner::step(std::span<const float> gradient, const UpdateOptions& options) {
-  require_sharing();
-  check_update(options);
-  check_values(gradient, "gradient");
-  double norm = 0;
-  in_lua([&](lua_State* L) {
-    learns().step->push(L);
-    agent_->push(L);
-    push_floats(L, gradient);
-    push_update_options(L, options);
-    protected_call(L, 3, 1, "step");
-    norm = Value(L, lua_gettop(L), "`step`: the norm", /*argument=*/0).number();
-  });
-  ++updates_;
-  return norm;
-}
-
 PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context) {
   RefineOptions how;
   how.groups = static_cast<GroupId>(options_.integer("groups"));
@@ -564,73 +303,6 @@ std::int64_t LuaLearner::parameter_count() const {
     count = Value(L, lua_gettop(L), "`parameters`: their number", /*argument=*/0).integer(0);
   });
   return count;
-}
-
-}  // namespace
-
-LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& table) {
-  table.require_table();
-  Fields fields(L, table);
-  const Value observe = fields.get("observe");
-  const auto function = [&](const char* key) {
-    const Value value = fields.get(key);
-    value.require_function();
-    return std::make_unique<const Reference>(state, L, value.index());
-  };
-  make = function("make");
-  if (const Value all = fields.get("whole"); all.present()) {
-    whole = function("whole");
-    if (const Value other = fields.get("act"); other.present()) {
-      other.refuse("a policy decides step by step or all at once; give `act` or `whole`");
-    }
-  } else {
-    act = function("act");
-  }
-  update = function("update");
-  save = function("save");
-  load = function("load");
-  parameters = function("parameters");
-  if (fields.get("gradient").present()) {
-    weights = function("weights");
-    set_weights = function("set_weights");
-    gradient = function("gradient");
-    step = function("step");
-  }
-  fields.finish();
-  if (!observe.present()) return;
-  Fields what(L, observe);
-  seen = read_seen(what);
-  what.finish();
-}
-
-std::span<const OptionSpec> learner_options() {
-  static constexpr OptionSpec kOptions[] = {
-      {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
-      {"groups", OptionType::integer, "320",
-       "coarsen to this many groups where the problem has more; 0 = never",
-       OptionRange::at_least(0).up_to(1 << 20)},
-      {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
-       OptionRange::at_least(1).up_to(1 << 20)},
-      {"episodes", OptionType::integer, "-1",
-       "updates on this very graph before the answer; -1: as many as the budget allows, none "
-       "without one",
-       OptionRange::at_least(-1)},
-      {"samples", OptionType::integer, "16", "episodes per update",
-       OptionRange::at_least(1).up_to(1 << 20)},
-      {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
-       OptionRange::at_least(0)},
-      {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
-       OptionRange::at_least(0)},
-      {"starts",
-       OptionType::text,
-       "known",
-       "where episodes start: known (a single device, runs of groups, list scheduling) or none "
-       "(only "
-       "whole placements of the policy's count)",
-       {},
-       "known,none"},
-      kRepairOption};
-  return kOptions;
 }
 
 std::unique_ptr<Policy> make_learner(State& state,

@@ -26,8 +26,11 @@ struct LearnsDefinition {
   std::unique_ptr<const Reference> make, update, save, load, parameters;
   /// One of the two: the devices of one step of all episodes, or whole placements at once.
   std::unique_ptr<const Reference> act, whole;
-  /// For training by many processes; all of them, or null.
-  std::unique_ptr<const Reference> weights, set_weights, gradient, step;
+  /// For training by many processes; null where it is by one alone. Besides the weights these exchange
+  /// gradients, or what was seen, from which the one that learns makes its `update`.
+  std::unique_ptr<const Reference> weights, set_weights;
+  std::unique_ptr<const Reference> gradient, step;
+  std::unique_ptr<const Reference> pack, unpack;
 };
 
 /// The argument of `berth.register_policy`: a descriptor, and a function or a learning agent.

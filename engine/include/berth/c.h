@@ -229,8 +229,8 @@ BERTH_C_API berth_status berth_builder_edges(berth_builder* builder, size_t coun
 /** The step returns the tensor, which lives to its end. Where nothing is named, what ops without
  *  readers give is returned. */
 BERTH_C_API berth_status berth_builder_result(berth_builder* builder, int32_t tensor);
-/** `tensor` is what the next step finds in `input`, an op of the type "Input": both are on one device,
- *  and the result takes the input's place in memory. */
+/** `tensor` is what the next step finds in `input`, an op of the type "Input": both are on one device. A
+ *  result no larger takes the input's place in memory, and so does one that its kernel appends to. */
 BERTH_C_API berth_status berth_builder_state(berth_builder* builder, int32_t tensor, int32_t input);
 /** The op gives the same outputs for the same inputs and does nothing else; of the dialects above that
  *  is known. */

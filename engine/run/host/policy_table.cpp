@@ -12,6 +12,7 @@
 #include "berth/placement.h"
 #include "berth/policy.h"
 #include "berth/problem.h"
+#include "host/problem_arrays.h"
 #include "support/c_values.h"
 
 namespace berth {
@@ -27,34 +28,21 @@ class Search {
  public:
   Search(Evaluator& evaluator, const PlaceContext& context, const Options& options,
          const PolicyTable& policy)
-      : evaluator_(evaluator), context_(context), options_(options), policy_(policy) {
-    const Problem& problem = evaluator.problem();
-    const Groups& groups = problem.groups();
-    const Cluster& cluster = problem.cluster();
-    for (GroupId group = 0; group < groups.count(); ++group) {
-      for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-        cost_us_.push_back(problem.group_cost_us(group, device));
-      }
-      param_bytes_.push_back(problem.group_param_bytes(group));
-      for (const Groups::Edge& edge : groups.out_edges(group)) {
-        src_.push_back(edge.src);
-        dst_.push_back(edge.dst);
-        bytes_.push_back(edge.bytes);
-      }
-    }
-    for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-      memory_bytes_.push_back(problem.memory_bytes(device));
-    }
+      : evaluator_(evaluator),
+        context_(context),
+        options_(options),
+        arrays_(evaluator.problem()),
+        policy_(policy) {
     data_.size = sizeof data_;
-    data_.group_count = groups.count();
-    data_.device_count = cluster.device_count();
-    data_.cost_us = cost_us_.data();
-    data_.param_bytes = param_bytes_.data();
-    data_.memory_bytes = memory_bytes_.data();
-    data_.edge_count = src_.size();
-    data_.edge_src = src_.data();
-    data_.edge_dst = dst_.data();
-    data_.edge_bytes = bytes_.data();
+    data_.group_count = evaluator.problem().groups().count();
+    data_.device_count = evaluator.problem().cluster().device_count();
+    data_.cost_us = arrays_.cost_us.data();
+    data_.param_bytes = arrays_.param_bytes.data();
+    data_.memory_bytes = arrays_.memory_bytes.data();
+    data_.edge_count = arrays_.edge_bytes.size();
+    data_.edge_src = arrays_.edge_src.data();
+    data_.edge_dst = arrays_.edge_dst.data();
+    data_.edge_bytes = arrays_.edge_bytes.data();
     data_.seed = context.seed;
     data_.host = this;
     data_.evaluate = [](berth_search* search, const int32_t* devices, double* objective_us,
@@ -153,9 +141,7 @@ class Search {
   Evaluator& evaluator_;
   const PlaceContext& context_;
   const Options& options_;
-  std::vector<double> cost_us_;
-  std::vector<std::int64_t> param_bytes_, memory_bytes_, bytes_;
-  std::vector<std::int32_t> src_, dst_;
+  const ProblemArrays arrays_;
   std::deque<std::string> values_;
   const PolicyTable& policy_;
   std::vector<std::string> said_;

@@ -9,7 +9,8 @@
 #include "berth/run.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
-#include "ops/tables.h"
+#include "host/states_apart.h"
+#include "ops/gpu_kernels.h"
 #include "support/units.h"
 
 namespace berth {
@@ -95,21 +96,19 @@ std::shared_ptr<const Costs> with_inputs_on_host(const Graph& graph, const Clust
   return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
 }
 
-/// Rules that send all inputs to `where`.
-std::vector<ConstraintRule> input_rules(const Graph& graph, const std::string& where) {
-  std::set<std::string> types;
+/// The rule that sends inputs to `where`. States are where the step leaves them.
+ConstraintRule input_rule(const Graph& graph, const std::string& where) {
+  std::set<OpId> states;
+  for (const Graph::State& state : graph.states()) states.insert(state.input);
+  ConstraintRule rule;
+  rule.kind = ConstraintRule::Kind::pin;
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (graph.is_input(op)) types.insert(graph.op_type(op));
+    if (!graph.is_input(op) || states.contains(op)) continue;
+    rule.ops.push_back(
+        {.name = graph.op_name(op), .regex = {}, .type = {}, .requested_device = {}});
   }
-  std::vector<ConstraintRule> rules;
-  for (const std::string& type : types) {
-    ConstraintRule rule;
-    rule.kind = ConstraintRule::Kind::pin;
-    rule.ops = {{.name = {}, .regex = {}, .type = type, .requested_device = {}}};
-    rule.devices = {where};
-    rules.push_back(std::move(rule));
-  }
-  return rules;
+  rule.devices = {where};
+  return rule;
 }
 
 /// A graph whose sizes nobody knows: every placement of it takes no time, and proves nothing.
@@ -141,21 +140,19 @@ void note_gpu_kernels(const Problem& problem, std::vector<std::string>& notes) {
   std::set<std::string> types;
   std::int64_t count = 0;
   for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    const std::string& type = problem.graph().op_type(op);
-    if (!problem.graph().stated_costs(op).empty() ||
-        !ops::lacks_gpu_kernel(problem.graph().dialect(), type)) {
-      continue;
-    }
+    if (!problem.graph().stated_costs(op).empty()) continue;
+    if (!ops::lacks_gpu_kernel(problem.graph(), op)) continue;
     ++count;
-    types.insert(cat("'", type, "'"));
+    types.insert(cat("'", problem.graph().op_type(op), "'"));
   }
   if (count == 0) return;
-  notes.push_back(
-      cat(count, count == 1 ? " op has" : " ops have", " no kernel for GPUs in the model's runtime",
-          has_host ? " and can be on hosts alone: "
-                   : "; the cluster has no host for them, so that they are taken to run "
-                     "anywhere: ",
-          join({types.begin(), types.end()}, 6)));
+  notes.push_back(cat(count, count == 1 ? " op has" : " ops have",
+                      " no kernel for GPUs in the model's runtime, or none of their element type,",
+                      has_host
+                          ? " and can be on hosts alone: "
+                          : "; the cluster has no host for them, so that they are taken to run "
+                            "anywhere: ",
+                      join({types.begin(), types.end()}, 6)));
 }
 
 /// A machine of the caller's own is stored whole, so that the placement does not need its file.
@@ -209,8 +206,32 @@ struct Posed {
   TaskParts parts;
   bool placed = false;  ///< RunHooks::placed
   std::vector<std::string> notes;
-  bool spill = false;  ///< ToolTask::spill
+  bool spill = false;      ///< ToolTask::spill
+  bool may_carry = false;  ///< whether states may be apart, for which the graph gets more ops
 };
+
+/// The same where states cannot be where their results are made. Empty where rules are in conflict
+/// without them.
+std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
+                                       const std::vector<ConstraintRule>& rules) {
+  if (!posed.may_carry) return {};
+  auto apart = states_apart(*posed.graph, *posed.cluster, costs, rules);
+  if (!apart) return {};
+  Posed changed = posed;
+  changed.graph = std::move(apart->graph);
+  changed.costs = with_free_ops(*posed.costs, changed.graph->op_count());
+  changed.notes.push_back(std::move(apart->note));
+  changed.may_carry = false;
+  return changed;
+}
+
+/// Whether the tool runs a model of its own, which writes into its caches whatever op of the file makes
+/// them.
+bool has_own_model(const Tool& tool) {
+  constexpr std::string_view kTools[] = {"accelerate", "llama.cpp", "vllm", "deepspeed",
+                                         "torch-pipelining"};
+  return std::find(std::begin(kTools), std::end(kTools), tool.name) != std::end(kTools);
+}
 
 /// The rules of settings and tool, the tool's costs in place of the others.
 std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
@@ -237,6 +258,9 @@ Task task_of(const Posed& before) {
   const Settings& settings = posed.settings;
   const Tool* const for_tool =
       settings.tool ? at_key(settings, "tool", [&] { return &tool(*settings.tool); }) : nullptr;
+  if (for_tool != nullptr && has_own_model(*for_tool) && !posed.graph->states().empty()) {
+    posed.graph = posed.graph->with_states(posed.graph->states());
+  }
   ProblemOptions options;
   if (settings.objective) options.objective = *settings.objective;
   if (settings.semantics) options.semantics = *settings.semantics;
@@ -249,15 +273,22 @@ Task task_of(const Posed& before) {
   const std::string where = settings.inputs.value_or("host");
   const bool inputs = where != "any" && has_inputs(graph);
   if (inputs && where != "host") {
-    const auto more = input_rules(graph, where);
-    rules.insert(rules.end(), more.begin(), more.end());
+    ConstraintRule rule = input_rule(graph, where);
+    if (!rule.ops.empty()) rules.push_back(std::move(rule));
   }
   std::shared_ptr<const Constraints> constraints;
   const auto constrain = [&] {
     if (rules.empty()) return;
     constraints = std::make_shared<const Constraints>(graph, cluster, *posed.costs, rules);
   };
-  constrain();
+  try {
+    constrain();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
+    const std::optional<Posed> apart = with_states_apart(before, *posed.costs, rules);
+    if (!apart) throw;
+    return task_of(*apart);
+  }
   if (inputs && where == "host" && counts_lifetimes(options)) {
     if (auto changed = with_inputs_on_host(graph, cluster, *posed.costs, constraints.get())) {
       posed.costs = std::move(changed);
@@ -296,8 +327,9 @@ Task task_of(const Posed& before) {
 /// The part of make_task that load_task shares.
 Task pose(Engine& engine, std::shared_ptr<const Graph> graph,
           std::shared_ptr<const Cluster> cluster, const Settings& settings, const TaskParts& parts,
-          bool placed) {
+          bool placed, bool may_carry = false) {
   Posed posed{std::move(graph), std::move(cluster), parts.costs, settings, parts, placed, {}};
+  posed.may_carry = may_carry;
   if (posed.costs == nullptr) {
     LoadedCosts loaded = at_key(settings, "costs", [&] {
       return make_costs(engine, *posed.graph, *posed.cluster, settings.costs.value_or(""));
@@ -364,7 +396,8 @@ Task load_simulated(Engine& engine, const std::string& model, const Settings& se
     return engine.load(model, settings.load);
   }();
   const auto stage = stage_of(hooks, "costs and groups");
-  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed);
+  Task task = pose(engine, std::move(loaded.graph), std::move(cluster), settings, {}, hooks.placed,
+                   /*may_carry=*/true);
   task.notes.insert(task.notes.begin(), loaded.notes.begin(), loaded.notes.end());
   return task;
 }
@@ -426,6 +459,7 @@ std::string without_rule_text(const Graph& graph) {
   std::int64_t ops = 0;
   std::map<std::string, std::int64_t> types;
   for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (graph.is_constant(op)) continue;
     const Work work = op_work(graph, op);
     bytes += work.bytes;
     if (!graph.stated_costs(op).empty() || has_work_rule(graph, op)) continue;

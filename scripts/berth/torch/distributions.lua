@@ -6,6 +6,8 @@
 --
 -- Each has sample(shape) (no gradient; `shape` stands in front, default none), log_prob(value) and entropy().
 
+local known = require "berth.known"
+
 return function(torch)
   local distributions = {}
 
@@ -26,11 +28,11 @@ return function(torch)
       end
     end
     for key in pairs(given) do
-      local known = false
-      for _, each in ipairs { ... } do known = known or each == key end
-      if not known then
-        error(("torch.distributions.%s: unknown option '%s'; known: %s"):format(name, tostring(key),
-          table.concat({ ... }, ", ")), 3)
+      local taken = false
+      for _, each in ipairs { ... } do taken = taken or each == key end
+      if not taken then
+        error(("torch.distributions.%s: unknown option '%s'%s"):format(name, tostring(key),
+          known.text(key, { ... })), 3)
       end
     end
     if not found then

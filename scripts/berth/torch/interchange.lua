@@ -8,9 +8,6 @@ local ffi = require "ffi"
 -- Numbers of both formats are little-endian, as is every machine that LuaJIT and LibTorch share here.
 assert(ffi.abi "le", "berth.torch: files are read on little-endian machines alone")
 
-local C_TYPE = { float32 = "float", float64 = "double", int64 = "int64_t", int32 = "int32_t", uint8 = "uint8_t",
-  bool = "uint8_t" }
-local SIZE = { float32 = 4, float64 = 8, int64 = 8, int32 = 4, uint8 = 1, bool = 1 }
 local NUMPY = { float32 = "<f4", float64 = "<f8", int64 = "<i8", int32 = "<i4", uint8 = "|u1", bool = "|b1" }
 local SAFE = { float32 = "F32", float64 = "F64", int64 = "I64", int32 = "I32", uint8 = "U8", bool = "BOOL" }
 
@@ -49,6 +46,8 @@ local function crc32(text)
 end
 
 return function(torch)
+  local bytes = require "berth.torch.bytes" (torch)
+
   local function read_file(path)
     local file, problem = io.open(path, "rb")
     if not file then error(problem, 0) end
@@ -71,24 +70,6 @@ return function(torch)
     end
   end
 
-  local function bytes_of(tensor)
-    local own = tensor:detach():contiguous()
-    if own:numel() == 0 then return "" end
-    return ffi.string(own:cdata(), own:numel() * SIZE[own:dtype()])
-  end
-
-  local function tensor_of(bytes, dtype, shape)
-    local count = 1
-    for _, size in ipairs(shape) do count = count * size end
-    if #bytes ~= count * SIZE[dtype] then
-      error(("%d bytes for %d values of %s"):format(#bytes, count, dtype), 0)
-    end
-    local values = ffi.new(C_TYPE[dtype] .. "[?]", math.max(count, 1))
-    ffi.copy(values, bytes, #bytes)
-    local tensor = torch.from_cdata(values, #shape == 0 and { 1 } or shape, values):clone():reshape(shape)
-    return dtype == "bool" and tensor:to "bool" or tensor
-  end
-
   local function sorted_names(tensors, what)
     local names = {}
     for name, tensor in pairs(tensors) do
@@ -107,7 +88,7 @@ return function(torch)
     local shape = table.concat(tensor:shape(), ", ") .. (#tensor:shape() == 1 and "," or "")
     local head = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(NUMPY[tensor:dtype()], shape)
     head = head .. (" "):rep(-(#head + 11) % 64) .. "\n"
-    return "\147NUMPY\1\0" .. little(#head, 2) .. head .. bytes_of(tensor)
+    return "\147NUMPY\1\0" .. little(#head, 2) .. head .. bytes.of(tensor)
   end
 
   local function read_npy(text)
@@ -125,7 +106,7 @@ return function(torch)
     end
     local shape = {}
     for size in (head:match "'shape': *%(([^)]*)%)" or ""):gmatch "%d+" do shape[#shape + 1] = tonumber(size) end
-    return tensor_of(text:sub(9 + wide + length), dtype, shape)
+    return bytes.tensor(text:sub(9 + wide + length), dtype, shape)
   end
 
   -- Writes tensors by name for numpy.load.
@@ -262,10 +243,10 @@ return function(torch)
     if #facts > 0 then entries[1] = '"__metadata__":{' .. table.concat(facts, ",") .. "}" end
     for _, name in ipairs(sorted_names(tensors, "save_safetensors")) do
       local tensor = tensors[name]
-      local bytes = bytes_of(tensor)
+      local content = bytes.of(tensor)
       entries[#entries + 1] = ('%s:{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}'):format(quoted(name),
-        SAFE[tensor:dtype()], table.concat(tensor:shape(), ","), at, at + #bytes)
-      parts[#parts + 1], at = bytes, at + #bytes
+        SAFE[tensor:dtype()], table.concat(tensor:shape(), ","), at, at + #content)
+      parts[#parts + 1], at = content, at + #content
     end
     local head = "{" .. table.concat(entries, ",") .. "}"
     head = head .. (" "):rep(-#head % 8)
@@ -293,7 +274,7 @@ return function(torch)
           if type(from) ~= "number" or type(to) ~= "number" or from > to or 8 + length + to > #text then
             error(name .. " lies outside of the file", 0)
           end
-          local read, tensor = pcall(tensor_of, text:sub(9 + length + from, 8 + length + to), dtype,
+          local read, tensor = pcall(bytes.tensor, text:sub(9 + length + from, 8 + length + to), dtype,
             entry.shape or {})
           if not read then error(("%s: %s"):format(name, tensor), 0) end
           tensors[name] = tensor

@@ -5,8 +5,8 @@
 --   -advantage * log pi(device) - entropy_weight * H,   H = -sum of p ln(p + 1e-3)
 -- with Adam, as the policies in C++ do. All of it can be replaced.
 
-local ffi = require "ffi"
 local known = require "berth.known"
+local notes = require "berth.notes"
 
 local DEFAULTS = {
   kind = true,      -- name in the files of its weights; other files are refused
@@ -23,6 +23,7 @@ local DEFAULTS = {
 }
 
 return function(torch)
+  local bytes = require "berth.torch.bytes" (torch)
   local learner = {}
   -- Adam divides the rate by as little as 0.1, and weights are of single precision.
   local LARGEST_RATE = 3.4e35
@@ -217,44 +218,88 @@ return function(torch)
 
   -- For training by many processes: the same in two halves, and the weights. Values are the bytes of
   -- single-precision numbers, parameter after parameter.
-  local function bytes_of(tensor) return ffi.string(tensor:contiguous():cdata(), 4 * tensor:numel()) end
-
   function learner.weights(agent)
     local parts = {}
-    for i, tensor in ipairs(agent.optimizer.tensors) do parts[i] = bytes_of(tensor:detach()) end
+    for i, tensor in ipairs(agent.optimizer.tensors) do parts[i] = bytes.of(tensor) end
     return table.concat(parts)
   end
 
   -- Calls body(tensor, its part of the values) for every parameter.
-  local function each_part(agent, bytes, body)
-    local at = ffi.cast("const float*", bytes)
+  local function each_part(agent, values, body)
+    local at = 0
     torch.no_grad(function()
       for _, tensor in ipairs(agent.optimizer.tensors) do
-        local values = ffi.new("float[?]", tensor:numel())
-        ffi.copy(values, at, 4 * tensor:numel())
-        at = at + tensor:numel()
-        body(tensor, torch.from_cdata(values, tensor:shape(), values))
+        local size = 4 * tensor:numel()
+        body(tensor, bytes.tensor(values:sub(at + 1, at + size), "float32", tensor:shape()))
+        at = at + size
       end
     end)
   end
 
-  function learner.set_weights(agent, bytes)
-    each_part(agent, bytes, function(tensor, values) tensor:copy_(values) end)
+  function learner.set_weights(agent, values)
+    each_part(agent, values, function(tensor, part) tensor:copy_(part) end)
   end
 
   function learner.gradient(agent, tape, advantages, options)
     local loss, entropy = accumulate(agent, tape, advantages, options)
     local parts = {}
     for i, tensor in ipairs(agent.optimizer.tensors) do
-      parts[i] = bytes_of(tensor:grad() or torch.zeros(tensor:shape()))
+      parts[i] = bytes.of(tensor:grad() or torch.zeros(tensor:shape()))
     end
     agent.optimizer:zero_grad()
     return table.concat(parts), { loss = loss, entropy = entropy }
   end
 
-  function learner.step_by(agent, bytes, options)
-    each_part(agent, bytes, function(tensor, values) tensor:set_grad(values:clone()) end)
+  function learner.step_by(agent, values, options)
+    each_part(agent, values, function(tensor, part) tensor:set_grad(part) end)
     return learner.step(agent, options)
+  end
+
+  -- If the update is another than a step by the gradient, what was seen is sent instead: the states and
+  -- actions of a tape, and the advantages.
+  function learner.pack(_, tape, advantages)
+    local entries, parts = {}, {}
+    for p, past in ipairs(tape) do
+      local states = {}
+      for t, seen in ipairs(past.whole and { past } or past) do
+        states[t] = {}
+        for name, tensor in pairs(seen) do
+          if torch.is_tensor(tensor) then
+            local content = bytes.of(tensor)
+            states[t][#states[t] + 1] = { name = name, dtype = tensor:dtype(), shape = tensor:shape(), bytes = #content }
+            parts[#parts + 1] = content
+          end
+        end
+      end
+      entries[p] = { whole = past.whole or false, states = states }
+    end
+    return notes.pack({ advantages = advantages, entries = entries }, table.concat(parts))
+  end
+
+  -- One tape of what several processes packed, and its advantages.
+  --   ARGS    packed    array of texts
+  --           problems  array by text of the problems of its rollout
+  function learner.unpack(_, packed, problems)
+    local tape, advantages = {}, {}
+    for k, text in ipairs(packed) do
+      local head, content = notes.unpack(text)
+      local at = 0
+      for p, entry in ipairs(head.entries) do
+        local states = {}
+        for t, tensors in ipairs(entry.states) do
+          states[t] = {}
+          for _, of in ipairs(tensors) do
+            states[t][of.name] = bytes.tensor(content:sub(at + 1, at + of.bytes), of.dtype, of.shape)
+            at = at + of.bytes
+          end
+        end
+        local past = entry.whole and states[1] or states
+        past.problem, past.whole = problems[k][p], entry.whole or nil
+        tape[#tape + 1] = past
+      end
+      for _, each in ipairs(head.advantages) do advantages[#advantages + 1] = each end
+    end
+    return tape, advantages
   end
 
   function learner.save(agent, path, note)
@@ -287,8 +332,7 @@ return function(torch)
     if not spec.logits == not spec.group_logits then
       error("torch.learner: give logits, for a decision per step, or group_logits, for all at once", 3)
     end
-    -- A learner with its own update may exchange more than a gradient.
-    local shares = not spec.update
+    local by_gradient = not spec.update
     return {
       observe = spec.observe,
       make = function(options)
@@ -299,8 +343,9 @@ return function(torch)
       act = spec.logits and learner.act or nil, whole = spec.group_logits and learner.whole or nil,
       update = spec.update or learner.update, save = learner.save,
       load = learner.load, parameters = learner.parameters,
-      weights = shares and learner.weights or nil, set_weights = shares and learner.set_weights or nil,
-      gradient = shares and learner.gradient or nil, step = shares and learner.step_by or nil,
+      weights = learner.weights, set_weights = learner.set_weights,
+      gradient = by_gradient and learner.gradient or nil, step = by_gradient and learner.step_by or nil,
+      pack = not by_gradient and learner.pack or nil, unpack = not by_gradient and learner.unpack or nil,
     }
   end
 

@@ -8,7 +8,8 @@
 --   baseline/RANK  of a controller, the same
 --   draws/RANK     how often a controller has sampled: no seed comes twice
 --
--- and the queue "gradients" of what controllers learnt.
+-- and the queue "gradients" of what controllers learnt: gradients, or of a policy whose update is more than a step by
+-- one, the episodes themselves, from which the one who learns makes that update.
 
 local berth = require "berth"
 local checkpoint = require "berth.train.checkpoint"
@@ -34,29 +35,29 @@ end
 
 -- Controllers ----------------------------------------------------------------------------------------
 
--- A controller's message: a gradient, what is to be recorded of its samples, the best of them by problem. Only
--- the numbers are text; a placement has as many devices as the graph has ops.
-local function gradient_message(from, base, record, found, gradient)
-  local heads, bytes = {}, { gradient }
+-- A controller's message: what it learnt (a gradient, or the episodes themselves), what is to be recorded of its
+-- samples, the best of them by problem. Only the numbers are text; a placement has as many devices as the graph has ops.
+local function lesson_message(from, base, record, found, lesson)
+  local heads, bytes = {}, { lesson }
   for i, each in pairs(found) do
     local placement = measuring.packed(each.placement)
     heads[#heads + 1] = { problem = i, evaluation = each.evaluation, bytes = #placement }
     bytes[#bytes + 1] = placement
   end
-  return workers.pack({ from = from, base = base, record = record, found = heads, gradient = #gradient },
+  return notes.pack({ from = from, base = base, record = record, found = heads, lesson = #lesson },
     table.concat(bytes))
 end
 
 -- The same as it comes: placements stay bytes.
-local function read_gradient(id, payload)
-  local head, bytes = workers.unpack(payload)
-  local at = head.gradient
+local function read_lesson(id, payload)
+  local head, bytes = notes.unpack(payload)
+  local at = head.lesson
   for _, each in ipairs(head.found) do
     each.placement = bytes:sub(at + 1, at + each.bytes)
     at = at + each.bytes
   end
-  if at ~= #bytes then error("workers: a gradient's message is cut off", 0) end
-  return { id = id, head = head, gradient = bytes:sub(1, head.gradient) }
+  if at ~= #bytes then error("workers: a controller's message is cut off", 0) end
+  return { id = id, head = head, lesson = bytes:sub(1, head.lesson) }
 end
 
 local function controller(common, options)
@@ -73,6 +74,7 @@ local function controller(common, options)
   local baselines = store:get(prefix .. "baseline/" .. rank)
   for i, state in ipairs(baselines and notes.read(baselines) or {}) do own.memories[i].baseline.restore(state) end
 
+  local sends_episodes = options.policy:exchanges() == "episodes"
   local at_least, have, pending = 0, nil, nil
   -- Waits until the gradient on its way was taken.
   local function settle()
@@ -92,11 +94,15 @@ local function controller(common, options)
       local draw = store:add(prefix .. "draws/" .. rank)
       local record, rollout, advantages, found = sampling.sample(options, own.state, own.memories, own.reward,
         own.rates, options.seed * 1000003 + draw * common.controllers + rank - common.controllers)
-      local gradient, report = options.policy:gradient(rollout, advantages,
-        { entropy_weight = record.entropy_weight })
+      local lesson, report
+      if sends_episodes then
+        lesson = options.policy:pack(rollout, advantages)
+      else
+        lesson, report = options.policy:gradient(rollout, advantages, { entropy_weight = record.entropy_weight })
+        record.loss, record.entropy = report.loss, report.entropy
+      end
       settle()
-      record.loss, record.entropy = report.loss, report.entropy
-      local payload = gradient_message(rank, version, record, found, gradient)
+      local payload = lesson_message(rank, version, record, found, lesson)
       pending = { id = ("%d.%d"):format(rank, draw), payload = payload }
       store:submit(prefix .. "gradients", pending.id, payload, 2 ^ 30)
       local states = {}
@@ -175,29 +181,64 @@ function Learner:note(message)
   end
 end
 
--- A step by the mean of these gradients.
-function Learner:apply(messages, gradient)
+-- The mean of these gradients.
+local function mean_of(tasks)
+  if #tasks == 1 then return tasks[1].lesson end
+  local count = #tasks[1].lesson / 4
+  local sum = ffi.new("double[?]", count)
+  for _, task in ipairs(tasks) do
+    if #task.lesson ~= 4 * count then error("workers: a gradient is of another network", 0) end
+    local values = ffi.cast("const float*", task.lesson)
+    for k = 0, count - 1 do sum[k] = sum[k] + values[k] end
+  end
+  local mean = ffi.new("float[?]", count)
+  for k = 0, count - 1 do mean[k] = sum[k] / #tasks end
+  return ffi.string(mean, 4 * count)
+end
+
+-- A step by what controllers sent: by the mean of their gradients, or one update by all of their episodes.
+--   RETURN  as policy:update
+function Learner:learn(tasks, record)
+  local policy = self.options.policy
+  local rates = { learning_rate = record.learning_rate, max_norm = self.options.max_norm }
+  if policy:exchanges() == "gradients" then
+    local loss, entropy = 0, 0
+    for _, task in ipairs(tasks) do
+      loss, entropy = loss + task.head.record.loss / #tasks, entropy + task.head.record.entropy / #tasks
+    end
+    return { loss = loss, entropy = entropy, gradient_norm = policy:step(mean_of(tasks), rates) }
+  end
+  rates.entropy_weight = record.entropy_weight
+  local packed, problems = {}, {}
+  for k, task in ipairs(tasks) do
+    packed[k] = task.lesson
+    problems[k] = sampling.picked(self.options.problems, sampling.chosen(self.options, task.head.base + 1))
+  end
+  return policy:learn(packed, problems, rates)
+end
+
+-- An update by what controllers sent.
+function Learner:apply(tasks)
   local own, options = self.own, self.options
   own.state.update = own.state.update + 1
-  local record = { update = own.state.update, runtime_us = 0, reward = 0, entropy = 0, loss = 0, episodes = 0,
-    measured = 0 }
-  for _, message in ipairs(messages) do
+  local record = { update = own.state.update, runtime_us = 0, reward = 0, episodes = 0, measured = 0 }
+  for _, task in ipairs(tasks) do
+    local message = task.head
     self:note(message)
-    for _, name in ipairs { "runtime_us", "reward", "entropy", "loss" } do
-      record[name] = record[name] + message.record[name] / #messages
+    for _, name in ipairs { "runtime_us", "reward" } do
+      record[name] = record[name] + message.record[name] / #tasks
     end
     record.episodes = record.episodes + message.record.episodes
     record.measured = record.measured + message.record.measured
   end
   record.learning_rate = own.rates.learning_rate(own.state.update)
   record.entropy_weight = own.rates.entropy_weight(own.state.update)
-  local norm = options.policy:step(gradient, { learning_rate = record.learning_rate,
-    max_norm = options.max_norm })
+  local report = self:learn(tasks, record)
   local indices = {}
   for i = 1, #options.problems do
     if own.memories[i].best then indices[#indices + 1] = i end
   end
-  sampling.complete(record, own, { loss = record.loss, entropy = record.entropy, gradient_norm = norm }, indices)
+  sampling.complete(record, own, report, indices)
   self:publish()
   record.workers = self.status.text
   course.after_update(own, record)
@@ -211,16 +252,16 @@ function Learner:answer(task, dropped)
     dropped = dropped or false })
 end
 
--- The next gradient; nil where none comes for a while.
-function Learner:next_gradient()
+-- The next message of a controller; nil where none comes for a while.
+function Learner:next_lesson()
   local id, payload = self.store:take(self.prefix .. "gradients", 600, together.WAIT_S)
   self:watch()
   if not id then return nil end
-  return read_gradient(id, payload)
+  return read_lesson(id, payload)
 end
 
 function Learner:asynchronous()
-  local task = self:next_gradient()
+  local task = self:next_lesson()
   if not task then return end
   local options = self.options
   local bound = options.workers.staleness > 0 and options.workers.staleness or 4 * self.common.controllers
@@ -229,22 +270,9 @@ function Learner:asynchronous()
     self:note(task.head)  -- what it measured counts
     self.status:stale()
   else
-    self:apply({ task.head }, task.gradient)
+    self:apply { task }
   end
   self:answer(task, stale)
-end
-
-local function mean_of(tasks)
-  local count = #tasks[1].gradient / 4
-  local sum = ffi.new("double[?]", count)
-  for _, task in ipairs(tasks) do
-    if #task.gradient ~= 4 * count then error("workers: a gradient is of another network", 0) end
-    local values = ffi.cast("const float*", task.gradient)
-    for k = 0, count - 1 do sum[k] = sum[k] + values[k] end
-  end
-  local mean = ffi.new("float[?]", count)
-  for k = 0, count - 1 do mean[k] = sum[k] / #tasks end
-  return ffi.string(mean, 4 * count)
 end
 
 -- Whether a controller that has sent nothing yet is to be waited for.
@@ -257,7 +285,7 @@ end
 function Learner:synchronous()
   local by_rank, tasks, since_s = {}, {}, berth.clock()
   repeat
-    local task = self:next_gradient()
+    local task = self:next_lesson()
     if self.stopped then return end
     if task and task.head.base ~= self.own.state.update then
       self.status:stale()
@@ -273,9 +301,7 @@ function Learner:synchronous()
   until any and missing == 0
   -- In the order of ranks, so that the sum is the same whoever was first.
   for rank = 1, self.common.controllers do tasks[#tasks + 1] = by_rank[rank] end
-  local heads = {}
-  for k, task in ipairs(tasks) do heads[k] = task.head end
-  self:apply(heads, #tasks == 1 and tasks[1].gradient or mean_of(tasks))
+  self:apply(tasks)
   for _, task in ipairs(tasks) do self:answer(task) end
 end
 

@@ -72,7 +72,7 @@ TEST_CASE("what the runtime has no kernel of for GPUs is for hosts, where there 
       {"onnx", "com.microsoft.QGemm", false},
       {"onnx", "NonMaxSuppression", true},
       {"onnx", "Tanh", true},
-      {"onnx", "com.microsoft.QMoE", true},
+      {"onnx", "com.microsoft.MoE", true},
       {"mlir", "Tan", true},
   };
   const Cluster without_host = {"g",
@@ -86,6 +86,53 @@ TEST_CASE("what the runtime has no kernel of for GPUs is for hosts, where there 
     CHECK(costs->can_run(1, kind_of(machine(), "gpu:0")) == each.on_gpus);
     CHECK(costs->can_run(1, kind_of(machine(), "cpu:0")));
     CHECK(Costs::roofline(*graph, without_host)->can_run(1, 0));
+  }
+}
+
+TEST_CASE("a kernel for GPUs is one of an element type") {
+  struct Case {
+    const char* dialect;
+    const char* type;
+    DType first;
+    DType output;
+    bool on_gpus;
+  };
+  constexpr Case kCases[] = {
+      {"onnx", "MatMul", DType::i64, DType::i64, false},
+      {"onnx", "MatMul", DType::f16, DType::f16, true},
+      {"onnx", "MatMulInteger", DType::u8, DType::i32, false},
+      {"onnx", "MatMulInteger", DType::i8, DType::i32, true},
+      {"onnx", "ArgMax", DType::i32, DType::i64, false},
+      {"onnx", "ArgMax", DType::f32, DType::i64, true},
+      {"onnx", "Pad", DType::i64, DType::i64, false},
+      {"onnx", "GridSample", DType::f16, DType::f16, false},
+      {"onnx", "com.microsoft.GroupQueryAttention", DType::f32, DType::f32, false},
+      {"onnx", "com.microsoft.GroupQueryAttention", DType::f16, DType::f16, true},
+      {"onnx", "Where", DType::boolean, DType::i8, false},
+      {"onnx", "Where", DType::boolean, DType::i64, true},
+      {"onnx", "Gather", DType::i64, DType::i64, true},
+      {"tf", "MatMul", DType::i32, DType::i32, false},
+      {"tf", "MatMul", DType::f64, DType::f64, true},
+      {"tf", "Split", DType::i32, DType::i64, false},
+      {"tf", "Split", DType::i32, DType::f32, true},
+      {"tf", "Cumsum", DType::i32, DType::i32, true},
+      {"tf", "DepthToSpace", DType::f64, DType::f64, false},
+      {"tf", "LRN", DType::f16, DType::f16, false},
+      {"mlir", "MatMul", DType::i64, DType::i64, true},
+  };
+  for (const Case& each : kCases) {
+    CAPTURE(each.type);
+    const auto of = [](DType dtype) { return TensorInfo{dtype, true, {4, 4}, kUnknownBytes}; };
+    const auto graph = OneOp{each.type,
+                             {of(each.first), of(each.first), of(each.first)},
+                             {of(each.output)},
+                             {},
+                             each.dialect}
+                           .graph();
+    const auto costs = Costs::roofline(*graph, machine());
+    const OpId op = graph->op_count() - 1;
+    CHECK(costs->can_run(op, kind_of(machine(), "gpu:0")) == each.on_gpus);
+    CHECK(costs->can_run(op, kind_of(machine(), "cpu:0")));
   }
 }
 

@@ -370,7 +370,7 @@ TEST_CASE("own, best, start: a policy is not credited with where its episodes st
     REQUIRE(learned.start);
     CHECK(learned.start->objective_us == result.evaluation.objective_us);
     CHECK(result.evaluation.objective_us < 800);
-    // What is used is the best, and a note says whose it is.
+    // The best is used, and a note says whose it is.
     CHECK(result.placement == learned.best);
     REQUIRE_FALSE(result.notes.empty());
     CHECK(result.notes.back() ==

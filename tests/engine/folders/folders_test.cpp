@@ -103,6 +103,7 @@ const std::map<std::string, std::string> kHomes = {
     {"engine", "host"},
     {"bounds", "proofs"},
     {"c", "support"},
+    {"carried_states", "groups"},
     {"colocation", "groups"},
     {"environment", "learn"},
     {"error", "support"},

@@ -9,6 +9,7 @@
 #include "berth/engine.h"
 #include "berth/files.h"
 #include "berth/sdk/environment.h"
+#include "berth/sdk/ops/constants.h"
 #include "support/expect_error.h"
 #include "support/layered_problem.h"
 
@@ -176,4 +177,22 @@ TEST_CASE("a policy that learns: place gives the best, compare its own, both say
   CHECK(own.evaluation.objective_us > used.evaluation.objective_us);
   CHECK(own.learned->best == used.placement);
   CHECK(own.notes.back().find("the best that it saw: ") == 0);
+}
+
+TEST_CASE("what runs before the step has no work to be without a rule for") {
+  GraphBuilder builder("loads", "mlir");
+  const TensorInfo info{DType::f32, true, {8, 8}, kUnknownBytes};
+  const OpId load = builder.add_op("load", "ml_program.global_load_const");
+  builder.set_pure(load);
+  const TensorId weight = builder.add_output(load, info);
+  const OpId input = builder.add_op("x", "Input");
+  builder.set_work(input, {.launches = 0});
+  const TensorId x = builder.add_output(input, info);
+  const OpId product = builder.add_op("product", "linalg.matmul");
+  builder.add_input(product, x);
+  builder.add_input(product, weight);
+  builder.add_output(product, info);
+  const auto graph = builder.build();
+  CHECK(without_rule_text(*graph).find("ml_program.global_load_const (1)") != std::string::npos);
+  CHECK(without_rule_text(*ops::fold_constants(graph)).empty());
 }

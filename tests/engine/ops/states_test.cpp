@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,13 @@ struct Named {
 };
 
 /// Each result is made of its input.
-std::shared_ptr<const Graph> model(const std::vector<Named>& pairs, std::int64_t grown = 11) {
+std::shared_ptr<const Graph> model(const std::vector<Named>& pairs, std::int64_t grown = 11,
+                                   const char* type = "Concat") {
   GraphBuilder builder("decoder", "onnx");
   for (const Named& pair : pairs) {
     const OpId in = builder.add_op(pair.input, "Input");
     const TensorId past = builder.add_output(in, cache(10), pair.input);
-    const OpId op = builder.add_op(pair.result + " op", "Concat");
+    const OpId op = builder.add_op(pair.result + " op", type);
     builder.add_input(op, past);
     builder.add_result(builder.add_output(op, cache(grown), pair.result));
   }
@@ -63,14 +65,71 @@ TEST_CASE("hidden states are found where they are shaped alike") {
   CHECK(ops::find_states(*model({{"input", "output"}}, 10)).empty());
 }
 
-TEST_CASE("a state shares its device, and the result takes the input's place") {
-  const auto graph = ops::add_states(model({{"past.0", "present.0"}}), {}, true);
-  REQUIRE(graph->states().size() == 1);
-  const OpId in = *graph->find_op("past.0"), op = *graph->find_op("present.0 op");
-  CHECK(graph->colocation(in) == graph->colocation(op));
-  CHECK(colocation_groups(*graph)->count() == 1);
-  CHECK(graph->lasting_bytes(in) == 10 * 8 * 64 * 2);
-  CHECK(graph->lasting_bytes(op) == 1 * 8 * 64 * 2);
+TEST_CASE("models that stream name what comes next, or what they remember") {
+  for (const Named& pair : std::vector<Named>{{"cached_key_0", "new_cached_key_0"},
+                                              {"cached_len_0", "new_cached_len_0"},
+                                              {"h", "next_h"},
+                                              {"cache_last_channel", "cache_last_channel_next"},
+                                              {"att_cache", "r_att_cache"},
+                                              {"conv_cache", "conv_cache_out"},
+                                              {"hidden", "out_hidden"},
+                                              {"state_input", "state_output"}}) {
+    CAPTURE(pair.result);
+    CHECK(ops::find_states(*model({pair}, 10)).size() == 1);
+    CHECK(ops::find_states(*model({pair}, 11)).empty());
+  }
+  // What is made of a picture is none.
+  for (const Named& pair : std::vector<Named>{
+           {"image", "image_out"}, {"audio", "out_audio"}, {"x", "r_x"}, {"x", "output_x"}}) {
+    CAPTURE(pair.result);
+    CHECK(ops::find_states(*model({pair}, 10)).empty());
+  }
+}
+
+TEST_CASE(
+    "a state shares its device, and the result takes the input's place where a kernel writes so") {
+  constexpr std::int64_t kOfOne = 8 * 64 * 2;  // bytes
+  struct Case {
+    const char* type;
+    std::int64_t length;  // the input's is 10
+    std::int64_t beside;  // what the result takes besides
+  };
+  for (const Case& each : std::vector<Case>{{"Concat", 11, 11},
+                                            {"Concat", 10, 0},
+                                            {"com.microsoft.GroupQueryAttention", 11, 1},
+                                            {"Attention", 11, 11},
+                                            {"TensorScatter", 10, 0},
+                                            {"Slice", 9, 0}}) {
+    CAPTURE(each.type);
+    CAPTURE(each.length);
+    const auto graph =
+        ops::add_states(model({{"past.0", "present.0"}}, each.length, each.type), {}, true);
+    REQUIRE(graph->states().size() == 1);
+    const OpId in = *graph->find_op("past.0"), op = *graph->find_op("present.0 op");
+    CHECK(graph->colocation(in) == graph->colocation(op));
+    CHECK(colocation_groups(*graph)->count() == 1);
+    CHECK(graph->lasting_bytes(in) == 10 * kOfOne);
+    CHECK(graph->lasting_bytes(op) == each.beside * kOfOne);
+    // Said again, it is kept in place, once.
+    auto kept = graph->with_states(graph->states());
+    kept = kept->with_states(kept->states());
+    CHECK(kept->states().size() == 1);
+    CHECK(kept->lasting_bytes(op) == std::max<std::int64_t>(0, each.length - 10) * kOfOne);
+  }
+}
+
+TEST_CASE("an attention that says so shares the buffer of its cache") {
+  for (const std::int64_t shares : {0, 1}) {
+    GraphBuilder builder("decoder", "onnx");
+    const OpId in = builder.add_op("past", "Input");
+    const OpId op = builder.add_op("attention", "com.microsoft.Attention");
+    builder.set_attribute(op, "past_present_share_buffer", shares);
+    builder.add_input(op, builder.add_output(in, cache(10), "past"));
+    builder.add_result(builder.add_output(op, cache(11), "present"));
+    const auto graph = ops::add_states(builder.build(), {}, true);
+    REQUIRE(graph->states().size() == 1);
+    CHECK(graph->lasting_bytes(op) == (shares == 1 ? 1 : 11) * 8 * 64 * 2);
+  }
 }
 
 TEST_CASE("states can be said, and none be found") {

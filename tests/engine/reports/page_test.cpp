@@ -296,6 +296,18 @@ TEST_CASE_FIXTURE(Fixture, "the page fits a phone, and is dark where the reader'
   Page page(*program, folder / "one.html");
   page.resize(390, 800);
   CHECK(page.value("document.documentElement.scrollWidth").get<int>() <= 390);
+  // A table that is wider than the screen says so until its last column is seen, and no other does.
+  page.value(R"(window.after = (holder, x) => new Promise(seen => { holder.scrollLeft = x;
+    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => seen(
+      getComputedStyle(holder.querySelector('caption'), '::after').content.includes('more columns'))))); });
+    window.tables = [...document.querySelectorAll('.scroll')].filter(e => e.clientWidth > 0);
+    window.wide = window.tables.filter(e => e.scrollWidth > e.clientWidth + 1);
+    0)");
+  CHECK(page.value("window.wide.length").get<int>() > 0);
+  CHECK(page.value("Promise.all(window.tables.map(e => window.after(e, 0))).then(all => all.every("
+                   "(more, i) => more === window.wide.includes(window.tables[i])))") == true);
+  CHECK(page.value("Promise.all(window.wide.map(e => window.after(e, 1e4))).then(all => "
+                   "all.every(more => !more))") == true);
   const std::string paper = "getComputedStyle(document.body).backgroundColor";
   CHECK(page.value(paper) == "rgb(255, 255, 255)");
   page.darken();

@@ -115,5 +115,14 @@ TEST_CASE("one op for all experts takes the user's count") {
   CHECK(flops({}) == 2 * flops(one));
 }
 
+TEST_CASE("experts are said of a model that chooses none: nothing changes, which a note says") {
+  ModelFolder models;
+  LoadOptions options;
+  options.experts = LoadOptions::Experts{2, 8};
+  const char* const kDense = "g (float[2,3] x, float[3,4] w) => (y) { y = MatMul(x, w) }";
+  CHECK(has_note(models.load(parse_graph(kDense), options), "--experts 2/8 changes nothing"));
+  CHECK_FALSE(has_note(models.load(parse_graph(kDense)), "--experts"));
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -207,6 +207,26 @@ TEST_CASE("a Loop has the work of its body times its trips") {
   }
 }
 
+TEST_CASE("a body does not compute in every trip what depends on weights alone") {
+  ModelFolder models;
+  const char* const kLoop =
+      "g (float[2,3] x) => (y) <int64 m = {5}, float[3,3] w = {1,2,3,4,5,6,7,8,9}> { y = "
+      "Loop(m, , x) <body = b (int64 i, "
+      "bool c, float[2,3] s) => (bool d, float[2,3] t) { d = Identity(c) wt = Transpose <perm = "
+      "[1,0]> "
+      "(w) t = MatMul(s, wt) }> }";
+  constexpr double kTransposed = 2 * 9 * 4;  // bytes that the Transpose moves
+  LoadOptions unfolded;
+  unfolded.fold = false;
+  const LoadedModel folded = models.load(parse_graph(kLoop));
+  const LoadedModel plain = models.load(parse_graph(kLoop), unfolded);
+  const Work of_folded = *folded.graph->stated_work(op(*folded.graph, "y"));
+  const Work of_plain = *plain.graph->stated_work(op(*plain.graph, "y"));
+  CHECK(of_folded.flops == of_plain.flops);
+  CHECK(of_plain.bytes - of_folded.bytes == 5 * kTransposed);
+  CHECK(of_plain.launches - of_folded.launches == 5);
+}
+
 TEST_CASE("a search's decoder is counted once, with a note as a Loop has it") {
   ModelFolder models;
   for (const char* type : {"BeamSearch", "GreedySearch", "Sampling"}) {

@@ -180,7 +180,7 @@ class DecoderMaker {
     const std::string parts = make_.op("Reshape", {x, make_.ints({0, 0, count, head_})});
     return make_.op("Transpose", {parts}, {{"perm", {0, 2, 1, 3}}});
   }
-  /// What was kept, with what is new.
+  /// The cache as it was kept, with what is new.
   std::string kept(const std::string& now, std::int64_t layer, const std::string& what) {
     const std::string end = std::to_string(layer) + "." + what;
     const std::string past = make_.input(

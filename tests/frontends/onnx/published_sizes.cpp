@@ -35,7 +35,8 @@ struct Found {
   double parameters = 0;
   double weight_bytes = 0;
   double cache_bytes = 0;
-  double peak_bytes = 0;
+  double peak_bytes = 0;          ///< caches kept in place
+  double copying_peak_bytes = 0;  ///< caches as the file's ops make them
   std::size_t states = 0;
 };
 
@@ -49,6 +50,17 @@ std::shared_ptr<const Cluster> large_device() {
   device.memory_bandwidth = 1e12;
   return std::make_shared<const Cluster>("large", std::vector<Device>{device},
                                          std::vector<LinkSpec>{});
+}
+
+double peak_of(const std::shared_ptr<const Graph>& graph) {
+  const auto cluster = large_device();
+  const Simulator simulator(
+      std::make_shared<const Problem>(graph, cluster, Costs::roofline(*graph, *cluster)));
+  Simulator::Workspace workspace;
+  Evaluation evaluation;
+  const Placement placement(static_cast<std::size_t>(graph->op_count()), 0);
+  simulator.evaluate(placement, workspace, evaluation);
+  return static_cast<double>(evaluation.peak_bytes.at(0));
 }
 
 Found weigh(const std::shared_ptr<const Graph>& shared) {
@@ -65,14 +77,9 @@ Found weigh(const std::shared_ptr<const Graph>& shared) {
   for (const Graph::State& state : graph.states()) {
     found.cache_bytes += static_cast<double>(graph.bytes(state.result)) / (kPast + 1);
   }
-  const auto cluster = large_device();
-  const Simulator simulator(
-      std::make_shared<const Problem>(shared, cluster, Costs::roofline(graph, *cluster)));
-  Simulator::Workspace workspace;
-  Evaluation evaluation;
-  const Placement placement(static_cast<std::size_t>(graph.op_count()), 0);
-  simulator.evaluate(placement, workspace, evaluation);
-  found.peak_bytes = static_cast<double>(evaluation.peak_bytes.at(0));
+  found.copying_peak_bytes = peak_of(shared);
+  found.peak_bytes = graph.states().empty() ? found.copying_peak_bytes
+                                            : peak_of(shared->with_states(graph.states()));
   return found;
 }
 
@@ -96,12 +103,18 @@ void check(const Published& published, const std::filesystem::path& file, const 
   CHECK((found.states > 0) == (published.cache_bytes > 0));
   const double resident = published.weight_bytes + published.cache_bytes * (kPast + 1);
   CHECK(std::abs(off(found.peak_bytes, resident)) <= kShare);
+  // A Concat makes each cache anew beside the one before.
+  CHECK(std::abs(off(found.copying_peak_bytes, resident + published.cache_bytes * kPast)) <=
+        kShare);
   std::printf(
-      "| %-18s | %9.1f | %+6.2f %% | %8.3f | %+6.2f %% | %7.0f | %+6.2f %% | %8.3f | %+6.2f %% |\n",
+      "| %-18s | %9.1f | %+6.2f %% | %8.3f | %+6.2f %% | %7.0f | %+6.2f %% | %8.3f | %+6.2f %% | "
+      "%8.3f "
+      "|\n",
       published.name, found.parameters / 1e6, 100 * off(found.parameters, published.parameters),
       found.weight_bytes / 1e9, 100 * off(found.weight_bytes, published.weight_bytes),
       found.cache_bytes, 100 * off(found.cache_bytes, published.cache_bytes),
-      found.peak_bytes / 1e9, 100 * off(found.peak_bytes, resident));
+      found.peak_bytes / 1e9, 100 * off(found.peak_bytes, resident),
+      found.copying_peak_bytes / 1e9);
 }
 
 void check(const Published& published, const onnx::ModelProto& model) {
@@ -126,7 +139,7 @@ Decoder in_four_bits(Decoder shape) {
 TEST_CASE("networks weigh what is published of them, within 2 %") {
   std::printf(
       "| network | M parameters | off | GB of weights | off | cache, B/token | off | "
-      "peak, GB | off |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "peak, GB | off | as the file runs |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   const double kib = 1024;
   check({"Llama 2 7B", 6738.4e6, 2 * 6738.4e6, 512 * kib}, published_decoder(kLlama2_7b));
   check({"Llama 2 7B q4_0", 6738.4e6, 3.79e9, 512 * kib},

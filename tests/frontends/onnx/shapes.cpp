@@ -314,7 +314,6 @@ TEST_CASE("small contents in files beside the model make shapes") {
     CHECK(has_note(loaded, why));
     CHECK(has_note(loaded, "'s'; 1 tensor has no size"));
     CHECK(has_note(loaded, "--shape TENSOR="));
-    CHECK_FALSE(has_note(loaded, "placement does not need them"));
     CHECK(type_text(*models.load(model, {{}, {{"y", {3, 4}}}}).graph, "y") == "f32[3,4]");
   };
   (void)models.save(bytes.substr(0, 23), "w.bin");
@@ -324,6 +323,20 @@ TEST_CASE("small contents in files beside the model make shapes") {
   lost("'w.bin' a pointer of Git LFS");
   std::filesystem::remove(models.folder() / "w.bin");
   lost("'w.bin' missing");
+}
+
+TEST_CASE("weights in a file that is missing need no word, since their sizes are known") {
+  ModelFolder models;
+  auto model = parse_graph("g (float[2,6] x) => (y) { y = MatMul(x, w) }");
+  add_weight(model, "w", {6, 3}, onnx::TensorProto::FLOAT);
+  auto* const weight = model.mutable_graph()->mutable_initializer(0);
+  weight->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* const entry = weight->add_external_data();
+  entry->set_key("location");
+  entry->set_value("w.bin");
+  const LoadedModel loaded = models.load(model);
+  CHECK(type_text(*loaded.graph, "y") == "f32[2,3]");
+  CHECK(loaded.notes == std::vector<std::string>{});
 }
 
 TEST_CASE("an operator newer than libonnx is not said to be wrong") {

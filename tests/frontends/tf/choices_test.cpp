@@ -89,12 +89,15 @@ TEST_CASE("the tokens of an expert are those that choose it in the mean") {
   CHECK(shape_of(*load_bytes(text, options).graph, "y") == Shape{8, 16});
 }
 
-TEST_CASE("a batch of fixed inputs is told with the ways on") {
+TEST_CASE("a batch has no meaning where fixed inputs differ, which is told with the ways on") {
   LoadOptions options;
   options.dims["*"] = 8;
   expect_error(ErrorCode::invalid_argument,
-               {"no input leaves its first dimension open", "leave --batch out"},
-               [&] { static_cast<void>(load_bytes(kCustom, options)); });
+               {"no input leaves its first dimension open", "leave --batch out"}, [&] {
+                 static_cast<void>(load_bytes(placeholder("a", {4, 2}) + placeholder("b", {2, 3}) +
+                                                  node("y", "MatMul", "a b", kFloats),
+                                              options));
+               });
 }
 
 }  // namespace

@@ -165,6 +165,41 @@ TEST_CASE("a branch costs what its larger branch does") {
   CHECK(shape_of(*model.graph, "choice") == std::vector<std::int64_t>{64, 64});
 }
 
+TEST_CASE("weights of branches reside, both, and what depends on them alone is computed once") {
+  const auto branch = [](const std::string& name, int columns) {
+    const std::string weight = body_node(
+        "w", "Const", "",
+        attr("dtype", "type: DT_FLOAT") +
+            attr("value", "tensor { dtype: DT_FLOAT tensor_shape { dim { size: " +
+                              std::to_string(columns) + " } dim { size: 128 } } float_val: 0.5 }"));
+    const std::string order =
+        body_node("p", "Const", "",
+                  attr("dtype", "type: DT_INT32") +
+                      attr("value",
+                           "tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
+                           "int_val: 1 int_val: 0 }"));
+    return function(name,
+                    weight + order +
+                        body_node("t", "Transpose", "w:output:0 p:output:0",
+                                  kFloats + attr("Tperm", "type: DT_INT32")) +
+                        body_node("m", "MatMul", "a t:y:0", kFloats),
+                    "m:product:0");
+  };
+  const std::string text = placeholder("p", {}) + placeholder("x", {8, 128}) +
+                           node("choice", "StatelessIf", "p x",
+                                named("then_branch", "narrow") + named("else_branch", "wide") +
+                                    attr("Tout", "list { type: DT_FLOAT }")) +
+                           library(branch("narrow", 64) + branch("wide", 96));
+  LoadOptions unfolded;
+  unfolded.fold = false;
+  const LoadedModel folded = load_bytes(text), plain = load_bytes(text, unfolded);
+  const OpId op = op_named(*folded.graph, "choice");
+  constexpr double kMoved = 2 * 96 * 128 * 4 + 2 * 4;  // bytes, by the wider branch's Transpose
+  CHECK(folded.graph->param_bytes(op) == (64 + 96) * 128 * 4);
+  CHECK(plain.graph->stated_work(op)->bytes - folded.graph->stated_work(op)->bytes == kMoved);
+  CHECK(plain.graph->stated_work(op)->flops == folded.graph->stated_work(op)->flops);
+}
+
 TEST_CASE("functions that XLA is to compile whole are noted") {
   std::string f = function("f", body_node("n", "Relu", "a"), "n:activations:0");
   f.insert(f.rfind('}'), attr("_XlaMustCompile", "b: true"));

@@ -1,6 +1,8 @@
 local arguments = require "berth.arguments"
 local check = require "check"
 
+local folder = ...
+
 local root = package.searchpath("check", package.path):gsub("tests/lua/support/check.lua$", "")
 
 check.test("a policy of the command line has its options behind colons, numbers as numbers", function()

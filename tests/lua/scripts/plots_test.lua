@@ -86,6 +86,47 @@ check.test("a logarithmic axis gives each power of ten the same room, and has no
   end
 end)
 
+-- The numbers beside an axis' lines, from its start to its end.
+local function ticks(options)
+  local found = {}
+  for text in plots.lines(options):gmatch ">([%d.e+-]+)</text>" do found[#found + 1] = tonumber(text) end
+  return found
+end
+
+check.test("a logarithmic axis ends near what it shows, however little that is", function()
+  local function reach(low, high)
+    local shown = ticks { y_log = true, x_label = "", series = { { name = "a", points = { { 1, low }, { 1, high } } } } }
+    local least, most = math.huge, 0
+    for _, value in ipairs(shown) do
+      -- Those of x are 0.4 to 1.6.
+      if value > 1.7 then least, most = math.min(least, value), math.max(most, value) end
+    end
+    return { least, most }
+  end
+  check.equal(reach(2.5, 7), { 2, 7 })
+  check.equal(reach(30, 80), { 30, 80 })
+  check.equal(reach(40, 600), { 20, 1000 })
+  check.equal(reach(70, 8e5), { 10, 1e6 })
+end)
+
+check.test("the ninth series and those after it have dashes, in the legend too", function()
+  local series = {}
+  for i = 1, 20 do series[i] = { name = "s" .. i, points = { { 1, i }, { 2, i } } } end
+  local lines = {}
+  for attributes in plots.lines { series = series }:gmatch "<polyline ([^>]*)>" do
+    lines[#lines + 1] = { class = attributes:match 'class="[^"]*(s%d+)', dashes = attributes:match 'stroke%-dasharray="([^"]*)"' }
+  end
+  local seen = {}
+  for i, line in ipairs(lines) do
+    check.equal(line.dashes ~= nil, i > 8)
+    local look = tostring(line.class) .. tostring(line.dashes)
+    check.equal(seen[look], nil)
+    seen[look] = true
+  end
+  check.equal(#lines, 20)
+  check.equal(count(plots.lines { series = series }, "stroke%-dasharray"), 2 * 12)
+end)
+
 check.test("a box has its quartiles, whiskers and what lies beyond", function()
   local svg = plots.boxes { series = { { name = "a", values = { 1, 2, 3, 4, 20 } },
     { name = "b", values = { 5 } } } }

@@ -52,18 +52,19 @@ end)
 
 check.test("options are checked", function()
   check.equal(workers.read_options({ controllers = 3 }, 1).controllers, 3)
-  check.fails("unknown option 'controler'; known: calibrate, controllers", workers.read_options, { controler = 1 }, 1)
+  check.fails("unknown option 'controler'; did you mean 'controllers'%? Known: calibrate, controllers",
+    workers.read_options, { controler = 1 }, 1)
   check.fails("'controllers' is 1.5; give a whole number", workers.read_options, { controllers = 1.5 }, 1)
   check.fails("'lease_s' is 0", workers.read_options, { lease_s = 0 }, 1)
   check.fails("'mode' is both", workers.read_options, { mode = "both" }, 1)
 end)
 
 check.test("messages hold tables and bytes", function()
-  local head, bytes = workers.unpack(workers.pack({ a = { 1, 2 } }, "\0\1\255"))
+  local head, bytes = notes.unpack(notes.pack({ a = { 1, 2 } }, "\0\1\255"))
   check.equal(head, { a = { 1, 2 } })
   check.equal(bytes, "\0\1\255")
-  check.fails("cut off", workers.unpack, "0000000009{}")
-  check.fails("cut off", workers.unpack, "not a number")
+  check.fails("cut off", notes.unpack, "0000000009{}")
+  check.fails("cut off", notes.unpack, "not a number")
 end)
 
 check.test("what is received is not executed", function()
@@ -168,6 +169,49 @@ check.test("an update is its gradient and a step by it", function()
       check.fails("single%-precision", follower.set_weights, follower, "123")
       check.fails("values are no gradient", follower.step, follower, "1234")
       check.fails("not finite", follower.set_weights, follower, ("\0\0\192\127"):rep(follower:parameters()))
+    end
+  end
+end)
+
+-- Of one pass, and of an update that is more than a gradient.
+check.test("what is seen elsewhere teaches what is seen here", function()
+  if not has_torch then return end
+  local p, q = problem(), problem()
+  for _, name in ipairs { "ppo", "one_pass" } do
+    local function new() return berth.policy(root .. "examples/lua/" .. name .. ".lua", {}) end
+    local alone, learner, sampler = new(), new(), new()
+    check.equal(alone:exchanges(), name == "ppo" and "episodes" or "gradients")
+    if name == "ppo" then
+      for update = 1, 3 do
+        sampler:set_weights(learner:weights())
+        local options = { learning_rate = 1e-2, entropy_weight = 0.1, max_norm = 1 }
+        local rollouts, advantages = {}, {}
+        for k, policy in ipairs { alone, sampler } do
+          rollouts[k] = policy:rollout({ p, q }, { seed = update, samples = 2 })
+        end
+        for e = 1, rollouts[1]:episodes() do
+          for _ = 1, rollouts[1]:steps(e) do advantages[#advantages + 1] = (#advantages % 3) - 1 end
+        end
+        local report = alone:update(rollouts[1], advantages, options)
+        local text = sampler:pack(rollouts[2], advantages)
+        check.equal(learner:learn({ text }, { { p, q } }, options), report)
+        check.equal(learner:weights() == alone:weights(), true)
+        if update == 3 then
+          -- Two texts are one update by all that they hold.
+          check.equal(learner:learn({ text, text }, { { p, q }, { p, q } }, options).loss ~= report.loss, true)
+          check.fails("bytes for", learner.learn, learner, { text:sub(1, -2) }, { { p, q } }, options)
+          check.fails("cut off", learner.learn, learner, { "0" }, { { p, q } }, options)
+        end
+      end
+      check.fails("no gradient to exchange", learner.step, learner, learner:weights())
+    else
+      check.fails("exchanges gradients", learner.learn, learner, {}, {})
+      local a, b = alone:rollout(p, { seed = 3, samples = 4 }), learner:rollout(p, { seed = 3, samples = 4 })
+      local advantages, options = { 1, -1, 0.5, 2 }, { learning_rate = 1e-2, entropy_weight = 0.1, max_norm = 1 }
+      alone:update(a, advantages, options)
+      local gradient = learner:gradient(b, advantages, options)
+      learner:step(gradient, options)
+      check.equal(learner:weights() == alone:weights(), true)
     end
   end
 end)

@@ -19,7 +19,7 @@ ABI = 3  # of berth/c.h: the first version with all that is called here
 
 
 class Error(Exception):
-    """What the engine says went wrong, where, and how to mend it. `status` is that of berth/c.h."""
+    """The engine's word on what went wrong, where, and how to mend it. `status` is that of berth/c.h."""
 
     status = 13
 
@@ -220,7 +220,7 @@ def text(words: Any, what: str = "a name") -> Text:
 
 def texts(words: Any, what: str = "names") -> Any:
     """An array of texts, or of none."""
-    if isinstance(words, str) or not isinstance(words, (Sequence, np.ndarray)) or np.ndim(np.asarray(words, object)) != 1:
+    if isinstance(words, str) or not isinstance(words, (Sequence, np.ndarray)) or getattr(words, "ndim", 1) != 1:
         raise InvalidArgument(f"{what} are a {type(words).__name__}; give a list of texts")
     return (Text * len(words))(*[text(each, f"one of the {what}") for each in words])
 

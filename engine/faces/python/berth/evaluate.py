@@ -93,7 +93,7 @@ class Evaluator(_Single):
 
 
 def features() -> Dict[str, Dict[str, str]]:
-    """What can be observed, by name, with its meaning: of "groups" and of "devices"."""
+    """All that can be observed, by name, with its meaning: of "groups" and of "devices"."""
     return json.loads(_c.given("features"))
 
 

@@ -14,6 +14,9 @@ import numpy as np
 from . import _c
 
 
+MOST_BARE = 1 << 20  # ops of which only their number is known
+
+
 class Graph:
     """The ops of a step and what they send each other. Immutable; any number of threads may use one."""
 
@@ -59,14 +62,16 @@ class Graph:
                     param_bytes: Any = None, count: Optional[int] = None, names: Optional[Sequence[str]] = None,
                     types: Optional[Sequence[str]] = None, name: str = "graph") -> "Graph":
         """Op dst[i] reads the output of op src[i]. Arrays by op: `cost_us` on any device, `output_bytes`,
-        `param_bytes`. `count` is needed only where no array by op says how many there are."""
+        `param_bytes`. `count` is needed only where no array by op says how many there are, and is then at most 2^20."""
         columns = [each for each in (names, types, cost_us, output_bytes, param_bytes) if each is not None]
         if count is None and not columns:
             raise _c.InvalidArgument("how many ops there are is not known; give `count`, or an array by op")
         for each in columns[:1]:
-            if not isinstance(each, (Sequence, np.ndarray)) or isinstance(each, str) or np.ndim(each) == 0:
+            if not isinstance(each, (Sequence, np.ndarray)) or isinstance(each, str) or getattr(each, "ndim", 1) == 0:
                 raise _c.InvalidArgument(f"a {type(each).__name__} is no column of ops; give a list or an array")
-        n = _c.whole(len(columns[0]) if count is None else count, "the number of ops", 0)
+        # A bare number costs its caller nothing, so that it alone may not ask for all memory there is.
+        n = _c.whole(len(columns[0]) if count is None else count, "the number of ops", 0,
+                     MOST_BARE if not columns else (1 << 31) - 1)
         sources = _c.integers(src, [None], "src")
         targets = _c.integers(dst, [len(sources)], "dst")
         builder = _Builder(name)

@@ -28,7 +28,7 @@ ID = "berth/Placement-v0"
 
 
 class Figures(NamedTuple):
-    """What rewards are made of, an entry per episode."""
+    """Figures that rewards are made of, an entry per episode."""
 
     objective_us: np.ndarray
     excess_bytes: np.ndarray
@@ -56,7 +56,7 @@ REWARDS: Dict[str, Callable[[], Reward]] = {"improvement": improvement, "termina
 
 
 class _Placement:
-    """What both environments do: `num_envs` episodes, their observations as arrays, rewards."""
+    """The common part of both environments: `num_envs` episodes, their observations as arrays, rewards."""
 
     def __init__(self, model: Any, cluster: Any, count: int, reward: Union[str, Reward], episodes: Dict[str, Any],
                  choices: Dict[str, Any]) -> None:

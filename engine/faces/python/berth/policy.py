@@ -22,7 +22,7 @@ _thread = threading.local()
 
 
 class Search:
-    """What a policy is asked to place, valid until it returns.
+    """The problem that a policy is asked to place, valid until it returns.
 
     `cost_us` is [groups, devices], infinite where a group cannot be. `param_bytes` is [groups] and
     `memory_bytes` [devices] (the largest int64 = no limit). `edges` is [edges, 2], sender and receiver, with
@@ -96,7 +96,7 @@ def _callback(place: Place) -> Any:
 
 
 def take_failure() -> Optional[BaseException]:
-    """What a policy of this thread has thrown since this was last asked."""
+    """The exception that a policy of this thread has thrown since this was last asked."""
     failure = getattr(_thread, "failure", None)
     _thread.failure = None
     return failure

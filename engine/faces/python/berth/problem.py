@@ -68,7 +68,7 @@ class Engine:
         return self._core.handle
 
     def describe(self) -> Dict[str, Any]:
-        """What is in force and where it comes from: "settings", "plugins", "problems"."""
+        """All that is in force and where it comes from: "settings", "plugins", "problems"."""
         return json.loads(_c.given("engine_describe", self.handle))
 
     def policies(self) -> List[str]:
@@ -326,7 +326,7 @@ class Result:
 
     @property
     def transfers(self) -> np.ndarray:
-        """What devices send each other, by start time: tensor, producer, src, dst, bytes, start_us, end_us."""
+        """All that devices send each other, by start time: tensor, producer, src, dst, bytes, start_us, end_us."""
         all_of_them, count = np.zeros(self._summary.transfer_count, _c.TRANSFER), c.c_size_t()
         _c.call("result_transfers", self.handle, _c.TRANSFER.itemsize, all_of_them.ctypes.data, len(all_of_them), count)
         return all_of_them

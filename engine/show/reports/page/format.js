@@ -65,15 +65,23 @@ const COLOURS = ['#e69f00', '#56b4e9', '#009e73', '#f0e442', '#0072b2', '#d55e00
 const colour = (device) => COLOURS[device % COLOURS.length];
 const inkOn = (device) => (device % COLOURS.length === 4 ? '#ffffff' : '#000000');
 
+// Tells a reader of columns that are beyond the edge of a narrow screen.
+function toldOfMore(holder) {
+  const tell = () => holder.classList.toggle('more', holder.scrollLeft + holder.clientWidth < holder.scrollWidth - 1);
+  holder.addEventListener('scroll', tell, { passive: true });
+  new ResizeObserver(tell).observe(holder);
+  return holder;
+}
+
 // A table; columns [title, isNumber], cells: texts, nodes, or arrays of them.
 function table(caption, columns, rows) {
-  return el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
+  return toldOfMore(el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
     el('table', {},
       el('caption', {}, caption),
       el('thead', {}, el('tr', {}, columns.map(([title, n]) =>
         el('th', { scope: 'col', class: n ? 'n' : null }, title)))),
       el('tbody', {}, rows.map((cells) => el('tr', {}, cells.map((cell, i) =>
-        el('td', { class: columns[i][1] ? 'n' : null }, cell)))))));
+        el('td', { class: columns[i][1] ? 'n' : null }, cell))))))));
 }
 
 function bar(share, device) {

@@ -12,9 +12,9 @@
 
 namespace berth::ops {
 
-/// States by name, as exporters write caches and hidden states: a result whose name says "present"
-/// where an input's says "past" or "past_key_values" (present.0.key, past_key_values.0.key); hn and
-/// h0, cn and c0 (h_n, h_0, ..); h and hn, c and cn, state and stateN; x_in and x_out. Both have one
+/// States by name, as exporters write caches and hidden states: "present" for an input's "past" or
+/// "past_key_values" (present.0.key, past_key_values.0.key); hn or h_n for h0, h_0 or h, c alike; stateN;
+/// x_out for x_in; new_x, next_x or x_next for x; x_cache_out or r_x_cache for x_cache. Both have one
 /// element type and as many dimensions; but for the first kind they are shaped alike. [thread-safe]
 [[nodiscard]] BERTH_EXPORT std::vector<Graph::State> find_states(const Graph& graph);
 

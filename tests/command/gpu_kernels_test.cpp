@@ -1,0 +1,51 @@
+// Ops for which the model's runtime has no kernel for GPUs, up to the model that is written.
+#include "berth.h"
+
+using namespace berth::test;
+
+namespace {
+
+const char* const kModel = R"(
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: 512 } dim { size: 512 } } } } }
+node { name: "ids" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } }
+       attr { key: "shape" value { shape { dim { size: 8 } dim { size: 8 } } } } }
+node { name: "first" op: "MatMul" input: "x" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "shuffled" op: "RandomShuffle" input: "first"
+       attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "whole" op: "MatMul" input: "ids" input: "ids"
+       attr { key: "T" value { type: DT_INT64 } } }
+node { name: "last" op: "MatMul" input: "shuffled" input: "x"
+       attr { key: "T" value { type: DT_FLOAT } } }
+versions { producer: 1087 }
+)";
+
+std::string device_of(const std::string& text, const std::string& node) {
+  const std::size_t at = text.find("name: \"" + node + "\"");
+  const std::size_t begin = text.find("device: \"", at) + 9;
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("a written model asks for no GPU where its runtime has no kernel") {
+  const Workplace work;
+  work.write_text("model.pbtxt", kModel);
+  for (const std::string policy : {"single", "topo", "auto"}) {
+    CAPTURE(policy);
+    const ProcessResult placed =
+        work.berth({"place", "model.pbtxt", "--cluster", "k80x1", "--policy", policy, "--pin",
+                    "first|last=gpu:0", "--write", "model=placed.pbtxt"});
+    REQUIRE(placed.status == 0);
+    CHECK(placed.err.find("2 ops have no kernel for GPUs") != std::string::npos);
+    const std::string text = file_text(work / "placed.pbtxt");
+    CHECK(device_of(text, "first") == "/device:GPU:0");
+    CHECK(device_of(text, "last") == "/device:GPU:0");
+    CHECK(device_of(text, "shuffled") == "/device:CPU:0");
+    CHECK(device_of(text, "whole") == "/device:CPU:0");
+  }
+  const ProcessResult refused = work.berth(
+      {"place", "model.pbtxt", "--cluster", "k80x1", "--policy", "single", "--pin", "whole=gpu:0"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("'MatMul' runs on kind cpu alone") != std::string::npos);
+}
