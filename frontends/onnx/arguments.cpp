@@ -80,9 +80,12 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
                      std::vector<std::string>& notes) {
   if (choice == LoadOptions::Arguments::inputs) return;
   const bool guess = choice == LoadOptions::Arguments::guess;
-  const auto as_weights = guess ? read_as_weights(program) : std::unordered_set<ValueId>();
+  const auto as_weights = read_as_weights(program);
   std::vector<std::string> taken;
   auto& inputs = program.main.inputs;
+  const bool any_open = std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) {
+    return model.open_inputs.contains(std::string(program.value(id).name));
+  });
   const auto numbered = std::count_if(inputs.begin(), inputs.end(), [&](ValueId id) {
     const Value& value = program.value(id);
     return as_weights.contains(id) && may_be_weight(value.type) &&
@@ -91,7 +94,7 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
   const auto is_parameter = [&](ValueId id) {
     const Value& value = program.value(id);
     if (model.open_inputs.contains(std::string(value.name))) return false;
-    if (!guess) return true;
+    if (!guess) return any_open || as_weights.contains(id);  // a step has something to work on
     if (!may_be_weight(value.type)) return false;
     const InputName name = frontend::input_name(value.name);
     if (name == InputName::weight) return true;
@@ -105,8 +108,8 @@ void take_parameters(const Model& model, LoadOptions::Arguments choice, Program&
     taken.push_back(frontend::readable(program.value(*at).name));
   }
   inputs.erase(first, inputs.end());
-  if (!guess || taken.empty()) return;
-  notes.push_back(frontend::guessed_parameters_note(taken));
+  if (!guess && taken.empty()) notes.push_back(frontend::no_parameters_note());
+  if (guess && !taken.empty()) notes.push_back(frontend::guessed_parameters_note(taken));
 }
 
 }  // namespace berth::onnx_frontend

@@ -10,7 +10,7 @@
 namespace berth::onnx_frontend {
 
 /// Takes out of the program's inputs those that are parameters: those whose shape the file fixes
-/// where `choice` says so; those whose names and uses are a weight's where it is to be guessed, with
+/// where `choice` says so, or of these, where it fixes all, those that are read as weights; those whose names and uses are a weight's where it is to be guessed, with
 /// a note. They become parameters of the ops that read them, without content.
 void take_parameters(const Model& model, LoadOptions::Arguments choice, Program& program,
                      std::vector<std::string>& notes);

@@ -71,4 +71,10 @@ std::string guessed_parameters_note(const std::vector<std::string>& inputs) {
       "; --arguments inputs says otherwise");
 }
 
+std::string no_parameters_note() {
+  return "--arguments parameters changes nothing: the shapes of all inputs or of none are fixed, "
+         "and no "
+         "input is used or named as a weight";
+}
+
 }  // namespace berth::frontend

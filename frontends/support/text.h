@@ -25,5 +25,7 @@ namespace berth::frontend {
 
 /// What a person is told where inputs are guessed to be weights.
 [[nodiscard]] std::string guessed_parameters_note(const std::vector<std::string>& inputs);
+/// For --arguments parameters where no input is one.
+[[nodiscard]] std::string no_parameters_note();
 
 }  // namespace berth::frontend

@@ -106,20 +106,24 @@ struct Reading {
 };
 
 /// Placeholders that are parameters: those whose shape the file fixes where the user says so; those
-/// with the names of weights where it is to be guessed.
+/// with the names of weights where it fixes all, and where it is to be guessed.
 void mark_parameters(LoadOptions::Arguments choice, Program& program,
                      std::vector<std::string>& notes) {
   if (choice == LoadOptions::Arguments::inputs) return;
   const bool guess = choice == LoadOptions::Arguments::guess;
   std::vector<std::string> taken;
+  const bool any_open = std::any_of(
+      program.nodes.begin(), program.nodes.end(),
+      [](const Node& node) { return node.op == "Placeholder" && !node.fixed.value_or(false); });
   for (Node& node : program.nodes) {
     if (node.op != "Placeholder" || !node.fixed.value_or(false)) continue;
     const bool named = ops::tf::is_float_type(node.outputs[0].type) &&
                        frontend::input_name(node.name) == frontend::InputName::weight;
-    if (guess && !named) continue;
+    if ((guess || !any_open) && !named) continue;  // a step has something to work on
     node.parameter = true;
     taken.push_back(frontend::readable(node.name));
   }
+  if (!guess && taken.empty()) notes.push_back(frontend::no_parameters_note());
   if (guess && !taken.empty()) notes.push_back(frontend::guessed_parameters_note(taken));
 }
 

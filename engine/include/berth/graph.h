@@ -150,17 +150,17 @@ class BERTH_EXPORT Graph {
   /// Bytes of the op's outputs that live to the end of the step: of an input all, else results, less
   /// reused_bytes.
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
-  /// A result that is the next step's input. Both ops share a device, and the result takes the
-  /// input's place in memory.
+  /// A result that is the next step's input. Both ops share a device. A result no larger takes the input's
+  /// place in memory, and so does a cache that its kernel appends to.
   struct State {
     TensorId result;
     OpId input;
     friend bool operator==(const State&, const State&) = default;
   };
   [[nodiscard]] std::span<const State> states() const noexcept;
-  /// A copy of the graph with these states added. Co-location classes that meet are one. Throws
-  /// Error(invalid_argument) for a tensor that no op of the step makes, an op that is no input, and
-  /// one that has a state already.
+  /// A copy of the graph with these states added; one that it has is kept in place from then on. Classes
+  /// of co-location that meet are one. Throws Error(invalid_argument) for a tensor that no op of the step
+  /// makes, an op that is no input, and one that has another state.
   [[nodiscard]] std::shared_ptr<const Graph> with_states(std::span<const State> states) const;
   /// Bytes of the op's outputs that take the place of inputs.
   [[nodiscard]] std::int64_t reused_bytes(OpId op) const noexcept;

@@ -179,7 +179,8 @@ const KeyRow kRows[] = {
          [](Settings& settings) -> auto& { return settings.load.dims; })},
     {{"arguments", Group::model, "inputs|parameters|guess",
       "what the model's inputs are: inputs, or parameters (those whose shape the file fixes: "
-      "weights); default: guess, by names and uses that weights have"},
+      "weights; where it fixes all, those used as weights); default: guess, by names and uses that "
+      "weights have"},
      Field<std::optional<LoadOptions::Arguments>>(
          [](Settings& settings) -> auto& { return settings.load.arguments; })},
     {{"experts", Group::model, "K/N",

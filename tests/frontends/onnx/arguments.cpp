@@ -54,6 +54,22 @@ TEST_CASE("inputs with names and uses of weights are parameters, and the note sa
   CHECK_FALSE(has_note(all, "parameters"));
 }
 
+TEST_CASE("where all shapes are fixed, parameters are what is read as a weight") {
+  ModelFolder models;
+  const auto parameters = with(LoadOptions::Arguments::parameters);
+  const LoadedModel model = models.load(
+      parse_graph("g (float[2,4] x, float[4,8] a, float[2,8] b) => (y) { at = Identity(a) xa = "
+                  "MatMul(x, at) y = Add(xa, b) }"),
+      parameters);
+  CHECK(model.graph->total_param_bytes() == 4 * 4 * 8);
+  CHECK(model.graph->find_op("x").has_value());
+  CHECK(model.graph->find_op("b").has_value());
+  const LoadedModel none =
+      models.load(parse_graph("g (float[2] x, float[2] b) => (y) { y = Add(x, b) }"), parameters);
+  CHECK(none.graph->total_param_bytes() == 0);
+  CHECK(has_note(none, "--arguments parameters changes nothing"));
+}
+
 TEST_CASE("data is not taken for weights") {
   ModelFolder models;
   for (const char* const graph :
