@@ -262,8 +262,10 @@ def integers(values: Any, shape: Sequence[Optional[int]], what: str, dtype: type
 def reals(values: Any, shape: Sequence[Optional[int]], what: str) -> np.ndarray:
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "iuf" and array.size:
-            raise TypeError(f"{array.dtype}; give numpy.float64")
+        if array.dtype.kind not in "iuf":
+            if array.size:
+                raise TypeError(f"{array.dtype}; give numpy.float64")
+            array = np.zeros(array.shape)
         array = np.ascontiguousarray(array, dtype=np.float64)
     except Exception as error:
         raise InvalidArgument(f"{what} are no numbers: {error}") from None
