@@ -89,4 +89,4 @@ function rewards.sqrt(options)
   end
 end
 
-return rewards
+return require("berth.known").only(rewards, "berth.rewards")

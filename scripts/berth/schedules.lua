@@ -48,4 +48,4 @@ function schedules.of(given, default)
   return schedules.constant(given)
 end
 
-return schedules
+return require("berth.known").only(schedules, "berth.schedules")

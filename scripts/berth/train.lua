@@ -106,4 +106,4 @@ function train.log_progress(path, what)
   end
 end
 
-return train
+return require("berth.known").only(train, "berth.train")

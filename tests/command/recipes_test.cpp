@@ -66,6 +66,12 @@ TEST_CASE("the recipes run") {
     const std::string page = file_text(path);
     const Workplace work;
     write_scripts(work, page);
+    // A script is copied to anywhere: it names no file of Berth's folder.
+    for (const auto& script : std::filesystem::directory_iterator(work / "")) {
+      if (script.path().extension() != ".lua") continue;
+      CHECK_MESSAGE(file_text(script.path()).find("\"examples/") == std::string::npos,
+                    script.path().string());
+    }
     const auto commands = tested_commands(page);
     CHECK(!commands.empty());
     for (const auto& command : commands) {

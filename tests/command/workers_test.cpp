@@ -192,6 +192,7 @@ TEST_CASE("updates of their own and placements of one pass are learned by many p
     const ProcessResult expected =
         alone.run({"--threads", "1"}, {policy, "alone=1", "checkpoint=c", "count=6"});
     REQUIRE_MESSAGE(expected.status == 0, expected.err);
+    CHECK(expected.err == "");  // nor a word of LibTorch's
     const std::string weights = file_text(alone / "c");
     for (const int workers : {1, 3}) {
       const Training work;

@@ -86,6 +86,18 @@ class Placing(unittest.TestCase):
         self.assertIn("<html", found.report())
         self.assertIn("heft", berth.Engine().policies())
 
+    def test_whose_placement_it_is(self):
+        problem = chain()
+        plain = problem.place(policy="topo")
+        self.assertEqual((plain.whose, plain.own_us, plain.best_us, plain.start_us), ("none", 0, 0, 0))
+        if "placeto" not in berth.Engine().policies():
+            self.skipTest("policy placeto is not built, so that nothing here learns")
+        learned = problem.place(policy="placeto")
+        self.assertNotEqual(learned.whose, "none")
+        self.assertEqual(learned.objective_us, learned.best_us)  # the one to use
+        self.assertLessEqual(learned.best_us, min(learned.own_us, learned.start_us))
+        self.assertEqual(problem.compare(["placeto"]).best.objective_us, learned.own_us)
+
     def test_notebook_shows_names_as_text(self):
         graph = berth.Graph.from_arrays([0], [1], names=["<script>alert(1)</script>", "b"], cost_us=[1, 2])
         result = berth.Problem(graph, "k80x2").place(policy="single")

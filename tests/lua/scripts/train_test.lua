@@ -3,6 +3,7 @@ local baselines = require "berth.baselines"
 local check = require "check"
 local events = require "berth.events"
 local notes = require "berth.notes"
+local rewards = require "berth.rewards"
 local schedules = require "berth.schedules"
 local train = require "berth.train"
 local folder = ...
@@ -255,7 +256,16 @@ check.test("TensorBoard finds what it is given: a folder, or a file of its own n
   check.equal(#read(folder .. "/board/run1.tb/events.out.tfevents.berth") > 100, true)
   train.episodes(options { tensorboard = folder, count = 1 })
   check.equal(#read(folder .. "/events.out.tfevents.berth") > 100, true)
+end)
+
+check.test("a name that is not there is told with the one that was meant", function()
   check.fails("unknown option 'rewrad'; did you mean 'reward'%?", train.episodes, options { rewrad = print })
+  check.fails("train_test.lua:%d+: berth.train has no 'epsiodes'; did you mean 'episodes'%?", function()
+    return train.epsiodes
+  end)
+  check.fails("berth.rewards has no 'improvment'; did you mean 'improvement'%?", function() return rewards.improvment end)
+  check.fails("berth.baselines has no 'per_stp'; did you mean 'per_step'%?", function() return baselines.per_stp end)
+  check.fails("berth.schedules has no 'linaer'; did you mean 'linear'%?", function() return schedules.linaer end)
 end)
 
 check.test("a run that was killed leaves each row and each step once", function()

@@ -217,6 +217,14 @@ check.test("what is seen elsewhere teaches what is seen here", function()
 end)
 
 check.test("a policy that cannot share its weights says so", function()
+  local function learns(more)
+    local all = { make = print, act = print, update = print, save = print, load = print, parameters = print }
+    for _, name in ipairs(more) do all[name] = print end
+    return { name = "own_" .. #more, learns = all }
+  end
+  check.fails("processes exchange gradients or episodes; give gradient and step, or pack and unpack",
+    berth.register_policy, learns { "gradient", "step", "pack", "unpack", "weights", "set_weights" })
+  check.fails("set_weights", berth.register_policy, learns { "pack", "unpack", "weights" })
   berth.register_policy { name = "own", learns = { make = function() return {} end,
     act = function() return {} end, update = function() return {} end, save = function() end,
     load = function() return "" end, parameters = function() return 0 end } }

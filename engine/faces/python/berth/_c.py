@@ -103,7 +103,7 @@ PlaceOptions = _struct("PlaceOptions", "size:z policy:T options:p option_count:z
                                        "user:p bound:T ask_every_s:d")
 Summary = _struct("Summary", "size:z feasible:i end:i objective_us:d runtime_us:d bound_us:d best_single_us:d "
                              "best_single_device:i worst_device:i excess_bytes:q evaluations:q wall_s:d "
-                             "transfer_count:q transfer_bytes:q")
+                             "transfer_count:q transfer_bytes:q own_us:d best_us:d start_us:d whose:i")
 Array = _struct("Array", "size:z data:p dtype:G rank:i rows:q columns:q layers:q")
 EnvironmentOptions = _struct("EnvironmentOptions", "size:z group_features:*T group_feature_count:z device_features:*T "
                                                    "device_feature_count:z look_ahead:i threads:i")
@@ -262,8 +262,10 @@ def integers(values: Any, shape: Sequence[Optional[int]], what: str, dtype: type
 def reals(values: Any, shape: Sequence[Optional[int]], what: str) -> np.ndarray:
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "iuf" and array.size:
-            raise TypeError(f"{array.dtype}; give numpy.float64")
+        if array.dtype.kind not in "iuf":
+            if array.size:
+                raise TypeError(f"{array.dtype}; give numpy.float64")
+            array = np.zeros(array.shape)
         array = np.ascontiguousarray(array, dtype=np.float64)
     except Exception as error:
         raise InvalidArgument(f"{what} are no numbers: {error}") from None

@@ -19,6 +19,7 @@ from . import _c, policy as _policy
 from .graph import Graph
 
 ENDS = ("done", "proven", "budget", "cancelled", "gave_up")
+WHOSE = ("none", "own", "passed", "start", "given", "search", "repaired")  # BERTH_WHOSE_...
 SEARCH_KEYS = {"policy", "options", "fallbacks", "seed", "threads", "budget", "moves", "bound", "within",
                "plugins", "plugin_folders"}
 _TEXTS = {"policy": 0, "notes": 1, "placement": 2, "trace": 3, "svg": 4, "report": 5, "bound_source": 6}
@@ -302,6 +303,12 @@ class Result:
     wall_s = property(lambda self: self._summary.wall_s, doc="How long the search took.")
     end = property(lambda self: ENDS[self._summary.end], doc='Why it ended: "done", "proven", "budget", "cancelled" '
                                                              '(Ctrl-C) or "gave_up".')
+    own_us = property(lambda self: self._summary.own_us, doc="Of the own placement of a policy that learns; 0 = it does "
+                                                             "not learn, or had no time for one.")
+    best_us = property(lambda self: self._summary.best_us, doc="Of the best that such a policy saw: the one to use.")
+    start_us = property(lambda self: self._summary.start_us, doc="Of the best of its starts; 0 = it has none.")
+    whose = property(lambda self: WHOSE[self._summary.whose], doc='Whose the best is: "own", "passed", "start", "given", '
+                                                                  '"search", "repaired"; "none" = it does not learn.')
     policy = property(lambda self: self._text("policy"), doc="Who found it; empty for a placement that was given.")
     svg = property(lambda self: self._text("svg"), doc="A drawing of the step.")
     trace = property(lambda self: self._text("trace"), doc="The step for Perfetto and chrome://tracing, JSON.")
