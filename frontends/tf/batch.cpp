@@ -341,8 +341,8 @@ class Search {
     const std::size_t slash = at.name.rfind('/');
     std::string_view name = slash == at.name.npos ? at.name : at.name.substr(slash + 1);
     // "Shape_2" is the third of its kind.
-    while (!name.empty() && (std::isdigit(static_cast<unsigned char>(name.back())) != 0 ||
-                             name.back() == '_')) {
+    while (!name.empty() &&
+           (std::isdigit(static_cast<unsigned char>(name.back())) != 0 || name.back() == '_')) {
       name.remove_suffix(1);
     }
     return name;
@@ -369,10 +369,9 @@ class Search {
         continue;
       }
       const Value* const dividend = old_of(at.inputs[0]);
-      const bool counts =
-          change(at.inputs[0]) == Change::grown ? repeats(at.inputs[0].node) == *number
-                                                : dividend != nullptr && dividend->dims.empty() &&
-                                                      dividend->ranked;
+      const bool counts = change(at.inputs[0]) == Change::grown
+                              ? repeats(at.inputs[0].node) == *number
+                              : dividend != nullptr && dividend->dims.empty() && dividend->ranked;
       if (counts) insert({constant.def, 0, false}, kNoNode);
     }
   }
@@ -401,14 +400,24 @@ class Search {
   std::vector<std::vector<std::pair<std::string_view, std::size_t>>> readers_;
 };
 
-template <typename Number, typename From>
-void append_numbers(std::string& out, const std::vector<From>& numbers) {
-  for (const From number : numbers) {
+/// Little-endian, one after the other.
+template <typename Number>
+std::string packed(const std::vector<double>& numbers) {
+  std::string out;
+  for (const double number : numbers) {
     const auto value = static_cast<Number>(number);
     char bytes[sizeof(Number)];
     std::memcpy(bytes, &value, sizeof(Number));
     out.append(bytes, sizeof(Number));
   }
+  return out;
+}
+std::string packed(const std::vector<std::int64_t>& numbers) {
+  std::string out;
+  for (const std::int64_t number : numbers) {
+    frontend::append_varint(out, static_cast<std::uint64_t>(number));
+  }
+  return out;
 }
 
 std::string shape_message(const Dims& dims) {
@@ -422,29 +431,29 @@ std::string shape_message(const Dims& dims) {
 }
 
 constexpr std::uint32_t kTensorType = 1, kTensorShape = 2, kTensorContent = 4, kValueTensor = 8;
+constexpr std::uint32_t kFloats = 5, kDoubles = 6, kInts = 7, kInt64s = 10;
 
-/// The tensor with other numbers.
+/// The tensor with other numbers, element by element: readers copy those, whoever keeps these bytes.
 std::string tensor_of(const Value& value) {
-  std::string tensor, content;
+  std::string tensor;
   frontend::append_varint_field(tensor, kTensorType, static_cast<std::uint64_t>(value.type));
   frontend::append_bytes_field(tensor, kTensorShape, shape_message(value.dims));
   switch (dtype_of(value.type)) {
     case DType::i32:
-      append_numbers<std::int32_t>(content, *value.data);
+      frontend::append_bytes_field(tensor, kInts, packed(*value.data));
       break;
     case DType::i64:
-      append_numbers<std::int64_t>(content, *value.data);
+      frontend::append_bytes_field(tensor, kInt64s, packed(*value.data));
       break;
     case DType::f32:
-      append_numbers<float>(content, *value.reals);
+      frontend::append_bytes_field(tensor, kFloats, packed<float>(*value.reals));
       break;
     case DType::f64:
-      append_numbers<double>(content, *value.reals);
+      frontend::append_bytes_field(tensor, kDoubles, packed<double>(*value.reals));
       break;
     default:
       return {};
   }
-  frontend::append_bytes_field(tensor, kTensorContent, content);
   return tensor;
 }
 
@@ -512,9 +521,8 @@ std::string value_at(const NodeDef& node, const Attributes& attributes, const Fi
     }
   }
   if (!value) return {};
-  const std::string tensor = dimension
-                                 ? tensor_of_shape(attr.bytes, value->dims, attributes.source())
-                                 : tensor_of(*value);
+  const std::string tensor =
+      dimension ? tensor_of_shape(attr.bytes, value->dims, attributes.source()) : tensor_of(*value);
   if (tensor.empty()) return {};
   std::string bytes;
   frontend::append_bytes_field(bytes, kValueTensor, tensor);

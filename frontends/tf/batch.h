@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +39,7 @@ struct FixedBatch {
 /// not follow from any constant, as with control flow that depends on the batch.
 [[nodiscard]] FixedBatch find_batch(
     const Program& stated, std::span<const NodeId> order, std::int64_t size,
-    const std::string& file,
-    const std::function<Program(const FixedBatch&, std::int64_t)>& at);
+    const std::string& file, const std::function<Program(const FixedBatch&, std::int64_t)>& at);
 
 /// Gives the constants of `program` the values that they have at `batch`.
 void set_batch(Program& program, const FixedBatch& fixed, std::int64_t batch);

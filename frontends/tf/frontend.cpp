@@ -18,6 +18,7 @@
 #include "tf/measured_costs.h"
 #include "tf/model_file.h"
 #include "tf/program.h"
+#include "tf/replicas.h"
 
 namespace berth::tf_frontend {
 namespace {
@@ -96,7 +97,7 @@ auto naming(const std::filesystem::path& file, const Action& action) {
 /// A file and all that is made of it on the way to a graph.
 struct Reading {
   std::shared_ptr<const ModelFile> file;
-  GraphDef graph;
+  std::shared_ptr<GraphDef> graph;
   std::unique_ptr<Library> library;
   Program program;
   Inferred inferred;
@@ -143,6 +144,7 @@ class Shapes {
       inferred = tf_frontend::infer(context_, program);
       return program;
     }
+    if (fixed) return at_batch(*fixed, *batch, inferred);  // known from a load before
     // The file's own batch first, without the user's.
     LoadOptions as_stated = options_;
     as_stated.dims.erase("*");
@@ -159,12 +161,7 @@ class Shapes {
     fixed = find_batch(
         program, stated.loops.order, *size, library_.source.file,
         [&](const FixedBatch& sites, std::int64_t probe) { return probed(sites, probe); });
-    program = make();
-    set_batch(program, *fixed, *batch);
-    context_.bindings.replace_batch(*size);
-    context_.other_batch = true;
-    inferred = tf_frontend::infer(context_, program);
-    return program;
+    return at_batch(*fixed, *batch, inferred);
   }
 
  private:
@@ -178,6 +175,14 @@ class Shapes {
     InferenceContext context{library_, bindings, context_.rules, context_.experts};
     context.empty_shapes_say_nothing = context_.empty_shapes_say_nothing;
     return context;
+  }
+  Program at_batch(const FixedBatch& fixed, std::int64_t batch, Inferred& inferred) {
+    Program program = make();
+    set_batch(program, fixed, batch);
+    context_.bindings.replace_batch(fixed.size);
+    context_.other_batch = true;
+    inferred = tf_frontend::infer(context_, program);
+    return program;
   }
   Program probed(const FixedBatch& sites, std::int64_t probe) {
     Program program = make();
@@ -199,12 +204,33 @@ class Shapes {
   InferenceContext& context_;
 };
 
-std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options) {
+}  // namespace
+
+struct TensorFlowFrontend::Known {
+  std::filesystem::path model;
+  std::vector<std::string> fetches;
+  std::shared_ptr<const ModelFile> file;
+  std::shared_ptr<GraphDef> graph;  ///< `fixed` points into it
+  FixedBatch fixed;
+};
+
+namespace {
+
+std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOptions& options,
+                              std::shared_ptr<const TensorFlowFrontend::Known>& known) {
   auto reading = std::make_unique<Reading>();
-  reading->file = read_model_file(model);
+  const bool again = known != nullptr && known->model == model && known->fetches == options.fetches;
+  if (again) {
+    reading->file = known->file;
+    reading->graph = known->graph;
+    reading->fixed = known->fixed;
+  } else {
+    reading->file = read_model_file(model);
+    reading->graph = std::make_shared<GraphDef>();
+    read_graph_def(reading->file->graph, reading->file->source, *reading->graph);
+  }
   const ModelFile& file = *reading->file;
-  GraphDef& graph = reading->graph;
-  read_graph_def(file.graph, file.source, graph);
+  const GraphDef& graph = *reading->graph;
   reading->library = std::make_unique<Library>(make_library(file, graph));
   Library& library = *reading->library;
   std::vector<std::string>& notes = reading->notes;
@@ -222,6 +248,11 @@ std::unique_ptr<Reading> read(const std::filesystem::path& model, const LoadOpti
   reading->program =
       Shapes(library, selection, options, context).infer(reading->inferred, reading->fixed);
   bindings.finish(notes);
+  if (!bindings.batch()) reading->fixed.reset();
+  if (reading->fixed && !again) {
+    known = std::make_shared<const TensorFlowFrontend::Known>(TensorFlowFrontend::Known{
+        model, options.fetches, reading->file, reading->graph, *reading->fixed});
+  }
   if (reading->fixed && reading->fixed->size != *bindings.batch()) {
     notes.push_back(cat("the file fixes a batch of ", reading->fixed->size, "; at ",
                         *bindings.batch(), ", ", reading->fixed->sites.size(),
@@ -269,7 +300,7 @@ bool TensorFlowFrontend::claims(const std::filesystem::path& model) const {
 
 LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
                                      const LoadOptions& options) {
-  std::unique_ptr<Reading> reading = read(model, options);
+  std::unique_ptr<Reading> reading = read(model, options, known_);
   LoadedModel loaded;
   loaded.notes = std::move(reading->notes);
   const std::set<std::string> unknown_ops = std::move(reading->unknown_ops);
@@ -283,7 +314,7 @@ LoadedModel TensorFlowFrontend::load(const std::filesystem::path& model,
 
 LoadedProgram TensorFlowFrontend::load_program(const std::filesystem::path& model,
                                                const LoadOptions& options) {
-  std::unique_ptr<Reading> reading = read(model, options);
+  std::unique_ptr<Reading> reading = read(model, options, known_);
   GraphBuilder builder = describe(*reading, model);
   std::shared_ptr<const Graph> graph = naming(model, [&] { return builder.build(); });
   LoadedProgram loaded;
@@ -303,6 +334,22 @@ void TensorFlowFrontend::annotate(const std::filesystem::path& model, const Grap
   Library library = make_library(*file, definition);
   const NodeDevices devices(library, graph, cluster, placement);
   const std::string content = set_devices(*file, devices);
+  write_file(output, output.extension() == ".gz" ? gzip(content) : content);
+}
+
+void TensorFlowFrontend::write_replicas(const std::filesystem::path& model,
+                                        const LoadOptions& options, const Graph& graph,
+                                        const Training& training,
+                                        const std::vector<std::int64_t>& shares,
+                                        const Cluster& cluster, const Placement& placement,
+                                        const std::filesystem::path& output) {
+  LoadOptions at_batch = options;
+  if (!options.dims.contains("batch")) at_batch.dims["*"] = training.batch;
+  const std::unique_ptr<Reading> reading = read(model, at_batch, known_);
+  const Selection selection = select(*reading->library, reading->file->meta, at_batch.fetches);
+  const std::string content =
+      replicated_graph({*reading->file, *reading->library, selection, reading->program,
+                        reading->fixed, graph, training, shares, cluster, placement});
   write_file(output, output.extension() == ".gz" ? gzip(content) : content);
 }
 

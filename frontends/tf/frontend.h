@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "berth/frontend.h"
 #include "berth/options.h"
 
@@ -30,6 +32,18 @@ class TensorFlowFrontend final : public Frontend {
   /// folder.
   void annotate(const std::filesystem::path& model, const Graph& graph, const Cluster& cluster,
                 const Placement& placement, const std::filesystem::path& output) override;
+
+  /// A binary GraphDef, compressed if `output` ends in ".gz".
+  void write_replicas(const std::filesystem::path& model, const LoadOptions& options,
+                      const Graph& graph, const Training& training,
+                      const std::vector<std::int64_t>& shares, const Cluster& cluster,
+                      const Placement& placement, const std::filesystem::path& output) override;
+
+  struct Known;
+
+ private:
+  /// The file whose batch was found last, which is as long to find as a load.
+  std::shared_ptr<const Known> known_;
 
   /// A RunMetadata, StepStats or CostGraphDef, by its content.
   [[nodiscard]] bool claims_costs(const std::filesystem::path& costs) const override;

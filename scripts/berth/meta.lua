@@ -48,6 +48,9 @@ local berth = {}
 ---@field own { placement: berth.Placement, evaluation: berth.Evaluation }? what is called the policy's: with
 ---which its last greedy episode ended; nil where the time ended before
 ---@field start { name: string, evaluation: berth.Evaluation }? the best of its starts
+---@field replicas string? of `berth.place` with `replicate`: the plan, as that setting says it; nil where the
+---plain step is faster
+---@field replica_lines string[]? the replicas in words, and what the step waits for in their reduction
 ---@field plan string? of `berth.place` with a `tool`: the placement in its form; empty where that is the
 ---model's own format
 

@@ -34,9 +34,9 @@ void berth::c::Policies::add(Engine& engine, const berth_policy& policy) {
 namespace {
 
 /// A call places on one machine with one seed, and gives out what it finds instead of writing it.
-constexpr std::string_view kUnserved[] = {"evaluator", "prove", "policies",    "clusters", "seeds",
-                                          "output",    "trace", "certificate", "annotate", "svg",
-                                          "report",    "write", "csv",         "log"};
+constexpr std::string_view kUnserved[] = {
+    "evaluator", "prove", "policies", "clusters", "seeds", "output", "trace",    "certificate",
+    "annotate",  "svg",   "report",   "write",    "csv",   "log",    "replicate"};
 
 Settings engine_settings(const berth_engine_options& options) {
   Settings settings;

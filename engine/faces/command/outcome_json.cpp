@@ -64,6 +64,30 @@ Json path_json(const Outcome& outcome) {
           {"steps", outcome.trace.critical_path.size()}};
 }
 
+Json replicas_json(const Outcome& outcome) {
+  const ReplicaFigures& figures = *outcome.replicas;
+  const ReplicaTimes times = replica_times(outcome);
+  Json replicas = Json::array();
+  for (std::size_t r = 0; r < figures.replicas.size(); ++r) {
+    Json devices = Json::array();
+    for (const DeviceId device : figures.replicas[r].devices) {
+      devices.push_back(outcome.problem->cluster().device(device).name);
+    }
+    replicas.push_back({{"devices", std::move(devices)},
+                        {"samples", figures.replicas[r].share},
+                        {"computed_us", times.computed_us[r]}});
+  }
+  return {{"plan", figures.plan},
+          {"batch", figures.batch},
+          {"replicas", std::move(replicas)},
+          {"gradients", figures.gradients},
+          {"gradient_bytes", figures.gradient_bytes},
+          {"gathered_bytes", figures.gathered_bytes},
+          {"buckets", figures.buckets},
+          {"reduced_us", times.reduced_us},
+          {"reduction_waits_us", times.waits_us}};
+}
+
 void add_comparison(const Outcome& outcome, Json& json) {
   if (outcome.bound.us > 0) {
     json["lower_bound_us"] = outcome.bound.us;
@@ -140,6 +164,7 @@ Json outcome_json(const Outcome& outcome) {
     json["ended"] = search_end_name(outcome.search->end);
   }
   if (outcome.learned) add_learned(*outcome.learned, json);
+  if (outcome.replicas != nullptr) json["replicas"] = replicas_json(outcome);
   json["notes"] = outcome.notes;
   return json;
 }

@@ -20,13 +20,14 @@ namespace {
 
 constexpr const char* kModel = "model";
 constexpr const char* kSplit = "split";
+constexpr const char* kReplicas = "replicas";
 constexpr const char* kIndex = "split.json";
 
 std::string meaning() {
   std::string text =
       "write the placement in another tool's form: model (the model file, with its placement), "
       "split "
-      "(in a folder, a model per device)";
+      "(in a folder, a model per device), replicas (shares and devices of --replicate)";
   for (const PlanWriter& writer : plan_writers()) {
     text += fmt::format(", {} ({})", writer.name, writer.meaning);
   }
@@ -64,6 +65,45 @@ void write_split(const std::string& model, Frontend& frontend, const Outcome& ou
              index.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+/// The plan of replicas, for programs that share a batch by themselves.
+std::string replicas_text(const Outcome& outcome) {
+  if (outcome.replicas == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                "the step is not replicated; ask for replicas (--replicate N) or leave it out");
+  }
+  const ReplicaFigures& figures = *outcome.replicas;
+  nlohmann::ordered_json json = {{"format", "berth.replicas/1"},
+                                 {"plan", figures.plan},
+                                 {"batch", figures.batch},
+                                 {"replicas", nlohmann::ordered_json::array()}};
+  for (const auto& replica : figures.replicas) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const DeviceId device : replica.devices) {
+      devices.push_back(outcome.problem->cluster().device(device).name);
+    }
+    json["replicas"].push_back(
+        {{"devices", std::move(devices)},
+         {"samples", replica.share},
+         {"weight", static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
+  }
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void write_model(const std::string& model, Frontend& frontend, const Outcome& outcome,
+                 const std::filesystem::path& path) {
+  const Problem& problem = *outcome.problem;
+  if (outcome.replicas == nullptr) {
+    frontend.annotate(model, problem.graph(), problem.cluster(), outcome.placement, path);
+    return;
+  }
+  const ReplicaFigures& figures = *outcome.replicas;
+  std::vector<std::int64_t> shares;
+  for (const auto& replica : figures.replicas) shares.push_back(replica.share);
+  const Settings made = parse_settings(outcome.origin.settings, "the placement's settings");
+  frontend.write_replicas(model, made.load, *figures.plain, *figures.training, shares,
+                          problem.cluster(), outcome.placement, path);
+}
+
 }  // namespace
 
 void add_write(CLI::App& app, Settings& settings) {
@@ -80,11 +120,12 @@ PlanTargets::Plan PlanTargets::parse(const std::string& text) {
                 fmt::format("--write: '{}' is no FORMAT=FILE, such as csv=plan.csv", text));
   }
   std::string format = text.substr(0, equals);
-  if (format != kModel && format != kSplit) {
+  if (format != kModel && format != kSplit && format != kReplicas) {
     try {
       static_cast<void>(plan_writer(format));
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("--write: {} Also: model, split", error.what()));
+      throw Error(error.code(),
+                  fmt::format("--write: {} Also: model, split, replicas", error.what()));
     }
   }
   const std::string option = "--write " + format;
@@ -123,7 +164,8 @@ void PlanTargets::check(const Task& task) const {
   const Problem& problem = *task.problem;
   for (const Plan& plan : plans_) {
     const bool of_tool = task.tool != nullptr && task.tool->form == plan.format;
-    if (plan.format == kModel || plan.format == kSplit || of_tool) continue;
+    const bool own = plan.format == kModel || plan.format == kSplit || plan.format == kReplicas;
+    if (own || of_tool) continue;
     const auto check = plan_writer(plan.format).check;
     if (check == nullptr) continue;
     try {
@@ -150,7 +192,9 @@ bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
   for (const Plan& plan : plans_) {
     try {
       if (plan.format == kModel) {
-        frontend->annotate(model, graph, cluster, outcome.placement, output_path(plan.path));
+        write_model(model, *frontend, outcome, output_path(plan.path));
+      } else if (plan.format == kReplicas) {
+        write_target(plan.path, replicas_text(outcome));
       } else if (plan.format == kSplit) {
         write_split(model, *frontend, outcome, plan.path);
       } else {

@@ -195,6 +195,11 @@ int place_model(Call& call) {
   push_ids(call.L, outcome.placement);
   push_outcome(call, *outcome.problem, outcome, outcome.origin.policy, outcome.origin.seed,
                *outcome.search, outcome.executed);
+  if (outcome.replicas != nullptr) {
+    set_text(call.L, "replicas", outcome.replicas->plan);
+    push_texts(call.L, replica_lines(outcome));
+    lua_setfield(call.L, -2, "replica_lines");
+  }
   if (outcome.tool != nullptr && outcome.evaluation.feasible) {
     set_text(call.L, "plan",
              plan_text(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),

@@ -26,6 +26,7 @@
 #include "berth/plugin.h"        // IWYU pragma: export
 #include "berth/policy.h"        // IWYU pragma: export
 #include "berth/problem.h"       // IWYU pragma: export
+#include "berth/replicas.h"      // IWYU pragma: export
 #include "berth/report.h"        // IWYU pragma: export
 #include "berth/run.h"           // IWYU pragma: export
 #include "berth/settings.h"      // IWYU pragma: export

@@ -16,6 +16,7 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/problem.h"
+#include "berth/replicas.h"
 #include "berth/sdk/program.h"
 
 namespace berth {
@@ -114,6 +115,17 @@ class BERTH_EXPORT Frontend {
   /// Error(unsupported).
   [[nodiscard]] virtual LoadedCosts load_costs(const std::filesystem::path& costs,
                                                const Graph& graph, const Cluster& cluster);
+
+  /// Writes the step of replicas to `output`: every replica a copy of the model at its share of the
+  /// batch, its nodes named "replica_0/..", on the devices that `placement` has for op
+  /// r * graph.op_count() + i; the gradients weighted by their shares and summed, sparse ones gathered.
+  /// Replicas begin with the values of the first one's variables. What the file calls its step runs
+  /// all of them. `graph` is the whole batch's, which `options` loaded. The default throws
+  /// Error(unsupported).
+  virtual void write_replicas(const std::filesystem::path& model, const LoadOptions& options,
+                              const Graph& graph, const Training& training,
+                              const std::vector<std::int64_t>& shares, const Cluster& cluster,
+                              const Placement& placement, const std::filesystem::path& output);
 };
 
 }  // namespace berth

@@ -21,6 +21,7 @@
 namespace berth {
 
 struct Tool;
+struct Training;
 
 /// The critical path divided by what the step waited for. The three parts add up to the runtime.
 struct PathShares {
@@ -59,6 +60,25 @@ struct SearchFigures {
   std::vector<std::string> notes;  ///< those of the search
 };
 
+/// A plan of replicas (replicas.h), where the placement is of one.
+struct ReplicaFigures {
+  struct Replica {
+    std::vector<DeviceId> devices;
+    std::int64_t share = 0;  ///< samples
+  };
+  std::vector<Replica> replicas;
+  std::string plan;  ///< a value of the setting "replicate"
+  std::int64_t batch = 0;
+  std::int64_t gradients = 0;       ///< tensors that are reduced
+  std::int64_t gradient_bytes = 0;  ///< of the summed ones, each replica's
+  std::int64_t gathered_bytes = 0;  ///< of the sparse ones, together
+  std::int64_t buckets = 0;
+  std::vector<std::int32_t> replica_of;  ///< by op
+  std::vector<bool> reduces;             ///< by op: it is of the reduction
+  std::shared_ptr<const Graph> plain;    ///< the step of the whole batch
+  std::shared_ptr<const Training> training;
+};
+
 /// The result of one placement.
 struct BERTH_EXPORT Outcome {
   std::shared_ptr<const Problem> problem;
@@ -78,7 +98,8 @@ struct BERTH_EXPORT Outcome {
   /// Notes for the user, each a sentence without a full stop: of the model and its costs, of
   /// the search and its fallbacks.
   std::vector<std::string> notes;
-  const Tool* tool = nullptr;  ///< the one whose rules the problem has
+  const Tool* tool = nullptr;                      ///< the one whose rules the problem has
+  std::shared_ptr<const ReplicaFigures> replicas;  ///< null = the step is not replicated
 
   /// The runtime of one step: measured if there is a measurement, else simulated.
   [[nodiscard]] double runtime_us() const;
@@ -104,6 +125,18 @@ struct BERTH_EXPORT Outcome {
 /// The outcome of what is called the policy's, for comparisons: the own placement of one that learns.
 /// Throws Error(unsupported) where it has none.
 [[nodiscard]] BERTH_EXPORT Outcome own_outcome(Outcome outcome);
+
+/// What the steps of replicas show.
+struct ReplicaTimes {
+  std::vector<double> computed_us;  ///< by replica: when the last gradient of its own was there
+  double reduced_us = 0;            ///< when the last bucket was there everywhere
+  double waits_us = 0;  ///< of the critical path, in the reduction: its sums and transfers
+};
+/// Of an outcome with replicas.
+[[nodiscard]] BERTH_EXPORT ReplicaTimes replica_times(const Outcome& outcome);
+/// The replicas in words, a line each, then what the step waits for in their reduction; empty where there
+/// are none.
+[[nodiscard]] BERTH_EXPORT std::vector<std::string> replica_lines(const Outcome& outcome);
 
 /// Its name; "all" for kNoDevice, which receives what is sent to every device at once.
 [[nodiscard]] BERTH_EXPORT std::string device_name(const Outcome& outcome, DeviceId device);

@@ -61,6 +61,7 @@ struct Task {
   /// berth.settings/1 of model and problem, for what is stored with a placement.
   std::string settings;
   const Tool* tool = nullptr;  ///< of tools(): the one whose rules the problem has
+  std::shared_ptr<const ReplicaFigures> replicas;  ///< null = the step is not replicated
   /// For a tool that spills: poses the same problem where its accelerators do not hold everything.
   /// Empty = there is no other.
   std::function<Task()> spilled;
@@ -118,7 +119,8 @@ struct RunHooks {
 /// placement that is found at most so much slower than the best of the policy's own and of `stages`.
 [[nodiscard]] BERTH_EXPORT Outcome place(Engine& engine, const Task& task, const Settings& settings,
                                          const RunHooks& hooks = {});
-/// The same of a model's file. The policy is made before the model is loaded, so that a misspelled
+/// The same of a model's file. With "replicate": "auto" it searches for a plan of replicas, too: the outcome is of
+/// the best, which may be a placement of the plain step. The policy is made before the model is loaded, so that a misspelled
 /// name or option is told at once.
 [[nodiscard]] BERTH_EXPORT Outcome run(Engine& engine, const std::string& model,
                                        const Settings& settings, const RunHooks& hooks = {});

@@ -65,6 +65,10 @@ struct BERTH_EXPORT Settings {
   std::optional<bool> soft;
   /// A name of tools() (tools.h): placements keep its rules.
   std::optional<std::string> tool;
+  /// Replicas of a training step (replicas.h): "auto" searches for a plan, "4" is four equal ones,
+  /// "gpu:0=27,gpu:1+gpu:2=37" says devices and shares. A number and a plan pose the problem; "auto"
+  /// is for a search.
+  std::optional<std::string> replicate;
 
   // --- The search
   std::optional<std::string> policy;

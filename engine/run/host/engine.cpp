@@ -22,6 +22,7 @@
 #include "berth/version.h"
 #include "files/profile_trace.h"
 #include "host/descriptor.h"
+#include "host/load_parts.h"
 #include "host/plugin_folder.h"
 #include "host/policy_table.h"
 
@@ -495,8 +496,15 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
 }
 
 LoadedModel Engine::load(const std::filesystem::path& model, const LoadOptions& options) {
-  LoadedModel loaded = is_exchange_graph(model) ? load_exchange_graph(model, options)
-                                                : frontend_for(model)->load(model, options);
+  std::unique_ptr<Frontend> frontend;
+  return load_by(*this, frontend, model, options);
+}
+
+LoadedModel load_by(Engine& engine, std::unique_ptr<Frontend>& frontend,
+                    const std::filesystem::path& model, const LoadOptions& options) {
+  const bool own = is_exchange_graph(model);
+  if (!own && frontend == nullptr) frontend = engine.frontend_for(model);
+  LoadedModel loaded = own ? load_exchange_graph(model, options) : frontend->load(model, options);
   loaded.graph = as_run(std::move(loaded.graph), options);
   return loaded;
 }

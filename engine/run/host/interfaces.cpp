@@ -25,6 +25,15 @@ LoadedProgram Frontend::load_program(const std::filesystem::path& model, const L
                   "TensorFlow model"));
 }
 
+void Frontend::write_replicas(const std::filesystem::path& model, const LoadOptions&, const Graph&,
+                              const Training&, const std::vector<std::int64_t>&, const Cluster&,
+                              const Placement&, const std::filesystem::path&) {
+  throw Error(ErrorCode::unsupported,
+              cat(model.string(),
+                  ": replicas are written into TensorFlow's graphs alone; take shares and devices "
+                  "as JSON (--write replicas=FILE)"));
+}
+
 std::string_view arguments_name(LoadOptions::Arguments arguments) noexcept {
   switch (arguments) {
     case LoadOptions::Arguments::inputs:

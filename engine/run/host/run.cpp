@@ -10,6 +10,7 @@
 #include "berth/files.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
+#include "host/replica_search.h"
 #include "host/simplest_run.h"
 
 namespace berth {
@@ -99,6 +100,7 @@ class Searches {
       if (own) outcome = own_outcome(std::move(outcome));
       outcome.notes.insert(outcome.notes.begin(), task_.notes.begin(), task_.notes.end());
       outcome.tool = task_.tool;
+      outcome.replicas = task_.replicas;
       if (task_.session != nullptr) trace_measured(outcome);
       if (hooks_.ends) hooks_.ends(&outcome, {});
       return outcome;
@@ -407,6 +409,7 @@ Outcome place(Engine& engine, const Task& task, const Settings& settings, const 
 
 Outcome run(Engine& engine, const std::string& model, const Settings& settings,
             const RunHooks& hooks) {
+  if (settings.replicate) return run_replicated(engine, model, settings, hooks);
   std::optional<Task> task;
   Outcome outcome = for_tool(engine, settings, hooks, [&]() -> const Task& {
     return task.emplace(load_task(engine, model, settings, hooks));
@@ -493,6 +496,7 @@ Outcome simulate(const Task& task, const StoredPlacement& stored, BoundEffort ef
       simulated_outcome(task.problem, std::move(origin), std::move(placement), effort);
   outcome.notes = task.notes;
   outcome.tool = task.tool;
+  outcome.replicas = task.replicas;
   if (std::string other = other_machine_text(task, stored); !other.empty()) {
     outcome.notes.push_back(std::move(other));
   }

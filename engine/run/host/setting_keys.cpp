@@ -74,6 +74,10 @@ const KeyRow kRows[] = {
       "search among the plans that this tool can run as they are; `place` prints the plan, unless "
       "--write writes it"},
      field<&Settings::tool>()},
+    {{"replicate", Group::problem, "auto|N|DEVICE=SAMPLES,..",
+      "share the batch of a training step among replicas: auto searches for number, devices and "
+      "shares; gpu:0=27,gpu:1+gpu:2=37 says them (+ joins the devices of one replica)"},
+     field<&Settings::replicate>()},
     {{"clusters", Group::comparison, "A,B,C",
       "place on each of these machines instead of --cluster; separated by commas"},
      field<&Settings::clusters>(),

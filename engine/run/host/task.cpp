@@ -9,6 +9,8 @@
 #include "berth/run.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/replica_models.h"
+#include "host/replica_search.h"
 #include "host/states_apart.h"
 #include "ops/gpu_kernels.h"
 #include "support/units.h"
@@ -364,7 +366,7 @@ std::shared_ptr<const Cluster> measured_cluster(const Backend& backend, const Se
 
 Task load_measured(Engine& engine, const std::string& model, const Settings& settings,
                    const RunHooks& hooks) {
-  constexpr std::string_view kSimulated[] = {"tool", "within", "soft"};
+  constexpr std::string_view kSimulated[] = {"tool", "within", "soft", "replicate"};
   refuse_unserved(settings, "a run that measures", kSimulated);
   // The backend first: a misspelled option is told at once.
   std::shared_ptr<Backend> backend = at_key(
@@ -387,10 +389,23 @@ Task load_measured(Engine& engine, const std::string& model, const Settings& set
   return task;
 }
 
+Task load_replicated(Engine& engine, const std::string& model, const Settings& settings,
+                     std::shared_ptr<const Cluster> cluster, const RunHooks& hooks) {
+  check_replicable(settings);
+  const auto stage = stage_of(hooks, "loading " + model);
+  ReplicaModels models(engine, model, settings, std::move(cluster));
+  const ReplicaPlan plan = at_key(settings, "replicate", [&] {
+    return plan_of(*settings.replicate, *models.cluster(), models.batch());
+  });
+  return replicated_task(engine, models, plan, settings);
+}
+
 Task load_simulated(Engine& engine, const std::string& model, const Settings& settings,
                     const RunHooks& hooks) {
   // The small file first: a wrong name is told at once.
   auto cluster = make_cluster(settings);
+  if (settings.replicate)
+    return load_replicated(engine, model, settings, std::move(cluster), hooks);
   LoadedModel loaded = [&] {
     const auto stage = stage_of(hooks, "loading " + model);
     return engine.load(model, settings.load);
@@ -496,6 +511,12 @@ Task load_task(Engine& engine, const std::string& model, const Settings& setting
 Task make_task(Engine& engine, std::shared_ptr<const Graph> graph,
                std::shared_ptr<const Cluster> cluster, const Settings& settings,
                const TaskParts& parts) {
+  if (settings.replicate) {
+    throw Error(ErrorCode::unsupported,
+                cat(settings.place("replicate"),
+                    "replicas need the model at several sizes of its batch, and a graph that is "
+                    "there has one; name its file"));
+  }
   Task task = pose(engine, std::move(graph), std::move(cluster), settings, parts, /*placed=*/false);
   // A frontend says it of the models that it loads.
   const Graph& posed = task.problem->graph();

@@ -73,11 +73,14 @@ std::string waits_text(const Outcome& outcome) {
   const double runtime_us = outcome.trace.runtime_us;
   if (runtime_us <= 0) return {};
   const PathShares shares = path_shares(outcome.trace);
-  return cat("the step waits for compute ", format_percent(shares.compute_us / runtime_us),
-             ", transfers ", format_percent(shares.transfer_us / runtime_us), ", pauses ",
-             format_percent(shares.pause_us / runtime_us), "; on average ",
-             format_fixed(outcome.mean_busy_devices(), 2), " of ",
-             outcome.problem->cluster().device_count(), " devices work");
+  std::string text =
+      cat("the step waits for compute ", format_percent(shares.compute_us / runtime_us),
+          ", transfers ", format_percent(shares.transfer_us / runtime_us), ", pauses ",
+          format_percent(shares.pause_us / runtime_us), "; on average ",
+          format_fixed(outcome.mean_busy_devices(), 2), " of ",
+          outcome.problem->cluster().device_count(), " devices work");
+  for (const std::string& line : replica_lines(outcome)) text += "; " + line;
+  return text;
 }
 
 std::string advice_text(const Outcome& outcome) {

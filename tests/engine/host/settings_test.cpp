@@ -66,6 +66,7 @@ const std::vector<std::pair<std::string, std::string>> kValues = {
     {"soft", "true"},
     {"tool", "\"llama.cpp\""},
     {"within", "0.05"},
+    {"replicate", "\"gpu:0=3,gpu:1+gpu:2=5\""},
     {"start", "\"p.json\""},
     {"constraints",
      "[{\"pin\":[{\"regex\":\"a.*\"}],\"to\":[\"gpu:0\"]},"

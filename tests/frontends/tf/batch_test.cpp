@@ -15,8 +15,7 @@ std::shared_ptr<const Graph> example(const std::string& name, std::int64_t batch
   LoadOptions options;
   if (batch > 0) options.dims["*"] = batch;
   TensorFlowFrontend frontend{Options{}};
-  return frontend.load(test::source_path("examples/models/tf") / (name + ".pb.gz"), options)
-      .graph;
+  return frontend.load(test::source_path("examples/models/tf") / (name + ".pb.gz"), options).graph;
 }
 
 /// Tensors of the same ops whose sizes differ; names the first.
@@ -29,7 +28,8 @@ void compare(const Graph& made, const Graph& exported) {
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (made.bytes(a[i]) == exported.bytes(b[i])) continue;
-      if (different++ < 3) MESSAGE(made.op_name(op), " ", made.bytes(a[i]), " ", exported.bytes(b[i]));
+      if (different++ < 3)
+        MESSAGE(made.op_name(op), " ", made.bytes(a[i]), " ", exported.bytes(b[i]));
     }
   }
   CHECK(different == 0);

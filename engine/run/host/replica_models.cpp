@@ -1,0 +1,226 @@
+#include "host/replica_models.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "berth/error.h"
+#include "berth/run.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+#include "host/load_parts.h"
+
+namespace berth {
+namespace {
+
+/// The first dimension that all inputs share; 0 where there is none.
+std::int64_t first_dimension(const Graph& graph) {
+  std::int64_t batch = 0;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (!graph.is_input(op)) continue;
+    for (const TensorId tensor : graph.outputs(op)) {
+      if (!graph.has_shape(tensor) || graph.shape(tensor).empty()) continue;
+      const std::int64_t first = graph.shape(tensor).front();
+      if (batch != 0 && first != batch) return 0;
+      batch = first;
+    }
+  }
+  return std::max<std::int64_t>(batch, 0);
+}
+
+}  // namespace
+
+ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Settings& settings,
+                             std::shared_ptr<const Cluster> cluster)
+    : engine_(engine), model_(model), settings_(settings), cluster_(std::move(cluster)) {
+  for (const char* const key : {"*", "batch"}) {
+    const auto stated = settings.load.dims.find(key);
+    if (stated == settings.load.dims.end()) continue;
+    key_ = key;
+    batch_ = stated->second;
+  }
+  LoadedModel loaded = load_by(engine, frontend_, model, settings.load);
+  notes_ = std::move(loaded.notes);
+  if (batch_ == 0) batch_ = first_dimension(*loaded.graph);
+  if (batch_ == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(settings.place("replicate"), model,
+                    ": replicas share a batch, and nothing says its size: give --batch N"));
+  }
+  if (batch_ < 2) {
+    throw Error(ErrorCode::invalid_argument,
+                cat(settings.place("replicate"), model,
+                    ": a batch of one sample cannot be shared; give --batch N"));
+  }
+  LoadedCosts costs =
+      make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()));
+  notes_.insert(notes_.end(), costs.notes.begin(), costs.notes.end());
+  costs.costs = Costs::of_step(std::move(costs.costs), *loaded.graph);
+  if (costs.costs->source() != "roofline") {
+    try {
+      roofline_ = Costs::roofline(*loaded.graph, *cluster_);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::unsupported,
+                  cat("costs of one batch follow another as the roofline model has it: ",
+                      error.what()));
+    }
+  }
+  sizes_[batch_] = {std::move(loaded.graph), std::move(costs.costs)};
+}
+
+std::shared_ptr<const Costs> ReplicaModels::costs_at(const Graph& graph) const {
+  auto roofline = Costs::roofline(graph, *cluster_);
+  if (roofline_ == nullptr) return roofline;
+  const Costs& whole = *sizes_.at(batch_).costs;
+  std::vector<std::vector<double>> us(at(whole.kind_count()));
+  std::vector<std::int64_t> workspace;
+  for (KindId kind = 0; kind < whole.kind_count(); ++kind) {
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const double before = roofline_->op_us(op, kind), after = roofline->op_us(op, kind);
+      const bool follows = before > 0 && before < kCannotRun && after < kCannotRun;
+      const double known = whole.op_us(op, kind);
+      us[at(kind)].push_back(follows && known < kCannotRun ? known * after / before : known);
+    }
+  }
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    workspace.push_back(roofline->workspace_bytes(op));
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), whole.source());
+}
+
+const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
+  const auto known = sizes_.find(samples);
+  if (known != sizes_.end()) return known->second;
+  LoadOptions options = settings_.load;
+  options.dims[key_] = samples;
+  SizedModel sized;
+  try {
+    sized.graph = load_by(engine_, frontend_, model_, options).graph;
+  } catch (const Error& error) {
+    throw Error(error.code() == ErrorCode::invalid_argument ? ErrorCode::unsupported : error.code(),
+                cat("the model cannot be had for a share of ", samples, " of its ", batch_,
+                    " samples: ", error.what()));
+  }
+  if (sized.graph->op_count() != whole().graph->op_count()) {
+    throw Error(ErrorCode::unsupported,
+                cat(model_, ": its ops depend on the size of the batch; it has ",
+                    whole().graph->op_count(), " at ", batch_, " samples and ",
+                    sized.graph->op_count(), " at ", samples));
+  }
+  sized.costs = costs_at(*sized.graph);
+  return sizes_[samples] = std::move(sized);
+}
+
+const Training& ReplicaModels::training() {
+  if (!training_) {
+    const Graph& smaller_graph = *at_size(smaller()).graph;
+    training_ = study_training(*whole().graph, smaller_graph, batch_);
+  }
+  return *training_;
+}
+
+std::vector<DeviceId> accelerators(const Cluster& cluster) {
+  std::vector<DeviceId> devices;
+  for (const bool hosts : {false, true}) {
+    for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+      if (cluster.device(device).host == hosts) devices.push_back(device);
+    }
+    if (!devices.empty()) break;
+  }
+  return devices;
+}
+
+ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch) {
+  std::vector<DeviceId> free = accelerators(cluster);
+  const std::size_t each = count == 0 ? 0 : free.size() / count;
+  if (each == 0 || batch < static_cast<std::int64_t>(count)) {
+    throw Error(ErrorCode::invalid_argument,
+                cat("replicas: ", count, " replicas of a batch of ", batch, " on ", free.size(),
+                    " devices; each needs a device and a sample"));
+  }
+  ReplicaPlan plan;
+  const auto parts = static_cast<std::int64_t>(count);
+  for (std::int64_t r = 0; r < parts; ++r) {
+    ReplicaPlan::Replica replica;
+    replica.share = batch / parts + (r < batch % parts ? 1 : 0);
+    replica.devices = {free.front()};
+    free.erase(free.begin());
+    while (replica.devices.size() < each) {
+      const auto bandwidth = [&](DeviceId device) {
+        double sum = 0;
+        for (const DeviceId own : replica.devices) {
+          sum += cluster.route(own, device).bandwidth_bytes_per_s;
+        }
+        return std::pair(cluster.kind_of(device) == cluster.kind_of(replica.devices.front()), sum);
+      };
+      const auto next =
+          std::max_element(free.begin(), free.end(), [&](DeviceId a, DeviceId b) {
+            return bandwidth(a) < bandwidth(b);
+          });
+      replica.devices.push_back(*next);
+      free.erase(next);
+    }
+    plan.replicas.push_back(std::move(replica));
+  }
+  return plan;
+}
+
+ReplicaPlan plan_of(const std::string& setting, const Cluster& cluster, std::int64_t batch) {
+  if (setting == "auto") {
+    throw Error(ErrorCode::invalid_argument,
+                "replicas: 'auto' searches for a plan, which `place` does; name the plan here: a "
+                "number, or gpu:0=27,gpu:1=37");
+  }
+  std::size_t count = 0;
+  const auto [end, error] =
+      std::from_chars(setting.data(), setting.data() + setting.size(), count);
+  if (error == std::errc() && end == setting.data() + setting.size()) {
+    return even_plan(cluster, count, batch);
+  }
+  return parse_replica_plan(setting, cluster, batch);
+}
+
+PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
+  const Cluster& cluster = *models.cluster();
+  const Training& training = models.training();
+  std::vector<SizedModel> sized;
+  for (const auto& replica : plan.replicas) sized.push_back(models.at_size(replica.share));
+  PosedReplicas posed;
+  posed.step = replicate(training, models.whole(), sized, cluster, plan);
+  auto figures = std::make_shared<ReplicaFigures>();
+  figures->plan = plan.text(cluster);
+  figures->batch = training.batch;
+  figures->gradients = static_cast<std::int64_t>(training.gradients.size());
+  figures->gradient_bytes = training.gradient_bytes;
+  figures->gathered_bytes = training.gathered_bytes;
+  figures->buckets = posed.step.buckets;
+  figures->plain = models.whole().graph;
+  figures->training = std::make_shared<const Training>(training);
+  for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
+    figures->replicas.push_back({plan.replicas[r].devices, plan.replicas[r].share});
+    figures->replica_of.insert(figures->replica_of.end(), at(posed.step.ops_each),
+                               static_cast<std::int32_t>(r));
+  }
+  figures->reduces.assign(figures->replica_of.size(), false);
+  figures->replica_of.insert(figures->replica_of.end(), posed.step.reduction_replica.begin(),
+                             posed.step.reduction_replica.end());
+  figures->reduces.resize(figures->replica_of.size(), true);
+  std::vector<std::string> hosts;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    if (cluster.device(device).host) hosts.push_back(cluster.device(device).name);
+  }
+  for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
+    ConstraintRule rule;
+    rule.ops = {{.name = {}, .regex = cat("replica_", r, "/.*"), .type = {}, .requested_device = {}}};
+    rule.devices = hosts;
+    for (const DeviceId device : plan.replicas[r].devices) {
+      const std::string& name = cluster.device(device).name;
+      if (!cluster.device(device).host) rule.devices.push_back(name);
+    }
+    posed.rules.push_back(std::move(rule));
+  }
+  posed.figures = std::move(figures);
+  return posed;
+}
+
+}  // namespace berth

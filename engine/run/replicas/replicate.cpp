@@ -1,0 +1,341 @@
+// The graph of k replicas.
+//
+// Each replica is a copy of the whole step at its share of the batch. Gradients go into buckets in the
+// order in which they become ready, and a bucket goes round a ring in chunks, one per replica:
+//
+//   pack -> chunk c: replica c+1 .. adds its own .. replica c has the sum -> passed on -> join
+//
+// A replica's pack, sums and join are on its own devices. Packing and joining take no time: gradients are
+// written into the bucket, and scaled by their shares as they are sent.
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "berth/error.h"
+#include "berth/replicas.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+class Emitter {
+ public:
+  Emitter(const Training& training, const SizedModel& whole, std::span<const SizedModel> models,
+          const Cluster& cluster, const ReplicaPlan& plan)
+      : training_(training),
+        whole_(whole),
+        models_(models),
+        cluster_(cluster),
+        plan_(plan),
+        builder_(whole.graph->name(), "berth"),
+        us_(at(cluster.kind_count())) {
+    step_.ops_each = whole.graph->op_count();
+    std::vector<DeviceId> devices;
+    for (const auto& replica : plan.replicas) {
+      devices.push_back(replica.devices.front());
+      one_device_ = one_device_ && replica.devices.size() == 1;
+    }
+    ring_ = ring_order(devices, cluster);
+  }
+
+  Replicated run() {
+    const std::size_t k = plan_.replicas.size();
+    tensors_.resize(k);
+    for (std::size_t r = 0; r < k; ++r) add_ops(r);
+    if (k > 1) reduce();
+    for (std::size_t r = 0; r < k; ++r) connect(r);
+    std::shared_ptr<const Graph> graph = builder_.build();
+    graph = with_roles(*graph);
+    step_.model.costs = std::make_shared<const Costs>(std::move(us_), std::move(workspace_),
+                                                      whole_.costs->source());
+    step_.model.graph = std::move(graph);
+    return std::move(step_);
+  }
+
+ private:
+  static std::string prefix(std::size_t replica) { return cat("replica_", replica, "/"); }
+  /// The model in whose sizes the replica's op computes.
+  const SizedModel& model(std::size_t replica, OpId op) const {
+    return training_.whole[at(op)] ? whole_ : models_[replica];
+  }
+
+  static TensorInfo info_of(const Graph& graph, TensorId tensor) {
+    TensorInfo info;
+    info.dtype = graph.dtype(tensor);
+    info.has_shape = graph.has_shape(tensor);
+    if (info.has_shape) {
+      const auto shape = graph.shape(tensor);
+      info.shape.assign(shape.begin(), shape.end());
+    }
+    info.bytes = graph.bytes_known(tensor) ? graph.bytes(tensor) : kUnknownBytes;
+    return info;
+  }
+
+  void add_ops(std::size_t r) {
+    const Graph& graph = *whole_.graph;
+    tensors_[r].assign(at(graph.tensor_count()), kNoTensor);
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const SizedModel& sized = model(r, op);
+      const OpId made = builder_.add_op(prefix(r) + graph.op_name(op), graph.op_type(op));
+      if (!graph.colocation(op).empty()) {
+        builder_.set_colocation(made, prefix(r) + graph.colocation(op));
+      }
+      if (const auto bytes = graph.stated_param_bytes(op); bytes > 0) {
+        builder_.set_param_bytes(made, bytes);
+      }
+      builder_.set_work(made, sized.graph->stated_work(op) ? *sized.graph->stated_work(op)
+                                                            : op_work(*sized.graph, op));
+      for (const TensorId tensor : graph.outputs(op)) {
+        tensors_[r][at(tensor)] = builder_.add_output(made, info_of(*sized.graph, tensor));
+        if (graph.names_results() && graph.is_result(tensor)) {
+          builder_.add_result(tensors_[r][at(tensor)]);
+        }
+      }
+      for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
+        us_[at(kind)].push_back(sized.costs->op_us(op, kind));
+      }
+      workspace_.push_back(sized.costs->workspace_bytes(op));
+    }
+    for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
+      if (graph.maker(tensor) != kNoOp) continue;
+      tensors_[r][at(tensor)] = builder_.add_parameter(info_of(graph, tensor));
+    }
+    if (graph.names_results()) builder_.name_results();
+  }
+
+  void connect(std::size_t r) {
+    const Graph& graph = *whole_.graph;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      const OpId made = op_of(r, op);
+      for (const TensorId tensor : graph.inputs(op)) {
+        if (tensor == kNoTensor) {
+          builder_.add_input(made, kNoTensor);
+          continue;
+        }
+        const bool reduced = !reduced_.empty() && training_.reads_reduced[at(op)] &&
+                             reduced_[r][at(tensor)] != kNoTensor;
+        builder_.add_input(made, (reduced ? reduced_ : tensors_)[r][at(tensor)]);
+      }
+      for (const Edge& edge : graph.in_edges(op)) {
+        if (edge.tensor == kNoTensor) builder_.add_control_edge(op_of(r, edge.src), made);
+      }
+    }
+  }
+  OpId op_of(std::size_t replica, OpId op) const {
+    return static_cast<OpId>(replica) * step_.ops_each + op;
+  }
+
+  // --- The reduction ---------------------------------------------------------------------------
+
+  /// When each op ends at the earliest, on the kind of the first replica's devices.
+  std::vector<double> ends_us() const {
+    const Graph& graph = *whole_.graph;
+    const KindId kind = cluster_.kind_of(plan_.replicas.front().devices.front());
+    std::vector<double> end(at(graph.op_count()), 0);
+    for (const OpId op : graph.topological_order()) {
+      double start = 0;
+      for (const Edge& edge : graph.in_edges(op)) start = std::max(start, end[at(edge.src)]);
+      const double us = whole_.costs->op_us(op, kind);
+      end[at(op)] = start + (us < kCannotRun ? us : 0);
+    }
+    return end;
+  }
+
+  void reduce() {
+    const Graph& graph = *whole_.graph;
+    reduced_.assign(plan_.replicas.size(),
+                    std::vector<TensorId>(at(graph.tensor_count()), kNoTensor));
+    std::vector<Training::Gradient> ready = training_.gradients;
+    const std::vector<double> end = ends_us();
+    std::stable_sort(ready.begin(), ready.end(), [&](const auto& a, const auto& b) {
+      return end[at(graph.producer(a.tensor))] < end[at(graph.producer(b.tensor))];
+    });
+    std::vector<Training::Gradient> bucket;
+    std::int64_t bytes = 0;
+    const auto flush = [&] {
+      if (!bucket.empty()) ring(bucket, bytes);
+      bucket.clear();
+      bytes = 0;
+    };
+    for (const auto& gradient : ready) {
+      if (gradient.sparse) {
+        gather(gradient);
+        continue;
+      }
+      bucket.push_back(gradient);
+      bytes += graph.bytes(gradient.tensor);
+      if (!one_device_ || bytes >= plan_.bucket_bytes) flush();
+    }
+    flush();
+  }
+
+  OpId add(std::size_t r, const std::string& name, const char* type,
+           const Training::Gradient& first, std::int64_t summed_bytes) {
+    const OpId op =
+        builder_.add_op(cat(prefix(r), "reduce/", step_.buckets, "/", name), type);
+    Work work;
+    work.flops = static_cast<double>(summed_bytes) / 4;
+    work.bytes = 3.0 * static_cast<double>(summed_bytes);  // two are read, one is written
+    work.op_class = OpClass::elementwise;
+    work.launches = summed_bytes > 0 ? 1 : 0;
+    builder_.set_work(op, work);
+    // It is where the update is, which is what waits for it.
+    const std::string& colocation = whole_.graph->colocation(first.update);
+    if (!one_device_ && !colocation.empty()) builder_.set_colocation(op, prefix(r) + colocation);
+    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
+      const Device& device = cluster_.kind_device(kind);
+      const bool figures = device.flops > 0 && device.memory_bandwidth > 0;
+      us_[at(kind)].push_back(summed_bytes > 0 && figures ? roofline_us(work, device) : 0);
+    }
+    workspace_.push_back(0);
+    step_.reduction_replica.push_back(static_cast<std::int32_t>(r));
+    return op;
+  }
+  TensorId give(OpId op, std::int64_t bytes) {
+    TensorInfo info;
+    info.dtype = DType::f32;
+    info.bytes = bytes;
+    return builder_.add_output(op, info);
+  }
+
+  void ring(const std::vector<Training::Gradient>& bucket, std::int64_t bytes) {
+    const std::size_t k = plan_.replicas.size();
+    const auto parts = static_cast<std::int64_t>(k);
+    const std::int64_t chunk = (bytes + parts - 1) / parts;
+    const auto& first = bucket.front();
+    const auto at_ring = [&](std::size_t place) { return ring_[place % k]; };
+    std::vector<std::vector<TensorId>> packed(k);
+    std::vector<OpId> join(k);
+    for (std::size_t r = 0; r < k; ++r) {
+      const OpId pack = add(r, "pack", "AllReduce", first, 0);
+      for (const auto& gradient : bucket) {
+        builder_.add_input(pack, tensors_[r][at(gradient.tensor)]);
+      }
+      for (std::size_t c = 0; c < k; ++c) packed[r].push_back(give(pack, chunk));
+    }
+    for (std::size_t r = 0; r < k; ++r) {
+      join[r] = add(r, "join", "AllReduce", first, 0);
+      for (const auto& gradient : bucket) {
+        reduced_[r][at(gradient.tensor)] =
+            builder_.add_output(join[r], info_of(*whole_.graph, gradient.tensor));
+      }
+    }
+    for (std::size_t c = 0; c < k; ++c) {
+      TensorId sum = packed[at_ring(c + 1)][c];
+      for (std::size_t s = 1; s < k; ++s) {
+        const std::size_t r = at_ring(c + 1 + s);
+        const OpId op = add(r, cat("sum_", c, "_", s), "AllReduce", first, chunk);
+        builder_.add_input(op, sum);
+        builder_.add_input(op, packed[r][c]);
+        sum = give(op, chunk);
+      }
+      builder_.add_input(join[at_ring(c)], sum);
+      for (std::size_t s = 1; s < k; ++s) {
+        const std::size_t r = at_ring(c + s);
+        builder_.add_input(join[r], sum);
+        if (s + 1 == k) break;
+        const OpId op = add(r, cat("pass_", c, "_", s), "AllReduce", first, 0);
+        builder_.add_input(op, sum);
+        sum = give(op, chunk);
+      }
+    }
+    ++step_.buckets;
+  }
+
+  void gather(const Training::Gradient& gradient) {
+    const std::size_t k = plan_.replicas.size();
+    std::vector<OpId> join(k);
+    for (std::size_t r = 0; r < k; ++r) {
+      join[r] = add(r, "join", "AllGather", gradient, 0);
+      reduced_[r][at(gradient.tensor)] =
+          builder_.add_output(join[r], info_of(*whole_.graph, gradient.tensor));
+    }
+    for (std::size_t place = 0; place < k; ++place) {
+      const std::size_t own = ring_[place];
+      TensorId part = tensors_[own][at(gradient.tensor)];
+      const std::int64_t bytes = models_[own].graph->bytes(gradient.tensor);
+      builder_.add_input(join[own], part);
+      for (std::size_t s = 1; s < k; ++s) {
+        const std::size_t r = ring_[(place + s) % k];
+        builder_.add_input(join[r], part);
+        if (s + 1 == k) break;
+        const OpId op = add(r, cat("pass_", place, "_", s), "AllGather", gradient, 0);
+        builder_.add_input(op, part);
+        part = give(op, bytes);
+      }
+    }
+    ++step_.buckets;
+  }
+
+  /// The constants and states of every replica.
+  std::shared_ptr<const Graph> with_roles(const Graph& graph) const {
+    const Graph& plain = *whole_.graph;
+    std::vector<Graph::Constant> roles(at(graph.op_count()), Graph::Constant::no);
+    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+      for (OpId op = 0; op < plain.op_count(); ++op) {
+        roles[at(op_of(r, op))] = plain.constant_role(op);
+      }
+    }
+    std::vector<Graph::State> states;
+    for (std::size_t r = 0; r < plan_.replicas.size(); ++r) {
+      for (const Graph::State& state : plain.states()) {
+        states.push_back({tensors_[r][at(state.result)], op_of(r, state.input)});
+      }
+    }
+    return graph.with_constants(roles)->with_states(states);
+  }
+
+  const Training& training_;
+  const SizedModel& whole_;
+  std::span<const SizedModel> models_;
+  const Cluster& cluster_;
+  const ReplicaPlan& plan_;
+  bool one_device_ = true;
+  std::vector<std::size_t> ring_;  // replicas in the order of the ring
+  GraphBuilder builder_;
+  std::vector<std::vector<double>> us_;
+  std::vector<std::int64_t> workspace_;
+  std::vector<std::vector<TensorId>> tensors_;  // by replica, then tensor
+  std::vector<std::vector<TensorId>> reduced_;  // the same, where it is reduced
+  Replicated step_;
+};
+
+}  // namespace
+
+Replicated replicate(const Training& training, const SizedModel& whole,
+                     std::span<const SizedModel> models, const Cluster& cluster,
+                     const ReplicaPlan& plan) {
+  return Emitter(training, whole, models, cluster, plan).run();
+}
+
+Placement mirrored(const Replicated& step, const ReplicaPlan& plan, const Placement& first) {
+  Placement placement;
+  placement.reserve(at(step.model.graph->op_count()));
+  const auto& own = plan.replicas.front().devices;
+  const auto device_in = [&](std::size_t r, DeviceId device) {
+    const auto place = std::find(own.begin(), own.end(), device);
+    if (place == own.end()) return device;
+    return plan.replicas[r].devices[static_cast<std::size_t>(place - own.begin())];
+  };
+  for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
+    for (const DeviceId device : first) placement.push_back(device_in(r, device));
+  }
+  for (const std::int32_t r : step.reduction_replica) {
+    placement.push_back(plan.replicas[static_cast<std::size_t>(r)].devices.front());
+  }
+  // In a class, the reduction is where the class is.
+  std::map<std::string_view, DeviceId> classes;
+  const Graph& graph = *step.model.graph;
+  const OpId ops = step.ops_each * static_cast<OpId>(plan.replicas.size());
+  for (OpId op = 0; op < ops; ++op) {
+    if (!graph.colocation(op).empty()) classes.emplace(graph.colocation(op), placement[at(op)]);
+  }
+  for (OpId op = ops; op < graph.op_count(); ++op) {
+    const auto of_class = classes.find(graph.colocation(op));
+    if (of_class != classes.end()) placement[at(op)] = of_class->second;
+  }
+  return placement;
+}
+
+}  // namespace berth

@@ -1,0 +1,333 @@
+// Gradients of a training graph, found by its sizes at two batches.
+//
+// A tensor scales where its size differs. What is computed from inputs that scale and does not scale
+// itself is a sum over the batch: a gradient, if an update of state is made of it. Gradients are reduced
+// as late as they are still sums over the samples, and before anything else is made of them (clipping,
+// moments), and only for ops from which no way leads back to tensors that scale: statistics of batch
+// normalisation are used by the layer, too, and stay each replica's own there.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "berth/error.h"
+#include "berth/replicas.h"
+#include "berth/support/index.h"
+#include "berth/support/text.h"
+
+namespace berth {
+namespace {
+
+/// Ops that give a sum's terms: with one operand that depends on the samples.
+bool is_linear(std::string_view type) {
+  static const std::set<std::string_view> kLinear = {
+      "Identity", "Reshape",  "Transpose", "Squeeze",  "ExpandDims", "Neg",      "Cast",   "AddN",
+      "Add",      "AddV2",    "Sub",       "Sum",      "ConcatV2",   "Concat",   "Pack",   "Split",
+      "Slice",    "Snapshot", "Mul",       "RealDiv",  "Div",        "Unpack",   "StopGradient",
+      "Unsqueeze", "IdentityN", "Tile"};
+  return kLinear.contains(type);
+}
+/// Linear in one operand only: the other must not depend on the samples.
+bool is_product(std::string_view type) {
+  return type == "Mul" || type == "RealDiv" || type == "Div";
+}
+
+bool is_sparse_update(std::string_view type) {
+  if (type.starts_with("Resource")) type.remove_prefix(8);
+  return (type.starts_with("Scatter") && type != "ScatterNd") || type.starts_with("SparseApply");
+}
+bool is_update(std::string_view type) {
+  if (is_sparse_update(type)) return true;
+  if (type.starts_with("Resource")) type.remove_prefix(8);
+  return type.starts_with("Apply") || type.starts_with("Assign");
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+class Study {
+ public:
+  Study(const Graph& whole, const Graph& smaller, std::int64_t batch)
+      : graph_(whole), smaller_(smaller), count_(at(whole.op_count())) {
+    training_.batch = batch;
+    training_.reads_reduced.assign(count_, false);
+    training_.whole.assign(count_, false);
+  }
+
+  Training run() {
+    check_alike();
+    find_scaled();
+    find_tainted();
+    find_updates();
+    reaches_update_ = reaching(is_update_);
+    find_sparse();
+    spread_whole();
+    std::vector<bool> scales(count_, false);
+    for (std::size_t op = 0; op < count_; ++op) scales[op] = gives_scaled_[op] && !whole(op);
+    reaches_scaled_ = reaching(scales);
+    find_dense();
+    finish();
+    return std::move(training_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::unsupported, cat("graph '", graph_.name(), "' has no replicas: ", why));
+  }
+  bool whole(std::size_t op) const { return training_.whole[op]; }
+  bool scaled(TensorId tensor) const { return tensor != kNoTensor && scaled_[at(tensor)]; }
+
+  void check_alike() const {
+    bool same = graph_.op_count() == smaller_.op_count() &&
+                graph_.tensor_count() == smaller_.tensor_count();
+    for (OpId op = 0; same && op < graph_.op_count(); ++op) {
+      same = graph_.op_name(op) == smaller_.op_name(op) &&
+             graph_.inputs(op).size() == smaller_.inputs(op).size() &&
+             graph_.outputs(op).size() == smaller_.outputs(op).size();
+    }
+    if (!same) refuse("its ops depend on the size of the batch, not only their tensors");
+  }
+
+  void find_scaled() {
+    scaled_.assign(at(graph_.tensor_count()), false);
+    bool any = false;
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      scaled_[at(tensor)] = graph_.bytes(tensor) != smaller_.bytes(tensor);
+      any = any || scaled_[at(tensor)];
+    }
+    if (!any) refuse("no tensor depends on the batch");
+    gives_scaled_.assign(count_, false);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const auto outputs = graph_.outputs(op);
+      gives_scaled_[at(op)] = std::any_of(outputs.begin(), outputs.end(),
+                                          [&](TensorId tensor) { return scaled(tensor); });
+    }
+  }
+
+  bool tainted(TensorId tensor) const {
+    const OpId producer = tensor == kNoTensor ? kNoOp : graph_.producer(tensor);
+    return producer != kNoOp && tainted_[at(producer)];
+  }
+  void find_tainted() {
+    tainted_.assign(count_, false);
+    for (const OpId op : graph_.topological_order()) {
+      if (graph_.is_constant(op)) continue;
+      const auto inputs = graph_.inputs(op);
+      tainted_[at(op)] =
+          gives_scaled_[at(op)] || std::any_of(inputs.begin(), inputs.end(),
+                                               [&](TensorId tensor) { return tainted(tensor); });
+    }
+  }
+
+  /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew.
+  bool changes_state(OpId op) const {
+    if (is_update(graph_.op_type(op))) return true;
+    if (graph_.dialect() == "tf") return false;
+    for (const TensorId output : graph_.outputs(op)) {
+      if (!graph_.is_result(output) || scaled(output)) continue;
+      for (const TensorId input : graph_.inputs(op)) {
+        if (input != kNoTensor && graph_.maker(input) == kNoOp &&
+            graph_.bytes(input) == graph_.bytes(output)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  void find_updates() {
+    is_update_.assign(count_, false);
+    bool any = false;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      is_update_[at(op)] = tainted_[at(op)] && changes_state(op);
+      any = any || is_update_[at(op)];
+    }
+    if (any) return;
+    refuse(
+        "no update of a parameter depends on its inputs, so that it is no training step; replicas of "
+        "a forward pass are steps in flight (objective throughput)");
+  }
+
+  /// Ops from which data flow to one of `ends`, these included.
+  std::vector<bool> reaching(const std::vector<bool>& ends) const {
+    std::vector<bool> reach = ends;
+    const auto order = graph_.topological_order();
+    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+      if (reach[at(*op)]) continue;
+      for (const Edge& edge : graph_.out_edges(*op)) {
+        if (edge.tensor != kNoTensor && reach[at(edge.dst)]) reach[at(*op)] = true;
+      }
+    }
+    return reach;
+  }
+
+  /// The tensor before scaling by a learning rate or a limit on the norm.
+  TensorId before_scaling(TensorId tensor) const {
+    for (;;) {
+      const OpId op = graph_.producer(tensor);
+      const std::string_view type = op == kNoOp ? std::string_view() : graph_.op_type(op);
+      if (type != "Identity" && type != "Neg" && !is_product(type)) return tensor;
+      std::set<TensorId> from;
+      for (const TensorId input : graph_.inputs(op)) {
+        if (scaled(input)) from.insert(input);
+      }
+      if (from.size() != 1 || graph_.bytes(*from.begin()) != graph_.bytes(tensor)) return tensor;
+      tensor = *from.begin();
+    }
+  }
+
+  void find_sparse() {
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (!is_update_[at(op)]) continue;
+      bool any = false;
+      for (const TensorId input : graph_.inputs(op)) {
+        if (!scaled(input) || graph_.producer(input) == kNoOp) continue;
+        any = true;
+        if (is_float(graph_.dtype(input))) {
+          const TensorId values = before_scaling(input);
+          gather(values, op);
+          for (const Edge& edge : graph_.out_edges(graph_.producer(values))) {
+            if (edge.tensor == values && reaches_update_[at(edge.dst)]) read_whole(edge.dst);
+          }
+        } else {
+          gather(input, op);
+        }
+      }
+      if (any) read_whole(op);
+    }
+  }
+  void gather(TensorId tensor, OpId update) { sparse_.try_emplace(tensor, update); }
+  void read_whole(OpId op) {
+    training_.whole[at(op)] = true;
+    training_.reads_reduced[at(op)] = true;
+  }
+  void spread_whole() {
+    for (const OpId op : graph_.topological_order()) {
+      if (!training_.whole[at(op)]) continue;
+      for (const Edge& edge : graph_.out_edges(op)) {
+        if (edge.tensor != kNoTensor) training_.whole[at(edge.dst)] = true;
+      }
+    }
+  }
+
+  /// A replica's own part of a sum over the batch.
+  bool is_part(OpId op, TensorId output) const {
+    if (whole(at(op)) || !tainted_[at(op)] || scaled(output) || !is_float(graph_.dtype(output))) {
+      return false;
+    }
+    if (!after_batch(op)) return true;
+    std::set<TensorId> parts;
+    for (const TensorId input : graph_.inputs(op)) {
+      if (scaled(input)) return true;  // the sum itself
+      if (!tainted(input)) continue;
+      if (!part_[at(input)]) return false;
+      parts.insert(input);
+    }
+    if (parts.empty() || !is_linear(graph_.op_type(op))) return false;
+    if (!is_product(graph_.op_type(op)) || graph_.inputs(op).size() != 2) return true;
+    if (!tainted(graph_.inputs(op)[0]) || !tainted(graph_.inputs(op)[1])) return true;
+    // Two factors are of a gradient behind normalisation; a square, or a number for all, is of a norm.
+    constexpr std::int64_t kNumber = 8;
+    return parts.size() == 2 && std::all_of(parts.begin(), parts.end(), [&](TensorId part) {
+             return graph_.bytes(part) > kNumber;
+           });
+  }
+
+  void find_dense() {
+    part_.assign(scaled_.size(), false);
+    for (const OpId op : graph_.topological_order()) {
+      if (graph_.is_constant(op)) continue;
+      for (const TensorId output : graph_.outputs(op)) part_[at(output)] = is_part(op, output);
+    }
+    // Reduced where an op needs the sum itself; what is made of it from there on is everybody's.
+    std::vector<bool> own(scaled_.size(), false);
+    for (const OpId op : graph_.topological_order()) {
+      if (!tainted_[at(op)] || graph_.is_constant(op)) continue;
+      bool reads_own = !after_batch(op), first = false;
+      for (const TensorId input : graph_.inputs(op)) {
+        first = first || scaled(input);
+        reads_own = reads_own || (input != kNoTensor && own[at(input)] && !dense_.contains(input));
+      }
+      for (const TensorId output : graph_.outputs(op)) {
+        if (!part_[at(output)] || !(first || reads_own)) continue;
+        own[at(output)] = true;
+        if (const OpId update = needed_whole(op, output); update != kNoOp) {
+          dense_.emplace(output, update);
+        }
+      }
+    }
+    for (const auto& [tensor, update] : dense_) {
+      for (const Edge& edge : graph_.out_edges(graph_.producer(tensor))) {
+        if (edge.tensor == tensor && after_batch(edge.dst)) {
+          training_.reads_reduced[at(edge.dst)] = true;
+        }
+      }
+    }
+  }
+  bool after_batch(OpId op) const {
+    return reaches_update_[at(op)] && (whole(at(op)) || !reaches_scaled_[at(op)]);
+  }
+  /// A reader for which the tensor must be of the whole batch; kNoOp if there is none.
+  OpId needed_whole(OpId op, TensorId tensor) const {
+    for (const Edge& edge : graph_.out_edges(op)) {
+      if (edge.tensor != tensor || !after_batch(edge.dst)) continue;
+      const auto outputs = graph_.outputs(edge.dst);
+      const bool linear =
+          !is_update_[at(edge.dst)] && !outputs.empty() &&
+          std::all_of(outputs.begin(), outputs.end(), [&](TensorId t) { return part_[at(t)]; });
+      if (!linear) return update_of(edge.dst);
+    }
+    return kNoOp;
+  }
+  /// The nearest update behind an op.
+  OpId update_of(OpId op) const {
+    std::vector<OpId> queue = {op};
+    std::set<OpId> seen;
+    for (std::size_t next = 0; next < queue.size(); ++next) {
+      const OpId from = queue[next];
+      if (is_update_[at(from)]) return from;
+      for (const Edge& edge : graph_.out_edges(from)) {
+        if (edge.tensor != kNoTensor && reaches_update_[at(edge.dst)] &&
+            seen.insert(edge.dst).second) {
+          queue.push_back(edge.dst);
+        }
+      }
+    }
+    return op;
+  }
+
+  void finish() {
+    for (const OpId op : graph_.topological_order()) {
+      for (const TensorId tensor : graph_.outputs(op)) {
+        const auto dense = dense_.find(tensor);
+        const auto sparse = sparse_.find(tensor);
+        if (sparse != sparse_.end()) {
+          training_.gradients.push_back({tensor, true, sparse->second});
+          training_.gathered_bytes += graph_.bytes(tensor);
+        } else if (dense != dense_.end()) {
+          training_.gradients.push_back({tensor, false, dense->second});
+          training_.gradient_bytes += graph_.bytes(tensor);
+        }
+      }
+    }
+    if (training_.gradients.empty()) refuse("no gradient reaches an update of a parameter");
+  }
+
+  const Graph& graph_;
+  const Graph& smaller_;
+  std::size_t count_;
+  Training training_;
+  std::vector<bool> scaled_;        // by tensor
+  std::vector<bool> gives_scaled_;  // by op
+  std::vector<bool> tainted_;       // by op: depends on the samples
+  std::vector<bool> is_update_, reaches_update_, reaches_scaled_;  // by op
+  std::vector<bool> part_;                                         // by tensor
+  std::map<TensorId, OpId> sparse_, dense_;                        // their updates
+};
+
+}  // namespace
+
+Training study_training(const Graph& whole, const Graph& smaller, std::int64_t batch) {
+  return Study(whole, smaller, batch).run();
+}
+
+}  // namespace berth

@@ -1,0 +1,141 @@
+// Replicas of a training step, as the command line asks for them.
+#include <string>
+#include <vector>
+
+#include "berth.h"
+#include "support/paths.h"
+
+using namespace berth::test;
+
+namespace {
+
+std::string model(const char* name) {
+  return (source_folder() / "examples/models" / name).string();
+}
+
+std::vector<std::string> place(const std::vector<std::string>& more) {
+  std::vector<std::string> command = {"place",     model("tf/nmt_tiny.pb"), "--batch", "8",
+                                      "--cluster", "k80x2"};
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+}  // namespace
+
+TEST_CASE("a plan is placed, stored, simulated again and explained") {
+  const Workplace work;
+  const ProcessResult placed =
+      work.berth(place({"--replicate", "gpu:0=6,gpu:1=2", "--json", "-o", "placed.json", "--write",
+                        "replicas=plan.json", "--write", "model=replicated.pb"}));
+  REQUIRE_MESSAGE(placed.status == 0, placed.err);
+  const Json json = Json::parse(placed.out);
+  const Json& replicas = json["replicas"];
+  CHECK(replicas["plan"] == "gpu:0=6,gpu:1=2,bucket=8000000");
+  CHECK(replicas["batch"] == 8);
+  CHECK(replicas["replicas"][0]["samples"] == 6);
+  CHECK(replicas["replicas"][1]["devices"] == Json{"gpu:1"});
+  CHECK(replicas["gradient_bytes"] > 0);
+  CHECK(replicas["gathered_bytes"] > 0);
+  CHECK(json["lower_bound_us"] > 0);
+  CHECK(json["lower_bound_us"] <= json["runtime_us"]);
+  const Json devices = Json::parse(file_text(work / "placed.json"))["assignment"];
+  for (const auto& [op, device] : devices.items()) {
+    CAPTURE(op);
+    const bool first = op.starts_with("replica_0/");
+    CHECK((device == "cpu:0" || device == (first ? "gpu:0" : "gpu:1")));
+  }
+  const ProcessResult again = work.berth(
+      {"simulate", model("tf/nmt_tiny.pb"), "--placement", "placed.json", "--json"});
+  REQUIRE_MESSAGE(again.status == 0, again.err);
+  CHECK(Json::parse(again.out)["runtime_us"] == json["runtime_us"]);
+  const ProcessResult explained =
+      work.berth({"explain", model("tf/nmt_tiny.pb"), "--placement", "placed.json"});
+  CHECK(explained.out.find("replica 0 on gpu:0: 6 of 8 samples") != std::string::npos);
+  CHECK(explained.out.find("the step waits for it") != std::string::npos);
+  const Json plan = Json::parse(file_text(work / "plan.json"));
+  CHECK(plan["replicas"][0]["weight"] == 0.75);
+  const ProcessResult inspected = work.berth({"inspect", "replicated.pb"});
+  CHECK_MESSAGE(inspected.status == 0, inspected.err);
+}
+
+TEST_CASE("auto is never behind the plain step, and says what it tried") {
+  const Workplace work;
+  const ProcessResult plain = work.berth(place({"--json", "--budget", "1s", "--seed", "1"}));
+  const ProcessResult found =
+      work.berth(place({"--replicate", "auto", "--json", "--budget", "4s", "--seed", "1"}));
+  REQUIRE_MESSAGE(found.status == 0, found.err);
+  const Json json = Json::parse(found.out);
+  CHECK(json["feasible"] == true);
+  CHECK(json["lower_bound_us"] <= json["runtime_us"]);
+  std::string notes;
+  for (const Json& note : json["notes"]) notes += note.get<std::string>() + "\n";
+  CHECK(notes.find("plans tried: gpu:0=4,gpu:1=4") != std::string::npos);
+  CHECK(Json::parse(plain.out)["feasible"] == true);
+}
+
+TEST_CASE("an uneven batch is served, and replicas that do not fit are refused") {
+  const Workplace work;
+  const ProcessResult uneven = work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "7",
+                                           "--cluster", "k80x4", "--replicate", "4", "--json"});
+  REQUIRE_MESSAGE(uneven.status == 0, uneven.err);
+  CHECK(Json::parse(uneven.out)["replicas"]["plan"] ==
+        "gpu:0=2,gpu:1=2,gpu:2=2,gpu:3=1,bucket=8000000");
+  const ProcessResult large =
+      work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster",
+                  "2xrtx3090:100KiB", "--replicate", "2"});
+  CHECK(large.status != 0);
+  CHECK_MESSAGE(large.err.find("fits") != std::string::npos, large.err);
+}
+
+TEST_CASE("what cannot be replicated says why") {
+  const Workplace work;
+  const std::string cnn = model("tiny_cnn.onnx");
+  const struct {
+    std::vector<std::string> command;
+    const char* part;
+  } rows[] = {
+      {{"place", cnn, "--batch", "8", "--cluster", "k80x2", "--replicate", "2"},
+       "it is no training step"},
+      {{"place", cnn, "--cluster", "k80x2", "--replicate", "2"}, "give --batch N"},
+      {{"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--replicate", "2"},
+       "give --batch N"},
+      {place({"--replicate", "gpu:0=3,gpu:1=3"}), "add up to 6 samples"},
+      {place({"--replicate", "gpu:0=4,gpu:7=4"}), "no device 'gpu:7'"},
+      {place({"--replicate", "many"}), "no DEVICE=SAMPLES"},
+      {place({"--replicate", "3"}), "3 replicas of a batch of 8 on 2 devices"},
+      {place({"--replicate", "2", "--objective", "throughput"}), "they shorten one step"},
+      {place({"--replicate", "2", "--semantics", "placeto"}), "choose dataflow"},
+      {place({"--replicate", "2", "--pin", "x=gpu:0"}), "'constraints'"},
+      {place({"--replicate", "2", "--for", "tensorflow"}), "'tool'"},
+      {{"compare", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster", "k80x2", "--policies",
+        "single", "--replicate", "auto"},
+       "'auto' searches for a plan"},
+      {{"place", model("tf/nmt_tiny.pb"), "--batch", "1", "--cluster", "k80x2", "--replicate", "2"},
+       "a batch of one sample"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.part);
+    const ProcessResult result = work.berth(row.command);
+    CHECK(result.status != 0);
+    CHECK_MESSAGE(result.err.find(row.part) != std::string::npos, result.err);
+  }
+}
+
+TEST_CASE("one device, and a forward pass, are placed as they are with a note") {
+  const Workplace work;
+  const auto notes_of = [&](const std::vector<std::string>& command) {
+    const ProcessResult result = work.berth(command);
+    REQUIRE_MESSAGE(result.status == 0, result.err);
+    std::string notes;
+    for (const Json& note : Json::parse(result.out)["notes"]) {
+      notes += note.get<std::string>() + "\n";
+    }
+    return notes;
+  };
+  CHECK(notes_of({"place", model("tf/nmt_tiny.pb"), "--batch", "8", "--cluster", "rtx3090",
+                  "--replicate", "auto", "--json", "--budget", "2s"})
+            .find("there is one device") != std::string::npos);
+  CHECK(notes_of({"place", model("tiny_cnn.onnx"), "--batch", "8", "--cluster", "k80x2",
+                  "--replicate", "auto", "--json", "--budget", "2s"})
+            .find("no training step") != std::string::npos);
+}

@@ -1,0 +1,164 @@
+// The graph of replicas.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "berth/evaluator.h"
+#include "berth/replicas.h"
+#include "berth/simulator.h"
+#include "training_graph.h"
+
+using namespace berth;
+
+namespace {
+
+SizedModel sized(const Cluster& cluster, std::int64_t batch) {
+  auto graph = test::training_graph(batch);
+  auto costs = Costs::roofline(*graph, cluster);
+  return {std::move(graph), std::move(costs)};
+}
+
+Replicated step_of(const Cluster& cluster, const ReplicaPlan& plan, std::int64_t batch) {
+  const SizedModel whole = sized(cluster, batch), smaller = sized(cluster, batch / 2);
+  const Training training = study_training(*whole.graph, *smaller.graph, batch);
+  std::vector<SizedModel> models;
+  for (const auto& replica : plan.replicas) models.push_back(sized(cluster, replica.share));
+  return replicate(training, whole, models, cluster, plan);
+}
+
+std::shared_ptr<const Problem> problem_of(const SizedModel& model,
+                                          std::shared_ptr<const Cluster> cluster) {
+  return std::make_shared<const Problem>(model.graph, std::move(cluster), model.costs);
+}
+
+Evaluation simulated(const std::shared_ptr<const Problem>& problem, const Placement& placement) {
+  return make_simulation_evaluator(problem, 1)->evaluate(placement);
+}
+
+}  // namespace
+
+TEST_CASE("one replica is the plain step") {
+  const auto cluster = Cluster::preset("k80x4");
+  const ReplicaPlan plan = parse_replica_plan("gpu:1=64", *cluster, 64);
+  const Replicated step = step_of(*cluster, plan, 64);
+  const SizedModel whole = sized(*cluster, 64);
+  REQUIRE(step.model.graph->op_count() == whole.graph->op_count());
+  const auto plain = problem_of(whole, cluster), replica = problem_of(step.model, cluster);
+  // The inputs on the host, the rest cut in two.
+  Placement placement(static_cast<std::size_t>(whole.graph->op_count()), 2);
+  placement[0] = 0;
+  for (std::size_t i = 6; i < 10; ++i) placement[i] = 3;
+  const Evaluation a = simulated(plain, placement);
+  const Evaluation b = simulated(replica, mirrored(step, plan, placement));
+  CHECK(a.runtime_us == b.runtime_us);
+  CHECK(a.peak_bytes == b.peak_bytes);
+}
+
+TEST_CASE("replicas have their shares, the gathered rows the whole batch, the sums everybody's") {
+  const auto cluster = Cluster::preset("k80x4");
+  const ReplicaPlan plan = parse_replica_plan("gpu:0=48,gpu:1=16", *cluster, 64);
+  const Replicated step = step_of(*cluster, plan, 64);
+  const Graph& graph = *step.model.graph;
+  const auto bytes = [&](const char* name) { return graph.output_bytes(*graph.find_op(name)); };
+  CHECK(bytes("replica_0/x") == 48 * 4 * 4);
+  CHECK(bytes("replica_1/x") == 16 * 4 * 4);
+  CHECK(bytes("replica_0/clipped_x") == 64 * 4 * 4);
+  CHECK(bytes("replica_1/clipped_x") == 64 * 4 * 4);
+  CHECK(step.buckets == 3);
+  // The update waits for both replicas' gradients, which nothing of the backward pass does.
+  const auto reads = [&](const char* reader, const char* of) {
+    for (const Edge& edge : graph.in_edges(*graph.find_op(reader))) {
+      if (graph.op_name(edge.src).find(of) != std::string::npos) return true;
+    }
+    return false;
+  };
+  CHECK(reads("replica_0/clipped_w", "reduce/"));
+  CHECK(reads("replica_1/update_table", "reduce/"));
+  CHECK_FALSE(reads("replica_0/dw", "reduce/"));
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    CAPTURE(graph.op_name(op));
+    CHECK(graph.op_name(op).starts_with("replica_"));
+  }
+}
+
+TEST_CASE("the ring of ops takes what the formula says") {
+  // Transfers of one chunk each, with links that carry nothing else.
+  for (const char* const name : {"k80x4", "p100x4"}) {
+    const auto cluster = Cluster::preset(name);
+    for (const std::int64_t bytes : {std::int64_t{40'000'000}, std::int64_t{400'000}}) {
+      for (const int k : {2, 3, 4}) {
+        CAPTURE(name);
+        CAPTURE(bytes);
+        CAPTURE(k);
+        const auto make = [&](std::int64_t b) {
+          GraphBuilder builder("gradient", "tf");
+          TensorInfo x;
+          x.dtype = DType::f32;
+          x.has_shape = true;
+          x.shape = {b};
+          const OpId input = builder.add_op("x", "Placeholder");
+          const TensorId fed = builder.add_output(input, x);
+          const OpId sum = builder.add_op("sum", "Sum");
+          builder.add_input(sum, fed);
+          x.shape = {bytes / 4};
+          const TensorId gradient = builder.add_output(sum, x);
+          const OpId update = builder.add_op("update", "AssignSub");
+          builder.add_input(update, gradient);
+          auto graph = builder.build();
+          std::vector<std::vector<double>> us(static_cast<std::size_t>(cluster->kind_count()),
+                                              std::vector<double>(3, 0));
+          return SizedModel{graph, std::make_shared<const Costs>(us, std::vector<std::int64_t>(),
+                                                                 "none")};
+        };
+        const SizedModel whole = make(64);
+        const Training training = study_training(*whole.graph, *make(32).graph, 64);
+        ReplicaPlan plan;
+        std::vector<DeviceId> devices;
+        std::vector<SizedModel> models;
+        for (int r = 0; r < k; ++r) {
+          devices.push_back(*cluster->find_device("gpu:" + std::to_string(r)));
+          plan.replicas.push_back({{devices.back()}, 16});
+          models.push_back(make(16));
+        }
+        const Replicated step = replicate(training, whole, models, *cluster, plan);
+        Placement one(3, devices[0]);
+        const Evaluation evaluation =
+            simulated(problem_of(step.model, cluster), mirrored(step, plan, one));
+        const double formula_us = ring_us(bytes, devices, *cluster);
+        CHECK(evaluation.runtime_us == doctest::Approx(formula_us).epsilon(0.02));
+      }
+    }
+  }
+}
+
+TEST_CASE("a ring goes over the fastest links") {
+  const auto cluster = Cluster::preset("v100x8");
+  std::vector<DeviceId> devices;
+  for (int i = 0; i < 8; ++i) devices.push_back(*cluster->find_device("gpu:" + std::to_string(i)));
+  const auto order = ring_order(devices, *cluster);
+  REQUIRE(order.size() == 8);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Route& route = cluster->route(devices[order[i]], devices[order[(i + 1) % 8]]);
+    CHECK(route.bandwidth_bytes_per_s > 15e9);  // NVLink, not PCIe
+  }
+}
+
+TEST_CASE("no plan is below the bound of plans") {
+  const auto cluster = Cluster::preset("k80x4");
+  const SizedModel whole = sized(*cluster, 64), smaller = sized(*cluster, 32);
+  const Training training = study_training(*whole.graph, *smaller.graph, 64);
+  const ReplicaBound bound = bound_replicas(training, whole, smaller, 32, *cluster, 1e9);
+  CHECK(bound.us > 0);
+  for (const char* const text : {"gpu:0=64", "gpu:0=32,gpu:1=32", "gpu:0=60,gpu:1=4",
+                                 "gpu:0=16,gpu:1=16,gpu:2=16,gpu:3=16"}) {
+    CAPTURE(text);
+    const ReplicaPlan plan = parse_replica_plan(text, *cluster, 64);
+    const Replicated step = step_of(*cluster, plan, 64);
+    Placement one(static_cast<std::size_t>(step.ops_each), plan.replicas[0].devices[0]);
+    const Evaluation evaluation =
+        simulated(problem_of(step.model, cluster), mirrored(step, plan, one));
+    CHECK(evaluation.runtime_us >= bound.us);
+  }
+}

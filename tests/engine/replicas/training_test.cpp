@@ -1,0 +1,88 @@
+// Gradients, found by sizes at two batches.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "berth/error.h"
+#include "berth/replicas.h"
+#include "support/expect_error.h"
+#include "training_graph.h"
+
+using namespace berth;
+
+namespace {
+
+using Names = std::set<std::string>;
+
+Names gradients(const Graph& graph, const Training& training, bool sparse) {
+  Names names;
+  for (const auto& gradient : training.gradients) {
+    if (gradient.sparse == sparse) names.insert(graph.op_name(graph.producer(gradient.tensor)));
+  }
+  return names;
+}
+
+Names marked(const Graph& graph, const std::vector<bool>& ops) {
+  Names names;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    if (ops[static_cast<std::size_t>(op)]) names.insert(graph.op_name(op));
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("gradients are those before clipping by the global norm; rows of a table are gathered") {
+  const auto whole = test::training_graph(64), smaller = test::training_graph(32);
+  const Training training = study_training(*whole, *smaller, 64);
+  CHECK(gradients(*whole, training, false) == Names{"dw"});
+  CHECK(gradients(*whole, training, true) == Names{"dx", "ids"});
+  CHECK(marked(*whole, training.reads_reduced) ==
+        Names{"norm_w", "clipped_w", "norm_x", "clipped_x", "update_table"});
+  // The norm reads what was gathered, so that all behind it is the same in every replica.
+  CHECK(marked(*whole, training.whole).contains("clipped_x"));
+  CHECK(marked(*whole, training.whole).contains("norm_x"));
+  CHECK_FALSE(marked(*whole, training.whole).contains("dx"));
+  CHECK(training.gradient_bytes == 4 * 8 * 4);
+  CHECK(training.gathered_bytes == 64 * 4 * 4 + 64 * 4);
+  CHECK(training.batch == 64);
+}
+
+TEST_CASE("a statistic of the batch is reduced for its average, and not for the layer") {
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("norm", "tf");
+    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
+                        std::vector<std::int64_t> shape) {
+      const OpId made = builder.add_op(name, type);
+      for (const TensorId input : inputs) builder.add_input(made, input);
+      TensorInfo info;
+      info.dtype = DType::f32;
+      info.has_shape = true;
+      info.shape = std::move(shape);
+      return builder.add_output(made, info);
+    };
+    const TensorId x = op("x", "Placeholder", {}, {b, 100});
+    const TensorId average = op("average", "VariableV2", {}, {100});
+    const TensorId mean = op("mean", "Mean", {x}, {100});
+    op("centred", "Sub", {x, mean}, {b, 100});
+    const TensorId change = op("change", "Sub", {average, mean}, {100});
+    op("move", "AssignSub", {average, change}, {100});
+    return builder.build();
+  };
+  const auto whole = graph(8), smaller = graph(4);
+  const Training training = study_training(*whole, *smaller, 8);
+  CHECK(gradients(*whole, training, false) == Names{"change"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"move"});
+}
+
+TEST_CASE("a graph that cannot be shared says why") {
+  const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
+    test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
+                 [&] { static_cast<void>(study_training(whole, smaller, 64)); });
+  };
+  refused(*test::training_graph(64, false), *test::training_graph(32, false), "no training step");
+  refused(*test::training_graph(64), *test::training_graph(64), "no tensor depends on the batch");
+  refused(*test::training_graph(64), *test::training_graph(32, false),
+          "its ops depend on the size of the batch");
+}
