@@ -179,7 +179,8 @@ void Decoder::add_free() {
   first.fill(kNoDevice);
   for (DeviceId device : devices_) {
     for (DeviceId& other : first) {
-      if (other == kNoDevice || free_us_[at(device)] < free_us_[at(other)]) std::swap(device, other);
+      if (other == kNoDevice || free_us_[at(device)] < free_us_[at(other)])
+        std::swap(device, other);
       if (device == kNoDevice) break;
     }
   }
@@ -238,12 +239,11 @@ DeviceId Decoder::choose(OpId op, const Rule& rule) {
         std::max({to.ready, free_us, to.arrive > 0 && !broadcasts_ ? to.first + to.arrive : 0});
     const double us = problem_.group_cost_us(group, device);
     const bool stays = before_ == nullptr || (*before_)[group] == device;
-    const double sum_us = start_us + us + rule[Rule::kArrive] * to.arrive +
-                          rule[Rule::kSend] * to.send + rule[Rule::kJoin] * to.join +
-                          rule[Rule::kLoad] * load_us_[at(device)] +
-                          rule[Rule::kWait] * (start_us - free_us) +
-                          rule[Rule::kSlow] * (us - fastest_us) +
-                          rule[Rule::kFuture] * to.future + (stays ? 0 : rule[Rule::kStay] * us);
+    const double sum_us =
+        start_us + us + rule[Rule::kArrive] * to.arrive + rule[Rule::kSend] * to.send +
+        rule[Rule::kJoin] * to.join + rule[Rule::kLoad] * load_us_[at(device)] +
+        rule[Rule::kWait] * (start_us - free_us) + rule[Rule::kSlow] * (us - fastest_us) +
+        rule[Rule::kFuture] * to.future + (stays ? 0 : rule[Rule::kStay] * us);
     if (best != kNoDevice && sum_us >= best_us) continue;
     best = device;
     best_us = sum_us;
@@ -313,8 +313,8 @@ void Decoder::weigh_joins(const Edge& edge) {
     if (src == kNoDevice) continue;
     for (const DeviceId device : candidates_) {
       if (src == device) continue;
-      terms_[at(device)].join += std::min(transfer_us(edge.tensor, device, src),
-                                          transfer_us(other.tensor, src, device));
+      terms_[at(device)].join +=
+          std::min(transfer_us(edge.tensor, device, src), transfer_us(other.tensor, src, device));
     }
   }
 }

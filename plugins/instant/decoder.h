@@ -43,9 +43,9 @@ class Decoder {
  private:
   /// What is known of a group on one device, in microseconds.
   struct Terms {
-    double ready = 0;            ///< when its inputs are there
-    double first = kCannotRun;   ///< when the first transfer of its inputs starts
-    double arrive = 0;           ///< see Rule
+    double ready = 0;           ///< when its inputs are there
+    double first = kCannotRun;  ///< when the first transfer of its inputs starts
+    double arrive = 0;          ///< see Rule
     double send = 0;
     double join = 0;
     double future = 0;
@@ -103,7 +103,7 @@ class Decoder {
   const Graph& graph_;
   std::vector<DeviceId> devices_;
   std::size_t device_count_;
-  bool broadcasts_;  // placeto: one transfer reaches all receivers
+  bool broadcasts_;                   // placeto: one transfer reaches all receivers
   std::vector<Way> ways_;             // by source, then destination
   std::vector<double> bytes_;         // by tensor
   std::vector<double> busy_us_;       // by device class, then op

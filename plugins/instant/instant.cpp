@@ -42,7 +42,8 @@ class InstantPolicy final : public Policy {
         repair_(options.boolean("repair")),
         learned_(options.text("weights") != "none") {
     if (!learned_) return;
-    rules_ = options.text("weights").empty() ? shipped_rules() : read_rules(options.text("weights"));
+    rules_ =
+        options.text("weights").empty() ? shipped_rules() : read_rules(options.text("weights"));
   }
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
@@ -85,7 +86,8 @@ class InstantPolicy final : public Policy {
     if (kept.front().evaluation.feasible) {
       return problem.groups().expand(kept.front().placement);
     }
-    return repair_placement(problem, evaluator, std::move(kept.front().placement), repair_, context);
+    return repair_placement(problem, evaluator, std::move(kept.front().placement), repair_,
+                            context);
   }
 
  private:
@@ -110,7 +112,8 @@ class InstantPolicy final : public Policy {
   }
 
   /// Nothing where the ops of a group are on several devices.
-  static std::optional<GroupPlacement> by_group(const Problem& problem, const Placement& placement) {
+  static std::optional<GroupPlacement> by_group(const Problem& problem,
+                                                const Placement& placement) {
     GroupPlacement devices;
     for (GroupId group = 0; group < problem.groups().count(); ++group) {
       const auto members = problem.groups().members(group);
@@ -131,7 +134,8 @@ class InstantPolicy final : public Policy {
 
 constexpr OptionSpec kOptions[] = {
     {"passes", OptionType::integer, "0",
-     "passes, for results that do not depend on the machine; 0: as many as the time budget allows, or 64 "
+     "passes, for results that do not depend on the machine; 0: as many as the time budget allows, "
+     "or 64 "
      "where there is none",
      OptionRange::at_least(0)},
     {"weights", OptionType::text, "",

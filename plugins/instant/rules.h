@@ -14,9 +14,9 @@ namespace berth::policies::instant {
 /// there and of these.
 struct Rule {
   enum Weight : std::size_t {
-    kArrive,     ///< of the transfers of its inputs that are not there yet
-    kSend,       ///< of the transfers between it and groups that have a device, inputs apart
-    kJoin,       ///< of the shortest transfers that bring its outputs together with what its consumers read too
+    kArrive,  ///< of the transfers of its inputs that are not there yet
+    kSend,    ///< of the transfers between it and groups that have a device, inputs apart
+    kJoin,  ///< of the shortest transfers that bring its outputs together with what its consumers read too
     kLoad,       ///< of what the device has to do already
     kWait,       ///< of the device's idle time before it
     kSlow,       ///< of how much longer it takes than on the fastest device

@@ -67,8 +67,8 @@ std::shared_ptr<const Problem> layered(OpId ops, DeviceId devices) {
 
 TEST_CASE("instant: ops whose outputs are read together meet where that weighs enough") {
   // Two ops of 10 us, and one that reads 40 bytes of each, at one byte per microsecond.
-  const auto problem = small_problem({{"a", "x"}, {"b", "x"}}, {{{10}}, {{10}}, {{1}}},
-                                     {{0, 2, 40}, {1, 2, 40}});
+  const auto problem =
+      small_problem({{"a", "x"}, {"b", "x"}}, {{{10}}, {{10}}, {{1}}}, {{0, 2, 40}, {1, 2, 40}});
   CHECK(one_pass(*problem, {}) == GroupPlacement{0, 1, 0});
   CHECK(one_pass(*problem, {.rule = rule_of({{Rule::kJoin, 1}})}) == GroupPlacement{0, 0, 0});
 }
@@ -160,7 +160,9 @@ TEST_CASE("instant: files of rules") {
 
   for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
            {"berth.instant/2\n1 2 3 4 5 6 7 8 9\n", "berth.instant/2"},
-           {"\x7f" "ELF\n", "instead of 'berth.instant/1'"},
+           {"\x7f"
+            "ELF\n",
+            "instead of 'berth.instant/1'"},
            {"berth.instant/1\n", "no rule"},
            {"berth.instant/1\n\n1 2 3\n", "line 3"},
            {"berth.instant/1\n1 2 3 4 5 6 7 8 -9\n", "line 2"},
