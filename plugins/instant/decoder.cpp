@@ -275,7 +275,7 @@ void Decoder::weigh_inputs(OpId op) {
   }
 }
 
-/// Of a group's other ops, whose inputs need not be placed yet.
+/// The same for a group's other ops, whose inputs need not be placed yet.
 void Decoder::weigh_other_inputs(OpId member) {
   for (const Edge& edge : graph_.in_edges(member)) {
     const DeviceId src = device_of(edge.src);

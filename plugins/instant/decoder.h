@@ -41,7 +41,7 @@ class Decoder {
   static constexpr std::size_t kMany = 16;
 
  private:
-  /// What is known of a group on one device, in microseconds.
+  /// A group on one device, as far as it is known, in microseconds.
   struct Terms {
     double ready = 0;           ///< when its inputs are there
     double first = kCannotRun;  ///< when the first transfer of its inputs starts
@@ -112,7 +112,7 @@ class Decoder {
   double mean_latency_us_;
   /// Groups that a single device can run: everybody knows where they will be.
   std::vector<std::pair<GroupId, DeviceId>> fixed_;
-  // Of one pass.
+  // One pass.
   const GroupPlacement* before_ = nullptr;
   GroupPlacement placement_;
   std::vector<double> ranks_us_;

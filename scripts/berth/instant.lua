@@ -26,7 +26,7 @@ local RANGES = { arrive = { 0.2, 0.1, 4 }, send = { 0.2, 0.1, 4 }, join = { 0.15
                  transfers = { 0.5, 0.03, 2 } }
 -- Share of the draws that vary rules that are kept; and by which factor at most, one way or the other.
 local VARIED, FACTOR = 0.4, 2
--- Of a problem where nothing fits.
+-- Runtime of a pass that fits nowhere, in microseconds.
 local NOTHING = 1e9
 
 local function uniform(random) return random:integer(2 ^ 30) / 2 ^ 30 end

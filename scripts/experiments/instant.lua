@@ -1,4 +1,4 @@
--- What is a placement worth that has to be there in milliseconds? Policies at equal wall time, from one millisecond to
+-- Compares placements that have to be there in milliseconds: policies at equal wall time, from one millisecond to
 -- ten seconds, on graphs that the rules of `instant` were not learned from, and how those rules were learned.
 --
 --   berth run scripts/experiments/instant.lua [learn FILE] [--record FILE] [--families cifar10,ptb,nmt]
