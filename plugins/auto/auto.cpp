@@ -16,7 +16,8 @@ namespace {
 
 /// The quickest come first, in milliseconds for thousands of ops: a short budget may end among them.
 constexpr const char* kContained =
-    "single,heft,metis,topo,m-topo,expert,fill,even,metis:phases=2,metis:phases=4,metis:phases=16,"
+    "single,heft,metis,instant,topo,m-topo,expert,fill,even,metis:phases=2,metis:phases=4,metis:"
+    "phases=16,"
     "exact,"
     "mincut,scotch,m-etf,m-sct,lookahead:neighbourhood=0,stages,round_robin,dp";
 
@@ -52,7 +53,7 @@ class AutoPolicy final : public Policy {
         std::min_element(solutions.begin(), solutions.end(),
                          [](const Solution& a, const Solution& b) { return a.better_than(b); });
     // Preparing the search takes a while for a large graph: not where it has no time left.
-    if (best_start->excess_bytes == 0 && (starts.optimal || context.stopped())) {
+    if (best_start->excess_bytes == 0 && (starts.optimal || starts.hasty || context.stopped())) {
       return answer(std::move(best_start->placement), std::move(starts));
     }
     std::vector<Placement> candidates{best_start->placement};

@@ -33,6 +33,7 @@ struct Starts {
   double step_s = 0;                  ///< what the quickest evaluation of a start took
   LowerBound proven = {};             ///< by one of the policies, of all placements
   bool optimal = false;               ///< the best of `found` meets it
+  bool hasty = false;  ///< the budget was too short for a search, and went to `instant`
 };
 
 /// Runs `policies` one after the other through `make`, and measures the placements of
@@ -40,7 +41,8 @@ struct Starts {
 /// Quick ones are also run on parts of the machine. With `skip_missing`, policies that are not
 /// installed are left out, and `exact` where the problem is not small. Ends early, once anything fits,
 /// if the context says so or a start is optimal. If nothing fits, the last start is a placement that
-/// ignores memory, for the search to repair.
+/// ignores memory, for the search to repair. Of a budget too short for a search `instant` gets what `single` and `metis` leave, where it is
+/// installed and `skip_missing` is set.
 [[nodiscard]] Starts collect_starts(const PolicyMaker& make, const std::vector<Contained>& policies,
                                     bool skip_missing, const Problem& problem, Evaluator& evaluator,
                                     const PlaceContext& context);

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plugins/small_problem.h"
@@ -24,10 +27,13 @@ std::shared_ptr<const Problem> four_ops() {
 /// Says that it was asked about the whole machine, and puts as many ops as told on the second device.
 class Recorded final : public Policy {
  public:
-  Recorded(std::string name, int moved, std::vector<std::string>& asked)
-      : name_(std::move(name)), moved_(moved), asked_(asked) {}
+  Recorded(
+      std::string name, int moved, std::vector<std::string>& asked,
+      std::function<void(const PlaceContext&)> look = [](const PlaceContext&) {})
+      : name_(std::move(name)), moved_(moved), asked_(asked), look_(std::move(look)) {}
 
-  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& /*context*/) override {
+  PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
+    look_(context);
     Placement placement(4, 0);
     if (evaluator.problem().cluster().device_count() == 2) {
       asked_.push_back(name_);
@@ -40,6 +46,7 @@ class Recorded final : public Policy {
   std::string name_;
   int moved_;
   std::vector<std::string>& asked_;
+  std::function<void(const PlaceContext&)> look_;
 };
 
 /// Who is asked, in this order, where `heft` and `metis` move so many ops each.
@@ -58,7 +65,58 @@ std::vector<std::string> asked_where(int heft, int metis) {
   return asked;
 }
 
+/// Says that a placement took 5 ms, whatever it took.
+class Slow final : public Evaluator {
+ public:
+  explicit Slow(std::shared_ptr<const Problem> problem)
+      : inner_(make_simulation_evaluator(std::move(problem), 1)) {}
+
+  [[nodiscard]] const Problem& problem() const noexcept override { return inner_->problem(); }
+  void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    inner_->evaluate(placements, out);
+  }
+  [[nodiscard]] std::int64_t evaluations() const noexcept override { return inner_->evaluations(); }
+
+ private:
+  std::unique_ptr<Evaluator> inner_;
+};
+
 }  // namespace
+
+TEST_CASE("auto: a budget too short for a search goes to those that need none") {
+  std::vector<std::string> asked;
+  double instant_s = 0;
+  const auto run = [&](double budget_s, bool installed, bool skip_missing) {
+    asked.clear();
+    const PolicyMaker make = [&](std::string_view name, const OptionTexts&) {
+      if (name == "instant" && !installed) throw Error(ErrorCode::not_found, "not installed");
+      return std::make_unique<Recorded>(std::string(name), 0, asked, [&](const PlaceContext& it) {
+        if (name == "instant") instant_s = it.budget_s;
+      });
+    };
+    const auto problem = four_ops();
+    Slow evaluator(problem);
+    PlaceContext context;
+    context.budget_s = budget_s;
+    return collect_starts(make, contained_policies("single,heft,metis,instant,topo"), skip_missing,
+                          *problem, evaluator, context);
+  };
+  using Names = std::vector<std::string>;
+  // A step takes 5 ms or more: 1 s is less than 400 of them, and 0.09 s less than 20.
+  CHECK(run(1, true, true).hasty);
+  CHECK(asked.front() == "single");
+  CHECK(asked.back() == "instant");
+  CHECK(instant_s > 0.3);
+  CHECK(run(0.09, true, true).hasty);
+  CHECK(asked == Names{"single", "instant"});
+  for (const bool installed : {false, true}) {
+    CHECK_FALSE(run(1, installed, /*skip_missing=*/!installed).hasty);
+    CHECK(asked.size() == (installed ? 5 : 4));
+  }
+  CHECK_FALSE(run(1e6, true, true).hasty);
+  CHECK(asked.size() == 5);
+}
 
 TEST_CASE("auto: the second list scheduler comes next where the first beats the partitioner") {
   using Names = std::vector<std::string>;

@@ -138,6 +138,7 @@ int run(int argc, char** argv) {
     add_profile(app, chosen);
     add_measure(app, chosen);
     add_tune(app, chosen);
+    add_learn(app, chosen);
     add_verify(app, chosen);
     add_inspect(app, chosen);
     add_devices(app, chosen);

@@ -17,6 +17,7 @@ void add_report(CLI::App& app, Action& chosen);
 void add_simulate(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 void add_measure(CLI::App& app, Action& chosen);
+void add_learn(CLI::App& app, Action& chosen);
 void add_tune(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);

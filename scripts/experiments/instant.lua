@@ -1,0 +1,252 @@
+-- Compares placements that have to be there in milliseconds: policies at equal wall time, from one millisecond to
+-- ten seconds, on graphs that the rules of `instant` were not learned from, and how those rules were learned.
+--
+--   berth run scripts/experiments/instant.lua [learn FILE] [--record FILE] [--families cifar10,ptb,nmt]
+--       [--clusters k80x4,v100x8] [--graphs 8] [--models GRAPH:CLUSTER,..] [--policies a,b] [--budgets 0.005,0.01]
+--       [--seeds 1,2,3,4,5] [--draws 300] [--figures FOLDER] [--format text|markdown]
+--
+-- learn FILE    learns the rules from the families' training graphs and writes them; the rest is not done. Held-out
+--               graphs are those that placeto_families.lua tests on
+-- --models      other graphs, beside the families'
+-- --policies    names with options behind colons; "nearest" carries over what `auto` makes in two seconds of the training
+--               graph of the family that is nearest in size: by name, else by type and position. The others are compared
+--               with the first
+-- --budgets     seconds, for each placement, on one thread
+--
+-- A figure is the runtime as a share of one device's. Seconds count alike on an idle machine only.
+
+local arguments = require "berth.arguments"
+local berth = require "berth"
+local families = require "berth.families"
+local instant = require "berth.instant"
+local plots = require "berth.plots"
+local record = require "berth.record"
+local statistics = require "berth.statistics"
+local tables = require "berth.tables"
+
+-- 1. The command line.
+
+local options = { families = families.names, clusters = { "k80x4", "v100x8" }, graphs = 8, models = {}, seeds = { 1, 2, 3, 4, 5 },
+                  policies = { "auto", "instant", "instant:weights=none", "nearest", "heft", "m-etf", "metis" },
+                  budgets = { 0.005, 0.01, 0.03, 0.1 }, draws = 300, format = "text" }
+local line = arguments.parser("instant.lua [learn FILE] [--record FILE] [--families LIST] [--clusters LIST] [--graphs N] "
+  .. "[--models LIST] [--policies LIST] [--budgets LIST] [--seeds LIST] [--draws N] [--figures FOLDER] [--format text|markdown]")
+local words = {}
+local function list_into(key) return function(text) options[key] = arguments.list(text) end end
+line.read({ ... }, words, {
+  ["--record"] = line.text_into(options, "record"),
+  ["--families"] = list_into "families",
+  ["--clusters"] = list_into "clusters",
+  ["--graphs"] = line.number_into(options, "graphs"),
+  ["--models"] = list_into "models",
+  ["--policies"] = list_into "policies",
+  ["--budgets"] = line.numbers_into(options, "budgets"),
+  ["--seeds"] = line.numbers_into(options, "seeds"),
+  ["--draws"] = line.number_into(options, "draws"),
+  ["--figures"] = line.folder_into(options, "figures"),
+  ["--format"] = line.format_into(options),
+})
+
+-- 2. Learning: four graphs of each family on three machines.
+
+local LEARNED_FROM, MACHINES = { 2, 8, 14, 20 }, { "k80x4", "k80x2", "v100x8" }
+
+local function split(family) return families.split(families[family] { seed = 1, count = 32 }) end
+
+if words[1] == "learn" then
+  local problems = {}
+  for _, cluster in ipairs(MACHINES) do
+    for _, family in ipairs(options.families) do
+      local graphs = split(family)
+      for _, i in ipairs(LEARNED_FROM) do problems[#problems + 1] = berth.problem { graph = graphs[i], cluster = cluster } end
+    end
+  end
+  local rules = instant.learn { problems = problems, draws = options.draws, record = options.record,
+    progress = function(at) print(("%d of %d rules: %.1f us"):format(at.draw, at.draws, math.exp(at.log_us))) end }
+  instant.save(words[2] or line.usage "learn: name the file to write", rules)
+  for count = 1, #rules do
+    print(count, ("%.4f"):format(instant.ratio({ unpack(rules, 1, count) }, problems)))
+  end
+  return
+end
+
+-- 3. The nearest graph's placement.
+
+local TEACHER_S = 2
+
+-- Ops of each type in topological order.
+local function by_type(graph)
+  local types = {}
+  for _, op in ipairs(graph:topological_order()) do
+    local type_name = graph:op_type(op)
+    types[type_name] = types[type_name] or {}
+    table.insert(types[type_name], op)
+  end
+  return types
+end
+
+local teachers = {}
+
+local function nearest(problem, family)
+  local graph, best = problem:graph(), nil
+  for _, other in ipairs((split(family))) do
+    local distance = math.abs(math.log(other:op_count() / graph:op_count()))
+    if not best or distance < best.distance then best = { graph = other, distance = distance } end
+  end
+  local key = best.graph:name() .. problem:cluster():name()
+  if not teachers[key] then
+    local taught = berth.problem { graph = best.graph, cluster = problem:cluster() }
+    teachers[key] = (berth.policy("auto", { threads = 1 }):place(taught, { seed = 1, budget_s = TEACHER_S }))
+  end
+  return best.graph, teachers[key]
+end
+
+-- The placement, and the seconds that carrying it over took.
+local function carried_over(problem, family)
+  local other, placement = nearest(problem, family)
+  local began_s, graph, types = berth.clock(), problem:graph(), by_type(other)
+  local devices = {}
+  for type_name, ops in pairs(by_type(graph)) do
+    for i, op in ipairs(ops) do
+      local twin, twins = other:find(graph:op_name(op)), types[type_name]
+      if not twin and twins then twin = twins[math.ceil(i * #twins / #ops)] end
+      devices[op] = twin and placement[twin] or 1
+    end
+  end
+  return devices, berth.clock() - began_s
+end
+
+berth.register_policy { name = "nearest", description = "the placement of the most similar training graph",
+  options = { { name = "family", default = "cifar10", meaning = "of the training graphs" } },
+  place = function(problem, _, context) return (carried_over(problem, context:options().family)) end }
+
+-- 4. The runs.
+
+local runs = record.open(options.record)
+local sets = {}
+for _, cluster in ipairs(options.clusters) do
+  for _, family in ipairs(options.families) do
+    local _, test = split(family)
+    local set = { name = ("%s, %s"):format(family, cluster), family = family, problems = {} }
+    for i = 1, math.min(options.graphs, #test) do
+      set.problems[i] = { name = test[i]:name() .. " " .. cluster, make = function()
+        return berth.problem { graph = test[i], cluster = cluster }
+      end }
+    end
+    sets[#sets + 1] = set
+  end
+end
+for _, text in ipairs(options.models) do
+  local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
+  sets[#sets + 1] = { name = asked.name, problems = { { name = asked.name, make = asked.problem } } }
+end
+
+local function measure(set, each)
+  local problem
+  local function made()
+    if not problem then
+      problem = each.make()
+      problem:bound()  -- not in anybody's time
+      berth.policy("auto", { threads = 1 }):place(problem, { seed = 1, threads = 1, budget_s = 0.2 })  -- nor loading plugins
+    end
+    return problem
+  end
+  each.single_us = runs.once(each.name .. " one device", function() return made():single().evaluation.objective_us end)
+  for _, text in ipairs(options.policies) do
+    if text ~= "nearest" or set.family then
+      for _, budget in ipairs(options.budgets) do
+        for _, seed in ipairs(options.seeds) do
+          runs.once(("%s %s %gs seed %d"):format(each.name, text, budget, seed), function()
+            local name, chosen = arguments.policy(text)
+            if name == "nearest" then chosen.family = set.family end
+            local fine, _, outcome = pcall(function()
+              return berth.policy(name, chosen):place(made(), { seed = seed, threads = 1, budget_s = budget })
+            end)
+            if not fine then
+              if berth.should_stop() then error(_, 0) end
+              return math.huge, 0
+            end
+            return outcome.feasible and outcome.objective_us or math.huge, outcome.wall_s
+          end)
+        end
+      end
+    end
+  end
+end
+for _, set in ipairs(sets) do
+  for _, each in ipairs(set.problems) do measure(set, each) end
+end
+
+-- 5. Tables and pictures.
+
+local function shares_of(set, text, budget)
+  local shares, seconds, keys = {}, {}, {}
+  for _, each in ipairs(set.problems) do
+    for _, seed in ipairs(options.seeds) do
+      local us, wall_s = runs.get(("%s %s %gs seed %d"):format(each.name, text, budget, seed))
+      if us then
+        shares[#shares + 1], seconds[#seconds + 1] = us / each.single_us, wall_s
+        keys[#keys + 1] = each.name .. seed
+      end
+    end
+  end
+  return shares, seconds, keys
+end
+
+local function percent(value) return ("%+.1f %%"):format(100 * (math.exp(value) - 1)) end
+local function share(value) return value < math.huge and ("%.3f"):format(value) or "-" end
+
+local rows = {}
+for _, set in ipairs(sets) do
+  local series = {}
+  for _, text in ipairs(options.policies) do
+    local row, points = { set = set.name, policy = text }, {}
+    for i, budget in ipairs(options.budgets) do
+      local shares, seconds = shares_of(set, text, budget)
+      row[i] = #shares > 0 and statistics.median(shares) or nil
+      if row[i] and row[i] < math.huge then points[#points + 1] = { statistics.median(seconds), row[i] } end
+    end
+    if #points > 0 then
+      rows[#rows + 1] = row
+      series[#series + 1] = { name = text, points = points }
+    end
+  end
+  plots.keep(options.figures, "instant_" .. set.name:gsub("%W+", "_"), #series > 0 and plots.lines {
+    title = set.name, x = "seconds", y = "runtime / one device's", x_log = true, series = series })
+end
+local columns = { { key = "set" }, { key = "policy" } }
+for i, budget in ipairs(options.budgets) do columns[i + 2] = { key = i, title = ("%g ms"):format(1e3 * budget), format = share } end
+io.write(tables[options.format](rows, columns), "\n")
+
+local compared = {}
+for b, budget in ipairs(options.budgets) do
+  for i, text in ipairs(options.policies) do
+    local ratios, zeros, late = {}, {}, {}
+    for _, set in ipairs(sets) do
+      local firsts = {}
+      local shares, _, keys = shares_of(set, options.policies[1], budget)
+      for k, key in ipairs(keys) do firsts[key] = shares[k] end
+      local others, seconds, names = shares_of(set, text, budget)
+      for k, key in ipairs(names) do
+        late[#late + 1] = 1e3 * seconds[k]
+        if firsts[key] and others[k] < math.huge and firsts[key] < math.huge then
+          ratios[#ratios + 1], zeros[#zeros + 1] = math.log(firsts[key] / others[k]), 0
+        end
+      end
+    end
+    if #ratios > 0 then
+      local low, high = statistics.bootstrap(ratios)
+      local test = statistics.sign_test(ratios, zeros)
+      compared[#compared + 1] = { budget = 1e3 * options.budgets[b], policy = text, pairs = #ratios,
+        wall = statistics.median(late), most = math.max(unpack(late)), median = i > 1 and statistics.median(ratios) or nil,
+        interval = i > 1 and ("%s to %s"):format(percent(low), percent(high)) or nil, better = i > 1 and test.n - test.positive or nil,
+        worse = i > 1 and test.positive or nil, p = i > 1 and test.p or nil }
+    end
+  end
+end
+io.write(tables[options.format](compared, {
+  { key = "budget", title = "budget, ms", format = "%g" }, { key = "policy" }, { key = "pairs" },
+  { key = "wall", title = "took, median", format = "%.1f" }, { key = "most", format = "%.1f" },
+  { key = "median", title = options.policies[1] .. " against it", format = percent, optional = true },
+  { key = "interval", title = "95 % of the median", optional = true }, { key = "better", optional = true },
+  { key = "worse", optional = true }, { key = "p", format = "%.4f", optional = true } }))

@@ -1,0 +1,64 @@
+-- Rules of `instant` learned from small problems.
+local folder = ...
+local berth = require "berth"
+local check = require "check"
+local instant = require "berth.instant"
+
+-- Two chains of `count` ops that end in one, on two devices.
+local function problem_of(count, bytes)
+  local builder = berth.graph_builder "chains"
+  local last = builder:add_op("last", "Op")
+  for chain = 1, 2 do
+    local tensor
+    for i = 1, count do
+      local op = builder:add_op(("op%d_%d"):format(chain, i), "Op")
+      if tensor then builder:add_input(op, tensor) end
+      tensor = builder:add_output(op, { bytes = bytes })
+    end
+    builder:add_input(last, tensor)
+  end
+  local cluster = berth.cluster { name = "two", devices = { { name = "a", kind = "x" }, { name = "b", kind = "x" } },
+    links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e6 } } }
+  local graph, us = builder:build(), {}
+  for op = 1, graph:op_count() do us[op] = 10 end
+  return berth.problem { graph = graph, cluster = cluster, costs = berth.costs({ us = { x = us } }, graph, cluster) }
+end
+
+local function lines_of(path)
+  local count = 0
+  for _ in io.lines(path) do count = count + 1 end
+  return count
+end
+
+check.test("rules are learned, kept in a file and used", function()
+  local problems, path = { problem_of(5, 1), problem_of(3, 1000) }, folder .. "/some.weights"
+  local seen = 0
+  local options = { problems = problems, draws = 20, keep = 3, seed = 4, record = folder .. "/runs.record",
+    progress = function(at)
+      seen = seen + 1
+      check.equal(at.draws, 20)
+    end }
+  local rules = instant.learn(options)
+  check.equal(#rules, 3)
+  check.equal(#rules[1], 9)
+  check.equal(seen, 2)
+  check.equal(lines_of(options.record), 40)
+  -- What is done is not done again, and the same draws give the same rules.
+  check.equal(instant.learn(options), rules)
+  check.equal(lines_of(options.record), 40)
+
+  instant.save(path, rules)
+  for i, problem in ipairs(problems) do
+    local _, outcome = berth.policy("instant", { weights = path, passes = 8 }):place(problem)
+    -- Each chain on its own device; or all on one, where the end of a chain takes too long to send.
+    check.near(outcome.objective_us, i == 1 and 61 or 70)
+  end
+  check.equal(instant.ratio(rules, problems) <= instant.ratio({ rules[1] }, problems), true)
+end)
+
+check.test("rules need problems", function()
+  check.equal(#instant.learn { problems = { problem_of(2, 1) }, draws = 1 }, 1)
+  check.fails("at least one problem", instant.learn, { problems = {} })
+end)
+
+check.finish()
