@@ -1,8 +1,8 @@
 // Element types that processors have a kernel for, and GPUs have not.
 //
 // TensorFlow 2.21: the kernels that its build with CUDA registers, of processors less those of GPUs, for
-// types of ops that have both. Optimizers of variables by handle are left out: nobody keeps those in
-// bf16. ONNX Runtime 1.32: the kernels that it registers for processors, less its table of those for
+// types of ops that have both. Optimizers of variables by handle are left out, which
+// bf16 alone sets apart. ONNX Runtime 1.32: the kernels that it registers for processors, less its table of those for
 // CUDA as of opset 25.
 #include <algorithm>
 #include <array>

@@ -227,12 +227,41 @@ std::optional<Posed> with_states_apart(const Posed& posed, const Costs& costs,
   return changed;
 }
 
-/// Whether the tool runs a model of its own, which writes into its caches whatever op of the file makes
-/// them.
+/// Whether the tool runs a model of its own, with kernels of its own, which writes into its caches
+/// whatever op of the file makes them.
 bool has_own_model(const Tool& tool) {
   constexpr std::string_view kTools[] = {"accelerate", "llama.cpp", "vllm", "deepspeed",
                                          "torch-pipelining"};
   return std::find(std::begin(kTools), std::end(kTools), tool.name) != std::end(kTools);
+}
+
+/// The costs where every device has the kernels: an op that the file's runtime leaves to hosts takes what
+/// it takes there. Text resides on hosts for all.
+std::shared_ptr<const Costs> with_all_kernels(const Graph& graph, const Costs& costs) {
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace;
+  for (KindId kind = 0; kind < costs.kind_count(); ++kind) {
+    const auto of_kind = costs.of_kind(kind);
+    us.emplace_back(of_kind.begin(), of_kind.end());
+  }
+  const auto is_text = [&](TensorId tensor) {
+    return tensor != kNoTensor &&
+           (graph.dtype(tensor) == DType::string || graph.dtype(tensor) == DType::opaque);
+  };
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    workspace.push_back(costs.workspace_bytes(op));
+    const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
+    if (!graph.stated_costs(op).empty() || !ops::lacks_gpu_kernel(graph, op) ||
+        std::any_of(inputs.begin(), inputs.end(), is_text) ||
+        std::any_of(outputs.begin(), outputs.end(), is_text)) {
+      continue;
+    }
+    double least = kCannotRun;
+    for (const std::vector<double>& row : us) least = std::min(least, row[at(op)]);
+    for (std::vector<double>& row : us)
+      row[at(op)] = row[at(op)] < kCannotRun ? row[at(op)] : least;
+  }
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs.source());
 }
 
 /// The rules of settings and tool, the tool's costs in place of the others.
@@ -260,9 +289,11 @@ Task task_of(const Posed& before) {
   const Settings& settings = posed.settings;
   const Tool* const for_tool =
       settings.tool ? at_key(settings, "tool", [&] { return &tool(*settings.tool); }) : nullptr;
-  if (for_tool != nullptr && has_own_model(*for_tool) && !posed.graph->states().empty()) {
+  const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
+  if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
   }
+  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
   ProblemOptions options;
   if (settings.objective) options.objective = *settings.objective;
   if (settings.semantics) options.semantics = *settings.semantics;
@@ -312,7 +343,7 @@ Task task_of(const Posed& before) {
   note_idle_kinds(*task.problem, task.notes);
   note_no_work(*task.problem, task.notes);
   if (task.problem->costs().source() == "roofline") {
-    note_gpu_kernels(*task.problem, task.notes);
+    if (!own_model) note_gpu_kernels(*task.problem, task.notes);
     std::string uncounted = without_rule_text(graph);
     if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));
   }

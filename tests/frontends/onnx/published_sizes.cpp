@@ -12,6 +12,8 @@
 #include "berth/costs.h"
 #include "berth/engine.h"
 #include "berth/problem.h"
+#include "berth/run.h"
+#include "berth/settings.h"
 #include "berth/simulator.h"
 #include "published_models.h"
 #include "support/data.h"
@@ -177,6 +179,38 @@ TEST_CASE("the examples weigh what is published of them, within 2 %") {
   constexpr double kHead = 50257.0 * 768;
   check({"GPT-2", 124.44e6, 4 * (124.44e6 + kHead), 0}, example("gpt2"),
         {{"batch", 1}, {"sequence", 1}});
+}
+
+// What a file's runtime leaves to hosts is nothing to a tool that does not run the file.
+TEST_CASE("a tool with a model of its own has its kernels, and its caches in place") {
+  Decoder shape = {2, 64, 128, 4, 4, 100};
+  onnx::ModelProto model = published_decoder(shape);
+  onnx::NodeProto& node = *model.mutable_graph()->add_node();
+  node.set_name("/model/layers.0/self_attn/ReduceProd");
+  node.set_op_type("ReduceProd");  // of i64: no kernel of ONNX Runtime for GPUs
+  node.add_input("input_ids");
+  node.add_output("product");
+  model.mutable_graph()->add_output()->set_name("product");
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "model.onnx";
+  std::ofstream(file, std::ios::binary) << model.SerializeAsString();
+  Engine engine({plugin_folder()});
+  Settings settings;
+  settings.cluster = "2xrtx3090+host:64GiB";
+  settings.load.dims = {{"batch", 1}, {"sequence", 1}, {"past", kPast}};
+  for (const std::string tool : {"vllm", "onnxruntime"}) {
+    CAPTURE(tool);
+    settings.tool = tool;
+    const Task task = load_task(engine, file.string(), settings);
+    const Graph& graph = task.problem->graph();
+    const KindId gpu =
+        task.problem->cluster().kind_of(*task.problem->cluster().find_device("gpu:0"));
+    CHECK(task.problem->costs().can_run(*graph.find_op(node.name()), gpu) == (tool == "vllm"));
+    REQUIRE(!graph.states().empty());
+    const Graph::State& state = graph.states().front();
+    const std::int64_t beside = graph.lasting_bytes(graph.producer(state.result));
+    CHECK((beside < graph.output_bytes(state.input)) == (tool == "vllm"));
+  }
 }
 
 }  // namespace
