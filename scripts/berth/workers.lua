@@ -1,6 +1,6 @@
 -- Training by many processes, on one machine or on many: who this process is, and the store they meet at.
 --
--- The first one (rank 0) learns. Of the others some sample episodes and send gradients ("controllers"), the
+-- The first one (rank 0) learns. Of the others some sample episodes and send gradients, or what they saw ("controllers"), the
 -- rest measure placements for them ("workers"); with no workers every controller measures its own samples, and
 -- is what the literature calls an actor. The form is that of Mirhoseini et al., ICML 2017, section on
 -- distributed training; a script asks for it by train.episodes { workers = { .. } }.
