@@ -264,7 +264,7 @@ def accelerate(berth, _, folder):
     # Neither device has room for more than two thirds of the weights.
     machine = cluster(folder / "machine.json", "gpu:0", "cpu:0", memory_bytes=150_000)
     plan = folder / "map.json"
-    requested = place(berth, model, machine, folder, "topo", f"device_map={plan}")
+    requested = place(berth, model, machine, folder, "fill", f"device_map={plan}")
 
     has_gpu = torch.cuda.is_available()
     stand_in = {0: 0 if has_gpu else "cpu", "cpu": "cpu" if has_gpu else "disk"}
@@ -297,9 +297,9 @@ def transformers(berth, _, folder):
     kinds = {
         "llama": lambda: zoo.LlamaForCausalLM(zoo.LlamaConfig(**small, num_key_value_heads=2, tie_word_embeddings=False)),
         "qwen2, tied": lambda: zoo.Qwen2ForCausalLM(zoo.Qwen2Config(**small, num_key_value_heads=2, tie_word_embeddings=True)),
-        "gpt2, tied": lambda: zoo.GPT2LMHeadModel(zoo.GPT2Config(n_embd=64, n_layer=4, n_head=4, vocab_size=100)),
+        "gpt2, tied": lambda: zoo.GPT2LMHeadModel(zoo.GPT2Config(n_embd=64, n_layer=4, n_head=4, n_positions=16, vocab_size=100)),
         "opt": lambda: zoo.OPTForCausalLM(zoo.OPTConfig(hidden_size=64, ffn_dim=128, num_hidden_layers=4, num_attention_heads=4,
-                                                        vocab_size=100, word_embed_proj_dim=64, tie_word_embeddings=False)),
+                                                        vocab_size=100, word_embed_proj_dim=64, max_position_embeddings=16, tie_word_embeddings=False)),
         "t5": lambda: zoo.T5ForConditionalGeneration(zoo.T5Config(d_model=64, d_ff=128, d_kv=16, num_layers=3, num_decoder_layers=3,
                                                                   num_heads=4, vocab_size=100, decoder_start_token_id=0)),
     }
@@ -310,7 +310,7 @@ def transformers(berth, _, folder):
             self.network, self.pair = model, pair
 
         def forward(self, tokens):
-            more = {"decoder_input_ids": tokens} if self.pair else {}
+            more = {"decoder_input_ids": tokens.flip(1)} if self.pair else {}
             return self.network(input_ids=tokens, use_cache=False, **more).logits
 
     has_gpu, tokens, told = torch.cuda.is_available(), torch.arange(8).unsqueeze(0), []
@@ -335,11 +335,14 @@ def transformers(berth, _, folder):
         assert done.returncode == 0, (kind, done.stderr)
         device_map = {module: stand_in[device] for module, device in json.loads(plan.read_text()).items()}
         assert len(set(device_map.values())) == 2, (kind, device_map)
-        # accelerate's own arithmetic: its sizes, and room for the largest layer that is elsewhere.
+        # accelerate's own arithmetic: room for the largest layer that is elsewhere. The longest name counts.
+        def place_of(tensor):
+            return device_map[max((name for name in device_map if f"{tensor}.".startswith(name + ".")), key=len)]
+
         sizes, blocks = hugging.utils.compute_module_sizes(model), model.network._no_split_modules or []
         elsewhere = [(name, model.get_submodule(name)) for name, where in device_map.items() if where != stand_in[0]]
         largest, _ = hugging.utils.modeling.get_max_layer_size(elsewhere, sizes, list(blocks))
-        here = sum(sizes[name] for name, where in device_map.items() if where == stand_in[0])
+        here = sum(p.numel() * p.element_size() for name, p in model.named_parameters() if place_of(name) == stand_in[0])
         assert here + largest <= room, (kind, here, largest, room)
         model = hugging.dispatch_model(model, device_map, main_device=stand_in[0], offload_dir=str(folder / f"offload{number}"))
         offloaded = sum(p.numel() * p.element_size() for p in model.parameters() if p.device.type == "meta")
@@ -430,7 +433,7 @@ def torch_pipelining(berth, _, folder):
         found = json.loads(out.splitlines()[-1])
         assert found["same"], rank
         told.append(len(found["modules"]))
-        for module in found["modules"]:
+        for module in set(found["modules"]) - {"embed_tokens", "lm_head"}:  # one weight, by either name
             scope = "/" + module.replace("layers.", "layers#").replace(".", "/").replace("#", ".") + "/"
             on = {where for op, where in device.items() if op.startswith(scope)}
             if on != {f"gpu:{gpus[rank]}"}:

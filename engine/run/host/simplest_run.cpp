@@ -19,8 +19,8 @@ constexpr double kWithinForTool = 0.03;
 /// The policy that tries every run of whole layers per device, and its time beside another's.
 constexpr const char* kStages = "stages";
 constexpr double kStages_s = 3;
-/// Of `auto` without a budget, for a tool that never cuts blocks.
-constexpr std::int64_t kMovesOfBlocks = 4000;
+/// Moves that `auto` makes without a budget, for a tool that never cuts blocks.
+constexpr std::int64_t kMovesOfBlocks = 3000;
 /// Tool::order and hosts.
 constexpr std::string_view kAny = "any";
 
