@@ -356,7 +356,24 @@ class BlockFinder {
       }
       kept[at(blocks_.of(op))].param_bytes += stated_bytes(op);
     }
+    name_shared(kept);
     blocks_.blocks_ = std::move(kept);
+  }
+
+  /// A tied weight may have the name of a module that no op is in: T5's "shared". It is with the first
+  /// that reads it.
+  void name_shared(std::vector<Block>& kept) const {
+    std::set<std::string> named;
+    for (const Block& block : kept) named.insert(block.modules.begin(), block.modules.end());
+    for (const OpId op : graph_.topological_order()) {
+      for (const TensorId tensor : graph_.parameters(op)) {
+        const TensorId weight = weight_behind(tensor);
+        if (readers_[at(weight)] < 2 || is_scalar(weight)) continue;
+        const std::string module = module_of_parameter(graph_.tensor_name(weight));
+        if (module.empty() || index_.contains(block_of_module(module).first)) continue;
+        if (named.insert(module).second) kept[at(blocks_.of(op))].modules.push_back(module);
+      }
+    }
   }
 
   void find_ties() {

@@ -165,6 +165,18 @@ TEST_CASE("tied embeddings that a head reads turned around are tied all the same
   }
 }
 
+TEST_CASE("a tied weight with the name of a module without ops goes with its first reader") {
+  Net net;
+  TensorId x = net.op("/encoder/embed_tokens/Gather", {}, "shared.weight");
+  x = net.op("/encoder/block.0/MatMul", {x}, "encoder.block.0.q.weight");
+  TensorId y = net.op("/decoder/embed_tokens/Gather", {}, "shared.weight");
+  net.op("/decoder/block.0/Add", {x, y}, "decoder.block.0.q.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  const Block& first = blocks[blocks.of(*graph->find_op("/encoder/embed_tokens/Gather"))];
+  CHECK(first.modules == std::vector<std::string>{"encoder.embed_tokens", "shared"});
+}
+
 TEST_CASE("lists within lists, and networks without one") {
   Net net;
   TensorId x = net.op("stem", {}, "stem.conv.weight");
