@@ -18,7 +18,7 @@ LoadedModel NsightFrontend::load(const std::filesystem::path& model, const LoadO
   throw Error(ErrorCode::unsupported,
               cat(model.string(),
                   ": profiles of Nsight Systems hold times and no model; give the model that was "
-                  "profiled, and this file as its costs (--costs)"));
+                  "profiled, and this file as its costs (`berth place MODEL --costs FILE`)"));
 }
 
 bool NsightFrontend::claims_costs(const std::filesystem::path& costs) const {

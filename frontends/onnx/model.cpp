@@ -267,23 +267,39 @@ std::string_view overload_of(const onnx::NodeProto& node) {
   return newer_string(node, kNodeOverload);
 }
 
-std::string_view requested_device_of(const onnx::NodeProto& node) {
+std::string_view metadata_of(const onnx::NodeProto& node, std::string_view key) {
   static const std::string kOrigin = "node metadata";
-  std::string_view device;
+  std::string_view value;
   if (const auto* const field = known_field(node, kNodeMetadata)) {
     const auto& reflection = *node.GetReflection();
     for (int i = 0; i < reflection.FieldSize(node, field); ++i) {
       const auto& entry = static_cast<const onnx::StringStringEntryProto&>(
           reflection.GetRepeatedMessage(node, field, i));
-      if (entry.key() == kDeviceKey) device = entry.value();
+      if (entry.key() == key) value = entry.value();
     }
-    return device;
+    return value;
   }
   for_unknown_fields(node, kNodeMetadata, google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED,
                      [&](const auto& field) {
-                       device = value_of_entry(field.length_delimited(), kDeviceKey, kOrigin);
+                       const auto found = value_of_entry(field.length_delimited(), key, kOrigin);
+                       if (!found.empty()) value = found;
                      });
-  return device;
+  return value;
+}
+
+std::string_view requested_device_of(const onnx::NodeProto& node) {
+  return metadata_of(node, kDeviceKey);
+}
+
+std::string_view module_of(const onnx::NodeProto& node) {
+  // A list as Python prints it, the node's own name last: "['', 'model', 'model.norm', 'mul_3']".
+  std::string_view scopes = metadata_of(node, kScopesKey);
+  scopes = scopes.substr(0, scopes.rfind(", '"));
+  const std::size_t end = scopes.rfind('\'');
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::size_t begin = scopes.rfind('\'', end - 1);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : scopes.substr(begin + 1, end - begin - 1);
 }
 
 std::vector<onnx::AttributeProto> default_attributes(const onnx::FunctionProto& function) {

@@ -78,6 +78,8 @@ void check_tensor(Model& model, const onnx::TensorProto& tensor, std::string_vie
 [[nodiscard]] std::string_view overload_of(const onnx::NodeProto& node);
 /// The device the node's metadata names; empty = none.
 [[nodiscard]] std::string_view requested_device_of(const onnx::NodeProto& node);
+/// The module that computes the node, as PyTorch's exporter says it: "model.layers.3.mlp"; empty = none.
+[[nodiscard]] std::string_view module_of(const onnx::NodeProto& node);
 /// The function's attributes that have a default.
 [[nodiscard]] std::vector<onnx::AttributeProto> default_attributes(
     const onnx::FunctionProto& function);

@@ -310,6 +310,7 @@ void Builder::add_node(const onnx::NodeProto& proto, Body& body, Scope& scope, c
   if (opset != frame.opsets->end()) node.opset = opset->second;
   node.top_level = frame.top_level;
   node.requested_device = requested_device_of(proto);
+  node.module = module_of(proto);
   node.inputs.reserve(static_cast<std::size_t>(proto.input_size()));
   for (const std::string& input : proto.input()) node.inputs.push_back(read(input, proto, scope));
   const auto index = static_cast<std::int32_t>(body.nodes.size());

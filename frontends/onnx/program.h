@@ -66,6 +66,7 @@ struct Node {
   std::vector<ValueId> captured;
   std::int32_t top_level = 0;  ///< index in the main graph of the node it comes from
   std::string_view requested_device;
+  std::string_view module;
 
   [[nodiscard]] const std::string& type() const { return proto->op_type(); }
   /// With its domain in front, unless that is the standard one; valid UTF-8.

@@ -209,7 +209,10 @@ void SkeletonMaker::copy(Kind kind, std::string_view message, std::size_t offset
         descend(field.child, reader, graph_depth);
         break;
       case Action::heavy:  // the metadata of a node
-        if (!value_of_entry(reader.payload(), kDeviceKey, file_).empty()) keep(reader);
+        if (!value_of_entry(reader.payload(), kDeviceKey, file_).empty() ||
+            !value_of_entry(reader.payload(), kScopesKey, file_).empty()) {
+          keep(reader);
+        }
         break;
     }
   }

@@ -24,6 +24,8 @@ inline constexpr std::uint32_t kEntryValue = 2;
 
 /// Key of the node metadata that holds the device an op is placed on.
 inline constexpr std::string_view kDeviceKey = "berth.device";
+/// Key of that with which PyTorch's exporter says which modules a node is in.
+inline constexpr std::string_view kScopesKey = "pkg.torch.onnx.name_scopes";
 
 // Fields that only skeletons have.
 inline constexpr std::uint32_t kPayloadBytes = 1000;  // TensorProto: bytes of data in the file
@@ -40,7 +42,7 @@ struct Skeleton {
 
 /// Copies a serialized ModelProto without what placement does not need: tensor data (except small
 /// integer tensors and a few floating-point numbers, which shape inference reads), long strings and
-/// lists of attributes, documentation, metadata other than the device of a node, quantization
+/// lists of attributes, documentation, metadata of nodes other than device and scopes, quantization
 /// annotations, training information. Pages of `model` that hold only tensor data are not touched.
 ///
 /// Throws Error(invalid_file) naming the byte if a known field has a wrong wire type, a message is

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "berth/blocks.h"
 #include "berth/costs.h"
 #include "berth/sdk/ops/constants.h"
 #include "onnx/constants.h"
@@ -157,6 +158,9 @@ void Translator::add_node(const Node& node, const std::string& name) {
   add_bodies(op, node);
   if (!node.requested_device.empty()) {
     builder_.set_requested_device(op, readable(node.requested_device));
+  }
+  if (!node.module.empty()) {
+    builder_.set_attribute(op, std::string(kModuleAttribute), readable(node.module));
   }
   for (const ValueId id : node.outputs) {
     if (id == kNoValue) continue;

@@ -72,10 +72,10 @@ class ExactPolicy final : public Policy {
     }
     if (problem.groups().count() > kMaxGroups) {
       return std::to_string(problem.groups().count()) + " groups are more than " +
-             std::to_string(kMaxGroups) + "; make fewer (--groups)";
+             std::to_string(kMaxGroups) + "; make fewer of them";
     }
     return "edges times pairs of devices are more than " + std::to_string(kMaxArcs) +
-           "; make fewer groups (--groups) or use fewer devices";
+           "; make fewer groups or use fewer devices";
   }
 
   /// Everything but the placement, which is `best` where it holds one.

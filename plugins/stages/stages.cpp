@@ -68,11 +68,12 @@ class Search {
     const std::vector<int> none(devices.size(), 0);
     if (devices.size() == 1) return {{devices, {count}, none}};
     if (devices.size() == 2 && at(count) < kMostCuts) {
-      for (int cut = 0; cut <= count; ++cut) plans.push_back({devices, {cut, count}, none});
+      // The first of plans that are alike is taken: that with the first devices.
+      for (int cut = count; cut >= 0; --cut) plans.push_back({devices, {cut, count}, none});
     }
     if (devices.size() == 3 && at(count) * at(count) / 2 < kMostCuts) {
-      for (int first = 0; first <= count; ++first) {
-        for (int second = first; second <= count; ++second) {
+      for (int first = count; first >= 0; --first) {
+        for (int second = count; second >= first; --second) {
           plans.push_back({devices, {first, second, count}, none});
         }
       }

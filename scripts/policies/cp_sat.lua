@@ -92,7 +92,7 @@ local function place(problem, evaluator, context)
     error("cp-sat: its model is of a step's latency; use --policy exact for throughput", 0)
   end
   if groups > MOST_GROUPS then
-    error(("cp-sat: %d groups are more than %d; make fewer (--groups)"):format(groups, MOST_GROUPS), 0)
+    error(("cp-sat: %d groups are more than %d; make fewer of them"):format(groups, MOST_GROUPS), 0)
   end
   local start = berth.policy "heft":place(problem)
   local best, best_evaluation = start, evaluator:evaluate(start)

@@ -151,6 +151,24 @@ TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take")
   CHECK(again["runtime_us"] == placed["runtime_us"]);
 }
 
+TEST_CASE("accelerate's host holds nothing that a GPU still has room for") {
+  const Workplace work;
+  Json graph = decoder_graph();
+  graph["ops"][0]["param_bytes"] = 50'000;  // the embedding: to send it is less than 3 % of a step
+  work.write("decoder.graph.json", graph);
+  Json machine = pair_cluster();
+  machine["devices"].erase(1);
+  machine["devices"][0]["memory_bytes"] = 3'200'000;  // two blocks, and the largest that is sent
+  work.write("one.json", machine);
+  const Json placed = work.berth_json({"place", "decoder.graph.json", "--cluster", "one.json",
+                                       "--for", "accelerate", "-o", "p.json", "--json"});
+  const Json map = Json::parse(placed["plan"].get<std::string>());
+  CHECK(map["model.embed_tokens"] == 0);
+  int hosted = 0;
+  for (const auto& [module, device] : map.items()) hosted += device == "cpu" ? 1 : 0;
+  CHECK(hosted == 3);
+}
+
 TEST_CASE("policies are compared under a tool's rules, and a plan that it cannot have is none") {
   const Workplace work;
   write_decoder(work, 3'900'000);

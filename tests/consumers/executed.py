@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a model under a plan that berth wrote, and compares requested with executed, op for op.
 
-    python executed.py tensorflow|onnxruntime|split|openvino|accelerate|llama.cpp path/to/berth path/to/examples/models
+    python executed.py tensorflow|onnxruntime|split|openvino|accelerate|transformers|torch-pipelining|llama.cpp path/to/berth path/to/examples/models
 
 Ends with status 77, which CTest takes for skipped, where the runtime is not installed. On a machine
 without GPUs, what a plan wants of them is stood in for; each test says how.
@@ -147,7 +147,7 @@ def onnxruntime(berth, models, folder):
 def random_decoder(path):
     """A decoder of decoder_onnx whose weights are random and lie in a file beside the model."""
     np, onnx = need("numpy", "onnx")
-    decoder_onnx(path, 6, 0)
+    decoder_onnx(path, 6)
     model, random = onnx.load(path), np.random.default_rng(2)
     for weight in model.graph.initializer:
         values = random.standard_normal(tuple(weight.dims)).astype(np.float32) / 8
@@ -264,7 +264,7 @@ def accelerate(berth, _, folder):
     # Neither device has room for more than two thirds of the weights.
     machine = cluster(folder / "machine.json", "gpu:0", "cpu:0", memory_bytes=150_000)
     plan = folder / "map.json"
-    requested = place(berth, model, machine, folder, "topo", f"device_map={plan}")
+    requested = place(berth, model, machine, folder, "fill", f"device_map={plan}")
 
     has_gpu = torch.cuda.is_available()
     stand_in = {0: 0 if has_gpu else "cpu", "cpu": "cpu" if has_gpu else "disk"}
@@ -289,7 +289,160 @@ def accelerate(berth, _, folder):
     return f"the weights of {modules} modules lie where they were asked for; same result"
 
 
-def decoder_onnx(path, layers, experts):
+def transformers(berth, _, folder):
+    """accelerate runs what `--for accelerate` plans for models of Transformers, exported as they are: decoders,
+    one with tied embeddings, an encoder-decoder. Devices are stood in for as above."""
+    torch, _, hugging, zoo = need("torch", "onnxscript", "accelerate", "transformers")
+    small = dict(hidden_size=64, intermediate_size=128, num_hidden_layers=4, num_attention_heads=4, vocab_size=100)
+    kinds = {
+        "llama": lambda: zoo.LlamaForCausalLM(zoo.LlamaConfig(**small, num_key_value_heads=2, tie_word_embeddings=False)),
+        "qwen2, tied": lambda: zoo.Qwen2ForCausalLM(zoo.Qwen2Config(**small, num_key_value_heads=2, tie_word_embeddings=True)),
+        "gpt2, tied": lambda: zoo.GPT2LMHeadModel(zoo.GPT2Config(n_embd=64, n_layer=4, n_head=4, n_positions=16, vocab_size=100)),
+        "opt": lambda: zoo.OPTForCausalLM(zoo.OPTConfig(hidden_size=64, ffn_dim=128, num_hidden_layers=4, num_attention_heads=4,
+                                                        vocab_size=100, word_embed_proj_dim=64, max_position_embeddings=16, tie_word_embeddings=False)),
+        "t5": lambda: zoo.T5ForConditionalGeneration(zoo.T5Config(d_model=64, d_ff=128, d_kv=16, num_layers=3, num_decoder_layers=3,
+                                                                  num_heads=4, vocab_size=100, decoder_start_token_id=0)),
+    }
+
+    class Logits(torch.nn.Module):
+        def __init__(self, model, pair):
+            super().__init__()
+            self.network, self.pair = model, pair
+
+        def forward(self, tokens):
+            more = {"decoder_input_ids": tokens.flip(1)} if self.pair else {}
+            return self.network(input_ids=tokens, use_cache=False, **more).logits
+
+    has_gpu, tokens, told = torch.cuda.is_available(), torch.arange(8).unsqueeze(0), []
+    stand_in = {0: 0 if has_gpu else "cpu", "cpu": "cpu" if has_gpu else "disk"}
+    for number, (kind, make) in enumerate(kinds.items()):
+        torch.manual_seed(1)
+        model = Logits(make().eval(), kind == "t5").eval()
+        with torch.no_grad():  # the exporter makes one of equal parameters
+            for weight in model.parameters():
+                weight.add_(torch.randn_like(weight) / 50)
+        expected = model(tokens).detach()
+        file = folder / f"{number}.onnx"
+        torch.onnx.export(model, (tokens,), str(file), dynamo=kind != "t5", verbose=False)
+        weights = sum(p.numel() * p.element_size() for p in model.parameters())
+        machine, plan = folder / f"{number}.json", folder / f"{number}.map.json"
+        cluster(machine, "gpu:0", "cpu:0", memory_bytes=10 * weights)
+        described = json.loads(machine.read_text())
+        room = described["devices"][0]["memory_bytes"] = int(0.8 * weights)
+        machine.write_text(json.dumps(described))
+        done = subprocess.run([berth, "place", str(file), "--cluster", str(machine), "--for", "accelerate", "--seed", "1",
+                               "--moves", "2000", "--write", f"device_map={plan}"], capture_output=True, text=True)
+        assert done.returncode == 0, (kind, done.stderr)
+        device_map = {module: stand_in[device] for module, device in json.loads(plan.read_text()).items()}
+        assert len(set(device_map.values())) == 2, (kind, device_map)
+        # accelerate's own arithmetic: room for the largest layer that is elsewhere. The longest name counts.
+        def place_of(tensor):
+            return device_map[max((name for name in device_map if f"{tensor}.".startswith(name + ".")), key=len)]
+
+        sizes, blocks = hugging.utils.compute_module_sizes(model), model.network._no_split_modules or []
+        elsewhere = [(name, model.get_submodule(name)) for name, where in device_map.items() if where != stand_in[0]]
+        largest, _ = hugging.utils.modeling.get_max_layer_size(elsewhere, sizes, list(blocks))
+        here = sum(p.numel() * p.element_size() for name, p in model.named_parameters() if place_of(name) == stand_in[0])
+        assert here + largest <= room, (kind, here, largest, room)
+        model = hugging.dispatch_model(model, device_map, main_device=stand_in[0], offload_dir=str(folder / f"offload{number}"))
+        offloaded = sum(p.numel() * p.element_size() for p in model.parameters() if p.device.type == "meta")
+        assert 0 < offloaded < weights, (kind, offloaded)
+        assert torch.allclose(model(tokens.to(stand_in[0])).cpu(), expected, atol=1e-4), kind
+        told.append(f"{kind} ({offloaded / weights:.0%} on the host)")
+    return "same results: " + ", ".join(told)
+
+
+STAGE = """
+import json, sys, torch, torch.distributed as dist
+from torch.distributed.pipelining import ScheduleGPipe, SplitPoint, pipeline
+sys.path.insert(0, sys.argv[1])
+from network import make
+rank, plan = int(sys.argv[2]), json.load(open(sys.argv[3]))
+dist.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=2)
+model, tokens, expected = make()
+points = {module: SplitPoint[where] for module, where in plan["split_spec"].items()}
+pipe = pipeline(model, mb_args=(tokens,), split_spec=points)
+assert pipe.num_stages == 2, pipe.num_stages
+stage = pipe.build_stage(rank, torch.device("cpu"))
+names = sorted({name.rsplit(".", 1)[0] for name, _ in pipe.get_stage_module(rank).named_parameters()})
+schedule = ScheduleGPipe(stage, n_microbatches=1)
+result = schedule.step(tokens) if rank == 0 else schedule.step()
+print(json.dumps({"modules": names, "same": bool(rank == 0 or torch.allclose(result, expected, atol=1e-5))}))
+dist.destroy_process_group()
+"""
+
+NETWORK = """
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up_proj, self.down_proj = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.down_proj(torch.relu(self.up_proj(x)))
+
+class Decoder(torch.nn.Module):
+    def __init__(self, width=32):
+        super().__init__()
+        self.embed_tokens = torch.nn.Embedding(100, width)
+        self.layers = torch.nn.ModuleList(Block(width) for _ in range(6))
+        self.lm_head = torch.nn.Linear(width, 100, bias=False)
+        self.lm_head.weight = self.embed_tokens.weight
+
+    def forward(self, tokens):
+        x = self.embed_tokens(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.lm_head(x)
+
+def make():
+    torch.manual_seed(1)
+    model, tokens = Decoder().eval(), torch.arange(8).unsqueeze(0)
+    return model, tokens, model(tokens).detach()
+"""
+
+
+def torch_pipelining(berth, _, folder):
+    """Two processes with gloo run the stages of the plan; each has the modules that were planned for its GPU, and
+    its own copy of the tied weight."""
+    torch, _ = need("torch", "onnxscript")
+    (folder / "network.py").write_text(NETWORK)
+    (folder / "stage.py").write_text(STAGE)
+    sys.path.insert(0, str(folder))
+    model, tokens, _ = importlib.import_module("network").make()
+    file, plan = folder / "decoder.onnx", folder / "plan.json"
+    torch.onnx.export(model, (tokens,), str(file), dynamo=False)
+    machine = cluster(folder / "machine.json", "gpu:0", "gpu:1", memory_bytes=150_000)
+    requested = folder / "requested.csv"
+    done = subprocess.run([berth, "place", str(file), "--cluster", str(machine), "--for", "torch-pipelining",
+                           "--write", f"torch-pipelining={plan}", "--write", f"csv={requested}"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    gpus = json.loads(plan.read_text())["gpus"]
+    assert sorted(gpus) == [0, 1], gpus
+    with open(requested, newline="") as table:
+        device = {row["op"]: row["device"] for row in csv.DictReader(table)}
+    ranks = [subprocess.Popen([sys.executable, str(folder / "stage.py"), str(folder), str(rank), str(plan),
+                               str(folder / "rendezvous")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             for rank in range(2)]
+    told, elsewhere = [], []
+    for rank, process in enumerate(ranks):
+        out, err = process.communicate(timeout=200)
+        assert process.returncode == 0, err
+        found = json.loads(out.splitlines()[-1])
+        assert found["same"], rank
+        told.append(len(found["modules"]))
+        for module in set(found["modules"]) - {"embed_tokens", "lm_head"}:  # one weight, by either name
+            scope = "/" + module.replace("layers.", "layers#").replace(".", "/").replace("#", ".") + "/"
+            on = {where for op, where in device.items() if op.startswith(scope)}
+            if on != {f"gpu:{gpus[rank]}"}:
+                elsewhere.append((module, on, gpus[rank]))
+    assert not elsewhere, elsewhere
+    return f"two processes with {told[0]} and {told[1]} modules, as planned; same result"
+
+
+def decoder_onnx(path, layers):
     """A decoder with the names of the Llama family, as large in each part as another of its kind."""
     (onnx,) = need("onnx")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
@@ -299,7 +452,7 @@ def decoder_onnx(path, layers, experts):
         name = module + ".weight"
         weights.append(helper.make_tensor(name, kind, (rows, columns), bytes(4 * rows * columns), raw=True))
         out = f"{module}.out"
-        scope = "/" + module.replace(".layers.", ".layers#").replace(".experts.", ".experts#").replace(".", "/").replace("#", ".")
+        scope = "/" + module.replace(".layers.", ".layers#").replace(".", "/").replace("#", ".")
         nodes.append(helper.make_node("MatMul", [value, name], [out], name=scope + "/MatMul"))
         return out
 
@@ -307,8 +460,6 @@ def decoder_onnx(path, layers, experts):
     for layer in range(layers):
         at = f"model.layers.{layer}"
         value = matmul(at + ".self_attn.q_proj", value, 64, 64)
-        for expert in range(experts):
-            value = matmul(f"{at}.mlp.experts.{expert}", value, 64, 64)
         value = matmul(at + ".mlp.down_proj", value, 64, 64)
     value = matmul("lm_head", value, 64, 64)
     graph = helper.make_graph(nodes, "decoder", [helper.make_tensor_value_info("x", kind, (1, 64))],
@@ -316,54 +467,87 @@ def decoder_onnx(path, layers, experts):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
+def reach_models():
+    """The models of scripts/experiments/reach_models.py, which have names and sizes but no weights."""
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts" / "experiments"))
+    return importlib.import_module("reach_models")
+
+
+TINY = dict(width=64, inner=128, heads=4, kv=4, words=96)
+LLAMA_7B = dict(width=4096, inner=11008, heads=32, kv=32, words=32000)
+LLAMA_8B = dict(width=4096, inner=14336, heads=32, kv=8, words=128256)
+MIXTRAL = dict(width=4096, inner=14336, heads=32, kv=8, words=32000)
+LLAMA_CASES = (
+    (dict(layers=7, experts=0, **TINY), "2xrtx3090", ("--policy", "even", "--within", "0")),
+    (dict(layers=12, experts=0, **TINY), "3xrtx3090", ("--policy", "even", "--set", "by=layers", "--within", "0")),
+    (dict(layers=8, experts=0, **LLAMA_7B), "rtx3090:2GiB+rtx3070:1.4GiB", ()),
+    (dict(layers=8, experts=0, **LLAMA_8B), "rtx3090:2.5GiB+rtx3070:2.5GiB+rtx3060:2.5GiB", ()),
+    (dict(layers=8, experts=0, **LLAMA_8B), "rtx3090:2.2GiB+rtx3070:2.2GiB", ()),
+    (dict(layers=4, experts=8, **MIXTRAL), "rtx3090:8GiB+rtx3070:6GiB", ()),
+    (dict(layers=4, experts=8, **MIXTRAL), "rtx3090:8GiB", ()),
+    (dict(layers=4, experts=8, **MIXTRAL), "rtx3090:3GiB", ()),
+)
+
+
 def llama_cpp(berth, _, folder):
     """The layers, caches and overridden tensors of llama.cpp's own log are where the plan has them. Local
-    RPC servers stand for GPUs; BERTH_LLAMA_PLACES names the program of llama/places.cpp."""
-    need("gguf", "numpy")
+    RPC servers stand for GPUs; BERTH_LLAMA_PLACES names the program of llama/places.cpp. Tiny models decode a
+    token; of large ones llama.cpp reserves its buffers without allocating them. With BERTH_LLAMA_LOG, a file, what
+    tests/engine/writers/llama_log_test.cpp reads is written."""
+    need("gguf", "numpy", "onnx")
     program = os.environ.get("BERTH_LLAMA_PLACES")
     if not program:
         print("skipped: BERTH_LLAMA_PLACES does not name the program of llama/places.cpp")
         sys.exit(SKIPPED)
     make = pathlib.Path(__file__).parent / "llama" / "make_gguf.py"
-    weight, told = 64 * 64 * 4, []
-    for layers, experts, gpus in ((7, 0, (6, 12)), (7, 0, (3, 5)), (5, 4, (7, 9)), (12, 0, (4, 20, 3))):
+    told, recorded = [], []
+    for sizes, words, more in LLAMA_CASES:
+        layers, experts, tiny = sizes["layers"], sizes["experts"], sizes["width"] == TINY["width"]
         model, gguf, plan = folder / "decoder.onnx", folder / "decoder.gguf", folder / "plan.txt"
-        decoder_onnx(model, layers, experts)
-        subprocess.run([sys.executable, str(make), str(gguf), str(layers), str(experts)], check=True)
-        words = "+".join(f"rtx3090:{(room + 1) * weight}B" for room in gpus)
-        requested = folder / "requested.csv"
-        done = subprocess.run([berth, "place", str(model), "--cluster", words, "--for", "llama.cpp",
+        reach_models().decoder(**sizes).save(model)
+        subprocess.run([sys.executable, str(make), str(gguf), *(f"{name}={size}" for name, size in sizes.items()),
+                        f"weights={'random' if tiny else 'none'}"], check=True)
+        requested, context = folder / "requested.csv", 256 if tiny else 4096
+        dims = [f"--dim={name}" for name in ("batch=1", "sequence_length=1", f"past_sequence_length={context - 1}")]
+        done = subprocess.run([berth, "place", str(model), *dims, "--cluster", words, "--for", "llama.cpp", *more,
                                "--write", f"llama.cpp={plan}", "--write", f"csv={requested}"],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         with open(requested, newline="") as table:
             device = {row["op"]: row["device"] for row in csv.DictReader(table)}
         options = plan.read_text().splitlines()
-        ran = subprocess.run([program, str(gguf), str(len(gpus)), *options], capture_output=True, text=True,
-                             timeout=120)
+        gpus = words.count("+") + (int(words[0]) if words[0].isdigit() else 1)
+        ran = subprocess.run([program, str(gguf), str(gpus), *options, f"-c {context}", *([] if tiny else ["--sizes"])],
+                             capture_output=True, text=True, timeout=120)
         log = ran.stdout
-        assert ran.returncode == 0 and "decoded 0" in log, log + ran.stderr
-        names = {"CPU": "cpu:0", **{f"RPC{i}": f"gpu:{i}" for i in range(len(gpus))}}
+        assert ran.returncode == 0 and ("decoded 0" in log) == tiny, log + ran.stderr
+        names = {"CPU": "cpu:0", **{f"RPC{i}": f"gpu:{i}" for i in range(gpus)}}
         layer_of = {int(i): names[d] for i, d in re.findall(r"layer +(\d+) assigned to device (\w+)", log)}
         cache_of = {int(i): names[d] for i, d in re.findall(r"layer +(\d+): dev = (\w+)", log)}
         hosted = {int(i) for i in re.findall(r"blk\.(\d+)\.ffn_up_exps.* overridden to CPU", log)}
+        assert len(cache_of) == layers and len(layer_of) == layers + 1
         for i in range(layers):
             wanted = device[f"/model/layers.{i}/self_attn/q_proj/MatMul"]
             assert layer_of[i] == cache_of[i] == wanted, (i, layer_of[i], cache_of[i], wanted, options)
             if experts:
-                experts_on = device[f"/model/layers.{i}/mlp/experts.0/MatMul"]
+                experts_on = device[f"/model/layers.{i}/mlp/experts.0/up_proj/MatMul"]
                 assert ("cpu:0" if i in hosted else layer_of[i]) == experts_on, (i, hosted, options)
         assert layer_of[layers] == device["/lm_head/MatMul"], (layer_of, options)
-        assert device["/model/embed_tokens/MatMul"] == "cpu:0"
+        assert device["/model/embed_tokens/Gather"] == "cpu:0"
+        assert len(set(layer_of.values())) > 1 or hosted, "the plan uses one device; it would show nothing"
         told.append(f"{layers} layers on {len(set(layer_of.values()))} devices" +
                     (f", experts of {len(hosted)} on the host" if experts else ""))
+        recorded += [" ".join(["model", *(f"{name}={size}" for name, size in sizes.items()), f"gpus={gpus}", f"context={context}"]),
+                     *options, *(line for line in log.splitlines() if re.search("assigned|dev =|overridden|pipeline|compute buffer", line))]
+    if os.environ.get("BERTH_LLAMA_LOG"):
+        pathlib.Path(os.environ["BERTH_LLAMA_LOG"]).write_text("\n".join(recorded) + "\n")
     return "each layer, cache and expert is where it was asked for: " + "; ".join(told)
 
 
 def main():
     runtime, berth, models = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        print(globals()[runtime.replace(".", "_")](berth, pathlib.Path(models), pathlib.Path(folder)))
+        print(globals()[runtime.replace(".", "_").replace("-", "_")](berth, pathlib.Path(models), pathlib.Path(folder)))
 
 
 if __name__ == "__main__":

@@ -41,9 +41,8 @@ TEST_CASE("keep_to_parameters: large groups stay, small ones move, and only as n
     GroupPlacement placement{0, 0, 0};
     CHECK_THROWS_WITH_AS(
         keep_to_parameters(*problem, placement),
-        "the parameters do not fit: the group of op 'op1' needs 30 bytes and no device of cluster "
-        "'small' that can run it has them left (120 bytes in all); use finer groups, more devices "
-        "or larger ones",
+        "the parameters do not fit: op 'op1' needs 30 B, and no device of cluster 'small' that can "
+        "run it has that left (all parameters: 120 B); use more devices or larger ones",
         Error);
   }
 }
@@ -161,7 +160,7 @@ TEST_CASE("finish: memory that nothing can save is an error that says what is sh
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::infeasible);
-    CHECK(std::string(error.what()).find("exceeds its memory by 70 bytes") != std::string::npos);
+    CHECK(std::string(error.what()).find("exceeds its memory by 70 B") != std::string::npos);
   }
 }
 

@@ -109,7 +109,7 @@ constexpr Row kRows[] = {
     {"h100", "NVIDIA H100 80 GB SXM", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 67, 989.5, 1979, 67, 3350, 132, 3, "pcie5x16", Peers::linked, 450},
     {"h200", "NVIDIA H200 SXM", "NVIDIA H200 data sheet, dense; f64 of its tensor cores", 143771, 67, 989.5, 1979, 67, 4800, 132, 3, "pcie5x16", Peers::linked, 450},
     {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell architecture technical brief: HGX B200, dense", 183359, 80, 2250, 4500, 40, 8000, 148, 3, "pcie5x16", Peers::linked, 900},
-    {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell architecture technical brief: GB200, per GPU, dense; NVLink-C2C to the host", 189440, 80, 2500, 5000, 45, 8000, 152, 3, "c2c", Peers::linked, 900},
+    {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell architecture technical brief: GB200, per GPU, dense; NVLink-C2C to the host", 189440, 90, 2500, 5000, 45, 8000, 152, 3, "c2c", Peers::linked, 900},
     {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric within a board", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 100},
     {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64},
     {"arca750", "Intel Arc A750", "Intel Arc A750 product page; XMX at the graphics clock of 2.05 GHz", 8192, 14.7, 117.6, 235, 0, 512, 28, 6, "pcie4x16", Peers::host},

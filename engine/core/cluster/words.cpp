@@ -141,6 +141,11 @@ void find_device(std::string_view words, std::string_view text, Part& part) {
     if (first != std::string_view::npos && count_of(text.substr(0, first))) {
       name = text.substr(first + 1);
     }
+    if (name == "here") {
+      fail(words,
+           "'here', this machine, is a word of the command line alone, and stands for itself; "
+           "elsewhere name the file that `berth devices --cluster here --json` prints");
+    }
     const std::vector<std::string> known = words_known();
     fail(words, cat("there is no device '", name, "'", known_names(name, known, known.size()), " ",
                     machine_words_help()));

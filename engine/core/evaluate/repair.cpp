@@ -1,6 +1,7 @@
 #include "berth/sdk/repair.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <sstream>
@@ -13,6 +14,8 @@
 #include "berth/sdk/separation.h"
 #include "berth/support/index.h"
 #include "berth/support/sums.h"
+#include "berth/support/text.h"
+#include "support/units.h"
 
 namespace berth {
 namespace {
@@ -299,6 +302,18 @@ std::optional<Placement> shed(const Problem& problem, Evaluator& evaluator,
   return std::nullopt;
 }
 
+/// "op 'x'", or its group by the op that holds most.
+std::string group_text(const Problem& problem, std::span<const OpId> members) {
+  const Graph& graph = problem.graph();
+  const auto held = [&](OpId op) {
+    return std::max(graph.param_bytes(op), graph.output_bytes(op));
+  };
+  const OpId largest = *std::max_element(members.begin(), members.end(),
+                                         [&](OpId a, OpId b) { return held(a) < held(b); });
+  if (members.size() == 1) return cat("op '", graph.op_name(largest), "'");
+  return cat("the group of ", members.size(), " ops with '", graph.op_name(largest), "'");
+}
+
 }  // namespace
 
 void keep_to_kinds(const Problem& problem, GroupPlacement& placement) {
@@ -310,19 +325,19 @@ void keep_to_parameters(const Problem& problem, GroupPlacement& placement) {
   const Footprint footprint(problem, /*output_share=*/0);
   const GroupId homeless = pack(problem, footprint, memories(problem), placement);
   if (homeless == kNoGroup) return;
-  std::ostringstream message;
+  const Graph& graph = problem.graph();
   bool lasting = false;
-  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
-    lasting = lasting || problem.lasting_bytes(op) > 0;
-  }
-  message << "the parameters" << (lasting ? ", inputs and results" : "")
-          << " do not fit: the group of op '"
-          << problem.graph().op_name(problem.groups().members(homeless).front()) << "' needs "
-          << footprint.alone(homeless) << " bytes and no device of cluster '"
-          << problem.cluster().name() << "' that can run it has them left"
-          << left_by_constraints(problem, homeless) << " (" << problem.graph().total_param_bytes()
-          << " bytes in all); use finer groups, more devices or larger ones";
-  throw Error(ErrorCode::infeasible, message.str());
+  for (OpId op = 0; op < graph.op_count(); ++op) lasting = lasting || problem.lasting_bytes(op) > 0;
+  const auto members = problem.groups().members(homeless);
+  const std::shared_ptr<const Groups> classes = problem.finest_groups();
+  const bool finer = classes->members(classes->of(members.front())).size() < members.size();
+  throw Error(ErrorCode::infeasible,
+              cat("the parameters", lasting ? ", inputs and results" : "", " do not fit: ",
+                  group_text(problem, members), " needs ", format_bytes(footprint.alone(homeless)),
+                  ", and no device of cluster '", problem.cluster().name(),
+                  "' that can run it has that left", left_by_constraints(problem, homeless),
+                  " (all parameters: ", format_bytes(graph.total_param_bytes()), "); use ",
+                  finer ? "finer groups, " : "", "more devices or larger ones"));
 }
 
 Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPlacement placement,
@@ -354,8 +369,8 @@ Placement repair_placement(const Problem& problem, Evaluator& evaluator, GroupPl
   }
   std::ostringstream message;
   message << "memory is short: device '" << problem.cluster().device(evaluation.worst_device).name
-          << "' exceeds its memory by " << evaluation.excess_bytes
-          << " bytes and moving groups elsewhere does not help; use finer groups, more devices or "
+          << "' exceeds its memory by " << format_bytes(evaluation.excess_bytes)
+          << " and moving groups elsewhere does not help; use finer groups, more devices or "
              "larger ones, or set repair=false to get the placement all the same";
   throw Error(ErrorCode::infeasible, message.str());
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include "berth/error.h"
 #include "berth/support/text.h"
@@ -58,13 +59,18 @@ class BlockFinder {
     }
     return parameter;
   }
+  [[nodiscard]] std::string scope_of(OpId op) const {
+    const AttributeValue* stated = graph_.attribute(op, kModuleAttribute);
+    const auto* module = stated == nullptr ? nullptr : std::get_if<std::string>(stated);
+    return module != nullptr ? *module : module_of_scope(graph_.op_name(op));
+  }
   /// A scale, an axis, an epsilon.
   [[nodiscard]] bool is_scalar(TensorId tensor) const { return graph_.bytes(tensor) <= 8; }
 
   void find_modules() {
-    std::vector<int> readers(at(graph_.tensor_count()), 0);
+    readers_.assign(at(graph_.tensor_count()), 0);
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      for (const TensorId tensor : graph_.parameters(op)) ++readers[at(tensor)];
+      for (const TensorId tensor : graph_.parameters(op)) ++readers_[at(weight_behind(tensor))];
     }
     blocks_.module_of_.resize(at(graph_.op_count()));
     std::vector<bool> counted(at(graph_.tensor_count()), false);
@@ -75,12 +81,18 @@ class BlockFinder {
         if (largest == kNoTensor || graph_.bytes(tensor) > graph_.bytes(largest)) largest = tensor;
       }
       if (largest == kNoTensor) continue;
-      std::string name = module_of_parameter(graph_.tensor_name(weight_behind(largest)));
-      const std::string scope = module_of_scope(graph_.op_name(op));
+      const TensorId weight = weight_behind(largest);
+      std::string name = module_of_parameter(graph_.tensor_name(weight));
+      const std::string scope = scope_of(op);
       // A tied parameter has the name of its first module, and the scope says which module reads it.
       // A scope that ends in that name is the same module in another step.
       const bool same = scope.size() > name.size() && scope.ends_with("." + name);
-      if (name.empty() || (readers[at(largest)] > 1 && !scope.empty() && !same)) name = scope;
+      bool elsewhere = readers_[at(weight)] > 1 && !same;
+      // A frontend names the module that reads it, or one around that.
+      if (graph_.attribute(op, kModuleAttribute) != nullptr) {
+        elsewhere = scope != name && !name.starts_with(scope + ".");
+      }
+      if (name.empty() || (elsewhere && !scope.empty())) name = scope;
       if (name.empty()) continue;
       blocks_.module_of_[at(op)] = name;
       std::int64_t& bytes = bytes_[name];
@@ -102,7 +114,7 @@ class BlockFinder {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const std::int64_t bytes = stated_bytes(op);
       if (bytes == 0) continue;
-      const std::string name = module_of_scope(graph_.op_name(op));
+      const std::string name = scope_of(op);
       if (name.empty()) continue;
       blocks_.module_of_[at(op)] = name;
       bytes_[name] += bytes;
@@ -110,7 +122,9 @@ class BlockFinder {
   }
 
   [[nodiscard]] bool shares_parameter(OpId op) const {
-    return graph_.param_bytes(op) > graph_.own_param_bytes(op);
+    const auto parameters = graph_.parameters(op);
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](TensorId tensor) { return readers_[at(weight_behind(tensor))] > 1; });
   }
 
   void find_lists() {
@@ -186,7 +200,7 @@ class BlockFinder {
     }
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       if (blocks_.block_of_[at(op)] != kNone) continue;
-      const std::string scope = module_of_scope(graph_.op_name(op));
+      const std::string scope = scope_of(op);
       if (scope.empty()) continue;
       const auto known = index_.find(block_of_module(scope).first);
       if (known != index_.end()) blocks_.block_of_[at(op)] = known->second;
@@ -342,18 +356,43 @@ class BlockFinder {
       }
       kept[at(blocks_.of(op))].param_bytes += stated_bytes(op);
     }
+    name_shared(kept);
     blocks_.blocks_ = std::move(kept);
   }
 
-  void find_ties() {
-    for (const Graph::SharedParameter& shared : graph_.shared_parameters()) {
-      if (is_scalar(shared.tensor) || shared.bytes <= std::min(kSmallBytes, total_ / kSmallShare)) {
-        continue;
+  /// A tied weight may have the name of a module that no op is in: T5's "shared". It is with the first
+  /// that reads it.
+  void name_shared(std::vector<Block>& kept) const {
+    std::set<std::string> named;
+    for (const Block& block : kept) named.insert(block.modules.begin(), block.modules.end());
+    for (const OpId op : graph_.topological_order()) {
+      for (const TensorId tensor : graph_.parameters(op)) {
+        const TensorId weight = weight_behind(tensor);
+        if (readers_[at(weight)] < 2 || is_scalar(weight)) continue;
+        const std::string module = module_of_parameter(graph_.tensor_name(weight));
+        if (module.empty() || index_.contains(block_of_module(module).first)) continue;
+        if (named.insert(module).second) kept[at(blocks_.of(op))].modules.push_back(module);
       }
-      std::set<BlockId> readers;
-      for (const OpId op : shared.consumers) readers.insert(blocks_.of(op));
-      if (readers.size() > 1) {
-        blocks_.ties_.push_back({shared.tensor, {readers.begin(), readers.end()}});
+    }
+  }
+
+  void find_ties() {
+    // A head reads embeddings as they are, or turned around when the model was loaded.
+    std::map<TensorId, std::map<BlockId, OpId>> readers;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      for (const TensorId tensor : graph_.parameters(op)) {
+        const TensorId weight = weight_behind(tensor);
+        if (readers_[at(weight)] > 1) readers[weight].emplace(blocks_.of(op), op);
+      }
+    }
+    for (const auto& [weight, of_block] : readers) {
+      const bool small = graph_.bytes(weight) <= std::min(kSmallBytes, total_ / kSmallShare);
+      if (is_scalar(weight) || small || of_block.size() < 2) continue;
+      Blocks::Tie& tie = blocks_.ties_.emplace_back();
+      tie.parameter = weight;
+      for (const auto& [block, op] : of_block) {
+        tie.blocks.push_back(block);
+        tie.readers.push_back(op);
       }
     }
   }
@@ -371,6 +410,7 @@ class BlockFinder {
 
   const Graph& graph_;
   Blocks& blocks_;
+  std::vector<int> readers_;  // by weight, ops of the step that read it or what is made of it
   std::int64_t total_ = 0;
   std::map<std::string, std::int64_t> bytes_;          // by module, each parameter once
   std::map<std::string, std::int64_t> element_bytes_;  // by element of a list

@@ -143,8 +143,9 @@ void add_report(CLI::App& app, Action& chosen) {
       "share the budget equally.\n"
       "The page needs no network and no other file. It shows the graph folded by the scopes of\n"
       "its op names, the step over time, memory, transfers and constraints, and for an op where\n"
-      "it is, why, and what elsewhere would cost. place, compare, simulate and measure write it\n"
-      "too: --report FILE.");
+      "it is, why, and what elsewhere would cost. `berth place --report FILE` writes it too, as "
+      "do\n"
+      "compare, simulate and measure.");
   sub->callback([&chosen, options] { chosen = [options] { return run_report(*options); }; });
 }
 

@@ -171,6 +171,7 @@ void SettingOptions::add_model(CLI::App& app) {
                  auto [name, value] = split_assignment(text, "--shape");
                  load.shapes[name] = parse_shape(value, "--shape");
                });
+  add(app, SettingGroup::model);
   add_repeated(app, "--fetch", "NAME",
                "load only what this op or tensor needs, such as train_op or loss:0; repeatable; "
                "default: the model's training step if it has one, else its outputs",

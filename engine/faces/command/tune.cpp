@@ -168,7 +168,7 @@ void add_tune(CLI::App& app, Action& chosen) {
   add_file(*sub, "-o,--output", options->costs,
            "write the learnt costs here (berth.costs/1), for --costs of other subcommands");
   add_file(*sub, "--cluster-output", options->machine,
-           "write the learnt machine here (berth.cluster/1), for their --cluster");
+           "write the learnt machine here (berth.cluster/1), for --cluster of other subcommands");
   add_file(*sub, "--placement", options->placement,
            "write the best placement that was measured here (berth.placement/1)");
   add_file(*sub, "--record", options->record,

@@ -119,9 +119,10 @@ Watched read_log(const std::string& path) {
       if (!event.contains("event")) throw Error(ErrorCode::invalid_file, "no \"event\"");
       take(watched, event);
     } catch (const std::exception& error) {
-      throw Error(ErrorCode::invalid_file,
-                  fmt::format("{}: line {} is no event ({}); name a file that --log wrote", path,
-                              number, error.what()));
+      throw Error(
+          ErrorCode::invalid_file,
+          fmt::format("{}: line {} is no event ({}); name a file that `berth place --log` wrote",
+                      path, number, error.what()));
     }
   }
   const std::string worker = watched.pid > 0 ? fmt::format("{}:{}", watched.host, watched.pid)
@@ -297,7 +298,7 @@ void add_watch(CLI::App& app, Action& chosen) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   sub->add_option(
          "LOG", *paths,
-         "files that --log writes (berth.events/1), one for each worker that is to be shown; or\n"
+         "files that `berth place --log` writes (berth.events/1), one per worker to show; or\n"
          "a server where trainings meet: redis://, rediss:// or unix://, as in BERTH_STORE")
       ->required()
       ->type_name("");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/export.h"
@@ -15,6 +16,9 @@
 namespace berth {
 
 using BlockId = std::int32_t;
+/// Attribute of an op: the module that computes it, where a frontend knows it and the op's name has no
+/// scope.
+inline constexpr std::string_view kModuleAttribute = "torch.module";
 inline constexpr int kNoBlockNumber = -1;
 
 /// A module of the network with every op that computes it: an element of a list of layers
@@ -55,6 +59,7 @@ class BERTH_EXPORT Blocks {
   struct Tie {
     TensorId parameter;
     std::vector<BlockId> blocks;  ///< ascending, at least two
+    std::vector<OpId> readers;    ///< an op of each
   };
   [[nodiscard]] const std::vector<Tie>& ties() const noexcept { return ties_; }
 

@@ -23,7 +23,9 @@ namespace berth {
 struct ToolRules {
   std::vector<ConstraintRule> constraints;
   std::shared_ptr<const Costs> costs;  ///< null: those of the problem
-  std::vector<std::string> notes;      ///< sentences without a full stop
+  std::shared_ptr<const Cluster>
+      cluster;                     ///< the same devices with other links; null: the problem's
+  std::vector<std::string> notes;  ///< sentences without a full stop
 };
 
 /// The graph and machine that the rules are for.

@@ -478,7 +478,10 @@ std::string other_machine_text(const Task& task, const StoredPlacement& stored) 
   std::string name = stored.machine;
   if (stored.settings.cluster) {
     const auto made = load_cluster(*stored.settings.cluster);
-    if (cluster_json(*made) == cluster_json(cluster)) return {};
+    // A tool's rules may change the links of the problem's.
+    const Settings own = parse_settings(task.settings, "settings");
+    const auto given = own.cluster ? load_cluster(*own.cluster) : nullptr;
+    if (cluster_json(*made) == cluster_json(given ? *given : cluster)) return {};
     name = made->name() == cluster.name() ? made->name() + " with other figures" : made->name();
   }
   if (name.empty() || name == cluster.name()) return {};

@@ -1,12 +1,14 @@
 #include "host/simplest_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/simplicity.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "berth/tools.h"
 
@@ -17,6 +19,8 @@ constexpr double kWithinForTool = 0.03;
 /// The policy that tries every run of whole layers per device, and its time beside another's.
 constexpr const char* kStages = "stages";
 constexpr double kStages_s = 3;
+/// Moves that `auto` makes without a budget, for a tool that never cuts blocks.
+constexpr std::int64_t kMovesOfBlocks = 3000;
 /// Tool::order and hosts.
 constexpr std::string_view kAny = "any";
 
@@ -33,6 +37,39 @@ std::optional<Placement> staged(Engine& engine, Evaluator& evaluator, const Sett
   } catch (const Error&) {
     return std::nullopt;  // not installed, or nothing of it fits
   }
+}
+
+/// Blocks that hosts hold go to accelerators with room for them, largest first, where that is faster: few
+/// cuts alone would leave it. For tools whose hosts hold weights and compute nothing.
+Placement filled_up(Evaluator& evaluator, Placement placement, const PlaceContext& context) {
+  const Problem& problem = evaluator.problem();
+  const Cluster& cluster = problem.cluster();
+  const std::shared_ptr<const Groups> blocks = problem.finest_groups();
+  std::vector<std::pair<std::int64_t, GroupId>> held;
+  for (GroupId block = 0; block < blocks->count(); ++block) {
+    std::int64_t bytes = 0;
+    for (const OpId op : blocks->members(block)) bytes += problem.graph().param_bytes(op);
+    const DeviceId device = placement[at(blocks->members(block).front())];
+    if (bytes > 0 && cluster.device(device).host) held.emplace_back(-bytes, block);
+  }
+  std::sort(held.begin(), held.end());
+  Evaluation best = evaluator.evaluate(placement);
+  for (const auto& [bytes, block] : held) {
+    for (DeviceId device = 0; device < cluster.device_count() && !context.stopped(); ++device) {
+      const auto members = blocks->members(block);
+      const bool runs = std::all_of(members.begin(), members.end(), [&](OpId op) {
+        return problem.cost_us(op, device) < kCannotRun;
+      });
+      if (cluster.device(device).host || !runs) continue;
+      Placement next = placement;
+      for (const OpId op : members) next[at(op)] = device;
+      const Evaluation evaluation = evaluator.evaluate(next);
+      if (!evaluation.feasible || evaluation.objective_us >= best.objective_us) continue;
+      best = evaluation;
+      placement = std::move(next);
+    }
+  }
+  return placement;
 }
 
 /// Policies that keep to runs of whole layers.
@@ -52,7 +89,15 @@ const Tool& tool_of(const Settings& settings) {
 Settings search_settings(const Settings& settings) {
   if (!settings.tool) return settings;
   const Tool& wanted = tool_of(settings);
-  if (wanted.order == nullptr) return settings;
+  if (wanted.order == nullptr) {
+    // Few large blocks are placed, and each look at them simulates all their ops.
+    Settings brief = settings;
+    const bool automatic = settings.policy.value_or("auto") == "auto";
+    if (wanted.spills && automatic && !settings.budget_s && !settings.moves) {
+      brief.moves = kMovesOfBlocks;
+    }
+    return brief;
+  }
   const std::string policy = settings.policy.value_or("auto");
   // A tool whose devices may have runs in any order, hosts too, can have any other plan as well.
   const bool any = wanted.order == kAny && wanted.hosts == kAny;
@@ -95,6 +140,9 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
   }
   const Graph& graph = outcome.problem->graph();
   Placement simplest = simplest_within(*evaluator, candidates, within, context);
+  if (outcome.tool != nullptr && outcome.tool->spills) {
+    simplest = filled_up(*evaluator, std::move(simplest), context);
+  }
   if (simplest == outcome.placement) return outcome;
   const Simplicity before = simplicity_of(graph, outcome.placement);
   const Simplicity after = simplicity_of(graph, simplest);

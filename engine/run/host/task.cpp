@@ -168,11 +168,12 @@ std::string machine_text(const Cluster& cluster) {
   return cluster_json(cluster);
 }
 
-std::string stored_settings(const Settings& settings, const Problem& problem, bool own_costs) {
+std::string stored_settings(const Settings& settings, const Problem& problem,
+                            const Cluster& cluster, bool own_costs) {
   constexpr SettingGroup kGroups[] = {SettingGroup::model, SettingGroup::machine,
                                       SettingGroup::problem};
   Settings part = settings_of(settings, kGroups);
-  part.cluster = machine_text(problem.cluster());
+  part.cluster = machine_text(cluster);
   if (!part.inputs && has_inputs(problem.graph())) part.inputs = "host";
   if (own_costs) part.costs.reset();
   const bool file = part.costs && part.costs->find_first_of("/.") != std::string::npos;
@@ -271,6 +272,7 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
     of_tool =
         for_tool->rules({*posed.graph, *posed.cluster, *posed.costs, posed.spill || posed.placed});
     if (of_tool.costs != nullptr) posed.costs = std::move(of_tool.costs);
+    if (of_tool.cluster != nullptr) posed.cluster = std::move(of_tool.cluster);
     if (posed.placed) of_tool = {};
     posed.notes.insert(posed.notes.end(), of_tool.notes.begin(), of_tool.notes.end());
   }
@@ -347,7 +349,8 @@ Task task_of(const Posed& before) {
     std::string uncounted = without_rule_text(graph);
     if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));
   }
-  task.settings = stored_settings(settings, *task.problem, before.parts.costs != nullptr);
+  task.settings =
+      stored_settings(settings, *task.problem, *before.cluster, before.parts.costs != nullptr);
   if (for_tool != nullptr && for_tool->spills && !before.spill && !before.placed) {
     task.spilled = [again = before]() mutable {
       again.spill = true;

@@ -102,7 +102,7 @@ std::string advice_text(const Outcome& outcome) {
            "transfers are cheap.";
   }
   if (shares.transfer_us > kMajorShare * runtime_us) {
-    return "Limited by transfers: keep producers and consumers together (fewer --groups), or use "
+    return "Limited by transfers: keep producers and consumers together (fewer groups), or use "
            "faster links.";
   }
   if (shares.pause_us > kMajorShare * runtime_us) {

@@ -9,6 +9,8 @@
 #include "berth/plan_writers.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "support/units.h"
+#include "writers/buffers.h"
 #include "writers/decoder.h"
 #include "writers/writers.h"
 
@@ -74,16 +76,7 @@ void whole_blocks(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
 void tied_together(const ToolTask& task, const Blocks& blocks, ToolRules& rules,
                    std::string_view tool) {
   for (const Blocks::Tie& tie : blocks.ties()) {
-    std::vector<OpId> readers;
-    for (const BlockId block : tie.blocks) {
-      const auto& ops = blocks[block].ops;
-      const auto reader = std::find_if(ops.begin(), ops.end(), [&](OpId op) {
-        const auto read = task.graph.parameters(op);
-        return std::find(read.begin(), read.end(), tie.parameter) != read.end();
-      });
-      if (reader != ops.end()) readers.push_back(*reader);
-    }
-    together(task, rules, readers,
+    together(task, rules, tie.readers,
              cat("(", tool, " has the tied weights of ", blocks[tie.blocks.front()].name, " and ",
                  blocks[tie.blocks.back()].name, " once)"));
   }
@@ -128,6 +121,37 @@ std::shared_ptr<const Costs> offloaded(const ToolTask& task, DeviceId main) {
   return std::make_shared<const Costs>(std::move(us), std::move(workspace), task.costs.source());
 }
 
+/// Blocks that a host holds are on the accelerator that computes them as far as what goes in and out is
+/// concerned.
+std::shared_ptr<const Cluster> held_by_hosts(const Cluster& cluster, DeviceId main) {
+  std::vector<Device> devices;
+  std::vector<LinkSpec> links = cluster.links();
+  const auto link = [&](DeviceId src, DeviceId dst, const Route* like) {
+    constexpr double kNoTime = 1e18;
+    LinkSpec spec;
+    spec.src = cluster.device(src).name;
+    spec.dst = cluster.device(dst).name;
+    spec.bandwidth_bytes_per_s = like == nullptr ? kNoTime : like->bandwidth_bytes_per_s;
+    spec.latency_us = like == nullptr ? 0 : like->latency_us;
+    spec.parallel = like == nullptr || like->parallel;
+    for (const ChannelId channel : like == nullptr ? std::vector<ChannelId>() : like->channels) {
+      spec.shares.push_back(cluster.channel_name(channel));
+    }
+    links.push_back(std::move(spec));
+  };
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    devices.push_back(cluster.device(device));
+    if (!cluster.device(device).host) continue;
+    for (DeviceId other = 0; other < cluster.device_count(); ++other) {
+      if (other == device) continue;
+      const bool same = other == main || cluster.device(other).host;
+      link(device, other, same ? nullptr : &cluster.route(main, other));
+      link(other, device, same ? nullptr : &cluster.route(other, main));
+    }
+  }
+  return std::make_shared<const Cluster>(cluster.name(), std::move(devices), links);
+}
+
 ToolRules accelerate(const ToolTask& task) {
   const Blocks blocks(task.graph);
   ToolRules rules;
@@ -135,6 +159,7 @@ ToolRules accelerate(const ToolTask& task) {
   tied_together(task, blocks, rules, "accelerate");
   const DeviceId main = main_accelerator(task.cluster);
   if (main == kNoDevice) return rules;
+  rules.cluster = held_by_hosts(task.cluster, main);
   if (!task.spill) {
     forbid(rules, devices_where(task.cluster, /*host=*/true),
            "(accelerate computes nothing on the host while GPUs hold everything)");
@@ -156,6 +181,43 @@ ToolRules accelerate(const ToolTask& task) {
       cat("what the host holds is computed on ", task.cluster.device(main).name,
           ", to which its weights are sent in every step: so accelerate does it"));
   return rules;
+}
+
+/// Prompts are computed on the first GPU, for layers and experts that the host holds too, to which their
+/// tensors are sent one by one.
+void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Decoder& decoder,
+                           const LlamaBuffers& buffers, ToolRules& rules) {
+  const Graph& graph = task.graph;
+  std::int64_t needed = 0, room = 0;
+  DeviceId first = kNoDevice;
+  for (DeviceId device = 0; device < task.cluster.device_count(); ++device) {
+    const std::int64_t memory = task.cluster.device(device).memory_bytes;
+    if (task.cluster.device(device).host) continue;
+    if (memory == kNoLimit) return;
+    if (first == kNoDevice) first = device;
+    room += std::max<std::int64_t>(0, memory - buffers.layer);
+  }
+  if (first == kNoDevice) return;
+  rules.notes.push_back(cat("llama.cpp's buffer for a prompt takes ", format_bytes(buffers.layer),
+                            " on a GPU with layers and ", format_bytes(buffers.head),
+                            " on that with the head"));
+  for (const std::vector<BlockId>* some : {&decoder.layers, &decoder.behind}) {
+    for (const BlockId block : *some) {
+      needed += blocks[block].param_bytes;
+      for (const OpId op : blocks[block].ops) {
+        if (graph.is_input(op)) needed += graph.output_bytes(op);
+      }
+    }
+  }
+  if (needed <= room) return;
+  const std::int64_t largest = llama_largest_tensor(graph, blocks, decoder);
+  ConstraintRule margin;
+  margin.kind = Kind::memory_margin;
+  margin.devices = {task.cluster.device(first).name};
+  margin.margin_bytes = std::min(largest, task.cluster.device(first).memory_bytes);
+  margin.text =
+      "(llama.cpp sends the first GPU what the host holds, tensor by tensor, for prompts)";
+  rules.constraints.push_back(std::move(margin));
 }
 
 ToolRules llama(const ToolTask& task) {
@@ -184,6 +246,10 @@ ToolRules llama(const ToolTask& task) {
     rules.constraints.push_back(rule(task.graph, Kind::pin, ops_of(blocks, decoder.before), hosts,
                                      "(llama.cpp looks words up on the host)"));
   }
+  const Widths widths = widths_of(task.graph, blocks, decoder);
+  if (widths.hidden == 0) return rules;  // a graph without shapes
+  rules.costs = with_llama_buffers(task, blocks, decoder);
+  keep_room_for_prompts(task, blocks, decoder, llama_buffers(widths), rules);
   return rules;
 }
 
@@ -207,6 +273,7 @@ ToolRules vllm_rules(const ToolTask& task) {
   margin.margin_share = kVllmMargin;
   margin.text = "(vLLM's gpu_memory_utilization of 0.9)";
   rules.constraints.push_back(std::move(margin));
+  rules.costs = with_vllm_activations(task, blocks, decoder);
   return rules;
 }
 
@@ -221,7 +288,6 @@ ToolRules torch_rules(const ToolTask& task) {
   const Blocks blocks(task.graph);
   ToolRules rules = on_gpus(task, "torch.distributed.pipelining");
   whole_blocks(task, blocks, rules, "torch.distributed.pipelining");
-  tied_together(task, blocks, rules, "torch.distributed.pipelining");
   return rules;
 }
 

@@ -1,8 +1,9 @@
 // Where llama.cpp puts what: loads a model with the options of a plan, local RPC servers standing for
-// GPUs, and prints what its own log says of layers, caches and overridden tensors.
+// GPUs, and prints what its own log says of layers, caches, overridden tensors and buffers.
 //
-//   places MODEL.gguf GPUS "-ngl 5" ["--tensor-split 3,2"] ["-ot \"_exps=CPU\""]
+//   places MODEL.gguf GPUS "-ngl 5" ["--tensor-split 3,2"] ["-ot \"_exps=CPU\""] ["-c 256"] ["--sizes"]
 //
+// With --sizes nothing is allocated or read: a file without its weights will do.
 // Built against a llama.cpp with GGML_RPC; nothing of the project links it (see ../README.md).
 #include <signal.h>
 #include <sys/wait.h>
@@ -28,11 +29,18 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-void print_places(ggml_log_level, const char* text, void*) {
-  const std::string line = text;
+/// Servers are told apart by their ports: "RPC0[127.0.0.1:50001]" is RPC1.
+void print_places(ggml_log_level, const char* text, void* first_port) {
+  std::string line = text;
+  if (const std::size_t server = line.find("RPC0[127.0.0.1:"); server != std::string::npos) {
+    const std::size_t end = line.find(']', server);
+    const int port = std::atoi(line.c_str() + line.rfind(':', end) + 1);
+    line.replace(server, end + 1 - server,
+                 "RPC" + std::to_string(port - *static_cast<const int*>(first_port)));
+  }
   for (const char* wanted :
-       {"assigned to device", ": dev = ", "buffer type overridden", "pipeline"}) {
-    if (line.find(wanted) != std::string::npos) std::fputs(text, stdout);
+       {"assigned to device", ": dev = ", "buffer type overridden", "pipeline", "buffer size ="}) {
+    if (line.find(wanted) != std::string::npos) std::fputs(line.c_str(), stdout);
   }
 }
 
@@ -58,7 +66,8 @@ int main(int argc, char** argv) {
   sleep(1);
   int status = 1;
   {
-    llama_log_set(print_places, nullptr);
+    int of_first = first_port;
+    llama_log_set(print_places, &of_first);
     ggml_backend_load_all();
     std::vector<ggml_backend_dev_t> devices;
     for (int i = 0; i < gpus; ++i) {
@@ -71,13 +80,19 @@ int main(int argc, char** argv) {
     devices.push_back(nullptr);
     llama_model_params params = llama_model_default_params();
     params.devices = devices.data();
+    params.load_mode = LLAMA_LOAD_MODE_NONE;
     std::vector<float> shares(llama_max_devices(), 0);
     std::vector<std::string> patterns;
     std::vector<llama_model_tensor_buft_override> overrides;
+    llama_context_params of_context = llama_context_default_params();
+    of_context.n_ctx = 256;
     for (int i = 3; i < argc; ++i) {
       const std::string option = argv[i];
       const std::string value = option.substr(option.find(' ') + 1);
       if (option.rfind("-ngl ", 0) == 0) params.n_gpu_layers = std::atoi(value.c_str());
+      if (option.rfind("-c ", 0) == 0)
+        of_context.n_ctx = static_cast<unsigned>(std::atoi(value.c_str()));
+      if (option == "--sizes") params.no_alloc = true;
       if (option.rfind("--tensor-split ", 0) == 0) {
         std::size_t at = 0;
         for (const std::string& share : split(value, ',')) shares[at++] = std::stof(share);
@@ -97,12 +112,13 @@ int main(int argc, char** argv) {
     overrides.push_back({nullptr, nullptr});
     if (!patterns.empty()) params.tensor_buft_overrides = overrides.data();
     if (llama_model* model = llama_model_load_from_file(argv[1], params)) {
-      llama_context_params of_context = llama_context_default_params();
-      of_context.n_ctx = 256;
       if (llama_context* context = llama_init_from_model(model, of_context)) {
-        llama_token token = 1;
-        status = llama_decode(context, llama_batch_get_one(&token, 1));
-        std::printf("decoded %d\n", status);
+        status = 0;
+        if (!params.no_alloc) {
+          llama_token token = 1;
+          status = llama_decode(context, llama_batch_get_one(&token, 1));
+          std::printf("decoded %d\n", status);
+        }
         llama_free(context);
       }
       llama_model_free(model);

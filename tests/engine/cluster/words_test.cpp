@@ -107,6 +107,8 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("500xrtx3090", {"more than 128", "berth.cluster/1"});
   refused("0xrtx3090", {"no device '0xrtx3090'"});
   refused("rtx4090:-1GiB", {"'-1GiB'"});
+  refused("here", {"the command line alone", "`berth devices --cluster here --json`"});
+  refused("here+rtx4090", {"stands for itself"});
 }
 
 TEST_CASE("a text is a preset, words, a file or a file's content") {

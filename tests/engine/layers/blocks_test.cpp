@@ -143,6 +143,40 @@ TEST_CASE("tied embeddings: the head is a block of its own, by its scope or with
   }
 }
 
+TEST_CASE("tied embeddings that a head reads turned around are tied all the same") {
+  for (const char* head : {"/lm_head/MatMul", "head"}) {
+    CAPTURE(head);
+    Net net;
+    TensorId x = net.op("/model/embed_tokens/Gather", {}, "model.embed_tokens.weight");
+    x = net.op("q", {x}, "model.layers.0.q.weight");
+    const TensorId turned = net.op("turn", {}, "model.embed_tokens.weight");
+    net.op(head, {x, turned});
+    const auto written = net.build();
+    std::vector<Graph::Constant> roles(4, Graph::Constant::no);
+    roles[static_cast<std::size_t>(*written->find_op("turn"))] = Graph::Constant::made;
+    const auto graph = written->with_constants(roles);
+    const Blocks blocks(*graph);
+    REQUIRE(blocks.count() == 3);
+    CHECK(block_of(*graph, blocks, head) == "lm_head");
+    REQUIRE(blocks.ties().size() == 1);
+    CHECK(blocks.ties()[0].blocks == std::vector<BlockId>{0, 2});
+    CHECK(blocks.ties()[0].readers ==
+          std::vector<OpId>{*graph->find_op("/model/embed_tokens/Gather"), *graph->find_op(head)});
+  }
+}
+
+TEST_CASE("a tied weight with the name of a module without ops goes with its first reader") {
+  Net net;
+  TensorId x = net.op("/encoder/embed_tokens/Gather", {}, "shared.weight");
+  x = net.op("/encoder/block.0/MatMul", {x}, "encoder.block.0.q.weight");
+  TensorId y = net.op("/decoder/embed_tokens/Gather", {}, "shared.weight");
+  net.op("/decoder/block.0/Add", {x, y}, "decoder.block.0.q.weight");
+  const auto graph = net.build();
+  const Blocks blocks(*graph);
+  const Block& first = blocks[blocks.of(*graph->find_op("/encoder/embed_tokens/Gather"))];
+  CHECK(first.modules == std::vector<std::string>{"encoder.embed_tokens", "shared"});
+}
+
 TEST_CASE("lists within lists, and networks without one") {
   Net net;
   TensorId x = net.op("stem", {}, "stem.conv.weight");

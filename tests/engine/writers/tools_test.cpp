@@ -4,7 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/blocks.h"
@@ -136,6 +139,65 @@ TEST_CASE("llama.cpp puts every layer where the plan has it") {
   }
 }
 
+// --- vLLM's, as its sources have it (vllm/distributed/utils.py, get_pp_indices) ----------------------
+
+/// The first layer of a stage and that behind its last; vLLM refuses a list of another length or sum.
+std::pair<int, int> pp_indices(int layers, int rank, int size, const std::vector<int>& partition) {
+  REQUIRE(static_cast<int>(partition.size()) == size);
+  REQUIRE(std::accumulate(partition.begin(), partition.end(), 0) == layers);
+  const int begin = std::accumulate(partition.begin(), partition.begin() + rank, 0);
+  return {begin, begin + partition[static_cast<std::size_t>(rank)]};
+}
+
+std::vector<int> numbers_after(const std::string& text, const std::string& key) {
+  std::vector<int> found;
+  const std::size_t begin = text.find(key);
+  if (begin == std::string::npos) return found;
+  std::istringstream list(
+      text.substr(begin + key.size(), text.find('\n', begin) - begin - key.size()));
+  for (std::string each; std::getline(list, each, ',');) found.push_back(std::stoi(each));
+  return found;
+}
+
+TEST_CASE("vLLM has every layer on the GPU of the plan") {
+  Random random(11);
+  for (int round = 0; round < 200; ++round) {
+    const int layers = 1 + static_cast<int>(random.below(90));
+    const int gpus = 1 + static_cast<int>(random.below(5));
+    const auto graph = decoder({.layers = layers});
+    const auto cluster = machine_of_words(std::to_string(gpus) + "xl4");
+    std::vector<int> wanted;
+    for (int i = 0; i < layers; ++i) {
+      wanted.push_back(static_cast<int>(random.below(static_cast<std::uint64_t>(gpus))));
+    }
+    std::sort(wanted.begin(), wanted.end());
+    const Blocks blocks(*graph);
+    Placement placement;
+    for (OpId op = 0; op < graph->op_count(); ++op) {
+      const Block& block = blocks[blocks.of(op)];
+      const bool before = block.name == "model.embed_tokens";
+      const int layer = block.number != kNoBlockNumber ? block.number : before ? 0 : layers - 1;
+      placement.push_back(1 + wanted[static_cast<std::size_t>(layer)]);  // device 0 is the host
+    }
+    const std::string text = plan_writer("vllm").text(*graph, *cluster, placement);
+    CAPTURE(text);
+    const int size = numbers_after(text, "--pipeline-parallel-size ").at(0);
+    const std::vector<int> partition = numbers_after(text, "VLLM_PP_LAYER_PARTITION=");
+    std::vector<int> visible = numbers_after(text, "CUDA_VISIBLE_DEVICES=");
+    if (visible.empty()) {
+      visible.resize(static_cast<std::size_t>(size));
+      std::iota(visible.begin(), visible.end(), 0);
+    }
+    for (int rank = 0; rank < size; ++rank) {
+      const auto [begin, end] = pp_indices(layers, rank, size, partition);
+      CHECK(begin < end);
+      for (int layer = begin; layer < end; ++layer) {
+        CHECK(wanted[static_cast<std::size_t>(layer)] == visible[static_cast<std::size_t>(rank)]);
+      }
+    }
+  }
+}
+
 TEST_CASE("llama.cpp: experts on the host with everything else on GPUs") {
   const auto graph = decoder({.layers = 3, .experts = 2});
   const auto cluster = machine_of_words("2xl4");
@@ -213,6 +275,15 @@ TEST_CASE("vLLM's rules: no host, embeddings and head with the outermost layers,
   CHECK_FALSE(constraints->allowed(0, 0));
   CHECK(constraints->memory_bytes(1) ==
         doctest::Approx(0.9 * static_cast<double>(cluster->device(1).memory_bytes)));
+}
+
+TEST_CASE("torch.distributed.pipelining copies tied weights to each stage that reads them") {
+  const auto graph = decoder({.layers = 3, .tied = true});
+  const auto cluster = machine_of_words("2xl4");
+  const auto constraints =
+      compiled(*graph, *cluster, rules_of("torch-pipelining", *graph, *cluster));
+  CHECK(constraints->classes()->of(*graph->find_op("/model/embed_tokens/Gather")) !=
+        constraints->classes()->of(*graph->find_op("/lm_head/MatMul")));
 }
 
 TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {

@@ -1,4 +1,7 @@
 // What becomes of a model's nodes, weights, functions and bodies.
+#include <algorithm>
+
+#include "berth/blocks.h"
 #include "berth/costs.h"
 #include "model_text.h"
 
@@ -433,6 +436,61 @@ TEST_CASE("a sparse weight counts what the file holds of it") {
   const LoadedModel model = models.load(proto);
   CHECK(type_text(*model.graph, "y") == "f32[2,1000]");
   CHECK(model.graph->param_bytes(op(*model.graph, "y")) == 10 * 4 + 10 * 8);
+}
+
+/// NodeProto.metadata_props (9), which an older libonnx does not know.
+void add_metadata(onnx::NodeProto& node, const std::string& key, const std::string& value) {
+  onnx::StringStringEntryProto entry;
+  entry.set_key(key);
+  entry.set_value(value);
+  node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(9,
+                                                                        entry.SerializeAsString());
+}
+
+TEST_CASE(
+    "modules that PyTorch's exporter notes at nodes are blocks, where weights have no names") {
+  onnx::ModelProto model = parse_graph(R"(
+      g (float[1, 64] x) => (float[1, 96] y) {
+        a = MatMul(x, shared)
+        b = Relu(a)
+        c = MatMul(b, val_2)
+        n = Mul(c, val_3)
+        y = MatMul(n, val_4)
+      })");
+  // Two modules have one weight, and the file has one's name.
+  *model.mutable_graph()->mutable_node(0)->mutable_input(1) = "lm_head.weight";
+  add_weight(model, "lm_head.weight", {64, 64});
+  add_weight(model, "val_2", {64, 64});
+  add_weight(model, "val_3", {64});
+  add_weight(model, "val_4", {64, 96});
+  const char* const scopes[] = {
+      "['', 'model', 'model.layers.0', 'model.layers.0.up', 'linear']",
+      "['', 'model', 'model.layers.0', 'relu']",
+      "['', 'model', 'model.layers.1', 'model.layers.1.up', 'linear_1']",
+      "['', 'model', 'model.norm', 'mul']",
+      "['', 'lm_head', 'linear_2']",
+  };
+  for (int i = 0; i < 5; ++i) {
+    auto& node = *model.mutable_graph()->mutable_node(i);
+    node.set_name("node_" + std::to_string(i));
+    add_metadata(node, "namespace", "what nobody reads");
+    if (i == 1) add_metadata(node, "berth.device", "gpu:1");
+    add_metadata(node, "pkg.torch.onnx.name_scopes", scopes[i]);
+    add_metadata(node, "pkg.torch.onnx.stack_trace", "File");
+  }
+  ModelFolder folder;
+  const auto graph = folder.load(model).graph;
+  const Blocks blocks(*graph);
+  std::vector<std::string> modules;
+  for (const Block& block : blocks.all()) {
+    modules.insert(modules.end(), block.modules.begin(), block.modules.end());
+  }
+  std::sort(modules.begin(), modules.end());
+  CHECK(modules ==
+        std::vector<std::string>{"lm_head", "model.layers.0", "model.layers.1", "model.norm"});
+  CHECK(blocks[blocks.of(op(*graph, "node_1"))].name == "model.layers.0");
+  CHECK(blocks.layer_list() == "model.layers");
+  CHECK(graph->requested_device(op(*graph, "node_1")) == "gpu:1");
 }
 
 }  // namespace

@@ -1,0 +1,206 @@
+#include "writers/buffers.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "berth/support/index.h"
+
+namespace berth::writers {
+namespace {
+
+/// llama.cpp's default of -ub, and what it rounds contexts up to.
+constexpr std::int64_t kUbatch = 512;
+constexpr std::int64_t kContextStep = 256;
+/// `vllm serve`'s defaults of max_num_batched_tokens and max_num_seqs on a GPU of less than 70 GiB.
+constexpr std::int64_t kVllmTokens = 2048;
+constexpr std::int64_t kVllmSequences = 256;
+
+std::int64_t last_dim(const Graph& graph, TensorId tensor) {
+  if (tensor == kNoTensor || graph.shape(tensor).empty()) return 0;
+  return std::max<std::int64_t>(0, graph.shape(tensor).back());
+}
+
+bool reads_parameters(const Graph& graph, OpId op) {
+  return !graph.is_constant(op) && !graph.parameters(op).empty();
+}
+
+/// Of what an op makes or reads in the step, the widest.
+std::int64_t width_made(const Graph& graph, OpId op) {
+  std::int64_t width = 0;
+  for (const TensorId tensor : graph.outputs(op)) width = std::max(width, last_dim(graph, tensor));
+  return width;
+}
+std::int64_t width_read(const Graph& graph, OpId op) {
+  std::int64_t width = 0;
+  for (const TensorId tensor : graph.inputs(op)) {
+    if (tensor == kNoTensor || graph.producer(tensor) == kNoOp) continue;
+    width = std::max(width, last_dim(graph, tensor));
+  }
+  return width;
+}
+
+/// Sets widths.hidden; returns the positions of the step.
+std::int64_t find_hidden(const Graph& graph, const Blocks& blocks, const Decoder& decoder,
+                         Widths& widths) {
+  std::int64_t positions = 0;
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      for (const Edge& edge : graph.out_edges(op)) {
+        if (edge.tensor == kNoTensor || blocks.of(edge.dst) == layer) continue;
+        const auto shape = graph.shape(edge.tensor);
+        // Masks have four dimensions.
+        if (shape.size() != 2 && shape.size() != 3) continue;
+        if (shape.back() <= widths.hidden) continue;
+        widths.hidden = shape.back();
+        positions = std::max<std::int64_t>(1, shape[shape.size() - 2]);
+      }
+    }
+  }
+  return positions;
+}
+
+/// Experts that a token is sent to: a TopK's, or what an op that has them all says.
+std::int64_t chosen_by(const Graph& graph, OpId op) {
+  if (graph.op_type(op) == "TopK" && !graph.outputs(op).empty()) {
+    return last_dim(graph, graph.outputs(op).front());
+  }
+  const AttributeValue* k = graph.attribute(op, "k");
+  const auto* number = k == nullptr ? nullptr : std::get_if<std::int64_t>(k);
+  return number == nullptr ? 0 : *number;
+}
+
+/// The task's costs, with these bytes beside the workspace that ops have.
+class Workspaces {
+ public:
+  explicit Workspaces(const ToolTask& task) : task_(task) {
+    for (OpId op = 0; op < task.graph.op_count(); ++op) {
+      bytes_.push_back(task.costs.workspace_bytes(op));
+    }
+  }
+  void add(const std::vector<OpId>& ops, std::int64_t bytes) {
+    for (const OpId op : ops) {
+      if (!reads_parameters(task_.graph, op)) continue;
+      std::int64_t& its = bytes_[at(op)];
+      its = std::max(its, bytes);
+    }
+  }
+  [[nodiscard]] std::shared_ptr<const Costs> costs() && {
+    std::vector<std::vector<double>> us;
+    for (KindId kind = 0; kind < task_.costs.kind_count(); ++kind) {
+      const auto all = task_.costs.of_kind(kind);
+      us.emplace_back(all.begin(), all.end());
+    }
+    return std::make_shared<const Costs>(std::move(us), std::move(bytes_), task_.costs.source());
+  }
+
+ private:
+  const ToolTask& task_;
+  std::vector<std::int64_t> bytes_;
+};
+
+}  // namespace
+
+Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder) {
+  Widths widths;
+  const std::int64_t positions = find_hidden(graph, blocks, decoder, widths);
+  std::int64_t cached = 0;
+  for (const BlockId layer : decoder.layers) {
+    for (const OpId op : blocks[layer].ops) {
+      widths.chosen = std::max(widths.chosen, chosen_by(graph, op));
+      if (reads_parameters(graph, op) && width_made(graph, op) == widths.hidden) {
+        widths.feed_forward = std::max(widths.feed_forward, width_read(graph, op));
+      }
+      if (!graph.is_input(op)) continue;
+      for (const TensorId tensor : graph.outputs(op)) {
+        const auto shape = graph.shape(tensor);
+        for (std::size_t i = 1; shape.size() > 2 && i < shape.size(); ++i) {
+          cached = std::max(cached, shape[i]);
+        }
+      }
+    }
+  }
+  for (const BlockId block : decoder.behind) {
+    for (const OpId op : blocks[block].ops) {
+      if (reads_parameters(graph, op)) widths.words = std::max(widths.words, width_made(graph, op));
+    }
+  }
+  widths.context = cached + positions;
+  return widths;
+}
+
+LlamaBuffers llama_buffers(const Widths& widths) {
+  const std::int64_t context =
+      (std::max<std::int64_t>(1, widths.context) + kContextStep - 1) / kContextStep * kContextStep;
+  const std::int64_t tokens = std::min(kUbatch, context);
+  const std::int64_t mask = tokens * context * 2;
+  const auto floats = [&](std::int64_t width) { return tokens * width * 4; };
+  LlamaBuffers buffers;
+  buffers.input = floats(2 * widths.hidden) + mask;
+  buffers.attention = floats(5 * widths.hidden) + mask;
+  buffers.layer =
+      std::max(buffers.attention,
+               floats(3 * widths.chosen * widths.feed_forward + 3 * widths.hidden) + mask);
+  buffers.head = floats(widths.words + widths.hidden);
+  return buffers;
+}
+
+std::shared_ptr<const Costs> with_llama_buffers(const ToolTask& task, const Blocks& blocks,
+                                                const Decoder& decoder) {
+  const LlamaBuffers buffers = llama_buffers(widths_of(task.graph, blocks, decoder));
+  Workspaces workspaces(task);
+  for (const BlockId block : decoder.before) workspaces.add(blocks[block].ops, buffers.input);
+  for (const BlockId layer : decoder.layers) {
+    const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
+    workspaces.add(experts.empty() ? blocks[layer].ops : experts, buffers.layer);
+    workspaces.add(blocks[layer].ops, buffers.attention);
+  }
+  for (const BlockId block : decoder.behind) workspaces.add(blocks[block].ops, buffers.head);
+  return std::move(workspaces).costs();
+}
+
+std::int64_t llama_largest_tensor(const Graph& graph, const Blocks& blocks,
+                                  const Decoder& decoder) {
+  std::int64_t largest = 0;
+  const auto look = [&](const std::vector<OpId>& ops) {
+    for (const OpId op : ops) {
+      for (const TensorId tensor : graph.parameters(op)) {
+        largest = std::max(largest, graph.bytes(tensor));
+      }
+    }
+  };
+  for (const BlockId layer : decoder.layers) {
+    look(blocks[layer].ops);
+    std::int64_t experts = 0;
+    std::set<std::string> projections;
+    for (const OpId op : expert_ops(graph, blocks, layer)) {
+      experts += graph.param_bytes(op);
+      const std::string& module = blocks.module_of(op);
+      if (!module.empty()) projections.insert(module.substr(module.rfind('.') + 1));
+    }
+    const auto kinds = std::max<std::int64_t>(1, static_cast<std::int64_t>(projections.size()));
+    largest = std::max(largest, experts / kinds);
+  }
+  for (const BlockId block : decoder.behind) look(blocks[block].ops);
+  return largest;
+}
+
+std::shared_ptr<const Costs> with_vllm_activations(const ToolTask& task, const Blocks& blocks,
+                                                   const Decoder& decoder) {
+  const Widths widths = widths_of(task.graph, blocks, decoder);
+  Workspaces workspaces(task);
+  for (const BlockId layer : decoder.layers) {
+    // Gate, up and their product, residual and hidden state, in 16 bits.
+    workspaces.add(blocks[layer].ops,
+                   kVllmTokens * 2 *
+                       (widths.chosen * (3 * widths.feed_forward + widths.hidden) + widths.hidden));
+  }
+  // Logits in 16 bits, in 32, and their probabilities.
+  for (const BlockId block : decoder.behind) {
+    workspaces.add(blocks[block].ops, kVllmSequences * widths.words * 10);
+  }
+  return std::move(workspaces).costs();
+}
+
+}  // namespace berth::writers

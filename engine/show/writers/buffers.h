@@ -1,0 +1,51 @@
+// Memory that tools allot beside weights, caches and what a step keeps, by their own rules: a workspace
+// of the ops that use it. A device has the largest of its ops.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/blocks.h"
+#include "berth/costs.h"
+#include "berth/tools.h"
+#include "writers/decoder.h"
+
+namespace berth::writers {
+
+/// The widths of a decoder, in elements. 0 = the graph does not say it.
+struct Widths {
+  std::int64_t hidden = 0;        ///< of what one layer hands to the next
+  std::int64_t feed_forward = 0;  ///< of the widest layer
+  std::int64_t chosen = 1;        ///< experts for a token
+  std::int64_t words = 0;
+  std::int64_t context = 0;  ///< positions of the caches, this step's among them
+};
+[[nodiscard]] Widths widths_of(const Graph& graph, const Blocks& blocks, const Decoder& decoder);
+
+/// llama.cpp's compute buffers for a prompt, as src/llama-context.cpp reserves them, with flash
+/// attention and without its pipeline, which it gives up where it has no room. In bytes.
+struct LlamaBuffers {
+  std::int64_t input = 0;      ///< where words are looked up
+  std::int64_t attention = 0;  ///< of a layer whose experts are elsewhere
+  std::int64_t layer = 0;
+  std::int64_t head = 0;
+};
+[[nodiscard]] LlamaBuffers llama_buffers(const Widths& widths);
+/// The task's costs with them.
+[[nodiscard]] std::shared_ptr<const Costs> with_llama_buffers(const ToolTask& task,
+                                                              const Blocks& blocks,
+                                                              const Decoder& decoder);
+/// The largest tensor of a layer or the head, a layer's experts being one: what a GPU has room for where
+/// the host holds some of them.
+[[nodiscard]] std::int64_t llama_largest_tensor(const Graph& graph, const Blocks& blocks,
+                                                const Decoder& decoder);
+
+/// The task's costs with the activations of the batch with which vLLM finds out what is left for
+/// caches.
+[[nodiscard]] std::shared_ptr<const Costs> with_vllm_activations(const ToolTask& task,
+                                                                 const Blocks& blocks,
+                                                                 const Decoder& decoder);
+
+}  // namespace berth::writers

@@ -1,0 +1,138 @@
+// A model in parts, a file per device: executed one after the other they compute what the model does.
+#include <ATen/Functions.h>
+#undef CHECK  // LibTorch's own; the tests mean doctest's
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "berth/sdk/random.h"
+#include "cpu/backend.h"
+#include "frontends/onnx/model_text.h"
+#include "support/data.h"
+
+namespace berth::test {
+namespace {
+
+using Tensors = std::map<std::string, TensorContent, std::less<>>;
+
+std::shared_ptr<const Cluster> devices(int count) {
+  std::vector<Device> all;
+  for (int i = 0; i < count; ++i) {
+    Device device;
+    device.name = "gpu:" + std::to_string(i);
+    device.kind = "gpu";
+    all.push_back(device);
+  }
+  LinkSpec link;
+  link.src = link.dst = "*";
+  link.bandwidth_bytes_per_s = 1e9;
+  return std::make_shared<const Cluster>("parts", all, std::vector<LinkSpec>{link});
+}
+
+/// Ops anywhere, those that belong together together.
+Placement random_placement(const Graph& graph, int count, std::uint64_t seed) {
+  Random random(seed);
+  Placement placement;
+  std::map<std::string, DeviceId> of_class;
+  for (OpId op = 0; op < graph.op_count(); ++op) {
+    const auto any = static_cast<DeviceId>(random.below(static_cast<std::uint64_t>(count)));
+    const std::string& name = graph.colocation(op);
+    placement.push_back(name.empty() ? any : of_class.try_emplace(name, any).first->second);
+  }
+  return placement;
+}
+
+/// The outputs of a step by name.
+Tensors run(const std::shared_ptr<const Program>& program, const Tensors& inputs) {
+  const auto backend = std::make_unique<cpu::CpuBackend>(Options(cpu::kOptions));
+  SessionOptions session_options;
+  for (const std::string& name : program->input_names) {
+    const auto found = inputs.find(name);
+    if (found != inputs.end()) session_options.inputs.insert(*found);
+  }
+  const auto session = backend->open(program, session_options);
+  StepOptions options;
+  options.outputs = true;
+  const StepResult result =
+      session->run(Placement(static_cast<std::size_t>(program->graph->op_count()), 0), options);
+  Tensors outputs;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    outputs[program->output_names[i]] = result.outputs[i];
+  }
+  return outputs;
+}
+
+TensorContent numbers(std::vector<std::int64_t> shape, std::uint64_t seed) {
+  Random random(seed);
+  const auto values = std::make_shared<std::vector<float>>();
+  for (std::int64_t i = 0; i < element_count(shape); ++i) {
+    values->push_back(static_cast<float>(random.below(2000)) / 1000 - 1);
+  }
+  TensorContent content;
+  content.dtype = DType::f32;
+  content.shape = std::move(shape);
+  content.bytes = std::as_bytes(std::span(*values));
+  content.owner = values;
+  return content;
+}
+
+/// Splits, runs the parts in their order and compares; returns how many there are.
+std::size_t check_parts(ModelFolder& models, const std::filesystem::path& path,
+                        const Tensors& inputs, int count, std::uint64_t seed) {
+  onnx_frontend::OnnxFrontend& frontend = models.frontend();
+  const auto whole = frontend.load_program(path, {}).program;
+  const Graph& graph = *whole->graph;
+  const TemporaryFolder folder;
+  const auto parts = frontend.split(path, graph, *devices(count),
+                                    random_placement(graph, count, seed), folder.path());
+  Tensors have = inputs;
+  for (const ModelPart& part : parts) {
+    CAPTURE(part.file);
+    LoadOptions options;
+    for (const std::string& name : part.inputs) {
+      REQUIRE(have.contains(name));
+      options.shapes[name] = have[name].shape;
+    }
+    const auto program = frontend.load_program(folder / part.file, options).program;
+    CHECK(program->input_names == part.inputs);
+    CHECK(program->output_names == part.outputs);
+    for (auto& [name, content] : run(program, have)) have[name] = content;
+  }
+  for (const auto& [name, expected] : run(whole, inputs)) {
+    CAPTURE(name);
+    REQUIRE(have.contains(name));
+    CHECK(have[name].shape == expected.shape);
+    CHECK(std::ranges::equal(have[name].bytes, expected.bytes));
+  }
+  return parts.size();
+}
+
+TEST_CASE("parts, run one after the other, give what the model gives, to the last bit") {
+  ModelFolder models;
+  // A weight that two parts may read, one that is computed from another, an output in the middle.
+  const auto path = models.save(parse_graph(R"(
+      g (float[3, 4] x) => (float[3, 4] y, float[3, 4] middle)
+      <float[4, 4] w = {1., 2., 3., 4., 5., 6., 7., 8., 1., 3., 5., 7., 2., 4., 6., 8.}> {
+        t = Transpose<perm = [1, 0]>(w)
+        a = MatMul(x, t)
+        b = Relu(a)
+        middle = MatMul(b, w)
+        left, right = Split<axis = 1>(middle)
+        c = Mul(left, right)
+        d = Concat<axis = 1>(c, right)
+        y = Add(d, x)
+      })"));
+  std::size_t most = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    most = std::max(most, check_parts(models, path, {{"x", numbers({3, 4}, 5)}}, 3, seed));
+  }
+  CHECK(most > 2);
+  CHECK(check_parts(models, source_path("examples/models/tiny_cnn.onnx"),
+                    {{"image", numbers({1, 3, 32, 32}, 6)}}, 2, 1) > 1);
+}
+
+}  // namespace
+}  // namespace berth::test
