@@ -58,9 +58,8 @@ TEST_CASE("a plan is placed, stored, simulated again and explained") {
   CHECK_MESSAGE(inspected.status == 0, inspected.err);
 }
 
-TEST_CASE("auto is never behind the plain step, and says what it tried") {
+TEST_CASE("auto says what it tried, and stays above its bound") {
   const Workplace work;
-  const ProcessResult plain = work.berth(place({"--json", "--budget", "1s", "--seed", "1"}));
   const ProcessResult found =
       work.berth(place({"--replicate", "auto", "--json", "--budget", "4s", "--seed", "1"}));
   REQUIRE_MESSAGE(found.status == 0, found.err);
@@ -70,7 +69,6 @@ TEST_CASE("auto is never behind the plain step, and says what it tried") {
   std::string notes;
   for (const Json& note : json["notes"]) notes += note.get<std::string>() + "\n";
   CHECK(notes.find("plans tried: gpu:0=4,gpu:1=4") != std::string::npos);
-  CHECK(Json::parse(plain.out)["feasible"] == true);
 }
 
 TEST_CASE("an uneven batch is served, and replicas that do not fit are refused") {

@@ -51,8 +51,8 @@ std::shared_ptr<const Program> written(const std::vector<std::int64_t>& shares,
   const auto cluster = Cluster::preset("k80x4");
   const Placement placement(static_cast<std::size_t>(graph->op_count()) * shares.size(), 1);
   tf_frontend::TensorFlowFrontend frontend{Options{}};
-  frontend.write_replicas(example("nmt_tiny.pb"), at_batch(batch), *graph, training, shares, *cluster,
-                          placement, file);
+  frontend.write_replicas(example("nmt_tiny.pb"), at_batch(batch), *graph, training, shares,
+                          *cluster, placement, file);
   std::vector<std::string> fetches = {kStep};
   for (std::size_t r = 0; r < shares.size(); ++r) {
     fetches.push_back("replica_" + std::to_string(r) + "/loss/total:0");
