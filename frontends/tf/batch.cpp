@@ -152,6 +152,7 @@ class Search {
              product(read->dims) != product(made->dims);
     }
     if (at.op == "Slice") return cuts_batch(at, id);
+    if (at.op.starts_with("Concat")) return joins_unevenly(at);
     if (at.outputs.empty() || is_product(at.op)) return false;
     const Value& result = at.outputs[0];
     if (!result.ranked || result.dims.empty()) return false;
@@ -162,6 +163,29 @@ class Search {
       (change(input) == Change::grown ? grown : same) = true;
     }
     return grown && same;
+  }
+
+  /// Joined parts agree in all dimensions but one: a part has not grown where its neighbour has.
+  bool joins_unevenly(const Node& at) const {
+    if (at.outputs.empty()) return false;
+    const Dims& joined = at.outputs[0].dims;
+    std::vector<int> grown(joined.size(), 0), same(joined.size(), 0);
+    for (const Source& input : at.inputs) {
+      const Value* const before = old_of(input);
+      const Value* const after = new_of(input);
+      if (before == nullptr || after == nullptr || before->dims.size() != joined.size() ||
+          after->dims.size() != joined.size()) {
+        continue;
+      }
+      for (std::size_t i = 0; i < joined.size(); ++i) {
+        if (before->dims[i] != joined[i]) continue;  // the dimension along which they are joined
+        (grew(before->dims[i], after->dims[i]) ? grown : same)[i] = 1;
+      }
+    }
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      if (grown[i] == 1 && same[i] == 1) return true;
+    }
+    return false;
   }
 
   /// A slice of all rows no longer has all of them.

@@ -39,18 +39,18 @@ class TensorFlowFrontend final : public Frontend {
                       const std::vector<std::int64_t>& shares, const Cluster& cluster,
                       const Placement& placement, const std::filesystem::path& output) override;
 
-  struct Known;
-
- private:
-  /// The file whose batch was found last, which is as long to find as a load.
-  std::shared_ptr<const Known> known_;
-
   /// A RunMetadata, StepStats or CostGraphDef, by its content.
   [[nodiscard]] bool claims_costs(const std::filesystem::path& costs) const override;
 
   /// Measured times by name of node; see measured_costs.h for what counts for which op and kind.
   [[nodiscard]] LoadedCosts load_costs(const std::filesystem::path& costs, const Graph& graph,
                                        const Cluster& cluster) override;
+
+  struct Known;
+
+ private:
+  /// The file whose batch was found last, which is as long to find as a load.
+  std::shared_ptr<const Known> known_;
 };
 
 }  // namespace berth::tf_frontend

@@ -164,8 +164,7 @@ class Writer {
     node.device = device_of(replica, index);
     if (node.device.empty()) node.device = def.device;
     const auto op = in_step ? op_of(index) : std::nullopt;
-    const bool reduced =
-        op && source_.training.reads_reduced[static_cast<std::size_t>(*op)];
+    const bool reduced = op && source_.training.reads_reduced[static_cast<std::size_t>(*op)];
     for (std::size_t i = 0; i < def.inputs.size(); ++i) {
       const std::string_view input = def.inputs[i];
       const std::size_t from = source_of(input);
@@ -187,8 +186,7 @@ class Writer {
     node.append_to(graph_);
   }
 
-  void write_attributes(Written& node, const NodeDef& def, std::size_t index,
-                        std::size_t replica) {
+  void write_attributes(Written& node, const NodeDef& def, std::size_t index, std::size_t replica) {
     const Attributes attributes(def.attrs, nullptr, source_.library.source);
     const std::string prefix = prefix_of(replica);
     for (const AttrEntry& entry : def.attrs) {
@@ -276,8 +274,8 @@ class Writer {
   std::string weight(std::size_t replica, int type) {
     const std::string name = cat(prefix_of(replica), "reduce/weight_", type);
     if (!weights_.insert(name).second) return name;
-    const double share = static_cast<double>(source_.shares[replica]) /
-                         static_cast<double>(source_.training.batch);
+    const double share =
+        static_cast<double>(source_.shares[replica]) / static_cast<double>(source_.training.batch);
     // A constant of f32, and a cast where the gradient has another type.
     const auto narrow = static_cast<float>(share);
     const std::string content(reinterpret_cast<const char*>(&narrow), sizeof(narrow));

@@ -65,9 +65,11 @@ for number, row in ipairs(ROWS) do
       found = found and ms(found.runtime_us), plan = found and (found.replicas or "plain"),
       plans = found and ms(found.bound_us), seconds = found and found.seconds,
       times = found and auto and auto.runtime_us / found.runtime_us, trial = row[3],
-      to_trial = found and found.runtime_us / 1e3 / row[3] - 1 and
-        ("%+.1f %%"):format((found.runtime_us / 1e3 / row[3] - 1) * 100),
+      to_trial = found and ("%+.1f %%"):format((found.runtime_us / 1e3 / row[3] - 1) * 100),
     }
+    local last = rows[#rows]
+    berth.progress(("%s on %s: %s, auto %s, equal %s, found %s"):format(row[1], row[2], last.single,
+      last.auto or "-", last.equal, last.found or "-"))
   end
 end
 

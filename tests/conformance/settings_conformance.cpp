@@ -376,8 +376,7 @@ TEST_CASE("a key that a way in does not serve is an error there") {
       {"clusters", R"(["k80x2"])"},   {"seeds", "[0, 1]"},       {"output", R"("p.json")"},
       {"annotate", R"("p.onnx")"},    {"trace", R"("t.json")"},  {"svg", R"("t.svg")"},
       {"certificate", R"("c.json")"}, {"report", R"("r.html")"}, {"write", R"(["csv=p.csv"])"},
-      {"csv", R"("t.csv")"},          {"log", R"("l.jsonl")"},
-      {"replicate", R"("auto")"},
+      {"csv", R"("t.csv")"},          {"log", R"("l.jsonl")"},   {"replicate", R"("auto")"},
   };
   for (const auto& [key, value] : rows) {
     CAPTURE(key);

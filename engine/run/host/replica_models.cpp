@@ -60,9 +60,9 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
     try {
       roofline_ = Costs::roofline(*loaded.graph, *cluster_);
     } catch (const Error& error) {
-      throw Error(ErrorCode::unsupported,
-                  cat("costs of one batch follow another as the roofline model has it: ",
-                      error.what()));
+      throw Error(
+          ErrorCode::unsupported,
+          cat("costs of one batch follow another as the roofline model has it: ", error.what()));
     }
   }
   sizes_[batch_] = {std::move(loaded.graph), std::move(costs.costs)};
@@ -102,10 +102,10 @@ const SizedModel& ReplicaModels::at_size(std::int64_t samples) {
                     " samples: ", error.what()));
   }
   if (sized.graph->op_count() != whole().graph->op_count()) {
-    throw Error(ErrorCode::unsupported,
-                cat(model_, ": its ops depend on the size of the batch; it has ",
-                    whole().graph->op_count(), " at ", batch_, " samples and ",
-                    sized.graph->op_count(), " at ", samples));
+    throw Error(
+        ErrorCode::unsupported,
+        cat(model_, ": its ops depend on the size of the batch; it has ", whole().graph->op_count(),
+            " at ", batch_, " samples and ", sized.graph->op_count(), " at ", samples));
   }
   sized.costs = costs_at(*sized.graph);
   return sizes_[samples] = std::move(sized);
@@ -153,10 +153,9 @@ ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t ba
         }
         return std::pair(cluster.kind_of(device) == cluster.kind_of(replica.devices.front()), sum);
       };
-      const auto next =
-          std::max_element(free.begin(), free.end(), [&](DeviceId a, DeviceId b) {
-            return bandwidth(a) < bandwidth(b);
-          });
+      const auto next = std::max_element(free.begin(), free.end(), [&](DeviceId a, DeviceId b) {
+        return bandwidth(a) < bandwidth(b);
+      });
       replica.devices.push_back(*next);
       free.erase(next);
     }
@@ -172,8 +171,7 @@ ReplicaPlan plan_of(const std::string& setting, const Cluster& cluster, std::int
                 "number, or gpu:0=27,gpu:1=37");
   }
   std::size_t count = 0;
-  const auto [end, error] =
-      std::from_chars(setting.data(), setting.data() + setting.size(), count);
+  const auto [end, error] = std::from_chars(setting.data(), setting.data() + setting.size(), count);
   if (error == std::errc() && end == setting.data() + setting.size()) {
     return even_plan(cluster, count, batch);
   }
@@ -211,7 +209,8 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   }
   for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
     ConstraintRule rule;
-    rule.ops = {{.name = {}, .regex = cat("replica_", r, "/.*"), .type = {}, .requested_device = {}}};
+    rule.ops = {
+        {.name = {}, .regex = cat("replica_", r, "/.*"), .type = {}, .requested_device = {}}};
     rule.devices = hosts;
     for (const DeviceId device : plan.replicas[r].devices) {
       const std::string& name = cluster.device(device).name;

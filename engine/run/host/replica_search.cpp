@@ -28,6 +28,8 @@ namespace {
 constexpr double kDefaultBudget_s = 30;
 /// Parts of the budget: for the plain step, and for each kind of group.
 constexpr double kPlainPart = 0.25, kGroupPart = 0.12;
+/// A step that waits less for its reduction than this part of it has nothing to gain by other buckets.
+constexpr double kLeastWait = 0.02;
 /// Below this no search is begun.
 constexpr double kLeast_s = 0.5;
 /// Steps of more ops are not searched any more: in what time there is nothing would come of it.
@@ -125,11 +127,10 @@ class ReplicaSearch {
     }
     std::vector<KindId> kinds;
     for (const DeviceId device : devices) kinds.push_back(cluster_->kind_of(device));
-    const bool alike = std::all_of(kinds.begin(), kinds.end(),
-                                   [&](KindId kind) { return kind == kinds.front(); });
+    const bool alike =
+        std::all_of(kinds.begin(), kinds.end(), [&](KindId kind) { return kind == kinds.front(); });
     if (alike) {
       consider(even_plan(*cluster_, most, models_.batch()), 0);
-      try_buckets();
     } else {
       unequal(devices);
     }
@@ -139,11 +140,14 @@ class ReplicaSearch {
       consider(even_plan(*cluster_, count, models_.batch()),
                std::min(left_s() / 2, kGroupPart * budget_s_));
     }
+    try_buckets();
   }
 
   /// Larger buckets wait longer, and lose less in latencies.
   void try_buckets() {
-    if (!best_) return;
+    if (!best_ || best_->plan.replicas.front().devices.size() > 1) return;
+    const double waits_us = replica_times(traced(*best_)).waits_us;
+    if (waits_us < kLeastWait * best_->evaluation.objective_us) return;
     for (const std::int64_t bytes : {std::int64_t{32'000'000}, std::int64_t{2'000'000}}) {
       if (stopped()) return;
       ReplicaPlan plan = best_->plan;
@@ -168,12 +172,10 @@ class ReplicaSearch {
         improve_shares(*plan);
       }
     }
-    try_buckets();
   }
   std::vector<DeviceId> by_speed(std::vector<DeviceId> devices) {
-    std::stable_sort(devices.begin(), devices.end(), [&](DeviceId a, DeviceId b) {
-      return line(a).second < line(b).second;
-    });
+    std::stable_sort(devices.begin(), devices.end(),
+                     [&](DeviceId a, DeviceId b) { return line(a).second < line(b).second; });
     return devices;
   }
   /// The step of one device by its samples: a constant and what each adds, in microseconds.
@@ -267,7 +269,8 @@ class ReplicaSearch {
     Candidate candidate{plan, replicated_task(engine_, models_, plan, settings_), {}, {}};
     const bool grouped = std::any_of(plan.replicas.begin(), plan.replicas.end(),
                                      [](const auto& one) { return one.devices.size() > 1; });
-    candidate.placement = grouped ? mirrored_placement(candidate, budget_s) : own_devices(candidate);
+    candidate.placement =
+        grouped ? mirrored_placement(candidate, budget_s) : own_devices(candidate);
     const Simulator simulator(candidate.task.problem);
     Simulator::Workspace workspace;
     simulator.evaluate(candidate.placement, workspace, candidate.evaluation);
@@ -304,9 +307,8 @@ class ReplicaSearch {
       const auto ops = classes->members(c);
       const auto r = at(figures.replica_of[at(ops.front())]);
       const auto runs = [&](DeviceId device) {
-        return std::all_of(ops.begin(), ops.end(), [&](OpId op) {
-          return problem.cost_us(op, device) < kCannotRun;
-        });
+        return std::all_of(ops.begin(), ops.end(),
+                           [&](OpId op) { return problem.cost_us(op, device) < kCannotRun; });
       };
       DeviceId device = candidate.plan.replicas[r].devices.front();
       for (DeviceId other = 0; !runs(device) && other < cluster_->device_count(); ++other) {
@@ -343,7 +345,8 @@ class ReplicaSearch {
     step.model.graph = candidate.task.problem->shared_graph();
     const auto& of = candidate.task.replicas->replica_of;
     step.reduction_replica.assign(
-        of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * plan.replicas.size()), of.end());
+        of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * plan.replicas.size()),
+        of.end());
     return mirrored(step, plan, one.placement);
   }
   void check_alike(const ReplicaPlan& plan) const {
@@ -354,10 +357,11 @@ class ReplicaSearch {
         alike = cluster_->kind_of(replica.devices[i]) == cluster_->kind_of(first[i]);
       }
       if (alike) continue;
-      throw Error(ErrorCode::invalid_argument,
-                  "replicas: replicas of several devices have as many each, of the same kinds in the "
-                  "same order, so that one placement serves all; give each replica one device, or "
-                  "groups that are alike");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "replicas: replicas of several devices have as many each, of the same kinds in the "
+          "same order, so that one placement serves all; give each replica one device, or "
+          "groups that are alike");
     }
   }
 
@@ -388,7 +392,8 @@ class ReplicaSearch {
     Outcome outcome;
     const bool grouped = std::any_of(best_->plan.replicas.begin(), best_->plan.replicas.end(),
                                      [](const auto& one) { return one.devices.size() > 1; });
-    const bool searched = grouped && !stopped() && task.problem->graph().op_count() <= kMostPolished;
+    const bool searched =
+        grouped && !stopped() && task.problem->graph().op_count() <= kMostPolished;
     if (searched) {
       Settings settings = inner(left_s());
       RunHooks hooks = inner_hooks();
@@ -418,8 +423,7 @@ class ReplicaSearch {
     if (plain_problem_ == nullptr) {
       TaskParts parts;
       parts.costs = models_.whole().costs;
-      plain_problem_ =
-          make_task(engine_, models_.whole().graph, cluster_, inner(0), parts).problem;
+      plain_problem_ = make_task(engine_, models_.whole().graph, cluster_, inner(0), parts).problem;
     }
     return plain_problem_;
   }
@@ -433,9 +437,9 @@ class ReplicaSearch {
   }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
-    const ReplicaBound found = bound_replicas(
-        models_.training(), models_.whole(), models_.at_size(models_.smaller()), models_.smaller(),
-        *cluster_, lower_bound(*plain_problem(), effort).us);
+    const ReplicaBound found =
+        bound_replicas(models_.training(), models_.whole(), models_.at_size(models_.smaller()),
+                       models_.smaller(), *cluster_, lower_bound(*plain_problem(), effort).us);
     outcome.bound = {found.us, found.basis};
   }
 

@@ -54,9 +54,9 @@ std::vector<std::size_t> ring_order(std::span<const DeviceId> devices, const Clu
       return cluster.route(from, devices[a]).transfer_us(1'000'000) <
              cluster.route(from, devices[b]).transfer_us(1'000'000);
     };
-    std::iter_swap(order.begin() + static_cast<std::ptrdiff_t>(i),
-                   std::min_element(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(),
-                                    nearer));
+    std::iter_swap(
+        order.begin() + static_cast<std::ptrdiff_t>(i),
+        std::min_element(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(), nearer));
   }
   return order;
 }

@@ -85,7 +85,7 @@ class Emitter {
         builder_.set_param_bytes(made, bytes);
       }
       builder_.set_work(made, sized.graph->stated_work(op) ? *sized.graph->stated_work(op)
-                                                            : op_work(*sized.graph, op));
+                                                           : op_work(*sized.graph, op));
       for (const TensorId tensor : graph.outputs(op)) {
         tensors_[r][at(tensor)] = builder_.add_output(made, info_of(*sized.graph, tensor));
         if (graph.names_results() && graph.is_result(tensor)) {
@@ -172,8 +172,7 @@ class Emitter {
 
   OpId add(std::size_t r, const std::string& name, const char* type,
            const Training::Gradient& first, std::int64_t summed_bytes) {
-    const OpId op =
-        builder_.add_op(cat(prefix(r), "reduce/", step_.buckets, "/", name), type);
+    const OpId op = builder_.add_op(cat(prefix(r), "reduce/", step_.buckets, "/", name), type);
     Work work;
     work.flops = static_cast<double>(summed_bytes) / 4;
     work.bytes = 3.0 * static_cast<double>(summed_bytes);  // two are read, one is written

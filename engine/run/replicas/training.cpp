@@ -20,10 +20,10 @@ namespace {
 /// Ops that give a sum's terms: with one operand that depends on the samples.
 bool is_linear(std::string_view type) {
   static const std::set<std::string_view> kLinear = {
-      "Identity", "Reshape",  "Transpose", "Squeeze",  "ExpandDims", "Neg",      "Cast",   "AddN",
-      "Add",      "AddV2",    "Sub",       "Sum",      "ConcatV2",   "Concat",   "Pack",   "Split",
-      "Slice",    "Snapshot", "Mul",       "RealDiv",  "Div",        "Unpack",   "StopGradient",
-      "Unsqueeze", "IdentityN", "Tile"};
+      "Identity", "Reshape",      "Transpose", "Squeeze",   "ExpandDims", "Neg",      "Cast",
+      "AddN",     "Add",          "AddV2",     "Sub",       "Sum",        "ConcatV2", "Concat",
+      "Pack",     "Split",        "Slice",     "Snapshot",  "Mul",        "RealDiv",  "Div",
+      "Unpack",   "StopGradient", "Unsqueeze", "IdentityN", "Tile"};
   return kLinear.contains(type);
 }
 /// Linear in one operand only: the other must not depend on the samples.
@@ -143,7 +143,8 @@ class Study {
     }
     if (any) return;
     refuse(
-        "no update of a parameter depends on its inputs, so that it is no training step; replicas of "
+        "no update of a parameter depends on its inputs, so that it is no training step; replicas "
+        "of "
         "a forward pass are steps in flight (objective throughput)");
   }
 
@@ -316,9 +317,9 @@ class Study {
   const Graph& smaller_;
   std::size_t count_;
   Training training_;
-  std::vector<bool> scaled_;        // by tensor
-  std::vector<bool> gives_scaled_;  // by op
-  std::vector<bool> tainted_;       // by op: depends on the samples
+  std::vector<bool> scaled_;                                       // by tensor
+  std::vector<bool> gives_scaled_;                                 // by op
+  std::vector<bool> tainted_;                                      // by op: depends on the samples
   std::vector<bool> is_update_, reaches_update_, reaches_scaled_;  // by op
   std::vector<bool> part_;                                         // by tensor
   std::map<TensorId, OpId> sparse_, dense_;                        // their updates

@@ -1,5 +1,7 @@
 // Written replicas, executed: what one device computes for the whole batch.
-#include <ATen/ops/cat.h>
+#include "berth/replicas.h"
+
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 
@@ -8,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "berth/replicas.h"
 #include "step.h"
 #include "support/data.h"
 #include "support/temporary_folder.h"
@@ -23,19 +24,21 @@ std::filesystem::path example(const std::string& name) {
 constexpr const char* kStep = "train/train_op";
 
 /// The example at another batch than its file's, with what its step needs and its loss.
-std::shared_ptr<const Program> load_at(std::int64_t batch) {
-  tf_frontend::TensorFlowFrontend frontend{Options{}};
+LoadOptions at_batch(std::int64_t batch) {
   LoadOptions options;
   options.dims["*"] = batch;
   options.fetches = {"loss/total:0", kStep};
-  return frontend.load_program(example("nmt_tiny.pb"), options).program;
+  return options;
+}
+
+std::shared_ptr<const Program> load_at(std::int64_t batch) {
+  tf_frontend::TensorFlowFrontend frontend{Options{}};
+  return frontend.load_program(example("nmt_tiny.pb"), at_batch(batch)).program;
 }
 
 std::shared_ptr<const Graph> graph_at(std::int64_t batch) {
   tf_frontend::TensorFlowFrontend frontend{Options{}};
-  LoadOptions options;
-  options.dims["*"] = batch;
-  return frontend.load(example("nmt_tiny.pb"), options).graph;
+  return frontend.load(example("nmt_tiny.pb"), at_batch(batch)).graph;
 }
 
 /// The replicated graph as Frontend::write_replicas writes it.
@@ -48,10 +51,8 @@ std::shared_ptr<const Program> written(const std::vector<std::int64_t>& shares,
   const auto cluster = Cluster::preset("k80x4");
   const Placement placement(static_cast<std::size_t>(graph->op_count()) * shares.size(), 1);
   tf_frontend::TensorFlowFrontend frontend{Options{}};
-  LoadOptions options;
-  options.dims["*"] = batch;
-  frontend.write_replicas(example("nmt_tiny.pb"), options, *graph, training, shares, *cluster,
-                          placement, file);
+  frontend.write_replicas(example("nmt_tiny.pb"), at_batch(batch), *graph, training, shares,
+                          *cluster, placement, file);
   std::vector<std::string> fetches = {kStep};
   for (std::size_t r = 0; r < shares.size(); ++r) {
     fetches.push_back("replica_" + std::to_string(r) + "/loss/total:0");
@@ -122,8 +123,12 @@ void check_equal(const std::vector<std::int64_t>& shares) {
 }
 
 TEST_CASE("replicas of a clipped step with embeddings give one device's losses and weights") {
-  SUBCASE("equal shares") { check_equal({3, 3}); }
-  SUBCASE("unequal shares") { check_equal({5, 2, 1}); }
+  SUBCASE("equal shares") {
+    check_equal({3, 3});
+  }
+  SUBCASE("unequal shares") {
+    check_equal({5, 2, 1});
+  }
 }
 
 TEST_CASE("two replicas take the steps that TensorFlow took") {

@@ -38,6 +38,6 @@ TEST_CASE("a plan that cannot be says what is wrong") {
   for (const auto& row : rows) {
     CAPTURE(row.text);
     test::expect_error(ErrorCode::invalid_argument, {"replicas: ", row.part},
-                 [&] { static_cast<void>(parse_replica_plan(row.text, *cluster, 64)); });
+                       [&] { static_cast<void>(parse_replica_plan(row.text, *cluster, 64)); });
   }
 }

@@ -109,8 +109,8 @@ TEST_CASE("the ring of ops takes what the formula says") {
           auto graph = builder.build();
           std::vector<std::vector<double>> us(static_cast<std::size_t>(cluster->kind_count()),
                                               std::vector<double>(3, 0));
-          return SizedModel{graph, std::make_shared<const Costs>(us, std::vector<std::int64_t>(),
-                                                                 "none")};
+          return SizedModel{graph,
+                            std::make_shared<const Costs>(us, std::vector<std::int64_t>(), "none")};
         };
         const SizedModel whole = make(64);
         const Training training = study_training(*whole.graph, *make(32).graph, 64);

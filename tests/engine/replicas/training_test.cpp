@@ -79,7 +79,7 @@ TEST_CASE("a statistic of the batch is reduced for its average, and not for the 
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
-                 [&] { static_cast<void>(study_training(whole, smaller, 64)); });
+                       [&] { static_cast<void>(study_training(whole, smaller, 64)); });
   };
   refused(*test::training_graph(64, false), *test::training_graph(32, false), "no training step");
   refused(*test::training_graph(64), *test::training_graph(64), "no tensor depends on the batch");
