@@ -103,7 +103,7 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
                           *problem, evaluator, context);
   };
   using Names = std::vector<std::string>;
-  // A step takes 5 ms or more: 1 s is less than 400 of them, and 0.09 s less than 20.
+  // A step takes 5 ms or more: 1 s is less than 400 of them, and 0.09 s less than 60.
   CHECK(run(1, true, true).hasty);
   CHECK(asked.front() == "single");
   CHECK(asked.back() == "instant");
