@@ -32,9 +32,9 @@ constexpr double kShareOfOne = 0.25;
 constexpr double kHastySteps = 400;
 constexpr double kShareOfInstant = 0.15;
 constexpr double kFewOps = 5000;
-/// A list scheduler takes some four steps, a partitioner ten.
-constexpr double kStepsForListScheduler = 20;
-constexpr double kStepsForPartitioner = 60;
+/// The steps at which others are asked too, of such graphs: a list scheduler takes some four, a partitioner ten.
+constexpr double kStepsForListScheduler = 60;
+constexpr double kStepsForPartitioner = 100;
 constexpr std::string_view kInstant = "instant";
 
 /// A policy that needs other treatment than the rest.
@@ -47,7 +47,7 @@ struct Known {
       false;  ///< takes little more than a few evaluations: comes before parts of the machine
   bool on_parts = false;  ///< worth running on a part of the machine too
   bool slow = false;      ///< uses all that it gets on large graphs
-  /// In haste it is run where the whole budget is at least as many steps.
+  /// In haste it is run where the whole budget is at least as many steps, fewer for large graphs.
   double hasty_steps = std::numeric_limits<double>::infinity();
 };
 /// `exact` can prove something of small problems while others only begin. `dp` minimises the largest load:
@@ -305,7 +305,8 @@ class Collector {
   }
   /// Whether it is to be run, however short the budget is.
   [[nodiscard]] bool is_quick_enough(std::string_view text) const {
-    return !in_haste() || known(text).hasty_steps * starts_.step_s <= context_.budget_s;
+    return !in_haste() ||
+           known(text).hasty_steps * passes_worth() * starts_.step_s <= context_.budget_s;
   }
   [[nodiscard]] bool is_optimal() const {
     constexpr double kRounding = 1e-9;
