@@ -22,8 +22,8 @@ class TensorFlowFrontend final : public Frontend {
 
   /// If the file shows the value of a variable before the first step, the variable's attributes
   /// hold it (see find_initial_values in initial_values.h). A fetch without outputs, such as a
-  /// train op, stands for the variables that the ops it needs have changed. Loops and branches are
-  /// not executed.
+  /// train op, stands for the variables that the ops it needs have changed. Switch and
+  /// Merge outside of loops are not executed.
   [[nodiscard]] LoadedProgram load_program(const std::filesystem::path& model,
                                            const LoadOptions& options) override;
 
