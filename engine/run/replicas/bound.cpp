@@ -1,4 +1,4 @@
-// What every plan has to do.
+// The bound of all plans.
 #include <algorithm>
 #include <limits>
 #include <set>
