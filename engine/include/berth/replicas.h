@@ -84,7 +84,7 @@ struct Replicated {
   SizedModel model;
   OpId ops_each =
       0;  ///< op `i` of replica `r` is r * ops_each + i; behind them the reduction's ops
-  /// By op behind those of the replicas: the replica whose devices it is for.
+  /// The replica whose devices it is for, of each op behind those of the replicas.
   std::vector<std::int32_t> reduction_replica;
   std::int32_t buckets = 0;
 };

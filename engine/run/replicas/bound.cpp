@@ -1,4 +1,4 @@
-// What every plan has to do.
+// The bound of all plans.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-/// By kind and op: the least that the whole batch takes, whatever the size of its parts.
+/// The least that the whole batch takes, for each kind and op, whatever the size of its parts.
 std::vector<std::vector<double>> least_costs(const SizedModel& whole, const SizedModel& smaller,
                                              double times, const Cluster& cluster) {
   std::vector<std::vector<double>> us(at(cluster.kind_count()));
