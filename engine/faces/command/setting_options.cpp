@@ -189,7 +189,6 @@ void SettingOptions::add_model(CLI::App& app) {
       "--no-fold", [&load] { load.fold = false; },
       "keep in the step what depends on parameters alone; runtimes compute it once, when they load "
       "the model");
-  add(app, SettingGroup::model);
 }
 
 void SettingOptions::add(CLI::App& app, SettingGroup group) {
