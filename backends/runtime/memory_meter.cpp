@@ -76,7 +76,7 @@ std::int64_t room_bytes(const std::filesystem::path& root) {
   const std::filesystem::path group = root / "sys/fs/cgroup";
   const std::int64_t most = number_in(group / "memory.max", "");
   const std::int64_t used = number_in(group / "memory.current", "");
-  // What the system keeps of files is given up when it is needed.
+  // The system gives up what it keeps of files when memory is needed.
   const std::int64_t files = number_in(group / "memory.stat", "inactive_file ");
   if (most >= 0 && used >= 0) {
     const std::int64_t left =

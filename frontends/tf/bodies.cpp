@@ -36,6 +36,24 @@ AttributeContent list_content(const Attributes& attributes, std::string_view key
   return attributes.integers(key);
 }
 
+/// One level of nested bodies.
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  int& depth_;
+};
+
+/// The first input, of nodes that have no meaning without one.
+Source first_input(const Node& node) {
+  if (node.inputs.empty()) unsupported(cat("'", readable(node.name), "' has no input"));
+  return node.inputs[0];
+}
+
 /// Changes what outlives the step, so that it runs although nothing reads what it gives.
 bool changes_state(std::string_view op) {
   return op.starts_with("Assign") || op.starts_with("ResourceApply") ||
@@ -307,9 +325,9 @@ std::shared_ptr<const Body> BodyMaker::function(const Program& program, const No
   if (definition == nullptr) {
     unsupported(cat("it runs function '", readable(name.name), "', which is not in the library"));
   }
-  if (++depth_ > kDeepestBodies) unsupported(cat("bodies nest deeper than ", kDeepestBodies));
-  const Call& call = program.calls[static_cast<std::size_t>(node.call)];
-  const Program inner = make_body(library_, *definition, name.attrs, call.attributes.get());
+  if (depth_ >= kDeepestBodies) unsupported(cat("bodies nest deeper than ", kDeepestBodies));
+  const Deeper deeper(depth_);
+  const Program inner = program_of(program, node, *definition, name.attrs);
   const Loops loops = find_loops(inner, library_.source.file);
   Scope scope{inner, loops, kNoFrame, cat(readable(node.name), "/"), {}};
   auto body = std::make_shared<Body>();
@@ -326,8 +344,17 @@ std::shared_ptr<const Body> BodyMaker::function(const Program& program, const No
     if (changes_state(inner.nodes[static_cast<std::size_t>(id)].op)) emitter.need(id);
   }
   for (const Source& result : inner.results) body->outputs.push_back(emitter.value(result));
-  --depth_;
   return body;
+}
+
+Program BodyMaker::program_of(const Program& caller, const Node& node, const FunctionDef& function,
+                              const std::vector<AttrEntry>& attributes) {
+  const Call& call = caller.calls[static_cast<std::size_t>(node.call)];
+  try {
+    return make_body(library_, function, attributes, call.attributes.get());
+  } catch (const Error& error) {  // the graph itself has loaded: it has too many bodies
+    unsupported(error.what());
+  }
 }
 
 void BodyMaker::add_functions(Instruction& instruction, const Program& program, const Node& node) {
@@ -377,7 +404,7 @@ void BodyMaker::add_loop(Instruction& instruction, const Program& program, const
     const Node& node = node_at(id);
     if (node.op == "LoopCond" && !node.inputs.empty()) condition = id;
     if (is_enter(node.op) && node.attributes.boolean("is_constant", false)) {
-      const auto found = outside.find({node.inputs.at(0).node, node.inputs.at(0).port});
+      const auto found = outside.find({first_input(node).node, first_input(node).port});
       if (found != outside.end()) constants[{id, 0}] = found->second;
     }
     if (!is_merge(node.op) || node.inputs.size() != 2) continue;
@@ -393,18 +420,25 @@ void BodyMaker::add_loop(Instruction& instruction, const Program& program, const
   std::vector<std::int64_t> initial, given;
   for (std::size_t v = 0; v < variables.size(); ++v) {
     variable_of[variables[v].merge] = v;
-    const Source from = node_at(variables[v].enter).inputs.at(0);
+    const Source from = first_input(node_at(variables[v].enter));
     const auto at = std::find_if(border.inputs.begin(), border.inputs.end(), [&](const Source& s) {
       return s.node == from.node && s.port == from.port;
     });
     if (at == border.inputs.end()) unsupported("a variable of its begins with nothing");
     initial.push_back(at - border.inputs.begin());
   }
+  std::vector<std::pair<NodeId, std::size_t>> switches;  // and their variables
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+    const Node& node = node_at(id);
+    if (!is_switch(node.op) || node.inputs.empty()) continue;
+    const auto found = variable_of.find(node.inputs[0].node);
+    if (found != variable_of.end()) switches.emplace_back(id, found->second);
+  }
   for (const Source& output : border.outputs) {
     const Node& exit = node_at(output.node);
-    const Source from = is_exit(exit.op) ? exit.inputs.at(0) : Source{};
+    const Source from = is_exit(exit.op) ? first_input(exit) : Source{};
     const auto variable = from.node != kNoNode && is_switch(node_at(from.node).op)
-                              ? variable_of.find(node_at(from.node).inputs.at(0).node)
+                              ? variable_of.find(first_input(node_at(from.node)).node)
                               : variable_of.end();
     if (variable == variable_of.end()) {
       unsupported(cat("'", readable(exit.name), "' leaves it otherwise than by an Exit"));
@@ -417,21 +451,16 @@ void BodyMaker::add_loop(Instruction& instruction, const Program& program, const
     for (const auto& [source, value] : outside) scope.values.try_emplace(source, value);
     for (const Variable& variable : variables) {
       body->inputs.push_back(next_);
-      scope.values[{variable.merge, 0}] = next_;
-      for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
-        const Node& node = node_at(id);
-        if (!is_switch(node.op) || node.inputs.empty()) continue;
-        if (node.inputs[0].node == variable.merge) scope.values[{id, 1}] = next_;
-      }
-      ++next_;
+      scope.values[{variable.merge, 0}] = next_++;
     }
+    for (const auto& [id, variable] : switches) scope.values[{id, 1}] = body->inputs[variable];
     Emitter emitter(*this, scope, *body);
     if (!round) {
-      body->outputs.push_back(emitter.value(node_at(condition).inputs[0]));
+      body->outputs.push_back(emitter.value(first_input(node_at(condition))));
       return body;
     }
     for (const Variable& variable : variables) {
-      body->outputs.push_back(emitter.value(node_at(variable.next).inputs.at(0)));
+      body->outputs.push_back(emitter.value(first_input(node_at(variable.next))));
     }
     return body;
   };

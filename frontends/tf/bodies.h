@@ -49,6 +49,9 @@ class BodyMaker {
   std::shared_ptr<const Body> function(const Program& program, const Node& node,
                                        const Attributes::Function& name, std::size_t arguments);
 
+  Program program_of(const Program& caller, const Node& node, const FunctionDef& function,
+                     const std::vector<AttrEntry>& attributes);
+
   Library& library_;
   std::shared_ptr<const ModelFile> file_;
   ValueId next_;

@@ -124,7 +124,7 @@ TEST_CASE("instant: problems that leave little or no choice") {
   CHECK(fits.evaluation.feasible);
   CHECK(fits.placement[0] != fits.placement[1]);
   const auto too_full = small_problem({{"a", "x", 100}}, {{{1}, 60}, {{1}, 60}}, {});
-  CHECK(complaint_of("instant", too_full, ErrorCode::infeasible).find("needs 60 bytes") !=
+  CHECK(complaint_of("instant", too_full, ErrorCode::infeasible).find("needs 60 B") !=
         std::string::npos);
 }
 

@@ -126,13 +126,13 @@ struct BERTH_EXPORT Outcome {
 /// Throws Error(unsupported) where it has none.
 [[nodiscard]] BERTH_EXPORT Outcome own_outcome(Outcome outcome);
 
-/// What the steps of replicas show.
+/// Facts that the steps of replicas show.
 struct ReplicaTimes {
   std::vector<double> computed_us;  ///< by replica: when the last gradient of its own was there
   double reduced_us = 0;            ///< when the last bucket was there everywhere
   double waits_us = 0;  ///< of the critical path, in the reduction: its sums and transfers
 };
-/// Of an outcome with replicas.
+/// The part of an outcome that replicas have.
 [[nodiscard]] BERTH_EXPORT ReplicaTimes replica_times(const Outcome& outcome);
 /// The replicas in words, a line each, then what the step waits for in their reduction; empty where there
 /// are none.

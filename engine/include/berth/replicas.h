@@ -30,7 +30,7 @@ struct SizedModel {
   std::shared_ptr<const Costs> costs;
 };
 
-/// What is known of a training graph: which numbers replicas must share. Found by comparing the graph
+/// Facts about a training graph: which numbers replicas must share. Found by comparing the graph
 /// at two sizes of the batch, so that no op needs knowledge of its own.
 struct Training {
   /// A gradient, or whatever else a replica knows of its own share alone and an update needs: the
@@ -42,9 +42,9 @@ struct Training {
     OpId update = kNoOp;  ///< the first op that changes state with it
   };
   std::vector<Gradient> gradients;  ///< in the graph's order of their producers
-  /// By op: it reads gradients as all replicas together give them.
+  /// Indexed by op: it reads gradients as all replicas together give them.
   std::vector<bool> reads_reduced;
-  /// By op: it computes on what was gathered, with the sizes of the whole batch in every replica.
+  /// Indexed by op: it computes on what was gathered, with the sizes of the whole batch in every replica.
   std::vector<bool> whole;
   std::int64_t batch = 0;
   std::int64_t gradient_bytes = 0;  ///< summed ones
@@ -56,7 +56,7 @@ struct Training {
 [[nodiscard]] BERTH_EXPORT Training study_training(const Graph& whole, const Graph& smaller,
                                                    std::int64_t batch);
 
-/// Who computes which share of the batch.
+/// The devices that compute which share of the batch.
 struct BERTH_EXPORT ReplicaPlan {
   struct Replica {
     std::vector<DeviceId> devices;  ///< one, or several among which the replica's ops are placed

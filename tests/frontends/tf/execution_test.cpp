@@ -186,7 +186,7 @@ TEST_CASE("variables say what they are before the first step") {
   }
 }
 
-TEST_CASE("loops and branches say why they are not executed") {
+TEST_CASE("a loop has its bodies, and a branch says why it is not executed") {
   const std::string text =
       placeholder("x", {2}) + integers("limit", {3}, true) + integers("zero", {0}, true) +
       node("enter", "Enter", "zero",
@@ -206,7 +206,14 @@ TEST_CASE("loops and branches say why they are not executed") {
       node("branch", "Switch", "x yes", kFloats);
   const LoadedProgram loaded = load_program(text);
   const Program& program = *loaded.program;
-  CHECK(instruction(program, "loop").obstacle.find("loop") != std::string::npos);
+  const Instruction& loop = instruction(program, "loop");
+  CHECK(loop.obstacle.empty());
+  const auto* body = loop.attribute<std::shared_ptr<const Body>>("body");
+  REQUIRE(body != nullptr);
+  CHECK((*body)->inputs.size() == 1);  // `merge`
+  REQUIRE((*body)->instructions.size() == 1);
+  CHECK((*body)->instructions[0].type == "Add");
+  CHECK((*body)->outputs == (*body)->instructions[0].outputs);
   CHECK(instruction(program, "branch").obstacle.find("branch") != std::string::npos);
   CHECK(instruction(program, "after").obstacle.empty());
   CHECK(instruction(program, "after").inputs == instruction(program, "loop").outputs);
