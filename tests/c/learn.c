@@ -267,7 +267,7 @@ static void test_asking(berth_problem* problem) {
 
 /* Three figures of a policy that learns, and whose its best is; none of one that does not. */
 static void test_whose(berth_problem* problem) {
-  const berth_text names[2] = {BERTH_TEXT("placeto"), BERTH_TEXT("heft")};
+  const berth_text names[2] = {BERTH_TEXT("placeto"), BERTH_TEXT("asks")};
   berth_place_options options = BERTH_PLACE_OPTIONS_INIT;
   berth_summary summary = BERTH_SUMMARY_INIT;
   berth_result* result = NULL;
