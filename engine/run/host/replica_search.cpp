@@ -36,7 +36,7 @@ constexpr double kLeast_s = 0.5;
 constexpr OpId kMostPolished = 80'000;
 
 /// A plan with a placement.
-struct Candidate {
+struct Tried {
   ReplicaPlan plan;
   Task task;
   Placement placement;
@@ -266,7 +266,7 @@ class ReplicaSearch {
   bool consider(const ReplicaPlan& plan, double budget_s) {
     const auto stage =
         hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"), left_s()) : nullptr;
-    Candidate candidate{plan, replicated_task(engine_, models_, plan, settings_), {}, {}};
+    Tried candidate{plan, replicated_task(engine_, models_, plan, settings_), {}, {}};
     const bool grouped = std::any_of(plan.replicas.begin(), plan.replicas.end(),
                                      [](const auto& one) { return one.devices.size() > 1; });
     candidate.placement =
@@ -289,7 +289,7 @@ class ReplicaSearch {
     best_ = std::move(candidate);
     return true;
   }
-  Outcome traced(const Candidate& candidate) const {
+  Outcome traced(const Tried& candidate) const {
     Outcome outcome;
     outcome.problem = candidate.task.problem;
     outcome.replicas = candidate.task.replicas;
@@ -298,7 +298,7 @@ class ReplicaSearch {
   }
 
   /// Each replica on its own device, the rest on a host.
-  Placement own_devices(const Candidate& candidate) const {
+  Placement own_devices(const Tried& candidate) const {
     const Problem& problem = *candidate.task.problem;
     const ReplicaFigures& figures = *candidate.task.replicas;
     const auto classes = problem.finest_groups();
@@ -320,7 +320,7 @@ class ReplicaSearch {
   }
 
   /// One replica placed by the policy on its devices, the others alike.
-  Placement mirrored_placement(const Candidate& candidate, double budget_s) {
+  Placement mirrored_placement(const Tried& candidate, double budget_s) {
     const ReplicaPlan& plan = candidate.plan;
     check_alike(plan);
     const SizedModel& model = models_.at_size(plan.replicas.front().share);
@@ -454,7 +454,7 @@ class ReplicaSearch {
   std::map<KindId, std::pair<double, double>> lines_;
   std::shared_ptr<const Problem> plain_problem_;
   std::optional<Outcome> plain_;
-  std::optional<Candidate> best_;
+  std::optional<Tried> best_;
   std::optional<Outcome> last_;  // the step of the plan that was considered last
   std::vector<std::string> notes_;
   std::string seen_;
