@@ -248,4 +248,19 @@ std::vector<Value> Sequence::run(KernelContext& context, std::span<const Value> 
   return outputs;
 }
 
+std::shared_ptr<const Sequence> sequence_of(const KernelRequest& owner,
+                                            std::string_view attribute) {
+  const auto* const body = owner.instruction.attribute<std::shared_ptr<const Body>>(attribute);
+  if (body == nullptr) {
+    throw Error(ErrorCode::unsupported, "it has no body '" + std::string(attribute) + "'");
+  }
+  return std::make_shared<const Sequence>(owner, **body);
+}
+
+void move_results(std::vector<Value> results, std::span<Value> outputs) {
+  for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    outputs[i] = std::move(results[i]);
+  }
+}
+
 }  // namespace berth::runtime

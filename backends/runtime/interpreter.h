@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "berth/sdk/program.h"
@@ -65,5 +66,13 @@ class Sequence {
   std::vector<Slot> outputs_;
   Slot slot_count_ = 0;
 };
+
+/// The sequence of the owner's body that `attribute` holds. The program, which it refers to, outlives
+/// the kernel. Throws Error(unsupported) where there is none, and as Sequence's constructor.
+[[nodiscard]] std::shared_ptr<const Sequence> sequence_of(const KernelRequest& owner,
+                                                          std::string_view attribute);
+
+/// Results become outputs by position; those that are not wanted go.
+void move_results(std::vector<Value> results, std::span<Value> outputs);
 
 }  // namespace berth::runtime

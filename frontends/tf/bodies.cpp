@@ -102,16 +102,15 @@ void add_attributes(Instruction& instruction, const Node& node, const WireSource
   }
 }
 
-LoopBorder border_of(const Program& program, const Loops& loops, FrameId frame,
-                     const std::vector<bool>& is_op) {
+LoopBorder border_of(const Program& program, const std::function<bool(NodeId)>& inside,
+                     const std::function<bool(NodeId)>& counts) {
   LoopBorder border;
-  const auto inside = [&](NodeId id) { return loops.outermost(id) == frame; };
   for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
-    if (!is_op[static_cast<std::size_t>(id)]) continue;
-    const Node& node = program.nodes[static_cast<std::size_t>(id)];
-    for (const Source& input : node.inputs) {
-      if (inside(id) == inside(input.node)) continue;
-      if (inside(id)) {
+    if (!counts(id)) continue;
+    const bool reads_inside = inside(id);
+    for (const Source& input : program.nodes[static_cast<std::size_t>(id)].inputs) {
+      if (reads_inside == inside(input.node)) continue;
+      if (reads_inside) {
         border.inputs.push_back(input);
         continue;
       }
@@ -226,18 +225,11 @@ class BodyMaker::Emitter {
     return found;
   }
 
-  LoopBorder inner_border(FrameId loop) {
-    LoopBorder border;
-    const auto size = static_cast<NodeId>(scope_.program.nodes.size());
-    for (NodeId id = 0; id < size; ++id) {
-      const bool inside = scope_.inner_loop(id) == loop;
-      for (const Source& input : scope_.node(id).inputs) {
-        const bool from_inside = scope_.inner_loop(input.node) == loop;
-        if (inside && !from_inside) border.inputs.push_back(input);
-        if (!inside && from_inside) border.outputs.push_back(input);
-      }
-    }
-    return border;
+  const LoopBorder& inner_border(FrameId loop) {
+    const auto found = borders_.find(loop);
+    if (found != borders_.end()) return found->second;
+    const auto inside = [&](NodeId id) { return scope_.inner_loop(id) == loop; };
+    return borders_[loop] = border_of(scope_.program, inside, [](NodeId) { return true; });
   }
 
   ValueId known(const Source& source) const {
@@ -276,7 +268,7 @@ class BodyMaker::Emitter {
   }
 
   void emit_loop(FrameId loop) {
-    const LoopBorder border = inner_border(loop);
+    const LoopBorder& border = inner_border(loop);
     Instruction instruction;
     const Frame& frame = scope_.loops.frames[static_cast<std::size_t>(loop)];
     instruction.name = scope_.prefix + readable(frame.name);
@@ -315,6 +307,7 @@ class BodyMaker::Emitter {
   Body& body_;
   std::map<NodeId, State> states_;
   std::map<FrameId, NodeId> first_of_loop_;
+  std::map<FrameId, LoopBorder> borders_;
   std::vector<std::size_t> used_;
 };
 

@@ -2,6 +2,7 @@
 // written with Enter, Merge, Switch, NextIteration and Exit.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,8 +59,9 @@ class BodyMaker {
   int depth_ = 0;
 };
 
-/// Whether what leaves the loop around `producer` is read by a node outside of it.
-[[nodiscard]] LoopBorder border_of(const Program& program, const Loops& loops, FrameId frame,
-                                   const std::vector<bool>& is_op);
+/// The border of the loop whose nodes are `inside`, as the nodes see it that `counts` names.
+[[nodiscard]] LoopBorder border_of(const Program& program,
+                                   const std::function<bool(NodeId)>& inside,
+                                   const std::function<bool(NodeId)>& counts);
 
 }  // namespace berth::tf_frontend

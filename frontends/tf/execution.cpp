@@ -38,9 +38,7 @@ class Maker {
       : source_(source),
         weights_(find_weights(source.program)),
         map_(map_ops(source.program, source.loops, weights_)),
-        bodies_(source.library, source.file, source.graph->tensor_count()) {
-    for (const OpId op : map_.op_of) is_op_.push_back(op != kNoOp);
-  }
+        bodies_(source.library, source.file, source.graph->tensor_count()) {}
 
   std::shared_ptr<const berth::Program> run() {
     made_->graph = source_.graph;
@@ -82,7 +80,9 @@ class Maker {
     const FrameId frame = source_.loops.outermost(id);
     if (!loops_.insert(frame).second) return;
     Instruction& instruction = begin(op_of(id));
-    const LoopBorder border = border_of(source_.program, source_.loops, frame, is_op_);
+    const LoopBorder border = border_of(
+        source_.program, [&](NodeId node) { return source_.loops.outermost(node) == frame; },
+        [&](NodeId node) { return op_of(node) != kNoOp; });
     const bool whole = border.inputs.size() == instruction.inputs.size() &&
                        border.outputs.size() <= instruction.outputs.size();
     try {
@@ -209,7 +209,6 @@ class Maker {
   std::vector<bool> weights_;
   GraphMap map_;
   BodyMaker bodies_;
-  std::vector<bool> is_op_;  ///< by node
   std::set<FrameId> loops_;  ///< that have their instruction
   std::unordered_map<NodeId, TensorId> tensor_of_weight_;
   std::map<std::pair<NodeId, std::int32_t>, TensorId> tensor_of_output_;  ///< of loops

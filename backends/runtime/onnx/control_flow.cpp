@@ -14,23 +14,8 @@ namespace {
 
 using SequencePtr = std::shared_ptr<const Sequence>;
 
-// The program, which a body's sequence refers to, outlives the kernel.
-SequencePtr sequence_of(const KernelRequest& request, std::string_view attribute) {
-  const auto* const body = request.instruction.attribute<std::shared_ptr<const Body>>(attribute);
-  if (body == nullptr) {
-    throw Error(ErrorCode::unsupported, "it has no body '" + std::string(attribute) + "'");
-  }
-  return std::make_shared<const Sequence>(request, **body);
-}
-
 bool is_true(const Tensor& tensor) {
   return tensor.item().toBool();
-}
-
-void move_results(std::vector<Value> results, std::size_t from, Outputs out) {
-  for (std::size_t i = 0; i < out.size() && from + i < results.size(); ++i) {
-    out[i] = std::move(results[from + i]);
-  }
 }
 
 Kernel make_if(const KernelRequest& request) {
@@ -38,7 +23,7 @@ Kernel make_if(const KernelRequest& request) {
   const SequencePtr no = sequence_of(request, "else_branch");
   return [yes, no](KernelContext& context, Inputs in, Outputs out) {
     const bool condition = is_true(tensor_at(in, 0));
-    move_results((condition ? yes : no)->run(context, {}, in), 0, out);
+    move_results((condition ? yes : no)->run(context, {}, in), out);
   };
 }
 
@@ -235,8 +220,7 @@ Kernel make_scan(const KernelRequest& request) {
   }
   return [scan, count](KernelContext& context, Inputs in, Outputs out) {
     move_results(
-        scan.run(context, {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count)}, in), 0,
-        out);
+        scan.run(context, {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count)}, in), out);
   };
 }
 

@@ -11,17 +11,6 @@ namespace {
 
 using SequencePtr = std::shared_ptr<const Sequence>;
 
-const std::shared_ptr<const Body>* body_of(const KernelRequest& request, std::string_view name) {
-  return request.instruction.attribute<std::shared_ptr<const Body>>(name);
-}
-
-// The program, which a body's sequence refers to, outlives the kernel.
-SequencePtr sequence_of(const KernelRequest& request, std::string_view name) {
-  const auto* const body = body_of(request, name);
-  if (body == nullptr) throw Error(ErrorCode::unsupported, cat("it has no body '", name, "'"));
-  return std::make_shared<const Sequence>(request, **body);
-}
-
 /// A number counts if it is not 0, any other tensor and a text if it holds something.
 bool is_true(const Value& value) {
   if (value.structure != nullptr) {
@@ -30,10 +19,6 @@ bool is_true(const Value& value) {
   }
   if (value.tensor.dim() > 0) return value.tensor.numel() > 0;
   return value.tensor.item().toDouble() != 0;
-}
-
-void move_results(std::vector<Value> results, Outputs out) {
-  for (std::size_t i = 0; i < out.size() && i < results.size(); ++i) out[i] = std::move(results[i]);
 }
 
 Kernel make_if(const KernelRequest& request) {
@@ -49,8 +34,10 @@ Kernel make_if(const KernelRequest& request) {
 /// The branch of that index, the last one for any other.
 Kernel make_case(const KernelRequest& request) {
   std::vector<SequencePtr> branches;
-  while (body_of(request, cat("branch", branches.size())) != nullptr) {
-    branches.push_back(sequence_of(request, cat("branch", branches.size())));
+  for (std::string name = "branch0";
+       request.instruction.attribute<std::shared_ptr<const Body>>(name) != nullptr;
+       name = cat("branch", branches.size())) {
+    branches.push_back(sequence_of(request, name));
   }
   if (branches.empty()) throw Error(ErrorCode::unsupported, "it has no branches");
   return [branches](KernelContext& context, Inputs in, Outputs out) {

@@ -198,6 +198,21 @@ class Emitter {
     return builder_.add_output(op, info);
   }
 
+  /// From `place` around the ring: every replica joins the part and hands it on, but for the last.
+  void pass_on(const std::vector<OpId>& join, std::size_t place, TensorId part, std::int64_t bytes,
+               const char* type, const Training::Gradient& gradient) {
+    const std::size_t k = join.size();
+    builder_.add_input(join[ring_[place % k]], part);
+    for (std::size_t s = 1; s < k; ++s) {
+      const std::size_t r = ring_[(place + s) % k];
+      builder_.add_input(join[r], part);
+      if (s + 1 == k) break;
+      const OpId op = add(r, cat("pass_", place, "_", s), type, gradient, 0);
+      builder_.add_input(op, part);
+      part = give(op, bytes);
+    }
+  }
+
   void ring(const std::vector<Training::Gradient>& bucket, std::int64_t bytes) {
     const std::size_t k = plan_.replicas.size();
     const auto parts = static_cast<std::int64_t>(k);
@@ -229,15 +244,7 @@ class Emitter {
         builder_.add_input(op, packed[r][c]);
         sum = give(op, chunk);
       }
-      builder_.add_input(join[at_ring(c)], sum);
-      for (std::size_t s = 1; s < k; ++s) {
-        const std::size_t r = at_ring(c + s);
-        builder_.add_input(join[r], sum);
-        if (s + 1 == k) break;
-        const OpId op = add(r, cat("pass_", c, "_", s), "AllReduce", first, 0);
-        builder_.add_input(op, sum);
-        sum = give(op, chunk);
-      }
+      pass_on(join, c, sum, chunk, "AllReduce", first);
     }
     ++step_.buckets;
   }
@@ -252,17 +259,8 @@ class Emitter {
     }
     for (std::size_t place = 0; place < k; ++place) {
       const std::size_t own = ring_[place];
-      TensorId part = tensors_[own][at(gradient.tensor)];
-      const std::int64_t bytes = models_[own].graph->bytes(gradient.tensor);
-      builder_.add_input(join[own], part);
-      for (std::size_t s = 1; s < k; ++s) {
-        const std::size_t r = ring_[(place + s) % k];
-        builder_.add_input(join[r], part);
-        if (s + 1 == k) break;
-        const OpId op = add(r, cat("pass_", place, "_", s), "AllGather", gradient, 0);
-        builder_.add_input(op, part);
-        part = give(op, bytes);
-      }
+      pass_on(join, place, tensors_[own][at(gradient.tensor)],
+              models_[own].graph->bytes(gradient.tensor), "AllGather", gradient);
     }
     ++step_.buckets;
   }
