@@ -199,7 +199,7 @@ void Translator::add_source(ValueId id, const std::string& name, const char* typ
   tensors_[id] = builder_.add_output(op, tensor_info(value.type), readable(value.name));
 }
 
-// What the body gets from where it runs: each of its steps may have another.
+// Values that the body gets from where it runs: each of its steps may have another.
 void Translator::add_captured() {
   const auto add = [&](ValueId id) {
     if (id == kNoValue || tensors_.contains(id)) return;

@@ -65,7 +65,7 @@ class Search {
         if (in_conflict(id) && !blame(id)) unsolved.push_back(id);
       }
       if (fixed_.sites.size() != before) continue;
-      // What nothing new explains was caused by a number that is not the batch's.
+      // A contradiction that nothing new explains comes from a number that is not the batch's.
       bool any = false;
       for (const NodeId id : unsolved) any = ban_read(node(id)) || any;
       if (any) continue;

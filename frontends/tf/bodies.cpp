@@ -210,7 +210,7 @@ class BodyMaker::Emitter {
     const auto add = [&](const Node& node) {
       for (const Source& input : node.inputs) found.push_back(input.node);
       for (const NodeId control : node.controls) {
-        // What a branch or a round waits for is there once the body runs.
+        // Switches that a branch or a round waits for have run once the body does.
         if (scope_.frame_of(control) == scope_.frame && !is_switch(scope_.node(control).op)) {
           found.push_back(control);
         }

@@ -102,7 +102,7 @@ TEST_CASE("instant: every pass is evaluated once, and more of them are not worse
     CHECK(result.evaluation.objective_us <= before_us);
     before_us = result.evaluation.objective_us;
   }
-  // What is given is kept where nothing better is found.
+  // A given placement is kept where nothing better is found.
   PlaceContext context;
   context.initial.push_back(passes(problem, 32).placement);
   CHECK(passes(problem, 1, {}, context).evaluation.objective_us <= before_us);

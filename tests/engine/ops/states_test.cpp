@@ -78,7 +78,7 @@ TEST_CASE("models that stream name what comes next, or what they remember") {
     CHECK(ops::find_states(*model({pair}, 10)).size() == 1);
     CHECK(ops::find_states(*model({pair}, 11)).empty());
   }
-  // What is made of a picture is none.
+  // A result made of a picture is no state.
   for (const Named& pair : std::vector<Named>{
            {"image", "image_out"}, {"audio", "out_audio"}, {"x", "r_x"}, {"x", "output_x"}}) {
     CAPTURE(pair.result);

@@ -181,7 +181,7 @@ TEST_CASE("the examples weigh what is published of them, within 2 %") {
         {{"batch", 1}, {"sequence", 1}});
 }
 
-// What a file's runtime leaves to hosts is nothing to a tool that does not run the file.
+// Ops that a file's runtime leaves to hosts mean nothing to a tool that does not run the file.
 TEST_CASE("a tool with a model of its own has its kernels, and its caches in place") {
   Decoder shape = {2, 64, 128, 4, 4, 100};
   onnx::ModelProto model = published_decoder(shape);

@@ -43,7 +43,7 @@ check.test("rules are learned, kept in a file and used", function()
   check.equal(#rules[1], 9)
   check.equal(seen, 2)
   check.equal(lines_of(options.record), 40)
-  -- What is done is not done again, and the same draws give the same rules.
+  -- Finished work is not done again, and the same draws give the same rules.
   check.equal(instant.learn(options), rules)
   check.equal(lines_of(options.record), 40)
 

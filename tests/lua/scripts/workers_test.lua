@@ -173,7 +173,7 @@ check.test("an update is its gradient and a step by it", function()
   end
 end)
 
--- Of one pass, and of an update that is more than a gradient.
+-- Policies of one pass, and of an update that is more than a gradient.
 check.test("what is seen elsewhere teaches what is seen here", function()
   if not has_torch then return end
   local p, q = problem(), problem()
