@@ -6,6 +6,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <c10/util/Logging.h>
 #include <malloc.h>
 #include <omp.h>
 #include <torch/version.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <regex>
 #include <sstream>
@@ -86,6 +88,12 @@ struct Silence final : c10::WarningHandler {
   }
 #endif
 };
+
+/// An error of LibTorch's walks the stack for a trace, which no message here shows. The walk aborts at
+/// code that LuaJIT has compiled (libgcc 12's unwinder with LuaJIT 2.1).
+void walk_no_stack() {
+  c10::SetStackTraceFetcher(std::function<std::string()>([] { return std::string(); }));
+}
 
 /// Lua's own number of threads for as long as a call runs. OpenMP's setting is of the calling thread
 /// alone; policies and backends in this process keep theirs.
@@ -187,6 +195,7 @@ using namespace berth::torch_module;  // NOLINT: what follows is C
 
 int berth_torch_interface() {
   count_memory();
+  walk_no_stack();
   static Silence silence;
   silence.begin();
   return kBerthTorchInterface;

@@ -186,6 +186,14 @@ check.test("errors name the operation, the shapes and what it takes", function()
   check.fails("requires_grad_", function() torch.ones({ 1 }):sum():backward() end)
 end)
 
+check.test("errors of compiled calls are errors", function()
+  local x, failed = torch.ones { 2, 2 }, 0
+  for _ = 1, 400 do
+    if not pcall(torch.sum, x, 3) then failed = failed + 1 end
+  end
+  check.equal(failed, 400)
+end)
+
 check.test("gradients are those of finite differences", function()
   torch.manual_seed(3)
   local sources, targets = { 1, 1, 2 }, { 2, 3, 3 }
