@@ -10,12 +10,6 @@
 namespace berth {
 namespace {
 
-[[noreturn]] void refuse_sharing() {
-  throw Error(ErrorCode::unsupported,
-              "this policy cannot be trained by several processes, because its weights and "
-              "gradients are its own; train it in one");
-}
-
 /// The FNV-1a hash of Fowler, Noll and Vo: as large as a double is exact.
 std::uint64_t fingerprint(const GroupPlacement& placement) {
   std::uint64_t hash = 14695981039346656037U;
@@ -29,6 +23,7 @@ std::uint64_t fingerprint(const GroupPlacement& placement) {
 
 Rollout::Tape::~Tape() = default;
 LearnedPolicy::~LearnedPolicy() = default;
+DistributedLearner::~DistributedLearner() = default;
 
 void Rollout::begin(std::span<const EpisodeStart> starts) {
   episodes.resize(starts.size());
@@ -124,23 +119,6 @@ void check_update(const UpdateOptions& options) {
   require("learning_rate", options.learning_rate, /*negative=*/false);
   require("max_norm", options.max_norm, /*negative=*/false);
   require("entropy_weight", options.entropy_weight, /*negative=*/true);
-}
-
-void LearnedPolicy::prepare(std::span<Evaluator* const>) {
-  refuse_sharing();
-}
-std::vector<float> LearnedPolicy::weights() const {
-  refuse_sharing();
-}
-void LearnedPolicy::set_weights(std::span<const float>) {
-  refuse_sharing();
-}
-UpdateReport LearnedPolicy::gradient(const Rollout&, std::span<const double>, const UpdateOptions&,
-                                     std::vector<float>&) {
-  refuse_sharing();
-}
-double LearnedPolicy::step(std::span<const float>, const UpdateOptions&) {
-  refuse_sharing();
 }
 
 }  // namespace berth

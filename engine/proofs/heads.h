@@ -33,12 +33,9 @@
 #pragma once
 
 #include <cstdint>
-#include <queue>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "berth/support/one_machine.h"
 #include "proofs/bound_facts.h"
 #include "proofs/proof.h"
 
@@ -58,7 +55,7 @@ class Heads {
   enum class Direction { forward, backward };          ///< backward: tails
   enum class Reasons { paths, paths_and_joins, all };  ///< all: backlogs too
 
-  /// Keeps `facts`. `least`: by op, heads that are known already, whatever the kind; may be empty.
+  /// `least`: by op, heads that are known already, whatever the kind; may be empty.
   /// Work on joins and backlogs is limited by what is looked at: what is beyond has heads by paths only.
   Heads(const Facts& facts, const Known& known, Direction direction, Reasons reasons,
         std::span<const double> least = {});
@@ -87,66 +84,16 @@ class Heads {
   static constexpr KindId kMaxKinds = 16;
 
  private:
+  friend class HeadFinder;
   [[nodiscard]] std::size_t cell(OpId op, KindId kind) const noexcept {
     return at(op) * at(kinds_) + at(kind);
   }
-  [[nodiscard]] std::span<const Edge> edges_before(OpId op) const noexcept {
-    return forward_ ? facts_.graph().in_edges(op) : facts_.graph().out_edges(op);
-  }
-  [[nodiscard]] OpId before(const Edge& edge) const noexcept {
-    return forward_ ? edge.src : edge.dst;
-  }
-  [[nodiscard]] double& arrival(OpId op, std::size_t edge, KindId kind) noexcept {
-    return arrival_[(at(first_edge_[at(op)]) + edge) * at(kinds_) + at(kind)];
-  }
 
-  void compute_by_time(const Known& known);
-  void compute(const Known& known, OpId op, bool joins);
-  void raise(const Known& known, const Backlog& backlog);
-  [[nodiscard]] double least_head_us(OpId op) const noexcept;
-  [[nodiscard]] std::span<const Edge> edges_after(OpId op) const noexcept {
-    return forward_ ? facts_.graph().out_edges(op) : facts_.graph().in_edges(op);
-  }
-  [[nodiscard]] OpId after(const Edge& edge) const noexcept {
-    return forward_ ? edge.dst : edge.src;
-  }
-  [[nodiscard]] double path_us(const Known& known, OpId op, KindId kind);
-  [[nodiscard]] bool is_join(OpId op) const noexcept;
-  [[nodiscard]] double join_us(const Known& known, OpId op, KindId kind, double from_us);
-  /// The refutation of one t.
-  struct Verdict {
-    double machine_us;  ///< v does not start before
-    double valid_us;    ///< for every t below this
-  };
-  [[nodiscard]] Verdict test(const Known& known, OpId op, KindId kind, double t_us);
-  void look_before(const Known& known, OpId op, KindId kind, double far_us, double near_us,
-                   double t_us);
-
-  const Facts& facts_;
-  bool forward_;
   KindId kinds_;
-  std::vector<double> head_, with_op_, pause_us_;  // op-major
-  std::span<const double> least_;                  // by op; or empty
+  std::vector<double> head_, with_op_;  // op-major
   std::vector<RaisedHead> raised_;
   std::vector<Backlog> backlogs_;
-  // The arrival of a tensor from another device, by edge in the order of edges_before, then by kind
-  // of the later op's device.
-  std::vector<double> arrival_;
-  std::vector<std::int64_t> first_edge_;  // by op
-  // Scratch of one test.
-  std::vector<std::int32_t> position_;  // by op: along the direction
-  struct Look {
-    std::int64_t test;  // the last that looked at the op
-    double near_us;     // time to go once the op is done, if it is on the device
-    bool together;      // whether it is in M
-  };
-  std::vector<Look> looks_;  // by op
-  std::priority_queue<std::pair<std::int32_t, OpId>> open_;
-  std::vector<MachineJob> jobs_;
-  std::int64_t tests_ = 0;
   std::int64_t work_ = 0;
-  GroupId home_ = kNoGroup;
-  double valid_us_ = 0;
 };
 
 /// The longest path, of `heads` and `tails` for all reasons.

@@ -6,7 +6,7 @@
 
 namespace berth::nsight_frontend {
 
-class NsightFrontend final : public Frontend {
+class NsightFrontend final : public Frontend, public CostsReader {
  public:
   [[nodiscard]] bool claims(const std::filesystem::path& model) const override;
   [[nodiscard]] LoadedModel load(const std::filesystem::path& model,

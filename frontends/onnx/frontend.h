@@ -21,7 +21,10 @@ namespace berth::onnx_frontend {
 
 /// Models of the ONNX exchange format: files whose name ends in ".onnx" (or ".onnx.pb", as the
 /// first model zoos named them).
-class OnnxFrontend final : public Frontend, public ModelSplitter {
+class OnnxFrontend final : public Frontend,
+                           public ProgramLoader,
+                           public PlacementWriter,
+                           public ModelSplitter {
  public:
   explicit OnnxFrontend(const Options& options);
 

@@ -9,7 +9,11 @@ namespace berth::tf_frontend {
 
 /// TensorFlow's graphs: GraphDef (.pb, .pbtxt), MetaGraphDef (.meta) and SavedModel (a folder or
 /// its file); binary or text, also compressed (.gz).
-class TensorFlowFrontend final : public Frontend {
+class TensorFlowFrontend final : public Frontend,
+                                 public ProgramLoader,
+                                 public PlacementWriter,
+                                 public CostsReader,
+                                 public ReplicaWriter {
  public:
   explicit TensorFlowFrontend(const Options& options);
 

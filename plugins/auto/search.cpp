@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "auto/contracted.h"
+#include "auto/figures.h"
 #include "auto/idleness.h"
 #include "auto/race.h"
 #include "berth/support/clock.h"
@@ -11,67 +12,6 @@
 
 namespace berth::policies::auto_policy {
 namespace {
-
-constexpr std::size_t kPool = 6;
-/// Proposals per unit of a chain that is long enough to forget where it started.
-constexpr std::int64_t kLatencyLength = 1000;
-constexpr std::int64_t kThroughputLength = 500;
-/// Without a given length of the search: proposals per unit, the least number of proposals, and the
-/// largest number of ops to simulate for them.
-constexpr std::int64_t kDefaultMoves = 200;
-constexpr std::int64_t kDefaultLeast = 20'000;
-constexpr std::int64_t kDefaultOps = 50'000'000;
-/// The first temperature of a chain of full length, as a share of a unit's mean cost. Loads change
-/// smoothly; runtimes of steps do not.
-constexpr double kLatencyTemperature = 0.4;
-constexpr double kThroughputTemperature = 0.06;
-/// Multiples of it that are tried too, with the number of wins that they start with.
-struct Factor {
-  double factor;
-  int won;
-};
-constexpr std::array<Factor, 5> kFactors = {{{1, 8}, {3, 2}, {0.3, 5}, {10, 1}, {0.1, 3}}};
-constexpr int kFactorsTried = 10;
-/// The last temperature, as a share of the first.
-constexpr double kCooling = 0.02;
-/// A chain with fewer proposals per unit than this begins with coarser units, which are fewer.
-constexpr std::int64_t kEnough = 150;
-/// In moves: less is not worth contracting a problem for, which takes as long as some of them.
-constexpr std::int64_t kWorthContracting = 60;
-/// It begins with the first grain for which it has this many proposals per unit.
-constexpr std::int64_t kPlenty = 300;
-/// The share of the remaining proposals that each coarser grain gets.
-constexpr double kCoarseShare = 0.4;
-// Brief chains are followed by sweeps over what runs late. Every move of an early unit changes when
-// everything after it runs, so the early part of a step settles long before the late one. Sweeps
-// with twice the share of the proposals that hold five times as much end half a percent worse (on
-// layered_2500_d4 of placeto_sim, twelve seeds of 300,000 proposals).
-/// The number of sweeps.
-constexpr int kSweeps = 3;
-/// Their share of the proposals if nothing is settled yet; it grows with what is settled.
-constexpr double kSweepsShare = 0.1;
-/// Their first temperature, as a share of the chains'.
-constexpr double kSweepHeat = 0.5;
-/// Units that start before this share of the idle time has passed stay where they are.
-constexpr double kSettled = 0.02;
-/// The largest size of a region, as a share of all units.
-constexpr double kReach = 0.1;
-/// Build no coarser grains after this budget share.
-constexpr double kPrepared = 0.7;
-/// Budget shares for measuring the speed, and for quenching the starts.
-constexpr double kWarmUp = 0.01;
-constexpr double kQuench = 0.04;
-/// How far a contracted step may be from the exact one. Those of real networks are within a tenth;
-/// those of random graphs, whose parts wait for much that few of their ops need, take up to twice as
-/// long.
-constexpr double kFaithful = 0.12;
-/// Shares of the remaining budget for gathering the starts, and for the race among them.
-constexpr double kGather = 0.1;
-constexpr double kRace = 0.2;
-/// The starts in it, at most and at least, and the moves that each is to have in a round.
-constexpr std::size_t kRunners = 8;
-constexpr std::size_t kFewest = 3;
-constexpr double kWorthRunning = 40;
 
 double mean_unit_us(const Problem& problem, const Units& units) {
   double sum = 0;
@@ -124,8 +64,9 @@ std::vector<Grain> grains_of(const Problem& problem, bool contracts, const Struc
 }
 
 std::int64_t default_moves(const Problem& problem, const Units& units) {
-  const std::int64_t affordable = kDefaultOps / problem.graph().op_count();
-  const std::int64_t wanted = std::max(kDefaultMoves * units.count(), kDefaultLeast);
+  const std::int64_t affordable = kFigures.default_ops / problem.graph().op_count();
+  const std::int64_t wanted =
+      std::max(kFigures.default_moves * units.count(), kFigures.default_least);
   return std::max<std::int64_t>(1, std::min(wanted, affordable));
 }
 
@@ -145,23 +86,23 @@ Search::Search(const std::shared_ptr<const Problem>& problem, const SearchSettin
                           const std::chrono::duration<double> so_far =
                               std::chrono::steady_clock::now() - began;
                           return context_.stopped() ||
-                                 so_far.count() > kPrepared * context_.budget_s;
+                                 so_far.count() > kFigures.prepared * context_.budget_s;
                         })),
       simulator_(std::make_shared<const Simulator>(problem)),
       random_(context.seed),
       total_moves_(settings.moves),
-      length_per_unit_(latency_ ? kLatencyLength : kThroughputLength),
+      length_per_unit_(latency_ ? kFigures.latency_length : kFigures.throughput_length),
       full_length_(length_per_unit_ * grains_.front().units.count()),
       began_(began) {
   if (total_moves_ == 0 && !std::isfinite(context.budget_s)) {
     total_moves_ = default_moves(*problem, grains_.front().units);
   }
-  const double share = latency_ ? kLatencyTemperature : kThroughputTemperature;
+  const double share = latency_ ? kFigures.latency_temperature : kFigures.throughput_temperature;
   for (Grain& grain : grains_) {
     grain.temperature_us = share * mean_unit_us(*problem, grain.units);
   }
   for (std::size_t i = 0; i < arms_.size(); ++i) {
-    arms_[i] = {kFactors[i].factor, kFactorsTried, kFactors[i].won};
+    arms_[i] = {kFigures.factors[i].factor, kFigures.factors_tried, kFigures.factors[i].won};
   }
 }
 
@@ -175,7 +116,7 @@ bool Search::over() const {
 }
 
 bool Search::brief(std::int64_t moves) const {
-  return moves < kEnough * grains_.front().units.count();
+  return moves < kFigures.enough * grains_.front().units.count();
 }
 
 std::int64_t Search::moves_left() const {
@@ -200,7 +141,8 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
   for (const Solution& start : starts) {
     admit(start);
     const auto same = [&](const Solution& other) { return alike(start, other); };
-    if (origins_.size() < kRunners && std::none_of(origins_.begin(), origins_.end(), same)) {
+    if (origins_.size() < kFigures.runners &&
+        std::none_of(origins_.begin(), origins_.end(), same)) {
       origins_.push_back(start);
     }
   }
@@ -236,8 +178,8 @@ Annealer::Schedule Search::stage(std::size_t grain, bool contracts, std::int64_t
   if (timed()) schedule.seconds = static_cast<double>(moves) * settings_.threads / moves_per_s_;
   schedule.hottest_us =
       factor * grains_[grain].temperature_us * std::clamp(std::cbrt(length), 0.1, 1.0);
-  schedule.coldest_us = schedule.hottest_us * kCooling;
-  schedule.reach = kReach;
+  schedule.coldest_us = schedule.hottest_us * kFigures.cooling;
+  schedule.reach = kFigures.reach;
   return schedule;
 }
 
@@ -246,7 +188,8 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
   const bool fill = brief(moves);
   const auto contracts = [&](std::size_t g) { return contracts_ && grains_[g].weight > 0; };
   const auto plenty = [&](std::size_t g) {
-    return static_cast<double>(kPlenty * grains_[g].units.count()) * weight(g, contracts(g));
+    return static_cast<double>(kFigures.plenty * grains_[g].units.count()) *
+           weight(g, contracts(g));
   };
   if (fill) {
     while (grain + 1 < grains_.size() && static_cast<double>(moves) < plenty(grain)) ++grain;
@@ -254,8 +197,8 @@ std::vector<Annealer::Schedule> Search::stages(std::int64_t moves, const Arm& ar
   std::vector<Annealer::Schedule> all;
   std::int64_t left = moves;
   for (; grain > 0; --grain) {
-    const auto share = static_cast<std::int64_t>(kCoarseShare * static_cast<double>(left));
-    if (contracts(grain) && share < kWorthContracting) continue;
+    const auto share = static_cast<std::int64_t>(kFigures.coarse_share * static_cast<double>(left));
+    if (contracts(grain) && share < kFigures.worth_contracting) continue;
     all.push_back(stage(grain, contracts(grain), share, arm.factor));
     left -= share;
   }
@@ -287,16 +230,16 @@ void Search::gather_starts() {
     admit(solution);
     return solution;
   };
-  for (std::size_t j = 0; structure_.layers && j < starts.size() && !past(kGather); ++j) {
+  for (std::size_t j = 0; structure_.layers && j < starts.size() && !past(kFigures.gather); ++j) {
     add(j, gather_layers(starts[j].placement));
   }
   for (std::size_t i = 1; i < grains_.size(); ++i) {
     Grain& grain = grains_[i];
     Solution best;
-    if (past(2 * kGather)) return;
+    if (past(2 * kFigures.gather)) return;
     for (std::size_t j = 0; j < starts.size(); ++j) {
       // One is needed to know how good contracted steps are.
-      if (j > 0 && past(kGather)) break;
+      if (j > 0 && past(kFigures.gather)) break;
       Solution solution =
           add(j, gather(simulator_->problem(), grain.units.groups(), starts[j].placement));
       if (best.placement.empty() || solution.better_than(best)) best = std::move(solution);
@@ -306,7 +249,7 @@ void Search::gather_starts() {
     const Contracted contracted(*simulator_, grain.units.groups(), best.placement);
     const Simulator simulator(contracted.problem());
     const double us = simulator.runtime_us(contracted.shrink(best.placement), workspace);
-    if (std::abs(us - best.objective_us) > kFaithful * best.objective_us) continue;
+    if (std::abs(us - best.objective_us) > kFigures.faithful * best.objective_us) continue;
     grain.weight = static_cast<double>(contracted.problem()->graph().op_count()) /
                    simulator_->problem().graph().op_count();
   }
@@ -334,12 +277,12 @@ void Search::warm_up() {
     std::vector<Task> tasks{{pool_.front(), {schedule}, random_.next()}};
     run_tasks(tasks, {});
     moves_per_s_ *= settings_.threads;  // only one has worked
-    if (seconds() - before_s > kWarmUp * context_.budget_s) break;
+    if (seconds() - before_s > kFigures.warm_up * context_.budget_s) break;
   }
 }
 
 void Search::quench_starts() {
-  const auto share = static_cast<std::int64_t>(kQuench * static_cast<double>(moves_left()));
+  const auto share = static_cast<std::int64_t>(kFigures.quench * static_cast<double>(moves_left()));
   std::vector<Task> tasks;
   std::vector<Arm*> arms;
   for (const Solution& start : pool_) {
@@ -362,12 +305,13 @@ void Search::race_starts() {
   const auto moves_each = [this](const Round& round, std::size_t tasks) {
     return round.share * static_cast<double>(moves_left()) / static_cast<double>(slots(tasks));
   };
-  std::vector<Round> rounds = rounds_of_race(runners.size(), kRace);
-  while (runners.size() >= kFewest && moves_each(rounds.front(), runners.size()) < kWorthRunning) {
+  std::vector<Round> rounds = rounds_of_race(runners.size(), kFigures.race);
+  while (runners.size() >= kFigures.fewest &&
+         moves_each(rounds.front(), runners.size()) < kFigures.worth_running) {
     runners.pop_back();
-    rounds = rounds_of_race(runners.size(), kRace);
+    rounds = rounds_of_race(runners.size(), kFigures.race);
   }
-  if (runners.size() < kFewest) return;
+  if (runners.size() < kFigures.fewest) return;
   for (const Round& round : rounds) {
     if (over()) return;
     const std::size_t ways = round.last() ? 2 : 1;
@@ -417,7 +361,7 @@ void Search::anneal_round() {
   ++rounds_;
   const bool sweeping = latency_ && brief(moves);
   if (sweeping) {
-    const double share = (1 - kSweepsShare) * (1 - settled_share(pool_.front()));
+    const double share = (1 - kFigures.sweeps_share) * (1 - settled_share(pool_.front()));
     moves = static_cast<std::int64_t>(share * static_cast<double>(moves));
   }
   const bool ample = left >= full_length_ * chains;
@@ -437,7 +381,8 @@ void Search::anneal_round() {
 
 double Search::settled_share(const Solution& solution) const {
   const Units& units = grains_.front().units;
-  const std::vector<bool> settled = settled_units(*simulator_, units, solution.placement, kSettled);
+  const std::vector<bool> settled =
+      settled_units(*simulator_, units, solution.placement, kFigures.settled);
   return static_cast<double>(std::count(settled.begin(), settled.end(), true)) /
          static_cast<double>(units.count());
 }
@@ -446,10 +391,11 @@ double Search::settled_share(const Solution& solution) const {
 /// faster, as what they move is: where time decides, each is planned with the speed of the one
 /// before, and what that leaves over goes to one more.
 void Search::sweep(std::int64_t chains) {
-  for (int left = kSweeps; !over(); left = std::max(left - 1, 1)) {
-    Annealer::Schedule schedule = stage(0, false, moves_left() / (left * chains), kSweepHeat);
+  for (int left = kFigures.sweeps; !over(); left = std::max(left - 1, 1)) {
+    Annealer::Schedule schedule =
+        stage(0, false, moves_left() / (left * chains), kFigures.sweep_heat);
     schedule.fill = true;
-    schedule.settled = kSettled;
+    schedule.settled = kFigures.settled;
     std::vector<Task> tasks;
     for (std::int64_t chain = 0; chain < chains; ++chain) {
       tasks.push_back({pool_.front(), {schedule}, random_.next()});
@@ -492,7 +438,7 @@ void Search::admit(Solution solution) {
       std::upper_bound(pool_.begin(), pool_.end(), solution,
                        [](const Solution& a, const Solution& b) { return a.better_than(b); });
   pool_.insert(place, std::move(solution));
-  if (pool_.size() > kPool) pool_.pop_back();
+  if (pool_.size() > kFigures.pool) pool_.pop_back();
 }
 
 }  // namespace berth::policies::auto_policy

@@ -10,6 +10,7 @@ Schedule::Schedule(const Problem& problem, ScheduleRules rules)
     : problem_(problem),
       graph_(problem.graph()),
       cluster_(problem.cluster()),
+      group_of_(problem.groups().map()),
       rules_(rules),
       broadcasts_(problem.options().semantics == Semantics::placeto),
       placement_(at(problem.groups().count()), kNoDevice),
@@ -40,22 +41,18 @@ double Schedule::known_arrival_us(TensorId tensor, DeviceId device) const {
   return -1;
 }
 
-double Schedule::transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const {
-  const Route& route = cluster_.route(src, dst);
+double Schedule::transfer_us(TensorId tensor, const Route& route) const {
   const double us = route.transfer_us(graph_.bytes(tensor));
   return broadcasts_ ? us - route.latency_us : us;
 }
 
-bool Schedule::contends(DeviceId src, DeviceId dst) const {
-  return rules_.contention && (broadcasts_ || !cluster_.route(src, dst).parallel);
-}
-
-double Schedule::transfer_start_us(DeviceId src, DeviceId dst, double from_us) const {
-  if (!contends(src, dst)) return from_us;
+double Schedule::transfer_start_us(const Route& route, DeviceId src, DeviceId dst,
+                                   double from_us) const {
+  if (!contends(route)) return from_us;
   double start_us = std::max(from_us, outgoing_us_[at(src)]);
   if (broadcasts_) return start_us;
   start_us = std::max(start_us, incoming_us_[at(dst)]);
-  for (const ChannelId channel : cluster_.route(src, dst).channels) {
+  for (const ChannelId channel : route.channels) {
     start_us = std::max(start_us, channels_us_[at(channel)]);
   }
   return start_us;
@@ -68,15 +65,15 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
   double total_us = 0;
   for (const Edge& edge : graph_.in_edges(op)) {
     if (!placed(edge.src)) continue;
-    const DeviceId src = placement_[problem_.groups().of(edge.src)];
+    const DeviceId src = placement_[group_of_[at(edge.src)]];
     const double end_us = end_us_[at(edge.src)];
     if (src == device) {
       ready_us = std::max(ready_us, end_us);
       continue;
     }
+    const Route& route = cluster_.route(src, device);
     if (edge.tensor == kNoTensor) {
-      ready_us =
-          std::max(ready_us, end_us + (broadcasts_ ? 0 : cluster_.route(src, device).latency_us));
+      ready_us = std::max(ready_us, end_us + (broadcasts_ ? 0 : route.latency_us));
       continue;
     }
     const double known_us = known_arrival_us(edge.tensor, device);
@@ -84,10 +81,10 @@ double Schedule::ready_us(OpId op, DeviceId device) const {
       ready_us = std::max(ready_us, known_us);
       continue;
     }
-    const double us = transfer_us(edge.tensor, src, device);
-    const double start_us = transfer_start_us(src, device, end_us);
+    const double us = transfer_us(edge.tensor, route);
+    const double start_us = transfer_start_us(route, src, device, end_us);
     ready_us = std::max(ready_us, start_us + us);
-    if (!contends(src, device)) continue;
+    if (!contends(route)) continue;
     first_start_us = std::min(first_start_us, start_us);
     total_us += us;
   }
@@ -100,13 +97,14 @@ double Schedule::start_us(OpId op, DeviceId device, double ready_us) const {
 }
 
 double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
-  const double us = transfer_us(edge.tensor, src, dst);
-  const double start_us = transfer_start_us(src, dst, end_us_[at(edge.src)]);
+  const Route& route = cluster_.route(src, dst);
+  const double us = transfer_us(edge.tensor, route);
+  const double start_us = transfer_start_us(route, src, dst, end_us_[at(edge.src)]);
   const double end_us = start_us + us;
-  if (contends(src, dst)) {
+  if (contends(route)) {
     outgoing_us_[at(src)] = end_us + transfer_gap_us_;
     incoming_us_[at(dst)] = end_us;
-    for (const ChannelId channel : cluster_.route(src, dst).channels) {
+    for (const ChannelId channel : route.channels) {
       channels_us_[at(channel)] = end_us;
     }
   }
@@ -117,7 +115,7 @@ double Schedule::send(const Edge& edge, DeviceId src, DeviceId dst) {
 }
 
 void Schedule::place(OpId op, DeviceId device) {
-  const GroupId group = problem_.groups().of(op);
+  const GroupId group = group_of_[at(op)];
   if (placement_[group] == kNoDevice) {
     placement_[group] = device;
     used_bytes_[at(device)] =
@@ -126,7 +124,7 @@ void Schedule::place(OpId op, DeviceId device) {
   }
   double ready_us = 0;
   for (const Edge& edge : graph_.in_edges(op)) {
-    const DeviceId src = placement_[problem_.groups().of(edge.src)];
+    const DeviceId src = placement_[group_of_[at(edge.src)]];
     double arrival_us = end_us_[at(edge.src)];
     if (src != device && edge.tensor != kNoTensor) {
       arrival_us = known_arrival_us(edge.tensor, device);
@@ -155,7 +153,7 @@ std::int64_t Schedule::incoming_bytes(GroupId group, DeviceId device) const {
   for (const OpId op : problem_.groups().members(group)) {
     for (const Edge& edge : graph_.in_edges(op)) {
       if (edge.tensor == kNoTensor || !placed(edge.src)) continue;
-      if (device_of(problem_.groups().of(edge.src)) == device) continue;
+      if (device_of(group_of_[at(edge.src)]) == device) continue;
       if (known_arrival_us(edge.tensor, device) >= 0) continue;
       bytes = saturating_sum(bytes, copy_bytes(edge.tensor));
     }

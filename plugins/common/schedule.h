@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "berth/problem.h"
@@ -78,15 +79,19 @@ class Schedule {
   void narrow(GroupId group, const std::vector<DeviceId>& among, std::vector<DeviceId>& out) const;
   /// The arrival of `tensor` on `device` if it was sent there already, else a negative number.
   [[nodiscard]] double known_arrival_us(TensorId tensor, DeviceId device) const;
-  [[nodiscard]] double transfer_us(TensorId tensor, DeviceId src, DeviceId dst) const;
-  /// Whether a transfer between them waits for others.
-  [[nodiscard]] bool contends(DeviceId src, DeviceId dst) const;
-  [[nodiscard]] double transfer_start_us(DeviceId src, DeviceId dst, double from_us) const;
+  [[nodiscard]] double transfer_us(TensorId tensor, const Route& route) const;
+  /// Whether a transfer over it waits for others.
+  [[nodiscard]] bool contends(const Route& route) const {
+    return rules_.contention && (broadcasts_ || !route.parallel);
+  }
+  [[nodiscard]] double transfer_start_us(const Route& route, DeviceId src, DeviceId dst,
+                                         double from_us) const;
   double send(const Edge& edge, DeviceId src, DeviceId dst);
 
   const Problem& problem_;
   const Graph& graph_;
   const Cluster& cluster_;
+  std::span<const GroupId> group_of_;  // by op
   ScheduleRules rules_;
   bool broadcasts_;  // placeto: one transfer reaches all receivers
   double device_gap_us_ = 0;

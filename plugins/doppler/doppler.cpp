@@ -13,7 +13,7 @@
 
 #include "berth/error.h"
 #include "berth/plugin.h"
-#include "berth/sdk/repair.h"
+#include "berth/sdk/training_options.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "episode.h"
@@ -21,7 +21,6 @@
 #include "learning/one_thread.h"
 #include "learning/sampling.h"
 #include "learning/teaching.h"
-#include "learning/training_options.h"
 #include "network.h"
 #include "problem_view.h"
 
@@ -35,32 +34,23 @@ constexpr const char* kVersion = "1.0";
 constexpr GroupId kMostGroups = 2048;
 
 constexpr std::size_t kShapeOptions = 3;
-constexpr OptionSpec kOptions[] = {
-    {"hidden", OptionType::integer, "64", "units of a group's embedding; published: 128",
-     OptionRange::at_least(8).up_to(4096)},
-    {"head", OptionType::integer, "32", "units of the heads' hidden layers; published: 64",
-     OptionRange::at_least(4).up_to(4096)},
-    {"rounds", OptionType::integer, "6", "rounds of message passing, as published",
-     OptionRange::at_least(0).up_to(1000)},
-    {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
-    {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
-    {"imitation", OptionType::integer, "8",
-     "updates in which fresh weights learn the critical-path heuristic on their first problems",
-     OptionRange::at_least(0).up_to(1 << 20)},
-    {"groups", OptionType::integer, "256", "coarsen to this many groups where the problem has more",
-     OptionRange::at_least(1).up_to(kMostGroups)},
-    {"episodes", OptionType::integer, "-1",
-     "updates on this very graph before the answer; -1: as many as the budget allows, none without "
-     "one",
-     OptionRange::at_least(-1)},
-    {"samples", OptionType::integer, "64", "placements per update",
-     OptionRange::at_least(1).up_to(1 << 20)},
-    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
-     OptionRange::at_least(0)},
-    {"entropy", OptionType::real, "0", "weight of the entropy at first; falls linearly to 0",
-     OptionRange::at_least(0)},
-    learning::baseline_option("best"),
-    kRepairOption};
+constexpr std::array<OptionSpec, 7> kOwnOptions = {
+    {{"hidden", OptionType::integer, "64", "units of a group's embedding; published: 128",
+      OptionRange::at_least(8).up_to(4096)},
+     {"head", OptionType::integer, "32", "units of the heads' hidden layers; published: 64",
+      OptionRange::at_least(4).up_to(4096)},
+     {"rounds", OptionType::integer, "6", "rounds of message passing, as published",
+      OptionRange::at_least(0).up_to(1000)},
+     {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
+     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
+     {"imitation", OptionType::integer, "8",
+      "updates in which fresh weights learn the critical-path heuristic on their first problems",
+      OptionRange::at_least(0).up_to(1 << 20)},
+     {"groups", OptionType::integer, "256",
+      "coarsen to this many groups where the problem has more",
+      OptionRange::at_least(1).up_to(kMostGroups)}}};
+constexpr auto kOptions = join_options(
+    kOwnOptions, training_options({.samples = "64", .entropy = "0", .baseline = "best"}));
 
 /// In imitation the teacher plays, but for this share of uniform choices, so that its answer to other
 /// states than its own is learned too.
@@ -72,11 +62,7 @@ constexpr double kLessonNorm = 1.25;
 class DopplerPolicy final : public learning::NetworkPolicy {
  public:
   explicit DopplerPolicy(const Options& options)
-      // One greedy pass: an episode does not depend on where it starts.
-      : NetworkPolicy(options, {kName,
-                                kVersion,
-                                {kOptions, kShapeOptions},
-                                /*passes=*/1,
+      : NetworkPolicy(options, {kName, kVersion, std::span(kOptions).first(kShapeOptions),
                                 /*coarsens=*/true}) {}
 
   void rollout(std::span<Evaluator* const> evaluators, const RolloutOptions& options,

@@ -15,22 +15,20 @@ namespace {
 constexpr const char* kName = "hdp";
 constexpr const char* kVersion = "1.0";
 
-constexpr OptionSpec kGrouperOptions[] = {
-    {"grouper_hidden", OptionType::integer, "64", "units of the grouper's hidden layer",
-     OptionRange::at_least(1).up_to(4096)},
-    {"grouping_prior", OptionType::real, "8",
-     "added to a unit's logit for its group in the division to begin with (unrolled layers in "
-     "stretches, else balanced); 0: as published",
-     OptionRange::at_least(0).up_to(1e6)}};
-constexpr OptionSpec kDrawOptions[] = {
-    {"groupings", OptionType::integer, "4",
-     "groupings among the samples of a problem; as many placements of each",
-     OptionRange::at_least(1).up_to(1 << 20)}};
+constexpr std::array<OptionSpec, 2> kGrouperOptions = {
+    {{"grouper_hidden", OptionType::integer, "64", "units of the grouper's hidden layer",
+      OptionRange::at_least(1).up_to(4096)},
+     {"grouping_prior", OptionType::real, "8",
+      "added to a unit's logit for its group in the division to begin with (unrolled layers in "
+      "stretches, else balanced); 0: as published",
+      OptionRange::at_least(0).up_to(1e6)}}};
+constexpr std::array<OptionSpec, 1> kDrawOptions = {
+    {{"groupings", OptionType::integer, "4",
+      "groupings among the samples of a problem; as many placements of each",
+      OptionRange::at_least(1).up_to(1 << 20)}}};
 
-constexpr auto kShapeList = learning::join(learning::kSequenceShapeOptions, kGrouperOptions);
-constexpr auto kShapeAndDraws = learning::join(kShapeList.specs, kDrawOptions);
-constexpr auto kList = learning::join(kShapeAndDraws.specs, learning::kSequenceOptions);
-constexpr const auto& kOptions = kList.specs;
+constexpr auto kShapeOptions = join_options(learning::kSequenceShapeOptions, kGrouperOptions);
+constexpr auto kOptions = join_options(kShapeOptions, kDrawOptions, learning::kSequenceOptions);
 
 /// Mirhoseini et al., ICLR 2018: 256 groups that nothing suggests, one grouping with four placements
 /// in an update, a rate of 0.1, a gradient's norm of at most 1; cost and baseline as in the paper
@@ -57,7 +55,7 @@ class HdpPolicy final : public learning::SequencePolicy {
 
  private:
   HdpPolicy(const Options& formed, std::nullptr_t)
-      : SequencePolicy(formed, {kName, kVersion, kShapeList.specs, grouper_maker(formed)}) {}
+      : SequencePolicy(formed, {kName, kVersion, kShapeOptions, grouper_maker(formed)}) {}
 };
 
 }  // namespace

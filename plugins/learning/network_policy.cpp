@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "berth/error.h"
+#include "berth/sdk/training_options.h"
 #include "berth/support/text.h"
-#include "learning/training_options.h"
 
 namespace berth::learning {
 namespace {
@@ -212,13 +212,9 @@ PolicyAnswer NetworkPolicy::place(Evaluator& evaluator, const PlaceContext& cont
     how.neighbourhood = static_cast<GroupId>(options_.integer("neighbourhood"));
     how.grouping = grouping_from_name(options_.text("grouping"));
   }
-  how.passes = settings_.passes;
-  if (!settings_.starts) how.starts = RefineOptions::Starts::none;
-  how.updates = options_.integer("episodes");
-  how.samples = static_cast<int>(options_.integer("samples"));
-  how.learning_rate = options_.real("learning_rate");
-  how.entropy = options_.real("entropy");
-  how.repair = options_.boolean("repair");
+  // Without options of episodes, what it decides does not depend on where they start.
+  how.passes = 1;
+  how.starts = RefineOptions::Starts::none;
   read_training(options_, how);
   return refine(*this, evaluator, context, how);
 }

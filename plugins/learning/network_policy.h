@@ -90,15 +90,13 @@ struct NetworkPolicySettings {
   const char* name;                   ///< of the plugin
   const char* version;                ///< of the plugin
   std::span<const OptionSpec> shape;  ///< options that weights depend on
-  int passes = 1;                     ///< greedy passes at most
   bool coarsens = true;               ///< to the option `groups` where a problem has more
   bool searches = false;              ///< has the options `neighbourhood` and `grouping`
-  bool starts = false;                ///< what it decides depends on where its episodes start
 };
 
-/// The options of every such policy, beside those of its own: weights, init_seed, groups, episodes,
-/// samples, learning_rate, entropy, repair.
-class NetworkPolicy : public LearnedPolicy {
+/// The options of every such policy, beside those of its own: weights, init_seed, groups, and
+/// training_options; kEpisodeOptions where it decides one group after another.
+class NetworkPolicy : public LearnedPolicy, public DistributedLearner {
  public:
   ~NetworkPolicy() override;
 

@@ -121,7 +121,7 @@ struct SequencePolicy::Tape final : NetworkPolicy::Tape {
 
 SequencePolicy::SequencePolicy(const Options& options, const SequenceSettings& settings)
     // One greedy pass: more would give the same. A grouper makes as few groups as it takes.
-    : NetworkPolicy(options, {settings.name, settings.version, settings.shape, /*passes=*/1,
+    : NetworkPolicy(options, {settings.name, settings.version, settings.shape,
                               /*coarsens=*/!settings.make_grouper}),
       make_grouper_(settings.make_grouper) {}
 SequencePolicy::~SequencePolicy() = default;

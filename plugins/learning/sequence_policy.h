@@ -18,68 +18,41 @@
 #include "berth/options.h"
 #include "berth/sdk/learning.h"
 #include "berth/sdk/repair.h"
+#include "berth/sdk/training_options.h"
 #include "learning/form.h"
 #include "learning/grouper.h"
 #include "learning/network_policy.h"
-#include "learning/training_options.h"
 
 namespace berth::learning {
 
 /// Options that weights depend on; a plugin lists them first, then its own of that kind.
-inline constexpr OptionSpec kSequenceShapeOptions[] = {
-    {"hidden", OptionType::integer, "256",
-     "units of the decoder's LSTM, half of them in each direction of the encoder's",
-     OptionRange::at_least(32).up_to(4096).multiple_of(32)},
-    {"groups", OptionType::integer, "320", "groups that a sequence may have",
-     OptionRange::at_least(2).up_to(4096)},
-    {"types", OptionType::integer, "200",
-     "op types with an embedding of their own, the most frequent of the first problems; the rest "
-     "share one",
-     OptionRange::at_least(0).up_to(100000)},
-    {"temperature", OptionType::real, "10", "logits are divided by it", OptionRange::above(0)},
-    {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits); 0 = unbounded",
-     OptionRange::at_least(0)},
-    {"aligned", OptionType::boolean, "true",
-     "the decoder sees what the encoder made of the group it places; false: it finds it by "
-     "attention alone, as in the published code"},
-    {"persistence", OptionType::real, "0",
-     "logarithm of the odds that a group goes with the one before rather than elsewhere, to begin "
-     "with; 0: nothing of the kind, as published",
-     OptionRange::at_least(0)}};
+inline constexpr std::array<OptionSpec, 7> kSequenceShapeOptions = {
+    {{"hidden", OptionType::integer, "256",
+      "units of the decoder's LSTM, half of them in each direction of the encoder's",
+      OptionRange::at_least(32).up_to(4096).multiple_of(32)},
+     {"groups", OptionType::integer, "320", "groups that a sequence may have",
+      OptionRange::at_least(2).up_to(4096)},
+     {"types", OptionType::integer, "200",
+      "op types with an embedding of their own, the most frequent of the first problems; the rest "
+      "share one",
+      OptionRange::at_least(0).up_to(100000)},
+     {"temperature", OptionType::real, "10", "logits are divided by it", OptionRange::above(0)},
+     {"tanh_constant", OptionType::real, "5", "C of C * tanh(logits); 0 = unbounded",
+      OptionRange::at_least(0)},
+     {"aligned", OptionType::boolean, "true",
+      "the decoder sees what the encoder made of the group it places; false: it finds it by "
+      "attention alone, as in the published code"},
+     {"persistence", OptionType::real, "0",
+      "logarithm of the odds that a group goes with the one before rather than elsewhere, to begin "
+      "with; 0: nothing of the kind, as published",
+      OptionRange::at_least(0)}}};
 
-inline constexpr OptionSpec kSequenceOptions[] = {
-    {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
-    {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
-    {"episodes", OptionType::integer, "-1",
-     "updates on this very graph before the answer; -1: as many as the budget allows, none without "
-     "one",
-     OptionRange::at_least(-1)},
-    {"samples", OptionType::integer, "16", "placements per update",
-     OptionRange::at_least(1).up_to(1 << 20)},
-    {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
-     OptionRange::at_least(0)},
-    {"entropy", OptionType::real, "0.003", "weight of the entropy at first; falls linearly to 0",
-     OptionRange::at_least(0)},
-    kFormOption,
-    kRewardOption,
-    baseline_option("best"),
-    kDiscountOption,
-    kAdvantagesOption,
-    kMaxNormOption,
-    kRepairOption};
-
-/// Several lists as one, for a descriptor.
-template <std::size_t Count>
-struct OptionList {
-  OptionSpec specs[Count];
-};
-template <std::size_t A, std::size_t B>
-constexpr OptionList<A + B> join(const OptionSpec (&a)[A], const OptionSpec (&b)[B]) {
-  OptionList<A + B> all{};
-  std::copy(std::begin(a), std::end(a), all.specs);
-  std::copy(std::begin(b), std::end(b), all.specs + A);
-  return all;
-}
+inline constexpr std::array<OptionSpec, 3> kSequenceOwnOptions = {
+    {{"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
+     {"init_seed", OptionType::integer, "1", "seed of fresh weights", OptionRange::at_least(0)},
+     kFormOption}};
+inline constexpr auto kSequenceOptions =
+    join_options(kSequenceOwnOptions, training_options({.entropy = "0.003", .baseline = "best"}));
 
 struct SequenceSettings {
   const char* name;                   ///< of the plugin

@@ -48,8 +48,7 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
 PlacetoPolicy::PlacetoPolicy(const Options& options)
     : NetworkPolicy(learning::with_form(options, kName, kOptions, kPublished),
                     {kName, kVersion, std::span(kOptions).first(kShapeOptions),
-                     static_cast<int>(options.integer("passes")), /*coarsens=*/true,
-                     /*searches=*/true, /*starts=*/true}) {}
+                     /*coarsens=*/true, /*searches=*/true}) {}
 PlacetoPolicy::~PlacetoPolicy() = default;
 
 FeatureShape PlacetoPolicy::feature_shape(std::size_t devices) const {

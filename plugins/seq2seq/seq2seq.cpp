@@ -10,8 +10,7 @@ namespace {
 constexpr const char* kName = "seq2seq";
 constexpr const char* kVersion = "1.0";
 
-constexpr auto kList = learning::join(learning::kSequenceShapeOptions, learning::kSequenceOptions);
-constexpr const auto& kOptions = kList.specs;
+constexpr auto kOptions = join_options(learning::kSequenceShapeOptions, learning::kSequenceOptions);
 
 /// Mirhoseini et al., ICML 2017: the cost is the square root of the runtime, the baseline its moving
 /// average, which begins with the signal of a failure. What that paper leaves open is as in the

@@ -66,45 +66,69 @@ void check_link(const std::string& cluster, const LinkSpec& link) {
 
 }  // namespace
 
-Cluster::Cluster(std::string name, std::vector<Device> devices, const std::vector<LinkSpec>& links)
-    : name_(std::move(name)), devices_(std::move(devices)), links_(links) {
-  index_devices();
-  resolve_routes();
-}
+struct Cluster::Data {
+  std::string name;
+  std::vector<Device> devices;
+  std::vector<LinkSpec> links;
+  std::vector<std::string> kinds;
+  std::vector<KindId> kind_of;
+  std::vector<Route> routes;  // row-major by source; the diagonal is unused
+  std::vector<std::string> channels;
+  bool has_parallel_routes = false;
 
-void Cluster::index_devices() {
-  if (devices_.empty()) fail(name_, "has no devices; describe at least one");
-  if (devices_.size() > kMostDevices) {
-    fail(name_, cat("has ", devices_.size(), " devices; at most ", kMostDevices, " are supported"));
+  void index_devices();
+  void resolve_routes();
+  [[nodiscard]] Route route_of(const LinkSpec& link);
+  [[nodiscard]] const Device& first_of(KindId kind) const {
+    const auto first = std::find(kind_of.begin(), kind_of.end(), kind);
+    return devices[at(first - kind_of.begin())];
+  }
+  [[nodiscard]] std::optional<DeviceId> find(std::string_view device) const noexcept {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (devices[i].name == device) return static_cast<DeviceId>(i);
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::string device_names() const {
+    std::vector<std::string> names;
+    for (const Device& device : devices) names.push_back(device.name);
+    return join(names);
+  }
+};
+
+void Cluster::Data::index_devices() {
+  if (devices.empty()) fail(name, "has no devices; describe at least one");
+  if (devices.size() > kMostDevices) {
+    fail(name, cat("has ", devices.size(), " devices; at most ", kMostDevices, " are supported"));
   }
   std::unordered_set<std::string_view> names;
-  for (const Device& device : devices_) {
-    check_device(name_, device);
+  for (const Device& device : devices) {
+    check_device(name, device);
     if (!names.insert(device.name).second) {
-      fail(name_, cat("two devices are named '", device.name, "'; make names unique"));
+      fail(name, cat("two devices are named '", device.name, "'; make names unique"));
     }
-    const auto known = std::find(kinds_.begin(), kinds_.end(), device.kind);
-    const auto kind = static_cast<KindId>(known - kinds_.begin());
-    if (known == kinds_.end()) {
-      kinds_.push_back(device.kind);
-    } else if (!same_compute(device, kind_device(kind))) {
-      fail(name_,
-           cat("devices '", kind_device(kind).name, "' and '", device.name, "' are both of kind '",
+    const auto known = std::find(kinds.begin(), kinds.end(), device.kind);
+    const auto kind = static_cast<KindId>(known - kinds.begin());
+    if (known == kinds.end()) {
+      kinds.push_back(device.kind);
+    } else if (!same_compute(device, first_of(kind))) {
+      fail(name,
+           cat("devices '", first_of(kind).name, "' and '", device.name, "' are both of kind '",
                device.kind, "' but differ in compute figures; give one of them a kind of its own"));
     }
-    kind_of_.push_back(kind);
+    kind_of.push_back(kind);
   }
 }
 
-Route Cluster::route_of(const LinkSpec& link) {
+Route Cluster::Data::route_of(const LinkSpec& link) {
   Route route{link.bandwidth_bytes_per_s, link.latency_us, {}, link.parallel};
   std::unordered_map<std::string, std::size_t> number_of;
   if (!link.shares.empty()) {
-    for (std::size_t i = 0; i < channels_.size(); ++i) number_of.emplace(channels_[i], i);
+    for (std::size_t i = 0; i < channels.size(); ++i) number_of.emplace(channels[i], i);
   }
   for (const std::string& channel : link.shares) {
-    const auto [known, is_new] = number_of.try_emplace(channel, channels_.size());
-    if (is_new) channels_.push_back(channel);
+    const auto [known, is_new] = number_of.try_emplace(channel, channels.size());
+    if (is_new) channels.push_back(channel);
     route.channels.push_back(static_cast<ChannelId>(known->second));
   }
   std::sort(route.channels.begin(), route.channels.end());
@@ -113,30 +137,30 @@ Route Cluster::route_of(const LinkSpec& link) {
   return route;
 }
 
-void Cluster::resolve_routes() {
-  const std::size_t count = devices_.size();
+void Cluster::Data::resolve_routes() {
+  const std::size_t count = devices.size();
   // The devices that an end of a link stands for, as [first, last).
   const auto range = [&](const std::string& end) -> std::pair<std::size_t, std::size_t> {
     if (end == kAny) return {0, count};
-    const auto device = find_device(end);
+    const auto device = find(end);
     if (!device) {
-      fail(name_, cat("a link names device '", end,
-                      "', which it does not have. Devices: ", device_names(), "."));
+      fail(name, cat("a link names device '", end,
+                     "', which it does not have. Devices: ", device_names(), "."));
     }
     return {*device, *device + 1};
   };
-  routes_.assign(count * count, Route{0, 0, {}});
+  routes.assign(count * count, Route{0, 0, {}});
   // Links with more stars come first, so that more specific and later ones overwrite them.
   for (int stars = 2; stars >= 0; --stars) {
-    for (const LinkSpec& link : links_) {
+    for (const LinkSpec& link : links) {
       if ((link.src == kAny) + (link.dst == kAny) != stars) continue;
-      check_link(name_, link);
+      check_link(name, link);
       const auto [src_begin, src_end] = range(link.src);
       const auto [dst_begin, dst_end] = range(link.dst);
       const Route route = route_of(link);
       for (std::size_t src = src_begin; src < src_end; ++src) {
         for (std::size_t dst = dst_begin; dst < dst_end; ++dst) {
-          if (src != dst) routes_[src * count + dst] = route;
+          if (src != dst) routes[src * count + dst] = route;
         }
       }
     }
@@ -144,31 +168,67 @@ void Cluster::resolve_routes() {
   for (std::size_t src = 0; src < count; ++src) {
     for (std::size_t dst = 0; dst < count; ++dst) {
       if (src == dst) continue;
-      has_parallel_routes_ = has_parallel_routes_ || routes_[src * count + dst].parallel;
-      if (routes_[src * count + dst].bandwidth_bytes_per_s == 0) {
-        fail(name_, cat("no link from '", devices_[src].name, "' to '", devices_[dst].name,
-                        "'; add one, or a link with \"*\""));
+      has_parallel_routes = has_parallel_routes || routes[src * count + dst].parallel;
+      if (routes[src * count + dst].bandwidth_bytes_per_s == 0) {
+        fail(name, cat("no link from '", devices[src].name, "' to '", devices[dst].name,
+                       "'; add one, or a link with \"*\""));
       }
     }
   }
 }
 
+Cluster::Cluster(std::string name, std::vector<Device> devices,
+                 const std::vector<LinkSpec>& links) {
+  auto data = std::make_shared<Data>();
+  data->name = std::move(name);
+  data->devices = std::move(devices);
+  data->links = links;
+  data->index_devices();
+  data->resolve_routes();
+  data_ = std::move(data);
+}
+
+const std::string& Cluster::name() const noexcept {
+  return data_->name;
+}
+DeviceId Cluster::device_count() const noexcept {
+  return static_cast<DeviceId>(data_->devices.size());
+}
+const Device& Cluster::device(DeviceId id) const noexcept {
+  return data_->devices[at(id)];
+}
 std::optional<DeviceId> Cluster::find_device(std::string_view name) const noexcept {
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    if (devices_[i].name == name) return static_cast<DeviceId>(i);
-  }
-  return std::nullopt;
+  return data_->find(name);
 }
-
 std::string Cluster::device_names() const {
-  std::vector<std::string> names;
-  for (const Device& device : devices_) names.push_back(device.name);
-  return join(names);
+  return data_->device_names();
 }
-
+KindId Cluster::kind_count() const noexcept {
+  return static_cast<KindId>(data_->kinds.size());
+}
+const std::string& Cluster::kind_name(KindId kind) const noexcept {
+  return data_->kinds[at(kind)];
+}
+KindId Cluster::kind_of(DeviceId id) const noexcept {
+  return data_->kind_of[at(id)];
+}
 const Device& Cluster::kind_device(KindId kind) const noexcept {
-  const auto first = std::find(kind_of_.begin(), kind_of_.end(), kind);
-  return devices_[at(first - kind_of_.begin())];
+  return data_->first_of(kind);
+}
+const Route& Cluster::route(DeviceId src, DeviceId dst) const noexcept {
+  return data_->routes[at(src) * data_->devices.size() + at(dst)];
+}
+bool Cluster::has_parallel_routes() const noexcept {
+  return data_->has_parallel_routes;
+}
+ChannelId Cluster::channel_count() const noexcept {
+  return static_cast<ChannelId>(data_->channels.size());
+}
+const std::string& Cluster::channel_name(ChannelId id) const noexcept {
+  return data_->channels[at(id)];
+}
+const std::vector<LinkSpec>& Cluster::links() const noexcept {
+  return data_->links;
 }
 
 }  // namespace berth

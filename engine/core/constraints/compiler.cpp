@@ -57,19 +57,19 @@ void ConstraintCompiler::run() {
 }
 
 void ConstraintCompiler::select() {
-  out_.ops_of_rule_.resize(out_.rules_.size());
-  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) select(rule);
+  out_.ops_of_rule.resize(out_.rules.size());
+  for (std::size_t rule = 0; rule < out_.rules.size(); ++rule) select(rule);
 }
 
 void ConstraintCompiler::select(std::size_t rule) {
-  const ConstraintRule& stated = out_.rules_[rule];
+  const ConstraintRule& stated = out_.rules[rule];
   const std::string name = shown(stated);
   if (stated.kind == Kind::memory_margin) return;
   if (stated.ops.empty() && stated.kind != Kind::respect_devices) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the constraint ", name, " does not say which ops"));
   }
-  std::vector<OpId>& all = out_.ops_of_rule_[rule];
+  std::vector<OpId>& all = out_.ops_of_rule[rule];
   Constraints::Separation separation{rule, {}};
   for (const OpSelector& selector : stated.ops) {
     separation.parts.push_back(select_ops(graph_, cluster_, selector, name));
@@ -86,7 +86,7 @@ void ConstraintCompiler::select(std::size_t rule) {
       separation.parts.clear();
       for (const OpId op : all) separation.parts.push_back({op});
     }
-    out_.separations_.push_back(std::move(separation));
+    out_.separations.push_back(std::move(separation));
     return;
   }
   if (stated.kind == Kind::colocate) return;
@@ -100,14 +100,14 @@ void ConstraintCompiler::select(std::size_t rule) {
 }
 
 void ConstraintCompiler::respect(std::size_t rule) {
-  std::vector<OpId>& ops = out_.ops_of_rule_[rule];
-  if (out_.rules_[rule].ops.empty()) {
+  std::vector<OpId>& ops = out_.ops_of_rule[rule];
+  if (out_.rules[rule].ops.empty()) {
     ops.resize(at(graph_.op_count()));
     std::iota(ops.begin(), ops.end(), OpId{0});
   }
   std::erase_if(
       ops, [&](OpId op) { return graph_.requested_device(op).empty() || graph_.is_constant(op); });
-  const std::string name = shown(out_.rules_[rule]);
+  const std::string name = shown(out_.rules[rule]);
   if (ops.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the constraint ", name, " finds no op of graph '", graph_.name(),
@@ -130,7 +130,7 @@ void ConstraintCompiler::respect(std::size_t rule) {
 
 void ConstraintCompiler::restrict_to(std::size_t rule, std::vector<OpId> ops,
                                      std::vector<bool> devices) {
-  out_.restrictions_.push_back({rule, std::move(ops), std::move(devices)});
+  out_.restrictions.push_back({rule, std::move(ops), std::move(devices)});
 }
 
 void ConstraintCompiler::join_classes() {
@@ -144,17 +144,17 @@ void ConstraintCompiler::join_classes() {
     const OpId reader = graph_.first_reader(op);
     if (reader != kNoOp && graph_.colocation(op).empty()) classes.merge(op, reader);
   }
-  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
-    if (out_.rules_[rule].kind != Kind::colocate) continue;
-    const std::vector<OpId>& ops = out_.ops_of_rule_[rule];
+  for (std::size_t rule = 0; rule < out_.rules.size(); ++rule) {
+    if (out_.rules[rule].kind != Kind::colocate) continue;
+    const std::vector<OpId>& ops = out_.ops_of_rule[rule];
     for (const OpId op : ops) classes.merge(op, ops.front());
   }
-  out_.classes_ = std::make_shared<const Groups>(graph_, classes.names());
+  out_.classes = std::make_shared<const Groups>(graph_, classes.names());
 }
 
 void ConstraintCompiler::restrict_ops() {
-  rule_set_.assign(at(out_.classes_->count()), sets_.all());
-  for (const Constraints::Restriction& restriction : out_.restrictions_) {
+  rule_set_.assign(at(out_.classes->count()), sets_.all());
+  for (const Constraints::Data::Restriction& restriction : out_.restrictions) {
     const KindSets::Id devices = sets_.of(restriction.devices);
     for (const OpId op : restriction.ops) {
       KindSets::Id& set = rule_set_[at(class_of(op))];
@@ -164,11 +164,11 @@ void ConstraintCompiler::restrict_ops() {
     }
   }
   SetTable table(sets_);
-  out_.set_of_op_.reserve(at(graph_.op_count()));
+  out_.set_of_op.reserve(at(graph_.op_count()));
   for (OpId op = 0; op < graph_.op_count(); ++op) {
-    out_.set_of_op_.push_back(table.number(rule_set_[at(class_of(op))]));
+    out_.set_of_op.push_back(table.number(rule_set_[at(class_of(op))]));
   }
-  out_.sets_ = table.take();
+  out_.sets = table.take();
 }
 
 /// Whether the kind of each device can run the op.
@@ -196,13 +196,13 @@ void ConstraintCompiler::find_places() {
     if (set == KindSets::kNone) fail_without_device(class_of(op));
   }
   SetTable table(sets_);
-  for (const KindSets::Id set : places) out_.place_of_class_.push_back(table.number(set));
-  out_.places_ = table.take();
+  for (const KindSets::Id set : places) out_.place_of_class.push_back(table.number(set));
+  out_.places = table.take();
 }
 
 /// Checks that no op and no class is in two parts of one separation.
 void ConstraintCompiler::mark_parts() {
-  for (const Constraints::Separation& separation : out_.separations_) {
+  for (const Constraints::Separation& separation : out_.separations) {
     std::unordered_map<GroupId, std::pair<std::size_t, OpId>> part_of_class;
     for (std::size_t part = 0; part < separation.parts.size(); ++part) {
       for (const OpId op : separation.parts[part]) {
@@ -217,11 +217,11 @@ void ConstraintCompiler::mark_parts() {
 
 void ConstraintCompiler::label_classes() {
   using Parts = std::vector<std::pair<std::size_t, std::size_t>>;  // (separation, part)
-  out_.label_of_class_.assign(at(out_.classes_->count()), 0);
+  out_.label_of_class.assign(at(out_.classes->count()), 0);
   std::map<GroupId, Parts> parts;
-  for (std::size_t s = 0; s < out_.separations_.size(); ++s) {
-    for (std::size_t part = 0; part < out_.separations_[s].parts.size(); ++part) {
-      for (const OpId op : out_.separations_[s].parts[part]) {
+  for (std::size_t s = 0; s < out_.separations.size(); ++s) {
+    for (std::size_t part = 0; part < out_.separations[s].parts.size(); ++part) {
+      for (const OpId op : out_.separations[s].parts[part]) {
         Parts& list = parts[class_of(op)];
         if (list.empty() || list.back() != std::pair(s, part)) list.emplace_back(s, part);
       }
@@ -230,14 +230,14 @@ void ConstraintCompiler::label_classes() {
   std::map<Parts, std::int32_t> labels;
   for (const auto& [of_classes, list] : parts) {
     const auto next = static_cast<std::int32_t>(labels.size()) + 1;
-    out_.label_of_class_[at(of_classes)] = labels.try_emplace(list, next).first->second;
+    out_.label_of_class[at(of_classes)] = labels.try_emplace(list, next).first->second;
   }
 }
 
 void ConstraintCompiler::check_separations() {
-  if (out_.separations_.empty()) return;
+  if (out_.separations.empty()) return;
   std::vector<SeparationSearch::Parts> separations;
-  for (const Constraints::Separation& separation : out_.separations_) {
+  for (const Constraints::Separation& separation : out_.separations) {
     SeparationSearch::Parts parts;
     for (const std::vector<OpId>& ops : separation.parts) {
       parts.emplace_back();
@@ -245,16 +245,16 @@ void ConstraintCompiler::check_separations() {
     }
     separations.push_back(std::move(parts));
   }
-  SeparationSearch search(out_.device_count(), separations, [this](GroupId item, DeviceId device) {
-    return out_.class_can_be_on(item, device);
-  });
-  if (const auto crowded = search.crowded()) fail_for_crowded_parts(out_.separations_[*crowded]);
+  SeparationSearch search(
+      cluster_.device_count(), separations,
+      [this](GroupId item, DeviceId device) { return out_.can_be_on(item, device); });
+  if (const auto crowded = search.crowded()) fail_for_crowded_parts(out_.separations[*crowded]);
   if (search.run() == SeparationSearch::Result::impossible) fail_for_separations();
 }
 
 void ConstraintCompiler::keep_memory_free() {
-  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
-    const ConstraintRule& stated = out_.rules_[rule];
+  for (std::size_t rule = 0; rule < out_.rules.size(); ++rule) {
+    const ConstraintRule& stated = out_.rules[rule];
     if (stated.kind != Kind::memory_margin) continue;
     const std::string name = shown(stated);
     if (stated.margin_bytes < 0 || !(stated.margin_share >= 0 && stated.margin_share < 1)) {
@@ -275,7 +275,7 @@ void ConstraintCompiler::keep_memory_free() {
                         " free, and device '", cluster_.device(d).name, "' has ",
                         format_bytes(memory), "; keep less free, or name other devices"));
       }
-      out_.memory_bytes_[at(d)] = std::min(out_.memory_bytes_[at(d)], memory - margin);
+      out_.memory_bytes[at(d)] = std::min(out_.memory_bytes[at(d)], memory - margin);
     }
   }
 }

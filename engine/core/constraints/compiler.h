@@ -1,19 +1,47 @@
 // Makes Constraints of rules.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "berth/constraints.h"
+#include "berth/support/index.h"
 #include "groups/kind_sets.h"
 
 namespace berth {
+
+struct Constraints::Data {
+  std::vector<ConstraintRule> rules;
+  std::vector<std::vector<OpId>> ops_of_rule;
+  /// The devices that a rule leaves to some ops: one entry per pin and forbid, and one per device
+  /// that ops of a respect_devices ask for.
+  struct Restriction {
+    std::size_t rule;
+    std::vector<OpId> ops;
+    std::vector<bool> devices;
+  };
+  std::vector<Restriction> restrictions;
+  std::vector<std::int32_t> set_of_op;
+  std::vector<bool> sets;  // set-major, by device
+  std::vector<std::int32_t> place_of_class;
+  std::vector<bool> places;  // place-major, by device
+  std::shared_ptr<const Groups> classes;
+  std::vector<Separation> separations;
+  std::vector<std::int32_t> label_of_class;
+  std::vector<std::int64_t> memory_bytes;
+
+  [[nodiscard]] bool can_be_on(GroupId of_classes, DeviceId device) const {
+    return places[at(place_of_class[at(of_classes)]) * memory_bytes.size() + at(device)];
+  }
+};
 
 /// One use: construct, run.
 class ConstraintCompiler {
  public:
   ConstraintCompiler(const Graph& graph, const Cluster& cluster, const Costs& costs,
-                     Constraints& out)
+                     Constraints::Data& out)
       : graph_(graph), cluster_(cluster), costs_(costs), out_(out), sets_(cluster.device_count()) {}
 
   void run();
@@ -33,7 +61,7 @@ class ConstraintCompiler {
 
   void restrict_to(std::size_t rule, std::vector<OpId> ops, std::vector<bool> devices);
   [[nodiscard]] std::vector<bool> runnable(OpId op) const;
-  [[nodiscard]] GroupId class_of(OpId op) const { return out_.classes_->of(op); }
+  [[nodiscard]] GroupId class_of(OpId op) const { return out_.classes->of(op); }
 
   // Throws an error that a user can act on (conflicts.cpp).
   [[noreturn]] void fail_without_device(GroupId of_classes) const;
@@ -57,7 +85,7 @@ class ConstraintCompiler {
   const Graph& graph_;
   const Cluster& cluster_;
   const Costs& costs_;
-  Constraints& out_;
+  Constraints::Data& out_;
   KindSets sets_;                       // of devices here
   std::vector<KindSets::Id> rule_set_;  // by class: what rules leave it
 };

@@ -36,14 +36,14 @@ void add_new(std::vector<std::string>& lines, const std::vector<std::string>& mo
 
 std::vector<ConstraintCompiler::Cause> ConstraintCompiler::causes(GroupId of_classes) const {
   std::vector<Cause> all;
-  for (const Constraints::Restriction& restriction : out_.restrictions_) {
+  for (const Constraints::Data::Restriction& restriction : out_.restrictions) {
     const auto op = std::find_if(restriction.ops.begin(), restriction.ops.end(),
                                  [&](OpId id) { return class_of(id) == of_classes; });
     if (op == restriction.ops.end()) continue;
-    all.push_back({*op, restriction.devices, shown(out_.rules_[restriction.rule])});
+    all.push_back({*op, restriction.devices, shown(out_.rules[restriction.rule])});
   }
   std::set<std::vector<bool>> seen;
-  for (const OpId op : out_.classes_->members(of_classes)) {
+  for (const OpId op : out_.classes->members(of_classes)) {
     std::vector<bool> devices = runnable(op);
     if (std::find(devices.begin(), devices.end(), false) == devices.end()) continue;
     if (!seen.insert(devices).second) continue;
@@ -64,12 +64,12 @@ std::vector<std::string> ConstraintCompiler::chain(OpId a, OpId b) const {
     std::string text;
   };
   std::vector<Link> links;
-  for (std::size_t rule = 0; rule < out_.rules_.size(); ++rule) {
-    if (out_.rules_[rule].kind != Kind::colocate) continue;
-    links.push_back({out_.ops_of_rule_[rule], shown(out_.rules_[rule])});
+  for (std::size_t rule = 0; rule < out_.rules.size(); ++rule) {
+    if (out_.rules[rule].kind != Kind::colocate) continue;
+    links.push_back({out_.ops_of_rule[rule], shown(out_.rules[rule])});
   }
   std::map<std::string, std::vector<OpId>> by_name;
-  for (const OpId op : out_.classes_->members(class_of(a))) {
+  for (const OpId op : out_.classes->members(class_of(a))) {
     if (!graph_.colocation(op).empty()) by_name[graph_.colocation(op)].push_back(op);
   }
   for (auto& [name, ops] : by_name) {
@@ -125,7 +125,7 @@ void ConstraintCompiler::fail_without_device(GroupId of_classes) const {
 
 void ConstraintCompiler::fail_for_joined_parts(const Constraints::Separation& separation, OpId a,
                                                OpId b) const {
-  const std::string rule = shown(out_.rules_[separation.rule]);
+  const std::string rule = shown(out_.rules[separation.rule]);
   if (a == b) {
     throw Error(ErrorCode::infeasible,
                 cat("op '", graph_.op_name(a), "' would be apart from itself: more than one part ",
@@ -148,16 +148,16 @@ std::vector<std::string> ConstraintCompiler::restricting(
     }
   }
   std::vector<std::string> lines;
-  for (const Constraints::Restriction& restriction : out_.restrictions_) {
+  for (const Constraints::Data::Restriction& restriction : out_.restrictions) {
     const bool about = std::any_of(restriction.ops.begin(), restriction.ops.end(),
                                    [&](OpId op) { return classes.contains(class_of(op)); });
-    if (about) add_new(lines, {shown(out_.rules_[restriction.rule])});
+    if (about) add_new(lines, {shown(out_.rules[restriction.rule])});
   }
   return lines;
 }
 
 void ConstraintCompiler::fail_for_crowded_parts(const Constraints::Separation& separation) const {
-  std::vector<std::string> lines{shown(out_.rules_[separation.rule])};
+  std::vector<std::string> lines{shown(out_.rules[separation.rule])};
   const auto devices = at(cluster_.device_count());
   if (separation.parts.size() > devices) {
     throw Error(ErrorCode::infeasible, cat("this constraint asks for ", separation.parts.size(),
@@ -175,9 +175,9 @@ void ConstraintCompiler::fail_for_crowded_parts(const Constraints::Separation& s
 void ConstraintCompiler::fail_for_separations() const {
   std::vector<std::string> lines;
   std::vector<const Constraints::Separation*> all;
-  for (const Constraints::Separation& separation : out_.separations_) {
+  for (const Constraints::Separation& separation : out_.separations) {
     all.push_back(&separation);
-    add_new(lines, {shown(out_.rules_[separation.rule])});
+    add_new(lines, {shown(out_.rules[separation.rule])});
   }
   add_new(lines, restricting(all));
   throw Error(ErrorCode::infeasible,

@@ -167,43 +167,69 @@ double roofline_us(const Work& work, const Device& device) noexcept {
   return us > 0 && device.multiprocessors > 0 ? std::max(us, costs::kFillUs) : us;
 }
 
+struct Costs::Data {
+  std::vector<std::vector<double>> us;
+  std::vector<std::int64_t> workspace_bytes;
+  std::string source;
+};
+
 Costs::Costs(std::vector<std::vector<double>> us, std::vector<std::int64_t> workspace_bytes,
-             std::string source)
-    : us_(std::move(us)), workspace_bytes_(std::move(workspace_bytes)), source_(std::move(source)) {
+             std::string source) {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::invalid_argument, cat("costs '", source_, "': ", what));
+    throw Error(ErrorCode::invalid_argument, cat("costs '", source, "': ", what));
   };
-  if (us_.empty()) refuse("no device kind has costs; give one row per kind");
-  const std::size_t ops = us_.front().size();
-  for (std::size_t kind = 0; kind < us_.size(); ++kind) {
-    if (us_[kind].size() != ops) {
-      refuse(cat("kind ", kind, " has costs of ", us_[kind].size(), " ops and kind 0 of ", ops,
+  if (us.empty()) refuse("no device kind has costs; give one row per kind");
+  const std::size_t ops = us.front().size();
+  for (std::size_t kind = 0; kind < us.size(); ++kind) {
+    if (us[kind].size() != ops) {
+      refuse(cat("kind ", kind, " has costs of ", us[kind].size(), " ops and kind 0 of ", ops,
                  "; give every kind one cost per op"));
     }
     for (std::size_t op = 0; op < ops; ++op) {
-      if (!(us_[kind][op] >= 0)) {
-        refuse(cat("op ", op, " on kind ", kind, " costs ", us_[kind][op],
+      if (!(us[kind][op] >= 0)) {
+        refuse(cat("op ", op, " on kind ", kind, " costs ", us[kind][op],
                    " us; a cost is 0 or more, or kCannotRun"));
       }
     }
   }
-  if (!workspace_bytes_.empty() && workspace_bytes_.size() != ops) {
-    refuse(cat("workspace is given for ", workspace_bytes_.size(), " ops and costs for ", ops,
+  if (!workspace_bytes.empty() && workspace_bytes.size() != ops) {
+    refuse(cat("workspace is given for ", workspace_bytes.size(), " ops and costs for ", ops,
                "; give it for all ops or for none"));
   }
-  for (std::size_t op = 0; op < workspace_bytes_.size(); ++op) {
-    if (workspace_bytes_[op] < 0) {
-      refuse(cat("op ", op, " has a workspace of ", workspace_bytes_[op],
+  for (std::size_t op = 0; op < workspace_bytes.size(); ++op) {
+    if (workspace_bytes[op] < 0) {
+      refuse(cat("op ", op, " has a workspace of ", workspace_bytes[op],
                  " bytes; it must be 0 or more"));
     }
   }
+  data_ = std::make_shared<const Data>(
+      Data{std::move(us), std::move(workspace_bytes), std::move(source)});
+}
+
+double Costs::op_us(OpId op, KindId kind) const noexcept {
+  return data_->us[at(kind)][at(op)];
+}
+bool Costs::can_run(OpId op, KindId kind) const noexcept {
+  return op_us(op, kind) < kCannotRun;
+}
+std::span<const double> Costs::of_kind(KindId kind) const noexcept {
+  return data_->us[at(kind)];
+}
+KindId Costs::kind_count() const noexcept {
+  return static_cast<KindId>(data_->us.size());
+}
+std::int64_t Costs::workspace_bytes(OpId op) const noexcept {
+  return data_->workspace_bytes.empty() ? 0 : data_->workspace_bytes[at(op)];
+}
+const std::string& Costs::source() const noexcept {
+  return data_->source;
 }
 
 std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs,
                                             const Graph& graph) {
   if (graph.constant_count() == 0) return costs;
-  std::vector<std::vector<double>> us = costs->us_;
-  std::vector<std::int64_t> workspace = costs->workspace_bytes_;
+  std::vector<std::vector<double>> us = costs->data_->us;
+  std::vector<std::int64_t> workspace = costs->data_->workspace_bytes;
   bool changed = false;
   const auto clear = [&changed](auto& figure) {
     changed = changed || figure != 0;
@@ -215,7 +241,7 @@ std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs,
     if (!workspace.empty()) clear(workspace[at(op)]);
   }
   if (!changed) return costs;
-  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source_);
+  return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source());
 }
 
 std::shared_ptr<const Costs> Costs::stated(const Graph& graph, const Cluster& cluster) {

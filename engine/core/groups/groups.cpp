@@ -11,6 +11,7 @@
 
 #include "berth/error.h"
 #include "berth/support/index.h"
+#include "berth/support/rows.h"
 #include "berth/support/text.h"
 
 namespace berth {
@@ -185,30 +186,62 @@ std::vector<GroupId> ordered(const Graph& graph, std::span<const GroupId> group_
 
 }  // namespace
 
-Groups::Groups(const Graph& graph, std::vector<GroupId> group_of) : group_of_(std::move(group_of)) {
-  const GroupId count = make_dense(graph, group_of_);
-  std::vector<Edge> edges = quotient_edges(graph, group_of_);
-  const std::vector<GroupId> order = ordered(graph, group_of_, count, edges, acyclic_);
+struct Groups::Data {
+  std::vector<GroupId> group_of;
+  Rows<OpId> members;
+  Rows<Edge> out_edges, in_edges;
+  bool acyclic = true;
+};
+
+Groups::Groups(const Graph& graph, std::vector<GroupId> group_of) {
+  auto data = std::make_shared<Data>();
+  const GroupId count = make_dense(graph, group_of);
+  std::vector<Edge> edges = quotient_edges(graph, group_of);
+  const std::vector<GroupId> order = ordered(graph, group_of, count, edges, data->acyclic);
   std::vector<GroupId> number(order.size());
   for (GroupId i = 0; i < count; ++i) number[at(order[at(i)])] = i;
 
-  for (GroupId& group : group_of_) group = number[at(group)];
+  for (GroupId& group : group_of) group = number[at(group)];
   for (Edge& edge : edges) {
     edge = {number[at(edge.src)], number[at(edge.dst)], edge.bytes, edge.tensors};
   }
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
   });
-  out_edges_ = by_end(at(count), edges, &Edge::src);
-  in_edges_ = by_end(at(count), edges, &Edge::dst);
-  members_ = Rows<OpId>::collect(at(count), [&](const auto& report) {
-    for (const OpId op : graph.topological_order()) report(of(op), op);
+  data->out_edges = by_end(at(count), edges, &Edge::src);
+  data->in_edges = by_end(at(count), edges, &Edge::dst);
+  data->members = Rows<OpId>::collect(at(count), [&](const auto& report) {
+    for (const OpId op : graph.topological_order()) report(group_of[at(op)], op);
   });
+  data->group_of = std::move(group_of);
+  data_ = std::move(data);
+}
+
+GroupId Groups::count() const noexcept {
+  return static_cast<GroupId>(data_->members.size());
+}
+GroupId Groups::of(OpId op) const noexcept {
+  return data_->group_of[at(op)];
+}
+std::span<const GroupId> Groups::map() const noexcept {
+  return data_->group_of;
+}
+std::span<const OpId> Groups::members(GroupId group) const noexcept {
+  return data_->members[group];
+}
+bool Groups::acyclic() const noexcept {
+  return data_->acyclic;
+}
+std::span<const Groups::Edge> Groups::out_edges(GroupId group) const noexcept {
+  return data_->out_edges[group];
+}
+std::span<const Groups::Edge> Groups::in_edges(GroupId group) const noexcept {
+  return data_->in_edges[group];
 }
 
 Placement Groups::expand(const GroupPlacement& placement) const {
-  Placement result(group_of_.size());
-  std::transform(group_of_.begin(), group_of_.end(), result.begin(),
+  Placement result(data_->group_of.size());
+  std::transform(data_->group_of.begin(), data_->group_of.end(), result.begin(),
                  [&](GroupId group) { return placement[group]; });
   return result;
 }

@@ -11,15 +11,27 @@
 #include <variant>
 
 #include "berth/error.h"
+#include "berth/support/index.h"
 #include "berth/support/text.h"
 #include "layers/module_names.h"
 
 namespace berth {
 
+struct Blocks::Data {
+  std::vector<Block> blocks;
+  std::vector<BlockId> block_of;
+  std::vector<std::string> module_of;
+  std::string layer_list;
+  std::vector<Tie> ties;
+
+  [[nodiscard]] BlockId count() const { return static_cast<BlockId>(blocks.size()); }
+  [[nodiscard]] BlockId of(OpId op) const { return block_of[at(op)]; }
+};
+
 /// Reads the graph once; see Blocks.
 class BlockFinder {
  public:
-  BlockFinder(const Graph& graph, Blocks& blocks) : graph_(graph), blocks_(blocks) {}
+  BlockFinder(const Graph& graph, Blocks::Data& data) : graph_(graph), data_(data) {}
 
   void run() {
     find_modules();
@@ -72,7 +84,7 @@ class BlockFinder {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       for (const TensorId tensor : graph_.parameters(op)) ++readers_[at(weight_behind(tensor))];
     }
-    blocks_.module_of_.resize(at(graph_.op_count()));
+    data_.module_of.resize(at(graph_.op_count()));
     std::vector<bool> counted(at(graph_.tensor_count()), false);
     for (const OpId op : graph_.topological_order()) {
       TensorId largest = kNoTensor;
@@ -94,7 +106,7 @@ class BlockFinder {
       }
       if (name.empty() || (elsewhere && !scope.empty())) name = scope;
       if (name.empty()) continue;
-      blocks_.module_of_[at(op)] = name;
+      data_.module_of[at(op)] = name;
       std::int64_t& bytes = bytes_[name];
       for (const TensorId tensor : graph_.parameters(op)) {
         if (counted[at(tensor)]) continue;
@@ -116,7 +128,7 @@ class BlockFinder {
       if (bytes == 0) continue;
       const std::string name = scope_of(op);
       if (name.empty()) continue;
-      blocks_.module_of_[at(op)] = name;
+      data_.module_of[at(op)] = name;
       bytes_[name] += bytes;
     }
   }
@@ -163,7 +175,7 @@ class BlockFinder {
 
   BlockId block_named(const std::string& module) {
     const auto [name, end] = block_of_module(module);
-    const auto [entry, is_new] = index_.try_emplace(name, blocks_.count());
+    const auto [entry, is_new] = index_.try_emplace(name, data_.count());
     if (is_new) {
       Block block;
       block.name = name;
@@ -172,38 +184,38 @@ class BlockFinder {
         block.list = joined_parts(parts, end - 1);
         block.number = number_of_part(parts.back());
       }
-      blocks_.blocks_.push_back(std::move(block));
+      data_.blocks.push_back(std::move(block));
     }
     return entry->second;
   }
 
   /// In the order in which a step first reads their parameters: block ids are ranks.
   void make_blocks() {
-    blocks_.block_of_.assign(at(graph_.op_count()), kNone);
+    data_.block_of.assign(at(graph_.op_count()), kNone);
     std::vector<BlockId> reached(at(graph_.op_count()), kNone);
     for (const OpId op : graph_.topological_order()) {
       BlockId& latest = reached[at(op)];
       for (const Edge& edge : graph_.in_edges(op)) {
         latest = std::max(latest, reached[at(edge.src)]);
       }
-      const std::string& module = blocks_.module_of_[at(op)];
+      const std::string& module = data_.module_of[at(op)];
       if (module.empty()) continue;
       BlockId block = block_named(module);
       // A parameter that a step comes back to after other blocks: embeddings that a head without a
       // scope shares.
       if (block < latest && shares_parameter(op)) block = block_named(kTiedHead);
-      blocks_.block_of_[at(op)] = block;
+      data_.block_of[at(op)] = block;
       latest = std::max(latest, block);
     }
     for (const auto& [module, bytes] : bytes_) {
-      blocks_.blocks_[at(index_.at(block_of_module(module).first))].param_bytes += bytes;
+      data_.blocks[at(index_.at(block_of_module(module).first))].param_bytes += bytes;
     }
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      if (blocks_.block_of_[at(op)] != kNone) continue;
+      if (data_.block_of[at(op)] != kNone) continue;
       const std::string scope = scope_of(op);
       if (scope.empty()) continue;
       const auto known = index_.find(block_of_module(scope).first);
-      if (known != index_.end()) blocks_.block_of_[at(op)] = known->second;
+      if (known != index_.end()) data_.block_of[at(op)] = known->second;
     }
   }
 
@@ -212,7 +224,7 @@ class BlockFinder {
     const auto order = graph_.topological_order();
     std::vector<BlockId> before(at(graph_.op_count()), kNone), behind = before;
     const auto block_or = [&](const std::vector<BlockId>& other, OpId op) {
-      const BlockId own = blocks_.block_of_[at(op)];
+      const BlockId own = data_.block_of[at(op)];
       return own != kNone ? own : other[at(op)];
     };
     for (const OpId op : order) {
@@ -229,7 +241,7 @@ class BlockFinder {
     }
     std::map<std::pair<BlockId, BlockId>, std::vector<OpId>> between;
     for (const OpId op : order) {
-      BlockId& own = blocks_.block_of_[at(op)];
+      BlockId& own = data_.block_of[at(op)];
       if (own != kNone) continue;
       const BlockId low = before[at(op)], high = behind[at(op)];
       if (low == kNone || high == kNone || low >= high) {
@@ -241,7 +253,7 @@ class BlockFinder {
     for (const auto& [blocks, ops] : between) divide(blocks.first, blocks.second, ops);
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       const OpId reader = graph_.first_reader(op);
-      if (reader != kNoOp) blocks_.block_of_[at(op)] = blocks_.block_of_[at(reader)];
+      if (reader != kNoOp) data_.block_of[at(op)] = data_.block_of[at(reader)];
     }
   }
 
@@ -259,7 +271,7 @@ class BlockFinder {
           // Read behind all of them too: it crosses wherever these are.
           for (const Edge& other : graph_.out_edges(edge.src)) {
             if (other.tensor == edge.tensor && !here.contains(other.dst) &&
-                blocks_.block_of_[at(other.dst)] >= high) {
+                data_.block_of[at(other.dst)] >= high) {
               ++late_readers[edge.tensor];
             }
           }
@@ -285,32 +297,32 @@ class BlockFinder {
       }
     }
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      blocks_.block_of_[at(ops[i])] = i < best ? low : high;
+      data_.block_of[at(ops[i])] = i < best ? low : high;
     }
   }
 
   /// Small modules outside of lists go where they are read first.
   void absorb_small() {
     const std::int64_t small = std::min(kSmallBytes, total_ / kSmallShare);
-    into_.resize(at(blocks_.count()));
+    into_.resize(at(data_.count()));
     // What its ops read, not what it counts for: a tied head is as large as its embeddings.
-    std::vector<std::int64_t> reads(at(blocks_.count()), 0);
+    std::vector<std::int64_t> reads(at(data_.count()), 0);
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      reads[at(blocks_.of(op))] += graph_.param_bytes(op);
+      reads[at(data_.of(op))] += graph_.param_bytes(op);
     }
-    for (BlockId block = 0; block < blocks_.count(); ++block) into_[at(block)] = block;
-    for (BlockId block = blocks_.count() - 1; block >= 0; --block) {
-      const Block& each = blocks_[block];
+    for (BlockId block = 0; block < data_.count(); ++block) into_[at(block)] = block;
+    for (BlockId block = data_.count() - 1; block >= 0; --block) {
+      const Block& each = data_.blocks[at(block)];
       if (each.number != kNoBlockNumber || reads[at(block)] > small) continue;
       BlockId next = kNone, last = kNone;
       for (OpId op = 0; op < graph_.op_count(); ++op) {
-        if (blocks_.of(op) != block) continue;
+        if (data_.of(op) != block) continue;
         for (const Edge& edge : graph_.out_edges(op)) {
-          const BlockId other = blocks_.of(edge.dst);
+          const BlockId other = data_.of(edge.dst);
           if (other != block) next = next == kNone ? other : std::min(next, other);
         }
         for (const Edge& edge : graph_.in_edges(op)) {
-          const BlockId other = blocks_.of(edge.src);
+          const BlockId other = data_.of(edge.src);
           if (other != block) last = std::max(last, other);
         }
       }
@@ -327,21 +339,21 @@ class BlockFinder {
 
   /// Blocks without those that went elsewhere, with their ops and modules.
   void number() {
-    std::vector<BlockId> id(at(blocks_.count()), kNone);
+    std::vector<BlockId> id(at(data_.count()), kNone);
     std::vector<Block> kept;
-    for (BlockId block = 0; block < blocks_.count(); ++block) {
+    for (BlockId block = 0; block < data_.count(); ++block) {
       if (absorbed(block) != block) continue;
       id[at(block)] = static_cast<BlockId>(kept.size());
-      kept.push_back(blocks_[block]);
+      kept.push_back(data_.blocks[at(block)]);
       kept.back().modules.push_back(kept.back().name);
     }
-    for (BlockId block = 0; block < blocks_.count(); ++block) {
+    for (BlockId block = 0; block < data_.count(); ++block) {
       if (absorbed(block) == block) continue;
       Block& target = kept[at(id[at(absorbed(block))])];
-      target.modules.push_back(blocks_[block].name);
+      target.modules.push_back(data_.blocks[at(block)].name);
     }
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      BlockId& own = blocks_.block_of_[at(op)];
+      BlockId& own = data_.block_of[at(op)];
       own = id[at(absorbed(own))];
       kept[at(own)].ops.push_back(op);
     }
@@ -352,12 +364,12 @@ class BlockFinder {
       for (const TensorId tensor : graph_.parameters(op)) {
         if (counted[at(tensor)]) continue;
         counted[at(tensor)] = true;
-        kept[at(blocks_.of(op))].param_bytes += graph_.bytes(tensor);
+        kept[at(data_.of(op))].param_bytes += graph_.bytes(tensor);
       }
-      kept[at(blocks_.of(op))].param_bytes += stated_bytes(op);
+      kept[at(data_.of(op))].param_bytes += stated_bytes(op);
     }
     name_shared(kept);
-    blocks_.blocks_ = std::move(kept);
+    data_.blocks = std::move(kept);
   }
 
   /// A tied weight may have the name of a module that no op is in: T5's "shared". It is with the first
@@ -371,7 +383,7 @@ class BlockFinder {
         if (readers_[at(weight)] < 2 || is_scalar(weight)) continue;
         const std::string module = module_of_parameter(graph_.tensor_name(weight));
         if (module.empty() || index_.contains(block_of_module(module).first)) continue;
-        if (named.insert(module).second) kept[at(blocks_.of(op))].modules.push_back(module);
+        if (named.insert(module).second) kept[at(data_.of(op))].modules.push_back(module);
       }
     }
   }
@@ -382,13 +394,13 @@ class BlockFinder {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       for (const TensorId tensor : graph_.parameters(op)) {
         const TensorId weight = weight_behind(tensor);
-        if (readers_[at(weight)] > 1) readers[weight].emplace(blocks_.of(op), op);
+        if (readers_[at(weight)] > 1) readers[weight].emplace(data_.of(op), op);
       }
     }
     for (const auto& [weight, of_block] : readers) {
       const bool small = graph_.bytes(weight) <= std::min(kSmallBytes, total_ / kSmallShare);
       if (is_scalar(weight) || small || of_block.size() < 2) continue;
-      Blocks::Tie& tie = blocks_.ties_.emplace_back();
+      Blocks::Tie& tie = data_.ties.emplace_back();
       tie.parameter = weight;
       for (const auto& [block, op] : of_block) {
         tie.blocks.push_back(block);
@@ -399,17 +411,17 @@ class BlockFinder {
 
   void choose_layers() {
     std::map<std::string, std::int64_t> bytes;
-    for (const Block& block : blocks_.all()) {
+    for (const Block& block : data_.blocks) {
       if (block.number != kNoBlockNumber) bytes[block.list] += block.param_bytes;
     }
     const auto largest =
         std::max_element(bytes.begin(), bytes.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (largest != bytes.end()) blocks_.layer_list_ = largest->first;
+    if (largest != bytes.end()) data_.layer_list = largest->first;
   }
 
   const Graph& graph_;
-  Blocks& blocks_;
+  Blocks::Data& data_;
   std::vector<int> readers_;  // by weight, ops of the step that read it or what is made of it
   std::int64_t total_ = 0;
   std::map<std::string, std::int64_t> bytes_;          // by module, each parameter once
@@ -420,14 +432,38 @@ class BlockFinder {
 };
 
 Blocks::Blocks(const Graph& graph) {
-  BlockFinder(graph, *this).run();
+  auto data = std::make_shared<Data>();
+  BlockFinder(graph, *data).run();
+  data_ = std::move(data);
+}
+
+BlockId Blocks::count() const noexcept {
+  return data_->count();
+}
+const Block& Blocks::operator[](BlockId block) const noexcept {
+  return data_->blocks[at(block)];
+}
+const std::vector<Block>& Blocks::all() const noexcept {
+  return data_->blocks;
+}
+BlockId Blocks::of(OpId op) const noexcept {
+  return data_->of(op);
+}
+const std::string& Blocks::module_of(OpId op) const noexcept {
+  return data_->module_of[at(op)];
+}
+const std::string& Blocks::layer_list() const noexcept {
+  return data_->layer_list;
+}
+const std::vector<Blocks::Tie>& Blocks::ties() const noexcept {
+  return data_->ties;
 }
 
 std::vector<BlockId> Blocks::layers() const {
   std::map<int, BlockId> by_number;
   for (BlockId block = 0; block < count(); ++block) {
     const Block& each = (*this)[block];
-    if (each.number != kNoBlockNumber && each.list == layer_list_) {
+    if (each.number != kNoBlockNumber && each.list == layer_list()) {
       by_number.emplace(each.number, block);
     }
   }
@@ -440,7 +476,7 @@ std::vector<BlockId> Blocks::layers() const {
   for (const auto& [number, block] : by_number) {
     if (number != static_cast<int>(result.size())) {
       throw Error(ErrorCode::unsupported,
-                  cat("no parameter of ", layer_list_, ".", result.size(),
+                  cat("no parameter of ", layer_list(), ".", result.size(),
                       " is in the graph, but of later layers there are; load the whole model"));
     }
     result.push_back(block);

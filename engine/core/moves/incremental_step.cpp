@@ -57,20 +57,14 @@ IncrementalStep<Rules>::IncrementalStep(const Simulator& simulator,
       settings_(settings),
       follows_memory_(std::is_same_v<Rules, DataflowRules> &&
                       (settings.reports || !facts_->always_fits)),
-      initial_(plan_.op_count),
-      rewired_in_(plan_.op_count, 0),
+      candidate_(plan_, facts_),
       tail_us_(plan_.op_count) {}
 
 template <typename Rules>
 void IncrementalStep<Rules>::reset(std::span<const DeviceId> placement, Scratch& scratch,
                                    const Wanted& wanted) {
-  placement_.assign(placement.begin(), placement.end());
-  candidate_ = placement_;
-  changed_.clear();
-  rewired_.clear();
+  candidate_.reset(placement);
   hints_.clear();
-  room_.assign(plan_.device_count, 0);
-  at_most_bytes_.assign(plan_.device_count, facts_->footprints.common_bytes);
   arrival_.assign(std::max(plan_.messages.size(), plan_.consumers.size()), kNotEnded);
   record_.clear(plan_.op_count);
   Pause& start = record_.add(0);
@@ -84,38 +78,24 @@ void IncrementalStep<Rules>::reset(std::span<const DeviceId> placement, Scratch&
   start.has_memory = true;
   start.memory.clear();
   for (Index op = 0; op < plan_.op_count; ++op) {
-    const auto d = static_cast<std::uint32_t>(placement[at(plan_.ids[op])]);
-    initial_[op] = plan_.waiting[op] | d;
-    room_[d] += plan_.sends[op];
-    at_most_bytes_[d] += facts_->footprints.op_bytes[op];
+    const std::uint32_t d = candidate_.device(op);
     start.left_us[d] += busy_us(op, d);
   }
-  placed_.compile(plan_, initial_);
-  placed_tails(plan_, initial_, plan_.op_count, tail_us_);
+  placed_tails(plan_, candidate_.initial(), plan_.op_count, tail_us_);
   known_excess_bytes_ = kUnknown;
   regular_ = true;
   ++work_.evaluations;
   record(0, scratch, wanted);
 }
 
-/// Rows as simulator::Workspace::prepare lays them out.
-template <typename Rules>
-void IncrementalStep<Rules>::place_rows(simulator::Workspace& workspace) const {
-  workspace.begin.resize(plan_.device_count);
-  workspace.row_total = 0;
-  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    workspace.begin[d] = workspace.row_total;
-    workspace.row_total += room_[d] + 1;
-  }
-}
-
 template <typename Rules>
 void IncrementalStep<Rules>::load_inputs(const Pause& from, simulator::Workspace& workspace) const {
+  const std::vector<std::uint32_t>& initial = candidate_.initial();
   std::vector<std::uint32_t>& state = workspace.state;
   state.resize(plan_.op_count);
-  for (Index op = 0; op < from.first; ++op) state[op] = initial_[op] & simulator::kDeviceMask;
+  for (Index op = 0; op < from.first; ++op) state[op] = candidate_.device(op);
   std::copy(from.state.begin(), from.state.end(), state.begin() + from.first);
-  std::copy(initial_.begin() + from.end, initial_.end(), state.begin() + from.end);
+  std::copy(initial.begin() + from.end, initial.end(), state.begin() + from.end);
 }
 
 /// The pauses of a step after which `next` move, beside its regular ones.
@@ -156,7 +136,7 @@ void IncrementalStep<Rules>::record(std::size_t from, Scratch& scratch, const Wa
   const std::uint32_t arrivals = record_[from].arrivals;
   for (std::uint32_t& arrival : arrival_) arrival = arrival < arrivals ? arrival : kNotEnded;
   scratch.left_us = record_[from].left_us;
-  place_rows(scratch.workspace);
+  candidate_.place_rows(scratch.workspace);
   load_inputs(record_[from], scratch.workspace);
   const auto run = [&](auto& watch) {
     watch.op_start_us = wanted.op_start_us;
@@ -165,14 +145,14 @@ void IncrementalStep<Rules>::record(std::size_t from, Scratch& scratch, const Wa
   if constexpr (std::is_same_v<Rules, DataflowRules>) {
     if (follows_memory_) {
       simulator::Workspace& workspace = scratch.workspace;
-      Watch<StepMemory, true, true> watch(plan_, candidate_, workspace.state, workspace.memory,
-                                          no_log);
+      Watch<StepMemory, true, true> watch(plan_, candidate_.by_op(), workspace.state,
+                                          workspace.memory, no_log);
       resident_bytes_ = workspace.memory.usage_bytes;
       record_[from].memory.restore(plan_, workspace.memory);
       run(watch);
       score_.excess_bytes = excess_of_peaks(scratch);
       if (wanted.evaluation != nullptr) {
-        simulator::conclude(plan_, candidate_, workspace.memory, score_.objective_us,
+        simulator::conclude(plan_, candidate_.by_op(), workspace.memory, score_.objective_us,
                             *wanted.evaluation);
       }
       return;
@@ -198,18 +178,18 @@ void IncrementalStep<Rules>::record_with(Watch& watch, std::size_t from, Scratch
   watch.left_us = scratch.left_us.data();
   watch.busy_us = facts_->busy_rows.data();
   watch.tail_us = tail_us_.data();
-  score_.objective_us =
-      go_on_from(record_[from], plan_, placed_, scratch.workspace, watch, [&](auto& step) {
-        watch.stop = stop_after(ended, regular_);
-        while (!step.go_on()) {
-          save(step, watch, scratch);
-          watch.stop = stop_after(watch.ended, regular_);
-        }
-        return step.runtime_us();
-      });
+  score_.objective_us = go_on_from(record_[from], plan_, candidate_.placed(), scratch.workspace,
+                                   watch, [&](auto& step) {
+                                     watch.stop = stop_after(ended, regular_);
+                                     while (!step.go_on()) {
+                                       save(step, watch, scratch);
+                                       watch.stop = stop_after(watch.ended, regular_);
+                                     }
+                                     return step.runtime_us();
+                                   });
   assert(watch.ended == plan_.op_count);
   work_.simulated_ops += watch.ended - ended;
-  assert(score_.objective_us == simulator_.runtime_us(candidate_, scratch.full));
+  assert(score_.objective_us == simulator_.runtime_us(candidate_.by_op(), scratch.full));
 }
 
 template <typename Rules>
@@ -244,64 +224,6 @@ void IncrementalStep<Rules>::save(const Step& step, const Watch& watch, Scratch&
   to.now_us = simulator::time_of(next);
 }
 
-template <typename Rules>
-void IncrementalStep<Rules>::relocate(const Changed& change) {
-  initial_[change.op] += change.to - change.from;
-  room_[change.from] -= plan_.sends[change.op];
-  room_[change.to] += plan_.sends[change.op];
-  at_most_bytes_[change.from] -= facts_->footprints.op_bytes[change.op];
-  at_most_bytes_[change.to] += facts_->footprints.op_bytes[change.op];
-  candidate_[at(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
-}
-
-template <typename Rules>
-void IncrementalStep<Rules>::make(std::span<const Move> moves) {
-  for (const Move& move : moves) {
-    const Index op = plan_.index_of(move.op);
-    const std::uint32_t from = initial_[op] & simulator::kDeviceMask;
-    const auto to = static_cast<std::uint32_t>(move.to);
-    if (from == to) continue;
-    changed_.push_back({op, from, to});
-    last_changed_ = changed_.size() > 1 ? std::max(last_changed_, op) : op;
-    relocate(changed_.back());
-  }
-}
-
-/// Compiles anew what the candidate's moves change: the ops and those that send to them. Only
-/// start_of_change asks which of them `compares`.
-template <typename Rules>
-void IncrementalStep<Rules>::rewire(bool compares) {
-  if (!rewired_.empty()) return;
-  ++round_;
-  const auto once = [&](Index op) {
-    if (rewired_in_[op] == round_) return;
-    rewired_in_[op] = round_;
-    if (compares) {
-      rewired_.push_back({op, placed_.rewire(plan_, initial_, op)});
-    } else {
-      placed_.wire(plan_, initial_, op);
-      rewired_.push_back({op, true});
-    }
-  };
-  for (const Changed& change : changed_) {
-    once(change.op);
-    for (const Edge& edge : plan_.graph().in_edges(plan_.ids[change.op])) {
-      once(plan_.index_of(edge.src));
-    }
-  }
-}
-
-template <typename Rules>
-void IncrementalStep<Rules>::take_back() {
-  for (std::size_t i = changed_.size(); i > 0; --i) {
-    const Changed& change = changed_[i - 1];
-    relocate({change.op, change.to, change.from});
-  }
-  changed_.clear();
-  for (const Rewired& rewired : rewired_) placed_.wire(plan_, initial_, rewired.op);
-  rewired_.clear();
-}
-
 /// How many ops end, in the recorded step, before it matters in any way where `op` is.
 template <typename Rules>
 std::uint32_t IncrementalStep<Rules>::first_producer_end(OpId op) const {
@@ -319,10 +241,10 @@ std::uint32_t IncrementalStep<Rules>::first_producer_end(OpId op) const {
 template <typename Rules>
 auto IncrementalStep<Rules>::start_of_change() const -> const Pause& {
   std::uint32_t earliest = plan_.op_count;
-  for (const Rewired& rewired : rewired_) {
+  for (const auto& rewired : candidate_.rewired()) {
     if (rewired.sends_anew) earliest = std::min(earliest, record_.position(rewired.op));
   }
-  for (const Changed& change : changed_) {
+  for (const auto& change : candidate_.changed()) {
     std::uint32_t last = 0;
     for (const Edge& edge : plan_.graph().in_edges(plan_.ids[change.op])) {
       last = std::max(last, record_.position(plan_.index_of(edge.src)));
@@ -336,7 +258,7 @@ auto IncrementalStep<Rules>::start_of_change() const -> const Pause& {
 template <typename Rules>
 auto IncrementalStep<Rules>::start_of_memory() const -> const Pause& {
   std::uint32_t earliest = plan_.op_count;
-  for (const Changed& change : changed_) {
+  for (const auto& change : candidate_.changed()) {
     earliest = std::min(earliest, first_producer_end(plan_.ids[change.op]));
   }
   std::size_t i = record_.no_later_than(earliest) - 1;
@@ -347,13 +269,14 @@ auto IncrementalStep<Rules>::start_of_memory() const -> const Pause& {
 /// The entry of a moved op in simulator::Workspace::state, in a pause before start_of_change.
 template <typename Rules>
 std::uint32_t IncrementalStep<Rules>::state_in(const Pause& pause, Index op) const {
-  const std::uint32_t here = initial_[op] & simulator::kDeviceMask;
-  std::uint32_t state = initial_[op];
+  const std::uint32_t here = candidate_.device(op);
+  std::uint32_t state = candidate_.initial()[op];
   for (const Edge& edge : plan_.graph().in_edges(plan_.ids[op])) {
     const Index producer = plan_.index_of(edge.src);
     if (record_.position(producer) >= pause.ended) continue;
-    const bool there = (initial_[producer] & simulator::kDeviceMask) == here;
-    if (there || arrival_[placed_.sent(plan_, producer, edge.tensor, here)] < pause.arrivals) {
+    const bool there = candidate_.device(producer) == here;
+    if (there ||
+        arrival_[candidate_.placed().sent(plan_, producer, edge.tensor, here)] < pause.arrivals) {
       state -= simulator::kOneInput;
     }
   }
@@ -364,21 +287,23 @@ template <typename Rules>
 bool IncrementalStep<Rules>::hopeless_from(const Pause& from, double limit_us) const {
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     double busy_until_us = from.earliest_us[d] + from.left_us[d];
-    for (const Changed& change : changed_) {
+    for (const auto& change : candidate_.changed()) {
       if (change.from == d) busy_until_us -= busy_us(change.op, d);
       if (change.to == d) busy_until_us += busy_us(change.op, d);
     }
     if (busy_until_us >= limit_us) return true;
   }
-  if (changed_.size() != 1) return false;
-  return from.now_us + placed_tail_us(plan_, initial_, tail_us_, changed_.front().op) >= limit_us;
+  if (candidate_.changed().size() != 1) return false;
+  return from.now_us + placed_tail_us(plan_, candidate_.initial(), tail_us_,
+                                      candidate_.changed().front().op) >=
+         limit_us;
 }
 
 template <typename Rules>
 template <typename Step>
 bool IncrementalStep<Rules>::same_as(const Step& step, const Pause& recorded, Scratch& scratch) {
   // A moved op that knows nothing yet has its effect to come.
-  if (last_changed_ >= recorded.end) return false;
+  if (candidate_.last_changed() >= recorded.end) return false;
   for (std::uint32_t source = 0; source < 2 * plan_.device_count; ++source) {
     if (step.pending(source) != recorded.snapshot.pending[source]) return false;
   }
@@ -423,14 +348,14 @@ bool IncrementalStep<Rules>::simulate(Watch& watch, const Pause& from, double li
   watch.ended = from.ended;
   if constexpr (Watch::kBounding) {
     scratch.left_us = from.left_us;
-    for (const Changed& change : changed_) {
+    for (const auto& change : candidate_.changed()) {
       scratch.left_us[change.from] -= busy_us(change.op, change.from);
       scratch.left_us[change.to] += busy_us(change.op, change.to);
     }
     watch.left_us = scratch.left_us.data();
     watch.busy_us = facts_->busy_rows.data();
     watch.tail_us = tail_us_.data();
-    if (changed_.size() == 1) watch.moved = changed_.front().op;
+    if (candidate_.changed().size() == 1) watch.moved = candidate_.changed().front().op;
     watch.limit_after_moved_us = limit_us;
   }
   const auto judged = [&](auto& step) {
@@ -459,7 +384,7 @@ bool IncrementalStep<Rules>::simulate(Watch& watch, const Pause& from, double li
     runtime_us = step.runtime_us();
     return true;
   };
-  const bool known = go_on_from(from, plan_, placed_, scratch.workspace, watch, judged);
+  const bool known = go_on_from(from, plan_, candidate_.placed(), scratch.workspace, watch, judged);
   work_.simulated_ops += watch.ended - from.ended;
   return known;
 }
@@ -471,14 +396,15 @@ bool IncrementalStep<Rules>::judge(const Pause& from, double cutoff_us, bool wit
                                    Scratch& scratch, double& runtime_us) {
   const double limit_us = cutoff_us * (1 + kRounding);
   simulator::Workspace& workspace = scratch.workspace;
-  place_rows(workspace);
+  candidate_.place_rows(workspace);
   load_inputs(from, workspace);
-  for (const Changed& change : changed_) workspace.state[change.op] = state_in(from, change.op);
+  for (const auto& change : candidate_.changed())
+    workspace.state[change.op] = state_in(from, change.op);
   const bool bounded = cutoff_us < kCannotRun;
   if constexpr (std::is_same_v<Rules, DataflowRules>) {
     if (with_memory) {
-      Watch<StepMemory, false, false> watch(plan_, candidate_, workspace.state, workspace.memory,
-                                            no_log);
+      Watch<StepMemory, false, false> watch(plan_, candidate_.by_op(), workspace.state,
+                                            workspace.memory, no_log);
       watch.limit_us = limit_us;
       from.memory.restore(plan_, workspace.memory);
       return simulate(watch, from, limit_us, scratch, runtime_us);
@@ -495,17 +421,17 @@ bool IncrementalStep<Rules>::judge(const Pause& from, double cutoff_us, bool wit
 template <typename Rules>
 MoveEvaluator::Candidate IncrementalStep<Rules>::propose(std::span<const Move> moves,
                                                          double cutoff_us, Scratch& scratch) {
-  take_back();
-  make(moves);
+  candidate_.take_back();
+  candidate_.make(moves);
   known_excess_bytes_ = kUnknown;
-  if (changed_.empty()) {
+  if (candidate_.changed().empty()) {
     const bool rejected = score_.objective_us >= cutoff_us;
     return {{score_.objective_us, rejected ? 0 : score_.excess_bytes}, rejected};
   }
   ++work_.evaluations;
-  const bool may_overflow = !surely_fits();
+  const bool may_overflow = !candidate_.surely_fits();
   const bool at_once = settings_.reports && follows_memory_ && may_overflow;
-  rewire(!at_once);
+  candidate_.rewire(!at_once);
   const Pause& start = at_once ? start_of_memory() : start_of_change();
   if (cutoff_us < kCannotRun && hopeless_from(start, cutoff_us * (1 + kRounding))) {
     return {{cutoff_us, 0}, true};
@@ -526,20 +452,11 @@ MoveEvaluator::Candidate IncrementalStep<Rules>::propose(std::span<const Move> m
   return {{runtime_us, known_excess_bytes_}, false};
 }
 
-/// All that may ever be on a device fits at once.
-template <typename Rules>
-bool IncrementalStep<Rules>::surely_fits() const {
-  for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
-    if (at_most_bytes_[d] > plan_.problem->memory_bytes(static_cast<DeviceId>(d))) return false;
-  }
-  return true;
-}
-
 /// The score of the placement in candidate_, where memory is not followed.
 template <typename Rules>
 std::int64_t IncrementalStep<Rules>::excess_bytes(Scratch& scratch) {
-  if (surely_fits()) return 0;
-  simulator_.evaluate(candidate_, scratch.full, scratch.evaluation);
+  if (candidate_.surely_fits()) return 0;
+  simulator_.evaluate(candidate_.by_op(), scratch.full, scratch.evaluation);
   work_.simulated_ops += plan_.op_count;
   return scratch.evaluation.excess_bytes;
 }
@@ -558,13 +475,11 @@ std::int64_t IncrementalStep<Rules>::excess_of_peaks(const Scratch& scratch) con
 
 template <typename Rules>
 void IncrementalStep<Rules>::accept(Scratch& scratch, const Wanted& wanted) {
-  if (changed_.empty()) return;
-  rewire(!follows_memory_);
+  if (candidate_.changed().empty()) return;
+  candidate_.rewire(!follows_memory_);
   const Pause& start = follows_memory_ ? start_of_memory() : start_of_change();
   const std::size_t from = record_.number_of(start);
-  for (const Changed& change : changed_) {
-    const auto op = at(plan_.ids[change.op]);
-    placement_[op] = candidate_[op];
+  for (const auto& change : candidate_.changed()) {
     for (std::size_t i = 0; i <= from; ++i) {
       Pause& pause = record_[i];
       pause.left_us[change.from] -= busy_us(change.op, change.from);
@@ -574,9 +489,8 @@ void IncrementalStep<Rules>::accept(Scratch& scratch, const Wanted& wanted) {
       }
     }
   }
-  changed_.clear();
-  rewired_.clear();
-  placed_tails(plan_, initial_, last_changed_ + 1, tail_us_);
+  candidate_.keep();
+  placed_tails(plan_, candidate_.initial(), candidate_.last_changed() + 1, tail_us_);
   hint(wanted.next);
   regular_ = settings_.anywhere;
   record(from, scratch, wanted);
@@ -585,8 +499,8 @@ void IncrementalStep<Rules>::accept(Scratch& scratch, const Wanted& wanted) {
 template <typename Rules>
 void IncrementalStep<Rules>::move(std::span<const Move> moves, Scratch& scratch,
                                   const Wanted& wanted) {
-  take_back();
-  make(moves);
+  candidate_.take_back();
+  candidate_.make(moves);
   known_excess_bytes_ = kUnknown;
   accept(scratch, wanted);
 }

@@ -28,6 +28,7 @@
 
 #include "berth/sdk/moves.h"
 #include "berth/simulator.h"
+#include "moves/candidate_placement.h"
 #include "moves/step_facts.h"
 #include "simulator/dataflow.h"
 #include "simulator/paused_memory.h"
@@ -112,33 +113,20 @@ class IncrementalStep {
   void move(std::span<const Move> moves, Scratch& scratch, const Wanted& wanted = {});
 
   /// The kept placement, by op.
-  [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept { return placement_; }
+  [[nodiscard]] const std::vector<DeviceId>& placement() const noexcept {
+    return candidate_.kept();
+  }
   [[nodiscard]] const Score& score() const noexcept { return score_; }
   /// A placement per reset and per candidate that differs from the one kept.
   [[nodiscard]] const SearchWork& work() const noexcept { return work_; }
 
  private:
-  struct Changed {
-    simulator::Index op;
-    std::uint32_t from;
-    std::uint32_t to;
-  };
-  struct Rewired {
-    simulator::Index op;
-    bool sends_anew;  ///< see Placed::rewire
-  };
-
-  void relocate(const Changed& change);
-  void rewire(bool compares);
-  void make(std::span<const Move> moves);
-  void take_back();
   [[nodiscard]] std::uint32_t first_producer_end(OpId op) const;
   [[nodiscard]] const Pause& start_of_change() const;
   [[nodiscard]] const Pause& start_of_memory() const;
   [[nodiscard]] std::uint32_t state_in(const Pause& pause, simulator::Index op) const;
   void hint(std::span<const OpId> next);
   [[nodiscard]] std::uint32_t stop_after(std::uint32_t ended, bool regular) const;
-  void place_rows(simulator::Workspace& workspace) const;
   void load_inputs(const Pause& from, simulator::Workspace& workspace) const;
   void record(std::size_t from, Scratch& scratch, const Wanted& wanted);
   template <typename Watch>
@@ -154,7 +142,6 @@ class IncrementalStep {
   template <typename Step>
   [[nodiscard]] bool same_as(const Step& step, const Pause& recorded, Scratch& scratch);
   [[nodiscard]] bool same_inputs(const Pause& recorded, const simulator::Workspace& workspace);
-  [[nodiscard]] bool surely_fits() const;
   [[nodiscard]] std::int64_t excess_bytes(Scratch& scratch);
   [[nodiscard]] std::int64_t excess_of_peaks(const Scratch& scratch) const;
   [[nodiscard]] double busy_us(simulator::Index op, std::uint32_t d) const {
@@ -167,21 +154,10 @@ class IncrementalStep {
   const Settings settings_;
   const bool follows_memory_;
 
-  // The placement kept, with the candidate's moves while there is one.
-  std::vector<DeviceId> placement_;          ///< by op: the one kept alone
-  Score score_;                              ///< of it
-  std::vector<DeviceId> candidate_;          ///< by op
-  std::vector<std::uint32_t> initial_;       ///< simulator::Workspace::state at the start
-  std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
-  std::vector<std::int64_t> at_most_bytes_;  ///< by device
+  CandidatePlacement candidate_;
+  Score score_;  ///< of the placement kept
   static constexpr std::int64_t kUnknown = -1;
   std::int64_t known_excess_bytes_ = kUnknown;  ///< of the candidate
-  std::vector<Changed> changed_;
-  simulator::Index last_changed_ = 0;  ///< of them, if there are any
-  simulator::Placed placed_;
-  std::vector<Rewired> rewired_;           ///< what placed_ has of the candidate; empty: nothing
-  std::vector<std::uint32_t> rewired_in_;  ///< by Index: the last round
-  std::uint32_t round_ = 0;
 
   // The step of the placement kept.
   /// The number of tensors that had arrived before each, by number of what was sent (Placed::sent).

@@ -98,26 +98,80 @@ std::string_view semantics_name(Semantics semantics) noexcept {
   return semantics == Semantics::dataflow ? "dataflow" : "placeto";
 }
 
+struct Problem::Data {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Costs> costs;
+  std::shared_ptr<const Groups> groups;
+  std::shared_ptr<const Constraints> constraints;
+  ProblemOptions options;
+  std::vector<std::span<const double>> us_on;  // by device, then op, whatever is allowed
+  std::vector<std::int32_t> device_class;      // by device
+  std::int32_t device_class_count = 0;
+  std::vector<Separation> separations;
+  std::vector<double> group_us;  // by device class, then group
+  std::vector<std::int64_t> group_param_bytes;
+
+  /// Checks the parts and fills what follows from them.
+  void prepare();
+  void check_parts() const;
+  void classify_devices();
+  void separate_groups();
+  void sum_groups();
+  [[nodiscard]] std::shared_ptr<const Groups> finest_groups() const;
+  /// An op whose group does not hold all of its co-location class; kNoOp if there is none.
+  [[nodiscard]] OpId split_from_its_class() const;
+
+  [[nodiscard]] bool allowed(OpId op, DeviceId device) const {
+    return constraints == nullptr || constraints->allowed(op, device);
+  }
+  [[nodiscard]] double cost_us(OpId op, DeviceId device) const {
+    return allowed(op, device) ? us_on[at(device)][at(op)] : kCannotRun;
+  }
+  [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const {
+    return group_us[at(device_class[at(device)]) * group_param_bytes.size() + at(group)];
+  }
+  [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
+
+  void validate_colocation(const Placement& placement) const;
+  /// Two ops that share a device and must be apart, and the rule that says so.
+  struct Crowd {
+    OpId first;
+    OpId second;
+    std::size_t rule;
+  };
+  [[nodiscard]] std::optional<Crowd> find_crowd(std::span<const DeviceId> placement) const;
+};
+
 Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
                  std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups,
-                 ProblemOptions options, std::shared_ptr<const Constraints> constraints)
-    : graph_(std::move(graph)),
-      cluster_(std::move(cluster)),
-      costs_(std::move(costs)),
-      groups_(std::move(groups)),
-      constraints_(std::move(constraints)),
-      options_(options) {
+                 ProblemOptions options, std::shared_ptr<const Constraints> constraints) {
+  auto data = std::make_shared<Data>();
+  data->graph = std::move(graph);
+  data->cluster = std::move(cluster);
+  data->costs = std::move(costs);
+  data->groups = std::move(groups);
+  data->constraints = std::move(constraints);
+  data->options = options;
+  data->prepare();
+  data_ = std::move(data);
+}
+
+void Problem::Data::prepare() {
   check_parts();
-  costs_ = Costs::of_step(std::move(costs_), *graph_);
-  check_compute(*graph_, *cluster_, *costs_, options_.device_gap_us);
-  check_transfers(*graph_, *cluster_, options_.transfer_gap_us);
-  if (constraints_ && groups_) groups_ = regroup(*graph_, *costs_, *groups_, *constraints_);
-  if (!groups_) groups_ = finest_groups();
+  costs = Costs::of_step(std::move(costs), *graph);
+  check_compute(*graph, *cluster, *costs, options.device_gap_us);
+  check_transfers(*graph, *cluster, options.transfer_gap_us);
+  for (DeviceId device = 0; device < cluster->device_count(); ++device) {
+    us_on.push_back(costs->of_kind(cluster->kind_of(device)));
+  }
+  if (constraints && groups) groups = regroup(*graph, *costs, *groups, *constraints);
+  if (!groups) groups = finest_groups();
   const OpId apart = split_from_its_class();
   if (apart != kNoOp) {
     throw Error(ErrorCode::invalid_argument,
-                cat("the groups put op '", graph_->op_name(apart),
-                    "' apart from others of its co-location class '", graph_->colocation(apart),
+                cat("the groups put op '", graph->op_name(apart),
+                    "' apart from others of its co-location class '", graph->colocation(apart),
                     "'; make them with coarsen or colocation_groups"));
   }
   classify_devices();
@@ -125,36 +179,36 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
   separate_groups();
 }
 
-void Problem::check_parts() {
-  if (!graph_ || !cluster_ || !costs_) {
+void Problem::Data::check_parts() const {
+  if (!graph || !cluster || !costs) {
     throw Error(ErrorCode::invalid_argument,
                 "a problem needs a graph, a cluster and costs; one of them is missing");
   }
-  if (graph_->op_count() == 0) {
+  if (graph->op_count() == 0) {
     throw Error(ErrorCode::invalid_argument,
-                cat("graph '", graph_->name(), "' has no ops; there is nothing to place"));
+                cat("graph '", graph->name(), "' has no ops; there is nothing to place"));
   }
-  const auto ops = at(graph_->op_count());
-  if (costs_->kind_count() != cluster_->kind_count() || costs_->of_kind(0).size() != ops) {
+  const auto ops = at(graph->op_count());
+  if (costs->kind_count() != cluster->kind_count() || costs->of_kind(0).size() != ops) {
     throw Error(ErrorCode::invalid_argument,
-                cat("the costs (", costs_->source(), ") are for another graph or cluster than '",
-                    graph_->name(), "' on '", cluster_->name(), "'; make them from these"));
+                cat("the costs (", costs->source(), ") are for another graph or cluster than '",
+                    graph->name(), "' on '", cluster->name(), "'; make them from these"));
   }
-  if (groups_ && groups_->map().size() != ops) {
+  if (groups && groups->map().size() != ops) {
     throw Error(ErrorCode::invalid_argument, cat("the groups are for another graph than '",
-                                                 graph_->name(), "'; make them from it"));
+                                                 graph->name(), "'; make them from it"));
   }
-  if (constraints_ && (constraints_->classes()->map().size() != ops ||
-                       constraints_->device_count() != cluster_->device_count())) {
+  if (constraints && (constraints->classes()->map().size() != ops ||
+                      constraints->device_count() != cluster->device_count())) {
     throw Error(ErrorCode::invalid_argument,
-                cat("the constraints are for another graph or cluster than '", graph_->name(),
-                    "' on '", cluster_->name(), "'; make them from these"));
+                cat("the constraints are for another graph or cluster than '", graph->name(),
+                    "' on '", cluster->name(), "'; make them from these"));
   }
-  if (options_.in_flight < 0) {
+  if (options.in_flight < 0) {
     throw Error(ErrorCode::invalid_argument,
-                cat(options_.in_flight, " steps in flight; give 0 or more"));
+                cat(options.in_flight, " steps in flight; give 0 or more"));
   }
-  for (const double gap : {options_.device_gap_us, options_.transfer_gap_us}) {
+  for (const double gap : {options.device_gap_us, options.transfer_gap_us}) {
     if (!(gap >= 0) || gap == kCannotRun) {
       throw Error(ErrorCode::invalid_argument,
                   cat("a simulator gap of ", gap, " us; gaps are finite and not negative"));
@@ -162,112 +216,178 @@ void Problem::check_parts() {
   }
 }
 
-std::shared_ptr<const Groups> Problem::finest_groups() const {
-  return constraints_ ? constraints_->classes() : colocation_groups(*graph_);
+std::shared_ptr<const Groups> Problem::Data::finest_groups() const {
+  return constraints ? constraints->classes() : colocation_groups(*graph);
 }
 
 /// Two devices are in one class where they are of one kind and no group is allowed on one alone.
-void Problem::classify_devices() {
-  const DeviceId devices = cluster_->device_count();
-  if (!constraints_) {
-    for (DeviceId d = 0; d < devices; ++d) device_class_.push_back(cluster_->kind_of(d));
-    device_class_count_ = cluster_->kind_count();
+void Problem::Data::classify_devices() {
+  const DeviceId devices = cluster->device_count();
+  if (!constraints) {
+    for (DeviceId d = 0; d < devices; ++d) device_class.push_back(cluster->kind_of(d));
+    device_class_count = cluster->kind_count();
     return;
   }
   std::map<std::pair<KindId, std::vector<bool>>, std::int32_t> classes;
   for (DeviceId d = 0; d < devices; ++d) {
-    auto column = std::pair(cluster_->kind_of(d), constraints_->column(d));
-    device_class_.push_back(
+    auto column = std::pair(cluster->kind_of(d), constraints->column(d));
+    device_class.push_back(
         classes.try_emplace(std::move(column), static_cast<std::int32_t>(classes.size()))
             .first->second);
   }
-  device_class_count_ = static_cast<std::int32_t>(classes.size());
+  device_class_count = static_cast<std::int32_t>(classes.size());
 }
 
-void Problem::separate_groups() {
-  if (!constraints_) return;
-  for (const Constraints::Separation& separation : constraints_->separations()) {
-    separations_.push_back({separation.rule, {}});
+void Problem::Data::separate_groups() {
+  if (!constraints) return;
+  for (const Constraints::Separation& separation : constraints->separations()) {
+    separations.push_back({separation.rule, {}});
     for (const std::vector<OpId>& ops : separation.parts) {
-      std::vector<GroupId>& part = separations_.back().parts.emplace_back();
-      for (const OpId op : ops) part.push_back(groups_->of(op));
+      std::vector<GroupId>& part = separations.back().parts.emplace_back();
+      for (const OpId op : ops) part.push_back(groups->of(op));
       std::sort(part.begin(), part.end());
       part.erase(std::unique(part.begin(), part.end()), part.end());
     }
   }
 }
 
-OpId Problem::split_from_its_class() const {
+OpId Problem::Data::split_from_its_class() const {
   std::unordered_map<std::string_view, GroupId> group_of_class;
-  for (OpId op = 0; op < graph_->op_count(); ++op) {
-    const std::string& name = graph_->colocation(op);
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    const std::string& name = graph->colocation(op);
     if (name.empty()) continue;
-    if (group_of_class.emplace(name, groups_->of(op)).first->second != groups_->of(op)) return op;
+    if (group_of_class.emplace(name, groups->of(op)).first->second != groups->of(op)) return op;
   }
   return kNoOp;
 }
 
-void Problem::sum_groups() {
-  const auto groups = at(groups_->count());
-  std::vector<DeviceId> device_of(at(device_class_count_), kNoDevice);
-  for (DeviceId d = 0; d < cluster_->device_count(); ++d) {
-    device_of[at(device_class(d))] = d;
+void Problem::Data::sum_groups() {
+  const auto count = at(groups->count());
+  std::vector<DeviceId> device_of(at(device_class_count), kNoDevice);
+  for (DeviceId d = 0; d < cluster->device_count(); ++d) {
+    device_of[at(device_class[at(d)])] = d;
   }
-  group_us_.assign(device_of.size() * groups, 0.0);
-  group_param_bytes_.assign(groups, 0);
-  for (OpId op = 0; op < graph_->op_count(); ++op) {
-    const auto group = at(groups_->of(op));
+  group_us.assign(device_of.size() * count, 0.0);
+  group_param_bytes.assign(count, 0);
+  for (OpId op = 0; op < graph->op_count(); ++op) {
+    const auto group = at(groups->of(op));
     bool runs_somewhere = false;
     for (std::size_t c = 0; c < device_of.size(); ++c) {
       const double us = cost_us(op, device_of[c]);
-      group_us_[c * groups + group] += us;
+      group_us[c * count + group] += us;
       runs_somewhere = runs_somewhere || us < kCannotRun;
     }
     if (!runs_somewhere) {
       throw Error(ErrorCode::infeasible,
-                  cat("op '", graph_->op_name(op), "' of type '", graph_->op_type(op),
-                      "' cannot run on any device of cluster '", cluster_->name(),
+                  cat("op '", graph->op_name(op), "' of type '", graph->op_type(op),
+                      "' cannot run on any device of cluster '", cluster->name(),
                       "'; add a device of a kind that can, or its cost there"));
     }
     // Saturating: what matters is only that it is more than any device has.
-    const std::int64_t stays = saturating_sum(graph_->param_bytes(op), lasting_bytes(op));
-    if (!add_bytes(group_param_bytes_[group], stays)) group_param_bytes_[group] = kNoLimit;
+    const std::int64_t stays = saturating_sum(graph->param_bytes(op), lasting_bytes(op));
+    if (!add_bytes(group_param_bytes[group], stays)) group_param_bytes[group] = kNoLimit;
   }
-  for (std::size_t group = 0; group < groups; ++group) {
+  for (std::size_t group = 0; group < count; ++group) {
     bool runs_somewhere = false;
     for (std::size_t c = 0; c < device_of.size(); ++c) {
-      runs_somewhere = runs_somewhere || group_us_[c * groups + group] < kCannotRun;
+      runs_somewhere = runs_somewhere || group_us[c * count + group] < kCannotRun;
     }
     if (!runs_somewhere) {
-      const OpId op = groups_->members(static_cast<GroupId>(group)).front();
-      throw Error(ErrorCode::infeasible,
-                  cat("the ops grouped with '", graph_->op_name(op),
-                      "' share no device kind of cluster '", cluster_->name(),
-                      "'; relax their co-location or add a device that can run them all"));
+      const OpId op = groups->members(static_cast<GroupId>(group)).front();
+      throw Error(
+          ErrorCode::infeasible,
+          cat("the ops grouped with '", graph->op_name(op), "' share no device kind of cluster '",
+              cluster->name(), "'; relax their co-location or add a device that can run them all"));
     }
   }
 }
 
+std::int64_t Problem::Data::lasting_bytes(OpId op) const noexcept {
+  if (!counts_lifetimes(options)) return 0;
+  const std::int64_t bytes = graph->lasting_bytes(op);
+  return options.objective == Objective::throughput ? saturating_product(bytes, options.in_flight)
+                                                    : bytes;
+}
+
+const Graph& Problem::graph() const noexcept {
+  return *data_->graph;
+}
+const Cluster& Problem::cluster() const noexcept {
+  return *data_->cluster;
+}
+const Costs& Problem::costs() const noexcept {
+  return *data_->costs;
+}
+const Groups& Problem::groups() const noexcept {
+  return *data_->groups;
+}
+const std::shared_ptr<const Graph>& Problem::shared_graph() const noexcept {
+  return data_->graph;
+}
+const std::shared_ptr<const Cluster>& Problem::shared_cluster() const noexcept {
+  return data_->cluster;
+}
+const std::shared_ptr<const Costs>& Problem::shared_costs() const noexcept {
+  return data_->costs;
+}
+const std::shared_ptr<const Groups>& Problem::shared_groups() const noexcept {
+  return data_->groups;
+}
+const ProblemOptions& Problem::options() const noexcept {
+  return data_->options;
+}
+const std::shared_ptr<const Constraints>& Problem::constraints() const noexcept {
+  return data_->constraints;
+}
+bool Problem::allowed(OpId op, DeviceId device) const noexcept {
+  return data_->allowed(op, device);
+}
+std::int64_t Problem::memory_bytes(DeviceId device) const noexcept {
+  return data_->constraints == nullptr ? data_->cluster->device(device).memory_bytes
+                                       : data_->constraints->memory_bytes(device);
+}
+std::shared_ptr<const Groups> Problem::finest_groups() const {
+  return data_->finest_groups();
+}
+double Problem::cost_us(OpId op, DeviceId device) const noexcept {
+  return data_->cost_us(op, device);
+}
+double Problem::group_cost_us(GroupId group, DeviceId device) const noexcept {
+  return data_->group_cost_us(group, device);
+}
 std::int64_t Problem::lasting_bytes(OpId op) const noexcept {
-  if (!counts_lifetimes(options_)) return 0;
-  const std::int64_t bytes = graph_->lasting_bytes(op);
-  return options_.objective == Objective::throughput ? saturating_product(bytes, options_.in_flight)
-                                                     : bytes;
+  return data_->lasting_bytes(op);
+}
+std::int32_t Problem::device_class(DeviceId device) const noexcept {
+  return data_->device_class[at(device)];
+}
+std::int32_t Problem::device_class_count() const noexcept {
+  return data_->device_class_count;
+}
+bool Problem::can_run(GroupId group, DeviceId device) const noexcept {
+  return data_->group_cost_us(group, device) < kCannotRun;
+}
+std::int64_t Problem::group_param_bytes(GroupId group) const noexcept {
+  return data_->group_param_bytes[at(group)];
+}
+const std::vector<Problem::Separation>& Problem::separations() const noexcept {
+  return data_->separations;
 }
 
 void Problem::validate(const Placement& placement) const {
   validate_but_separations(placement);
-  if (const std::optional<Crowd> crowd = find_crowd(placement)) {
-    throw Error(ErrorCode::invalid_argument,
-                cat("ops '", graph_->op_name(crowd->first), "' and '",
-                    graph_->op_name(crowd->second), "' are to be apart and are both on device '",
-                    cluster_->device(placement[at(crowd->first)]).name,
-                    "': ", shown(constraints_->rules()[crowd->rule])));
+  if (const std::optional<Data::Crowd> crowd = data_->find_crowd(placement)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        cat("ops '", data_->graph->op_name(crowd->first), "' and '",
+            data_->graph->op_name(crowd->second), "' are to be apart and are both on device '",
+            data_->cluster->device(placement[at(crowd->first)]).name,
+            "': ", shown(data_->constraints->rules()[crowd->rule])));
   }
 }
 
 void Problem::validate_but_separations(const Placement& placement) const {
-  const Graph& graph = *graph_;
+  const Graph& graph = *data_->graph;
   if (placement.size() != at(graph.op_count())) {
     throw Error(ErrorCode::invalid_argument,
                 cat("the placement has ", placement.size(), " ops, graph '", graph.name(), "' has ",
@@ -276,65 +396,67 @@ void Problem::validate_but_separations(const Placement& placement) const {
   std::unordered_map<std::string_view, OpId> first_of_class;
   for (OpId op = 0; op < graph.op_count(); ++op) {
     const DeviceId device = placement[at(op)];
-    if (device < 0 || device >= cluster_->device_count()) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("op '", graph.op_name(op), "' is placed on device #", device, "; cluster '",
-                      cluster_->name(), "' has devices #0 to #", cluster_->device_count() - 1));
-    }
-    if (graph.is_constant(op)) continue;
-    if (!costs_->can_run(op, cluster_->kind_of(device))) {
-      throw Error(ErrorCode::invalid_argument,
-                  cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
-                      "' cannot run on device '", cluster_->device(device).name, "' (kind '",
-                      cluster_->device(device).kind, "'); place it on another kind"));
-    }
-    if (!allowed(op, device)) {
+    if (device < 0 || device >= data_->cluster->device_count()) {
       throw Error(
           ErrorCode::invalid_argument,
-          cat("op '", graph.op_name(op), "' is not allowed on device '",
-              cluster_->device(device).name, "': ",
-              listed(shown(constraints_->rules(), constraints_->rules_against(op, device)))));
+          cat("op '", graph.op_name(op), "' is placed on device #", device, "; cluster '",
+              data_->cluster->name(), "' has devices #0 to #", data_->cluster->device_count() - 1));
+    }
+    if (graph.is_constant(op)) continue;
+    if (!data_->costs->can_run(op, data_->cluster->kind_of(device))) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
+                      "' cannot run on device '", data_->cluster->device(device).name, "' (kind '",
+                      data_->cluster->device(device).kind, "'); place it on another kind"));
+    }
+    if (!allowed(op, device)) {
+      throw Error(ErrorCode::invalid_argument,
+                  cat("op '", graph.op_name(op), "' is not allowed on device '",
+                      data_->cluster->device(device).name, "': ",
+                      listed(shown(data_->constraints->rules(),
+                                   data_->constraints->rules_against(op, device)))));
     }
     const std::string& colocation = graph.colocation(op);
     if (colocation.empty()) continue;
     const OpId other = first_of_class.emplace(colocation, op).first->second;
     const DeviceId expected = placement[at(other)];
     if (device != expected) {
-      throw Error(
-          ErrorCode::invalid_argument,
-          cat("ops '", graph.op_name(other), "' and '", graph.op_name(op),
-              "' must share a device (co-location '", colocation, "') but are on '",
-              cluster_->device(expected).name, "' and '", cluster_->device(device).name, "'"));
+      throw Error(ErrorCode::invalid_argument,
+                  cat("ops '", graph.op_name(other), "' and '", graph.op_name(op),
+                      "' must share a device (co-location '", colocation, "') but are on '",
+                      data_->cluster->device(expected).name, "' and '",
+                      data_->cluster->device(device).name, "'"));
     }
   }
-  if (constraints_) validate_colocation(placement);
+  if (data_->constraints) data_->validate_colocation(placement);
 }
 
-void Problem::validate_colocation(const Placement& placement) const {
+void Problem::Data::validate_colocation(const Placement& placement) const {
   const auto device_of = [&](OpId op) { return placement[at(op)]; };
-  for (std::size_t rule = 0; rule < constraints_->rules().size(); ++rule) {
-    if (constraints_->rules()[rule].kind != ConstraintRule::Kind::colocate) continue;
-    if (constraints_->ops_of(rule).empty()) continue;
-    const OpId first = constraints_->ops_of(rule).front();
-    for (const OpId op : constraints_->ops_of(rule)) {
+  for (std::size_t rule = 0; rule < constraints->rules().size(); ++rule) {
+    if (constraints->rules()[rule].kind != ConstraintRule::Kind::colocate) continue;
+    if (constraints->ops_of(rule).empty()) continue;
+    const OpId first = constraints->ops_of(rule).front();
+    for (const OpId op : constraints->ops_of(rule)) {
       if (device_of(op) == device_of(first)) continue;
       throw Error(ErrorCode::invalid_argument,
-                  cat("ops '", graph_->op_name(first), "' and '", graph_->op_name(op),
-                      "' must share a device and are on '", cluster_->device(device_of(first)).name,
-                      "' and '", cluster_->device(device_of(op)).name,
-                      "': ", shown(constraints_->rules()[rule])));
+                  cat("ops '", graph->op_name(first), "' and '", graph->op_name(op),
+                      "' must share a device and are on '", cluster->device(device_of(first)).name,
+                      "' and '", cluster->device(device_of(op)).name,
+                      "': ", shown(constraints->rules()[rule])));
     }
   }
 }
 
-std::optional<Problem::Crowd> Problem::find_crowd(std::span<const DeviceId> placement) const {
-  if (separations_.empty()) return std::nullopt;
-  for (const Constraints::Separation& separation : constraints_->separations()) {
+std::optional<Problem::Data::Crowd> Problem::Data::find_crowd(
+    std::span<const DeviceId> placement) const {
+  if (separations.empty()) return std::nullopt;
+  for (const Constraints::Separation& separation : constraints->separations()) {
     struct Owner {
       std::size_t part;
       OpId op;
     };
-    std::vector<Owner> owners(at(cluster_->device_count()), {0, kNoOp});
+    std::vector<Owner> owners(at(cluster->device_count()), {0, kNoOp});
     for (std::size_t part = 0; part < separation.parts.size(); ++part) {
       for (const OpId op : separation.parts[part]) {
         const DeviceId device = placement[at(op)];
@@ -348,7 +470,7 @@ std::optional<Problem::Crowd> Problem::find_crowd(std::span<const DeviceId> plac
 }
 
 DeviceId Problem::crowded_device(std::span<const DeviceId> placement) const {
-  const std::optional<Crowd> crowd = find_crowd(placement);
+  const std::optional<Data::Crowd> crowd = data_->find_crowd(placement);
   return crowd ? placement[at(crowd->first)] : kNoDevice;
 }
 

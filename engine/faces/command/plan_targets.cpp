@@ -93,15 +93,29 @@ void write_model(const std::string& model, Frontend& frontend, const Outcome& ou
                  const std::filesystem::path& path) {
   const Problem& problem = *outcome.problem;
   if (outcome.replicas == nullptr) {
-    frontend.annotate(model, problem.graph(), problem.cluster(), outcome.placement, path);
+    auto* const writer = dynamic_cast<PlacementWriter*>(&frontend);
+    if (writer == nullptr) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{}: its frontend cannot write placements back into such a file; use "
+                              "-o for a placement file",
+                              model));
+    }
+    writer->annotate(model, problem.graph(), problem.cluster(), outcome.placement, path);
     return;
+  }
+  auto* const writer = dynamic_cast<ReplicaWriter*>(&frontend);
+  if (writer == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: replicas are written into TensorFlow's graphs alone; take shares "
+                            "and devices as JSON (--write replicas=FILE)",
+                            model));
   }
   const ReplicaFigures& figures = *outcome.replicas;
   std::vector<std::int64_t> shares;
   for (const auto& replica : figures.replicas) shares.push_back(replica.share);
   const Settings made = parse_settings(outcome.origin.settings, "the placement's settings");
-  frontend.write_replicas(model, made.load, *figures.plain, *figures.training, shares,
-                          problem.cluster(), outcome.placement, path);
+  writer->write_replicas(model, made.load, *figures.plain, *figures.training, shares,
+                         problem.cluster(), outcome.placement, path);
 }
 
 }  // namespace

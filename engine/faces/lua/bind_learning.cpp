@@ -132,6 +132,14 @@ LearnedPolicy& require_learned(const PolicyObject& object) {
       cat("policy '", object.name, "' has nothing to learn; use one that does (placeto, seq2seq)"));
 }
 
+DistributedLearner& require_distributed(const PolicyObject& object) {
+  auto* const learner = dynamic_cast<DistributedLearner*>(&require_learned(object));
+  if (learner != nullptr) return *learner;
+  throw Error(ErrorCode::unsupported,
+              "this policy cannot be trained by several processes, because its weights and "
+              "gradients are its own; train it in one");
+}
+
 const Rollout::Episode& episode_of(const Call& call, const RolloutObject& self) {
   const auto count = static_cast<std::int32_t>(self.rollout.episodes.size());
   return self.rollout.episodes[static_cast<std::size_t>(call.argument(1, "episode").id(count))];
@@ -300,7 +308,7 @@ static std::vector<float> floats_of(const Value& value) {
 
 int policy_prepare(Call& call) {
   const auto self = call.self<PolicyObject>();
-  LearnedPolicy& policy = require_learned(*self);
+  DistributedLearner& policy = require_distributed(*self);
   const auto problems = problems_of(call, call.argument(1, "problems"));
   std::vector<Evaluator*> evaluators;
   for (const auto& each : problems) evaluators.push_back(&each->evaluator());
@@ -309,18 +317,18 @@ int policy_prepare(Call& call) {
 }
 
 int policy_weights(Call& call) {
-  return float_bytes(call, require_learned(*call.self<PolicyObject>()).weights());
+  return float_bytes(call, require_distributed(*call.self<PolicyObject>()).weights());
 }
 
 int policy_set_weights(Call& call) {
   const auto self = call.self<PolicyObject>();
-  require_learned(*self).set_weights(floats_of(call.argument(1, "weights")));
+  require_distributed(*self).set_weights(floats_of(call.argument(1, "weights")));
   return 0;
 }
 
 int policy_gradient(Call& call) {
   const auto self = call.self<PolicyObject>();
-  LearnedPolicy& policy = require_learned(*self);
+  DistributedLearner& policy = require_distributed(*self);
   const auto rollout = call.argument(1, "rollout").object<RolloutObject>();
   const std::vector<double> advantages = call.argument(2, "advantages").numbers();
   std::vector<float> gradient;
@@ -333,7 +341,7 @@ int policy_gradient(Call& call) {
 
 int policy_step(Call& call) {
   const auto self = call.self<PolicyObject>();
-  LearnedPolicy& policy = require_learned(*self);
+  DistributedLearner& policy = require_distributed(*self);
   return call.number(policy.step(floats_of(call.argument(1, "gradient")), update_options(call, 2)));
 }
 

@@ -1,4 +1,6 @@
-#include "berth/sdk/repair.h"
+#include <array>
+
+#include "berth/sdk/training_options.h"
 #include "lua_policy.h"
 #include "values.h"
 
@@ -52,32 +54,12 @@ LearnsDefinition::LearnsDefinition(State& state, lua_State* L, const Value& tabl
 }
 
 std::span<const OptionSpec> learner_options() {
-  static constexpr OptionSpec kOptions[] = {
-      {"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
-      {"groups", OptionType::integer, "320",
-       "coarsen to this many groups where the problem has more; 0 = never",
-       OptionRange::at_least(0).up_to(1 << 20)},
-      {"passes", OptionType::integer, "16", "greedy passes over the graph at most",
-       OptionRange::at_least(1).up_to(1 << 20)},
-      {"episodes", OptionType::integer, "-1",
-       "updates on this very graph before the answer; -1: as many as the budget allows, none "
-       "without one",
-       OptionRange::at_least(-1)},
-      {"samples", OptionType::integer, "16", "episodes per update",
-       OptionRange::at_least(1).up_to(1 << 20)},
-      {"learning_rate", OptionType::real, "3e-3", "of the first update; falls linearly to a tenth",
-       OptionRange::at_least(0)},
-      {"entropy", OptionType::real, "0.02", "weight of the entropy at first; falls linearly to 0",
-       OptionRange::at_least(0)},
-      {"starts",
-       OptionType::text,
-       "known",
-       "where episodes start: known (a single device, runs of groups, list scheduling) or none "
-       "(only "
-       "whole placements of the policy's count)",
-       {},
-       "known,none"},
-      kRepairOption};
+  static constexpr std::array<OptionSpec, 2> kOwn = {
+      {{"weights", OptionType::text, "", "file of a trained policy; none or empty = fresh weights"},
+       {"groups", OptionType::integer, "320",
+        "coarsen to this many groups where the problem has more; 0 = never",
+        OptionRange::at_least(0).up_to(1 << 20)}}};
+  static constexpr auto kOptions = join_options(kOwn, training_options({}), kEpisodeOptions);
   return kOptions;
 }
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "berth/sdk/repair.h"
+#include "berth/sdk/training_options.h"
 #include "berth/support/index.h"
 #include "objects.h"
 #include "values.h"
@@ -259,14 +259,8 @@ void LuaLearner::rollout(std::span<Evaluator* const> evaluators, const RolloutOp
 PolicyAnswer LuaLearner::place(Evaluator& evaluator, const PlaceContext& context) {
   RefineOptions how;
   how.groups = static_cast<GroupId>(options_.integer("groups"));
-  how.passes = static_cast<int>(options_.integer("passes"));
-  how.updates = options_.integer("episodes");
-  how.samples = static_cast<int>(options_.integer("samples"));
-  how.learning_rate = options_.real("learning_rate");
-  how.entropy = options_.real("entropy");
-  how.repair = options_.boolean("repair");
-  if (learns().whole != nullptr || options_.text("starts") == "none")
-    how.starts = RefineOptions::Starts::none;
+  read_training(options_, how);
+  if (learns().whole != nullptr) how.starts = RefineOptions::Starts::none;
   return refine(*this, evaluator, context, how);
 }
 

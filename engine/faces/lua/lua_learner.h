@@ -27,7 +27,7 @@ struct LuaTape : Rollout::Tape {
   std::int64_t updates;                    ///< that it had seen
 };
 
-class LuaLearner final : public LearnedPolicy {
+class LuaLearner final : public LearnedPolicy, public DistributedLearner {
  public:
   /// Makes the agent, with the weights that the options name. Throws Error.
   LuaLearner(State& state, std::shared_ptr<const PolicyDefinition> definition,

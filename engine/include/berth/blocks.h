@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +11,6 @@
 
 #include "berth/export.h"
 #include "berth/graph.h"
-#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -43,15 +43,15 @@ class BERTH_EXPORT Blocks {
   /// Throws Error(unsupported) where nothing in the graph has the name of a module.
   explicit Blocks(const Graph& graph);
 
-  [[nodiscard]] BlockId count() const noexcept { return static_cast<BlockId>(blocks_.size()); }
-  [[nodiscard]] const Block& operator[](BlockId block) const noexcept { return blocks_[at(block)]; }
-  [[nodiscard]] const std::vector<Block>& all() const noexcept { return blocks_; }
-  [[nodiscard]] BlockId of(OpId op) const noexcept { return block_of_[at(op)]; }
+  [[nodiscard]] BlockId count() const noexcept;
+  [[nodiscard]] const Block& operator[](BlockId block) const noexcept;
+  [[nodiscard]] const std::vector<Block>& all() const noexcept;
+  [[nodiscard]] BlockId of(OpId op) const noexcept;
   /// The module of an op's largest parameter; empty where it reads none.
-  [[nodiscard]] const std::string& module_of(OpId op) const noexcept { return module_of_[at(op)]; }
+  [[nodiscard]] const std::string& module_of(OpId op) const noexcept;
 
   /// The list with the most parameters: the layers of a decoder. Empty where there is none.
-  [[nodiscard]] const std::string& layer_list() const noexcept { return layer_list_; }
+  [[nodiscard]] const std::string& layer_list() const noexcept;
   /// Its blocks by number. Throws Error(unsupported) where one is not in the graph, or there is no
   /// list.
   [[nodiscard]] std::vector<BlockId> layers() const;
@@ -61,15 +61,12 @@ class BERTH_EXPORT Blocks {
     std::vector<BlockId> blocks;  ///< ascending, at least two
     std::vector<OpId> readers;    ///< an op of each
   };
-  [[nodiscard]] const std::vector<Tie>& ties() const noexcept { return ties_; }
+  [[nodiscard]] const std::vector<Tie>& ties() const noexcept;
 
  private:
   friend class BlockFinder;
-  std::vector<Block> blocks_;
-  std::vector<BlockId> block_of_;
-  std::vector<std::string> module_of_;
-  std::string layer_list_;
-  std::vector<Tie> ties_;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 /// The ops of a block that hold experts of a mixture: they read a parameter of a module in

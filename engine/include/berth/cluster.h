@@ -12,7 +12,6 @@
 
 #include "berth/dtype.h"
 #include "berth/export.h"
-#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -84,52 +83,32 @@ class BERTH_EXPORT Cluster {
   };
   [[nodiscard]] static std::span<const PresetInfo> presets();
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] DeviceId device_count() const noexcept {
-    return static_cast<DeviceId>(devices_.size());
-  }
-  [[nodiscard]] const Device& device(DeviceId id) const noexcept { return devices_[at(id)]; }
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] DeviceId device_count() const noexcept;
+  [[nodiscard]] const Device& device(DeviceId id) const noexcept;
   [[nodiscard]] std::optional<DeviceId> find_device(std::string_view name) const noexcept;
   /// All names for messages: "gpu:0, gpu:1, cpu:0".
   [[nodiscard]] std::string device_names() const;
 
-  [[nodiscard]] KindId kind_count() const noexcept { return static_cast<KindId>(kinds_.size()); }
-  [[nodiscard]] const std::string& kind_name(KindId kind) const noexcept {
-    return kinds_[at(kind)];
-  }
-  [[nodiscard]] KindId kind_of(DeviceId id) const noexcept { return kind_of_[at(id)]; }
+  [[nodiscard]] KindId kind_count() const noexcept;
+  [[nodiscard]] const std::string& kind_name(KindId kind) const noexcept;
+  [[nodiscard]] KindId kind_of(DeviceId id) const noexcept;
   /// Any device of this kind, for the figures that they share.
   [[nodiscard]] const Device& kind_device(KindId kind) const noexcept;
 
   /// Requires src != dst.
-  [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept {
-    return routes_[at(src) * devices_.size() + at(dst)];
-  }
+  [[nodiscard]] const Route& route(DeviceId src, DeviceId dst) const noexcept;
   /// Whether any route is.
-  [[nodiscard]] bool has_parallel_routes() const noexcept { return has_parallel_routes_; }
-  [[nodiscard]] ChannelId channel_count() const noexcept {
-    return static_cast<ChannelId>(channels_.size());
-  }
-  [[nodiscard]] const std::string& channel_name(ChannelId id) const noexcept {
-    return channels_[at(id)];
-  }
+  [[nodiscard]] bool has_parallel_routes() const noexcept;
+  [[nodiscard]] ChannelId channel_count() const noexcept;
+  [[nodiscard]] const std::string& channel_name(ChannelId id) const noexcept;
 
   /// The links as given to the constructor, for writers.
-  [[nodiscard]] const std::vector<LinkSpec>& links() const noexcept { return links_; }
+  [[nodiscard]] const std::vector<LinkSpec>& links() const noexcept;
 
  private:
-  void index_devices();
-  void resolve_routes();
-  [[nodiscard]] Route route_of(const LinkSpec& link);
-
-  std::string name_;
-  std::vector<Device> devices_;
-  std::vector<LinkSpec> links_;
-  std::vector<std::string> kinds_;
-  std::vector<KindId> kind_of_;
-  std::vector<Route> routes_;  // row-major by source; the diagonal is unused
-  std::vector<std::string> channels_;
-  bool has_parallel_routes_ = false;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 }  // namespace berth

@@ -18,7 +18,6 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/groups.h"
-#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -74,69 +73,40 @@ class BERTH_EXPORT Constraints {
   Constraints(const Graph& graph, const Cluster& cluster, const Costs& costs,
               std::vector<ConstraintRule> rules);
 
-  [[nodiscard]] const std::vector<ConstraintRule>& rules() const noexcept { return rules_; }
+  [[nodiscard]] const std::vector<ConstraintRule>& rules() const noexcept;
   /// The ops that a rule applies to, ascending.
-  [[nodiscard]] std::span<const OpId> ops_of(std::size_t rule) const noexcept {
-    return ops_of_rule_[rule];
-  }
+  [[nodiscard]] std::span<const OpId> ops_of(std::size_t rule) const noexcept;
 
   /// Whether the rules allow `op`, with everything co-located with it, on `device`. Whether the
   /// device's kind can run it is not considered.
-  [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept {
-    return sets_[at(set_of_op_[at(op)]) * memory_bytes_.size() + at(device)];
-  }
+  [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept;
   /// `allowed` of every op for one device. Devices with equal columns are alike to the rules.
   [[nodiscard]] std::vector<bool> column(DeviceId device) const;
   /// The rules that keep `op`, or an op co-located with it, off `device`: indices into rules().
   [[nodiscard]] std::vector<std::size_t> rules_against(OpId op, DeviceId device) const;
   /// Memory of the device less its margin; kNoLimit if it has no limit.
-  [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept {
-    return memory_bytes_[at(device)];
-  }
-  [[nodiscard]] DeviceId device_count() const noexcept {
-    return static_cast<DeviceId>(memory_bytes_.size());
-  }
+  [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept;
+  [[nodiscard]] DeviceId device_count() const noexcept;
 
   /// The finest groups a placement may use: co-location by the graph and by the rules together.
-  [[nodiscard]] const std::shared_ptr<const Groups>& classes() const noexcept { return classes_; }
+  [[nodiscard]] const std::shared_ptr<const Groups>& classes() const noexcept;
   /// Whether a class may be on a device by the rules and by the device's kind. Every class has at
   /// least one such device.
-  [[nodiscard]] bool class_can_be_on(GroupId of_classes, DeviceId device) const noexcept {
-    return places_[at(place_of_class_[at(of_classes)]) * memory_bytes_.size() + at(device)];
-  }
+  [[nodiscard]] bool class_can_be_on(GroupId of_classes, DeviceId device) const noexcept;
 
   /// Ops of different parts must not share a device.
   struct Separation {
     std::size_t rule;
     std::vector<std::vector<OpId>> parts;
   };
-  [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
+  [[nodiscard]] const std::vector<Separation>& separations() const noexcept;
   /// Classes with the same label are in the same parts of the same separations. 0 = in none.
-  [[nodiscard]] std::int32_t label_of_class(GroupId of_classes) const noexcept {
-    return label_of_class_[at(of_classes)];
-  }
+  [[nodiscard]] std::int32_t label_of_class(GroupId of_classes) const noexcept;
 
  private:
   friend class ConstraintCompiler;
-
-  std::vector<ConstraintRule> rules_;
-  std::vector<std::vector<OpId>> ops_of_rule_;
-  /// The devices that a rule leaves to some ops: one entry per pin and forbid, and one per device
-  /// that ops of a respect_devices ask for.
-  struct Restriction {
-    std::size_t rule;
-    std::vector<OpId> ops;
-    std::vector<bool> devices;
-  };
-  std::vector<Restriction> restrictions_;
-  std::vector<std::int32_t> set_of_op_;
-  std::vector<bool> sets_;  // set-major, by device
-  std::vector<std::int32_t> place_of_class_;
-  std::vector<bool> places_;  // place-major, by device
-  std::shared_ptr<const Groups> classes_;
-  std::vector<Separation> separations_;
-  std::vector<std::int32_t> label_of_class_;
-  std::vector<std::int64_t> memory_bytes_;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 /// coarsen (groups.h) from Constraints::classes. Ops that `constraints` let on different devices, or

@@ -12,7 +12,6 @@
 #include "berth/cluster.h"
 #include "berth/export.h"
 #include "berth/graph.h"
-#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -69,25 +68,18 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] static std::shared_ptr<const Costs> of_step(std::shared_ptr<const Costs> costs,
                                                             const Graph& graph);
 
-  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept { return us_[at(kind)][at(op)]; }
-  [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept {
-    return op_us(op, kind) < kCannotRun;
-  }
+  [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept;
+  [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept;
   /// The costs of all ops on one kind.
-  [[nodiscard]] std::span<const double> of_kind(KindId kind) const noexcept {
-    return us_[at(kind)];
-  }
-  [[nodiscard]] KindId kind_count() const noexcept { return static_cast<KindId>(us_.size()); }
-  [[nodiscard]] std::int64_t workspace_bytes(OpId op) const noexcept {
-    return workspace_bytes_.empty() ? 0 : workspace_bytes_[at(op)];
-  }
+  [[nodiscard]] std::span<const double> of_kind(KindId kind) const noexcept;
+  [[nodiscard]] KindId kind_count() const noexcept;
+  [[nodiscard]] std::int64_t workspace_bytes(OpId op) const noexcept;
   /// "roofline", "stated", "stated or roofline", or the name of a file.
-  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  [[nodiscard]] const std::string& source() const noexcept;
 
  private:
-  std::vector<std::vector<double>> us_;
-  std::vector<std::int64_t> workspace_bytes_;
-  std::string source_;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 }  // namespace berth

@@ -1,5 +1,5 @@
 /// @file
-/// Frontends read model files, and write placements back into them.
+/// Frontends read model files; extensions of theirs write placements back, and more.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,10 @@ struct LoadedCosts {
   std::vector<std::string> notes;
 };
 
-/// Reads one family of model files, and writes placements back. [thread-compatible]
+/// Reads one family of model files. [thread-compatible]
+///
+/// All else that a frontend can do is an extension: a class below, or in berth/sdk/splitting.h, from
+/// which it derives too. A new extension changes the layout of no class here.
 class BERTH_EXPORT Frontend {
  public:
   virtual ~Frontend();
@@ -90,42 +93,63 @@ class BERTH_EXPORT Frontend {
   /// Throws Error naming the file, the place in it and the fix.
   [[nodiscard]] virtual LoadedModel load(const std::filesystem::path& model,
                                          const LoadOptions& options) = 0;
+};
+
+/// Extension of a Frontend: it gives what executing needs. [thread-compatible]
+class BERTH_EXPORT ProgramLoader {
+ public:
+  virtual ~ProgramLoader();
 
   /// Loads the model with everything that executing it needs. The graph is the one that `load`
-  /// returns for these options: same ops, same tensors, same ids. Tensor contents that can be used
+  /// of the frontend returns for these options: same ops, same tensors, same ids. Tensor contents that can be used
   /// as they lie in the file are mapped, not read. Throws as `load` does. An op that can be placed
-  /// but not executed says why in Instruction::obstacle. The default throws Error(unsupported).
+  /// but not executed says why in Instruction::obstacle.
   [[nodiscard]] virtual LoadedProgram load_program(const std::filesystem::path& model,
-                                                   const LoadOptions& options);
+                                                   const LoadOptions& options) = 0;
+};
+
+/// Extension of a Frontend: it writes placements into its files. [thread-compatible]
+class BERTH_EXPORT PlacementWriter {
+ public:
+  virtual ~PlacementWriter();
 
   /// Writes the model to `output` with its placement, in the family's own terms. Everything else in
-  /// the file is kept. The file is written completely or not at all. The default throws
-  /// Error(unsupported).
+  /// the file is kept. The file is written completely or not at all.
   virtual void annotate(const std::filesystem::path& model, const Graph& graph,
                         const Cluster& cluster, const Placement& placement,
-                        const std::filesystem::path& output);
+                        const std::filesystem::path& output) = 0;
+};
 
-  /// Whether the content of the file looks like compute times from the family's own profiler. Never
-  /// throws for a file that cannot be read. The default claims no file.
-  [[nodiscard]] virtual bool claims_costs(const std::filesystem::path& costs) const;
+/// Extension of a Frontend: it reads what the family's own profiler measured. [thread-compatible]
+class BERTH_EXPORT CostsReader {
+ public:
+  virtual ~CostsReader();
+
+  /// Whether the content of the file looks like compute times from that profiler. Never throws for
+  /// a file that cannot be read.
+  [[nodiscard]] virtual bool claims_costs(const std::filesystem::path& costs) const = 0;
 
   /// The costs of `graph`, which this frontend loaded, on the kinds of `cluster`: measured costs by
   /// op name, and Costs::roofline for the other ops. Throws Error naming the file, the place in it
-  /// and the fix; also if the file measures no op of the graph. The default throws
-  /// Error(unsupported).
+  /// and the fix; also if the file measures no op of the graph.
   [[nodiscard]] virtual LoadedCosts load_costs(const std::filesystem::path& costs,
-                                               const Graph& graph, const Cluster& cluster);
+                                               const Graph& graph, const Cluster& cluster) = 0;
+};
+
+/// Extension of a Frontend: it writes steps of replicas. [thread-compatible]
+class BERTH_EXPORT ReplicaWriter {
+ public:
+  virtual ~ReplicaWriter();
 
   /// Writes the step of replicas to `output`: every replica a copy of the model at its share of the
   /// batch, its nodes named "replica_0/..", on the devices that `placement` has for op
   /// r * graph.op_count() + i; the gradients weighted by their shares and summed, sparse ones gathered.
   /// Replicas begin with the values of the first one's variables. What the file calls its step runs
-  /// all of them. `graph` is the whole batch's, which `options` loaded. The default throws
-  /// Error(unsupported).
+  /// all of them. `graph` is the whole batch's, which `options` loaded.
   virtual void write_replicas(const std::filesystem::path& model, const LoadOptions& options,
                               const Graph& graph, const Training& training,
                               const std::vector<std::int64_t>& shares, const Cluster& cluster,
-                              const Placement& placement, const std::filesystem::path& output);
+                              const Placement& placement, const std::filesystem::path& output) = 0;
 };
 
 }  // namespace berth

@@ -15,8 +15,6 @@
 #include "berth/export.h"
 #include "berth/graph.h"
 #include "berth/placement.h"
-#include "berth/support/index.h"
-#include "berth/support/rows.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -33,15 +31,13 @@ class BERTH_EXPORT Groups {
   /// Error(invalid_argument) for a wrong size or a negative label.
   Groups(const Graph& graph, std::vector<GroupId> group_of);
 
-  [[nodiscard]] GroupId count() const noexcept { return static_cast<GroupId>(members_.size()); }
-  [[nodiscard]] GroupId of(OpId op) const noexcept { return group_of_[at(op)]; }
-  [[nodiscard]] std::span<const GroupId> map() const noexcept { return group_of_; }
+  [[nodiscard]] GroupId count() const noexcept;
+  [[nodiscard]] GroupId of(OpId op) const noexcept;
+  [[nodiscard]] std::span<const GroupId> map() const noexcept;
   /// Sorted by position in the topological order.
-  [[nodiscard]] std::span<const OpId> members(GroupId group) const noexcept {
-    return members_[group];
-  }
+  [[nodiscard]] std::span<const OpId> members(GroupId group) const noexcept;
   /// True if the quotient graph has no cycle.
-  [[nodiscard]] bool acyclic() const noexcept { return acyclic_; }
+  [[nodiscard]] bool acyclic() const noexcept;
 
   /// An edge of the quotient graph: the tensors that ops of `src` send to ops of `dst`, each
   /// counted once.
@@ -52,22 +48,16 @@ class BERTH_EXPORT Groups {
     std::int32_t tensors;  ///< 0 = control edges only
   };
   /// Sorted by dst.
-  [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept {
-    return out_edges_[group];
-  }
+  [[nodiscard]] std::span<const Edge> out_edges(GroupId group) const noexcept;
   /// Sorted by src.
-  [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept {
-    return in_edges_[group];
-  }
+  [[nodiscard]] std::span<const Edge> in_edges(GroupId group) const noexcept;
 
   /// A device per op from a device per group. The argument has count() entries.
   [[nodiscard]] Placement expand(const GroupPlacement& placement) const;
 
  private:
-  std::vector<GroupId> group_of_;
-  Rows<OpId> members_;
-  Rows<Edge> out_edges_, in_edges_;
-  bool acyclic_ = true;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 /// The finest groups a placement may use: ops of one co-location class form a group, and every

@@ -15,7 +15,6 @@
 #include "berth/graph.h"
 #include "berth/groups.h"
 #include "berth/placement.h"
-#include "berth/support/index.h"
 #include "berth/types.h"
 
 namespace berth {
@@ -65,65 +64,44 @@ class BERTH_EXPORT Problem {
           std::shared_ptr<const Costs> costs, std::shared_ptr<const Groups> groups = nullptr,
           ProblemOptions options = {}, std::shared_ptr<const Constraints> constraints = nullptr);
 
-  [[nodiscard]] const Graph& graph() const noexcept { return *graph_; }
-  [[nodiscard]] const Cluster& cluster() const noexcept { return *cluster_; }
-  [[nodiscard]] const Costs& costs() const noexcept { return *costs_; }
-  [[nodiscard]] const Groups& groups() const noexcept { return *groups_; }
-  [[nodiscard]] const std::shared_ptr<const Graph>& shared_graph() const noexcept { return graph_; }
-  [[nodiscard]] const std::shared_ptr<const Cluster>& shared_cluster() const noexcept {
-    return cluster_;
-  }
-  [[nodiscard]] const std::shared_ptr<const Costs>& shared_costs() const noexcept { return costs_; }
-  [[nodiscard]] const std::shared_ptr<const Groups>& shared_groups() const noexcept {
-    return groups_;
-  }
-  [[nodiscard]] const ProblemOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const Graph& graph() const noexcept;
+  [[nodiscard]] const Cluster& cluster() const noexcept;
+  [[nodiscard]] const Costs& costs() const noexcept;
+  [[nodiscard]] const Groups& groups() const noexcept;
+  [[nodiscard]] const std::shared_ptr<const Graph>& shared_graph() const noexcept;
+  [[nodiscard]] const std::shared_ptr<const Cluster>& shared_cluster() const noexcept;
+  [[nodiscard]] const std::shared_ptr<const Costs>& shared_costs() const noexcept;
+  [[nodiscard]] const std::shared_ptr<const Groups>& shared_groups() const noexcept;
+  [[nodiscard]] const ProblemOptions& options() const noexcept;
   /// Null = none.
-  [[nodiscard]] const std::shared_ptr<const Constraints>& constraints() const noexcept {
-    return constraints_;
-  }
+  [[nodiscard]] const std::shared_ptr<const Constraints>& constraints() const noexcept;
 
   /// Whether the constraints allow `op` on `device`. Whether its kind can run it is not considered.
-  [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept {
-    return constraints_ == nullptr || constraints_->allowed(op, device);
-  }
+  [[nodiscard]] bool allowed(OpId op, DeviceId device) const noexcept;
   /// The memory that a placement may use on the device: all but the margin that constraints keep
   /// free; kNoLimit if there is no limit.
-  [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept {
-    return constraints_ == nullptr ? cluster_->device(device).memory_bytes
-                                   : constraints_->memory_bytes(device);
-  }
+  [[nodiscard]] std::int64_t memory_bytes(DeviceId device) const noexcept;
   /// The finest groups a placement may use: co-location by the graph and by the constraints.
   [[nodiscard]] std::shared_ptr<const Groups> finest_groups() const;
 
   /// Compute time of `op` on `device`, without the per-op overhead; kCannotRun if the kind cannot
   /// run it or the constraints do not allow it.
-  [[nodiscard]] double cost_us(OpId op, DeviceId device) const noexcept {
-    return allowed(op, device) ? costs_->op_us(op, cluster_->kind_of(device)) : kCannotRun;
-  }
+  [[nodiscard]] double cost_us(OpId op, DeviceId device) const noexcept;
   /// Sum of cost_us over the members of a group.
-  [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept {
-    return group_us_[at(device_class(device)) * at(groups_->count()) + at(group)];
-  }
+  [[nodiscard]] double group_cost_us(GroupId group, DeviceId device) const noexcept;
   /// Bytes that the op leaves on its device to the end of a step, for every step in flight: the model's
   /// inputs and results (Graph::lasting_bytes), where the semantics count them. Saturates.
   [[nodiscard]] std::int64_t lasting_bytes(OpId op) const noexcept;
   /// Devices of one class have the same kind and can run the same groups; their memory and links
   /// may differ. Without constraints a class is a kind. Dense, from 0.
-  [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept {
-    return device_class_[at(device)];
-  }
-  [[nodiscard]] std::int32_t device_class_count() const noexcept { return device_class_count_; }
+  [[nodiscard]] std::int32_t device_class(DeviceId device) const noexcept;
+  [[nodiscard]] std::int32_t device_class_count() const noexcept;
   /// Whether the group may be on the device by its kind and by the constraints. Separations are not
   /// considered: they depend on where other groups are.
-  [[nodiscard]] bool can_run(GroupId group, DeviceId device) const noexcept {
-    return group_cost_us(group, device) < kCannotRun;
-  }
+  [[nodiscard]] bool can_run(GroupId group, DeviceId device) const noexcept;
   /// Bytes that stay on the device of a group through the step, or to its end: the sum of
   /// Graph::param_bytes and lasting_bytes over its members.
-  [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept {
-    return group_param_bytes_[at(group)];
-  }
+  [[nodiscard]] std::int64_t group_param_bytes(GroupId group) const noexcept;
 
   /// Groups of different parts must not share a device.
   struct Separation {
@@ -131,7 +109,7 @@ class BERTH_EXPORT Problem {
     std::vector<std::vector<GroupId>> parts;
   };
   /// Sets that constraints keep apart, by group; empty if there are none. See separation.h.
-  [[nodiscard]] const std::vector<Separation>& separations() const noexcept { return separations_; }
+  [[nodiscard]] const std::vector<Separation>& separations() const noexcept;
 
   /// Checks that `placement` has one valid device per op, that each device can run its ops and the
   /// constraints allow them there, that every co-location class (of the graph and of the
@@ -146,32 +124,8 @@ class BERTH_EXPORT Problem {
   [[nodiscard]] DeviceId crowded_device(std::span<const DeviceId> placement) const;
 
  private:
-  void check_parts();
-  void validate_colocation(const Placement& placement) const;
-  /// Two ops that share a device and must be apart, and the rule that says so.
-  struct Crowd {
-    OpId first;
-    OpId second;
-    std::size_t rule;
-  };
-  [[nodiscard]] std::optional<Crowd> find_crowd(std::span<const DeviceId> placement) const;
-  void classify_devices();
-  void separate_groups();
-  void sum_groups();
-  /// An op whose group does not hold all of its co-location class; kNoOp if there is none.
-  [[nodiscard]] OpId split_from_its_class() const;
-
-  std::shared_ptr<const Graph> graph_;
-  std::shared_ptr<const Cluster> cluster_;
-  std::shared_ptr<const Costs> costs_;
-  std::shared_ptr<const Groups> groups_;
-  std::shared_ptr<const Constraints> constraints_;
-  ProblemOptions options_;
-  std::vector<std::int32_t> device_class_;  // by device
-  std::int32_t device_class_count_ = 0;
-  std::vector<Separation> separations_;
-  std::vector<double> group_us_;  // by device class, then group
-  std::vector<std::int64_t> group_param_bytes_;
+  struct Data;
+  std::shared_ptr<const Data> data_;
 };
 
 }  // namespace berth

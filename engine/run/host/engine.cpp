@@ -462,7 +462,15 @@ LoadedProgram Engine::load_program(const std::filesystem::path& model, const Loa
                     ": an exchange graph says nothing of what its ops compute, so it cannot be "
                     "executed; give the model it was made from"));
   }
-  LoadedProgram loaded = frontend_for(model)->load_program(model, options);
+  const std::unique_ptr<Frontend> frontend = frontend_for(model);
+  auto* const loader = dynamic_cast<ProgramLoader*>(frontend.get());
+  if (loader == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                cat(model.string(),
+                    ": its frontend cannot give what executing it needs; measure an .onnx or a "
+                    "TensorFlow model"));
+  }
+  LoadedProgram loaded = loader->load_program(model, options);
   auto graph = as_run(loaded.program->graph, options);
   if (graph != loaded.program->graph) {
     auto program = std::make_shared<Program>(*loaded.program);
@@ -485,7 +493,10 @@ LoadedCosts Engine::load_costs(const std::filesystem::path& costs, const Graph& 
   const std::vector<std::string> names = state_->frontends();
   for (const std::string& name : names) {
     const std::unique_ptr<Frontend> frontend = make_frontend(name);
-    if (frontend->claims_costs(costs)) return frontend->load_costs(costs, graph, cluster);
+    auto* const reader = dynamic_cast<CostsReader*>(frontend.get());
+    if (reader != nullptr && reader->claims_costs(costs)) {
+      return reader->load_costs(costs, graph, cluster);
+    }
   }
   throw Error(
       ErrorCode::unsupported,

@@ -14,25 +14,13 @@ namespace berth {
 
 Policy::~Policy() = default;
 Frontend::~Frontend() = default;
+ProgramLoader::~ProgramLoader() = default;
+PlacementWriter::~PlacementWriter() = default;
+CostsReader::~CostsReader() = default;
+ReplicaWriter::~ReplicaWriter() = default;
 ModelSplitter::~ModelSplitter() = default;
 Session::~Session() = default;
 Backend::~Backend() = default;
-
-LoadedProgram Frontend::load_program(const std::filesystem::path& model, const LoadOptions&) {
-  throw Error(ErrorCode::unsupported,
-              cat(model.string(),
-                  ": its frontend cannot give what executing it needs; measure an .onnx or a "
-                  "TensorFlow model"));
-}
-
-void Frontend::write_replicas(const std::filesystem::path& model, const LoadOptions&, const Graph&,
-                              const Training&, const std::vector<std::int64_t>&, const Cluster&,
-                              const Placement&, const std::filesystem::path&) {
-  throw Error(ErrorCode::unsupported,
-              cat(model.string(),
-                  ": replicas are written into TensorFlow's graphs alone; take shares and devices "
-                  "as JSON (--write replicas=FILE)"));
-}
 
 std::string_view arguments_name(LoadOptions::Arguments arguments) noexcept {
   switch (arguments) {
@@ -73,23 +61,6 @@ LoadOptions::Experts experts_from_text(std::string_view text) {
               cat("'", text,
                   "' does not say how many experts a token chooses; write it as 2/8 for two "
                   "of eight"));
-}
-
-void Frontend::annotate(const std::filesystem::path& model, const Graph&, const Cluster&,
-                        const Placement&, const std::filesystem::path&) {
-  throw Error(ErrorCode::unsupported,
-              cat(model.string(),
-                  ": its frontend cannot write placements back into such a file; "
-                  "use -o for a placement file"));
-}
-
-bool Frontend::claims_costs(const std::filesystem::path&) const {
-  return false;
-}
-
-LoadedCosts Frontend::load_costs(const std::filesystem::path& costs, const Graph&, const Cluster&) {
-  throw Error(ErrorCode::unsupported,
-              cat(costs.string(), ": this frontend reads no costs; use a berth.costs/1 file"));
 }
 
 }  // namespace berth

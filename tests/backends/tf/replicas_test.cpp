@@ -41,7 +41,7 @@ std::shared_ptr<const Graph> graph_at(std::int64_t batch) {
   return frontend.load(example("nmt_tiny.pb"), at_batch(batch)).graph;
 }
 
-/// The replicated graph as Frontend::write_replicas writes it.
+/// The replicated graph as ReplicaWriter::write_replicas writes it.
 std::shared_ptr<const Program> written(const std::vector<std::int64_t>& shares,
                                        const std::filesystem::path& file) {
   std::int64_t batch = 0;

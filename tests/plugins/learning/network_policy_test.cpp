@@ -66,6 +66,10 @@ LearnedPolicy& learned(Policy& policy) {
   return dynamic_cast<LearnedPolicy&>(policy);
 }
 
+DistributedLearner& distributed(Policy& policy) {
+  return dynamic_cast<DistributedLearner&>(policy);
+}
+
 Rollout sampled(Policy& policy, Evaluator& evaluator) {
   Evaluator* const evaluators[] = {&evaluator};
   RolloutOptions options;
@@ -148,7 +152,7 @@ TEST_CASE(
       std::vector<double> advantages = advantages_of(rollout, second);
       std::fill_n(advantages.begin(), steps, first);
       std::vector<float> gradient;
-      learned(*policy).gradient(rollout, advantages, {}, gradient);
+      distributed(*policy).gradient(rollout, advantages, {}, gradient);
       return gradient;
     };
     const std::vector<float> first = taught(1, 0), second = taught(0, -2), both = taught(1, -2);
@@ -179,7 +183,7 @@ TEST_CASE("learned policies: an update that teaches nothing does the same in ano
       const Rollout rollout = sampled(*each, *evaluator);
       learned(*each).update(rollout, advantages_of(rollout, 0), {});
     }
-    CHECK(learned(*policy).weights() == learned(*resumed).weights());
+    CHECK(distributed(*policy).weights() == distributed(*resumed).weights());
   }
 }
 
@@ -192,7 +196,7 @@ TEST_CASE("learned policies: where no episode teaches, the entropy does") {
     UpdateOptions options;
     options.entropy_weight = 0.1;
     std::vector<float> gradient;
-    learned(*policy).gradient(rollout, advantages_of(rollout, 0), options, gradient);
+    distributed(*policy).gradient(rollout, advantages_of(rollout, 0), options, gradient);
     CHECK(std::any_of(gradient.begin(), gradient.end(), [](float each) { return each != 0; }));
   }
 }

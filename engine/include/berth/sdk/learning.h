@@ -131,26 +131,30 @@ class BERTH_EXPORT LearnedPolicy : public Policy {
 
   /// Number of trained values.
   [[nodiscard]] virtual std::int64_t parameter_count() const = 0;
+};
 
-  // Training by many processes: `update` in its two halves, and what they exchange. Weights and
-  // gradients are flat arrays of parameter_count() values, in an order that policies of the same
-  // options and problems share. Each throws Error(unsupported) for a policy that lacks it.
+/// Extension of a LearnedPolicy that many processes train together: `update` in its two halves, and
+/// what they exchange. Weights and gradients are flat arrays of parameter_count() values, in an order
+/// that policies of the same options and problems share. [thread-compatible]
+class BERTH_EXPORT DistributedLearner {
+ public:
+  virtual ~DistributedLearner();
 
   /// Makes the weights for such problems, where there are none yet.
-  virtual void prepare(std::span<Evaluator* const> evaluators);
+  virtual void prepare(std::span<Evaluator* const> evaluators) = 0;
   /// Without the optimizer's state.
-  [[nodiscard]] virtual std::vector<float> weights() const;
+  [[nodiscard]] virtual std::vector<float> weights() const = 0;
   /// Replaces the weights, and leaves the optimizer as it is; rollouts before it teach nothing any
   /// more. Throws Error(invalid_argument) for another number of values or one that is not finite;
   /// nothing has then changed.
-  virtual void set_weights(std::span<const float> weights);
+  virtual void set_weights(std::span<const float> weights) = 0;
   /// The gradient that `update` would follow, into `out`; the report lacks its norm. Throws what
   /// `update` throws.
   virtual UpdateReport gradient(const Rollout& rollout, std::span<const double> advantages,
-                                const UpdateOptions& options, std::vector<float>& out);
+                                const UpdateOptions& options, std::vector<float>& out) = 0;
   /// The rest of `update`: clips `gradient` and takes a step of Adam. Returns its norm before
   /// clipping. Throws as set_weights.
-  virtual double step(std::span<const float> gradient, const UpdateOptions& options);
+  virtual double step(std::span<const float> gradient, const UpdateOptions& options) = 0;
 };
 
 /// The episodes that `options` ask for, problem after problem, for policies that decide one group
