@@ -176,7 +176,7 @@ namespace {
 double agreement(LearnedPolicy& policy, const Problem& problem) {
   const ProblemView view(problem);
   Network network({64, 32, 6}, 1);
-  network.set_weights(policy.weights());
+  network.set_weights(dynamic_cast<DistributedLearner&>(policy).weights());
   const Play play(view, network, 1, {.greedy = true}, 1);
   const Player::Outcome& outcome = play.outcomes.front();
   double same = 0;
