@@ -88,6 +88,15 @@ local function bad(name, parameter, expected, value)
     ffi.istype("berth_torch_tensor", value) and "a tensor" or type(value)), 3)
 end
 
+-- A text for C, which takes nil for an address of nothing and ends a text at its first NUL.
+local function text_of(name, parameter, value)
+  if type(value) ~= "string" or value:find("%z") then
+    error(("torch.%s: %s: a text without NUL characters expected, got %s"):format(name, parameter,
+      type(value) == "string" and "one with" or type(value) == "nil" and "nothing" or "a " .. type(value)), 3)
+  end
+  return value
+end
+
 -- Memory --------------------------------------------------------------------------------------------
 
 -- Lua's collector sees 16 bytes of a tensor. What LibTorch holds is compared with what was left after the
@@ -186,7 +195,8 @@ function torch.tensor(value, options)
   local ok, message = pcall(fill, buffer, 0, value, shape, 1)
   if not ok then error(message, 2) end
   read_shape(shape, "torch.tensor")
-  if C.berth_torch_make(buffer, shape_buffer, #shape, options.dtype or "float32", out) ~= 0 then
+  local dtype = text_of("tensor", "dtype", options.dtype or "float32")
+  if C.berth_torch_make(buffer, shape_buffer, #shape, dtype, out) ~= 0 then
     raise "torch.tensor"
   end
   local tensor = wrap(out[0])
@@ -388,6 +398,11 @@ function torch.get_num_threads() return C.berth_torch_threads(0) end
 --   ARGS  path; tensors  table; options  kind (whose: load asks for the same; default "torch"), note
 function torch.save(path, tensors, options)
   options = options or {}
+  text_of("save", "path", path)
+  if type(tensors) ~= "table" then
+    error(("torch.save: a table of tensors by name expected, got a %s"):format(type(tensors)), 2)
+  end
+  local kind, note = text_of("save", "kind", options.kind or "torch"), text_of("save", "note", options.note or "")
   local names = {}
   for name, tensor in pairs(tensors) do
     if type(name) ~= "string" or not ffi.istype(Tensor, tensor) then
@@ -399,7 +414,7 @@ function torch.save(path, tensors, options)
   table.sort(names)
   local texts, impls = ffi.new("const char*[?]", #names + 1), ffi.new("void*[?]", #names + 1)
   for i, name in ipairs(names) do texts[i - 1], impls[i - 1] = name, tensors[name].impl end
-  local status = C.berth_torch_save(path, options.kind or "torch", options.note or "", texts, impls, #names)
+  local status = C.berth_torch_save(path, kind, note, texts, impls, #names)
   if after(status, names, tensors) ~= 0 then raise "torch.save" end
 end
 
@@ -407,7 +422,8 @@ end
 --   ARGS  path; kind  that it was saved with (default "torch"); "" takes any, weights of policies in C++ too
 function torch.load(path, kind)
   local handle = ffi.new "berth_torch_file*[1]"
-  if C.berth_torch_open(path, kind or "torch", handle) ~= 0 then raise "torch.load" end
+  text_of("load", "path", path)
+  if C.berth_torch_open(path, text_of("load", "kind", kind or "torch"), handle) ~= 0 then raise "torch.load" end
   local file = ffi.gc(handle[0], C.berth_torch_close)
   local tensors, index = {}, 0
   while true do

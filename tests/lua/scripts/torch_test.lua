@@ -2,6 +2,7 @@
 local check = require "check"
 local berth = require "berth"
 local ffi = require "ffi"
+local folder = ...
 
 local found, torch = pcall(require, "berth.torch")
 if not found then
@@ -186,6 +187,16 @@ check.test("errors name the operation, the shapes and what it takes", function()
   check.fails("requires_grad_", function() torch.ones({ 1 }):sum():backward() end)
 end)
 
+check.test("files want texts", function()
+  check.fails("torch.load: path: a text .*, got nothing", torch.load)
+  check.fails("torch.load: path: a text .*, got a table", torch.load, {})
+  check.fails("torch.load: kind: a text without NUL characters expected, got one with", torch.load, "x", "a\0b")
+  check.fails("torch.save: path: a text .*, got nothing", torch.save, nil, {})
+  check.fails("torch.save: a table of tensors by name expected, got a nil", torch.save, folder .. "/x")
+  check.fails("torch.save: note: a text", torch.save, folder .. "/x", {}, { note = {} })
+  check.fails("torch.tensor: dtype: a text", torch.tensor, 1, { dtype = {} })
+end)
+
 check.test("errors of compiled calls are errors", function()
   local x, failed = torch.ones { 2, 2 }, 0
   for _ = 1, 400 do
@@ -341,7 +352,6 @@ check.test("layers say what they were given, at the line that makes them", funct
 end)
 
 check.test("files of NumPy and safetensors hold the same tensors", function()
-  local folder = arg[1] or "/tmp"
   local tensors = { weight = torch.randn { 2, 3 }, count = torch.tensor({ 1, -2 }, { dtype = "int64" }),
     mask = torch.tensor({ true, false }, { dtype = "bool" }), one = torch.tensor({ 5 }, { dtype = "float64" }),
     none = torch.zeros { 0, 2 } }
