@@ -12,7 +12,7 @@ local checkpoint = {}
 local SETTINGS = { "reward", "baseline", "score", "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
   "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }
 
--- Who says what a placement is worth.
+-- The source of what a placement is worth.
 local function worth(evaluators)
   if type(evaluators) == "function" then return sources.of_function(evaluators) end
   return evaluators and evaluators[1]:measures() and "measured" or "simulated"
