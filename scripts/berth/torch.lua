@@ -18,6 +18,7 @@
 
 local ffi = require "ffi"
 local berth = require "berth"
+local known = require "berth.known"
 
 local INTERFACE = 1
 ffi.cdef [[
@@ -188,7 +189,7 @@ end
 -- A tensor of a number or of nested arrays, copied.
 --   ARGS  value; options  dtype (default "float32"), requires_grad (default false)
 function torch.tensor(value, options)
-  options = options or {}
+  options = known.check("torch.tensor", options, { "dtype", "requires_grad" })
   local shape = shape_of_table(value, {}, 1)
   local count = read_shape(shape, "torch.tensor")
   local buffer = ffi.new("double[?]", math.max(count, 1))
@@ -339,7 +340,7 @@ function methods:backward(gradient, options)
   if gradient ~= nil and not ffi.istype(Tensor, gradient) then
     bad("backward", "gradient", "a tensor", gradient)
   end
-  local retain = options and options.retain_graph and 1 or 0
+  local retain = known.check("torch.backward", options, { "retain_graph" }).retain_graph and 1 or 0
   local status = C.berth_torch_backward(self.impl, gradient ~= nil and gradient.impl or nil, retain)
   if after(status, self, gradient) ~= 0 then raise() end
 end
@@ -397,7 +398,7 @@ function torch.get_num_threads() return C.berth_torch_threads(0) end
 -- Writes tensors of float32 by name, whole or not at all, in the format of the learned policies.
 --   ARGS  path; tensors  table; options  kind (whose: load asks for the same; default "torch"), note
 function torch.save(path, tensors, options)
-  options = options or {}
+  options = known.check("torch.save", options, { "kind", "note" })
   text_of("save", "path", path)
   if type(tensors) ~= "table" then
     error(("torch.save: a table of tensors by name expected, got a %s"):format(type(tensors)), 2)
@@ -618,7 +619,7 @@ function torch.is_tensor(value) return ffi.istype(Tensor, value) end
 
 torch.nn = require "berth.torch.nn" (torch)
 torch.optim = require "berth.torch.optim" (torch)
-torch.distributions = require "berth.known".only(require "berth.torch.distributions" (torch),
+torch.distributions = known.only(require "berth.torch.distributions" (torch),
   "torch.distributions")
 require "berth.torch.interchange" (torch)
 torch.observe = require "berth.torch.observe" (torch)

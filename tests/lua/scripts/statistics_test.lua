@@ -11,6 +11,12 @@ local function against_zero(differences)
   return differences, zeros
 end
 
+check.test("options have names", function()
+  check.fails("statistics.bootstrap: unknown option 'draw'; did you mean 'draws'", statistics.bootstrap, { 1, 2 },
+    { draw = 10 })
+  check.fails("statistics.sign_test: unknown option 'alternativ'", statistics.sign_test, { 1 }, { 2 }, { alternativ = "less" })
+end)
+
 check.test("the signed-rank test gives SciPy's figures", function()
   local xs, ys = against_zero(MAIZE)
   local both = statistics.wilcoxon(xs, ys)

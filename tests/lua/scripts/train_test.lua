@@ -102,6 +102,13 @@ check.test("a moving average", function()
   check.equal(out, { { 3.5 }, { 1.5 } })
 end)
 
+check.test("baselines know their options", function()
+  check.fails("baselines.per_step: unknown option 'rollout'; did you mean 'rollouts'%?", baselines.per_step, { rollout = 5 })
+  check.fails("baselines.moving_average: unknown option 'decya'; did you mean 'decay'%?", baselines.moving_average,
+    { decya = 0.5 })
+  check.fails("baselines.quantile: a table of options expected, got a number", baselines.quantile, 0.2)
+end)
+
 check.test("notes come back as they were", function()
   local value = { 1, 0.1, -1 / 3, 1e300, math.huge, -math.huge, true, "a\n\"\0z",
     nested = { { 2, 3 }, [7] = "seven" }, [""] = false }
