@@ -42,11 +42,11 @@ int run_sweep(CommandRun& run, const CompareOptions& options) {
   const Settings& settings = run.settings();
   std::vector<SweepRun> runs;
   std::size_t cut_short = 0;
-  static_cast<void>(compare(run.engine(), options.settings.model, settings, run.hooks(),
-                            [&](ComparedPolicy row) {
-                              cut_short += interrupted({&row, 1}) ? 1 : 0;
-                              runs.push_back(sweep_run(row));
-                            }));
+  static_cast<void>(
+      compare(run.engine(), options.settings.model, settings, run.hooks(), [&](ComparedPolicy row) {
+        cut_short += interrupted({&row, 1}) ? 1 : 0;
+        runs.push_back(sweep_run(row));
+      }));
   if (settings.csv) write_target(*settings.csv, sweep_csv(runs));
   const bool throughput = settings.objective == Objective::throughput;
   print(options.json ? json_text(sweep_json(runs))
