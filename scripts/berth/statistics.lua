@@ -11,12 +11,16 @@ local statistics = {}
 function statistics.quantile(values, share)
   if #values == 0 then return nil end
   local sorted = {}
-  for i, value in ipairs(values) do sorted[i] = value end
+  for i, value in ipairs(values) do
+    if value ~= value then error(("statistics: value %d is nan; give numbers"):format(i), 2) end
+    sorted[i] = value
+  end
   table.sort(sorted)
   local at = 1 + share * (#sorted - 1)
   local below = math.floor(at)
-  local above = math.min(below + 1, #sorted)
-  return sorted[below] + (at - below) * (sorted[above] - sorted[below])
+  local low, high = sorted[below], sorted[math.min(below + 1, #sorted)]
+  if at == below or low == high then return low end  -- what follows may be infinite
+  return low + (at - below) * (high - low)
 end
 
 -- The middle value, or the mean of the two in the middle; nil of nothing.
