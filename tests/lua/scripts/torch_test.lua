@@ -187,6 +187,17 @@ check.test("errors name the operation, the shapes and what it takes", function()
   check.fails("requires_grad_", function() torch.ones({ 1 }):sum():backward() end)
 end)
 
+check.test("errors of LibTorch's own count from 1", function()
+  local a, b = torch.ones { 2, 3 }, torch.ones { 2, 4 }
+  check.fails("at non%-singleton dimension 2;", torch.add, a, b)
+  check.fails("except in dimension 1%. Expected size 3 but got size 4 for tensor number 2 in", torch.cat, { a, b }, 1)
+  check.fails("%(at position 3%)", torch.cat, { a, a, torch.tensor(1) })
+  check.fails("dim 2 appears multiple times", torch.flip, a, { 2, 2 })
+  check.fails("match at dimension 1 .* apart from dimension 2;", torch.gather, torch.ones { 1, 3 }, 2, { { 1 }, { 1 } })
+  check.fails("start %(3%) %+ length %(5%)", torch.narrow, a, 2, 3, 5)
+  check.fails("a position that is not there", torch.edge_sum, a, { 1 }, { 7 }, 2)
+end)
+
 check.test("files want texts", function()
   check.fails("torch.load: path: a text .*, got nothing", torch.load)
   check.fails("torch.load: path: a text .*, got a table", torch.load, {})
