@@ -4,9 +4,12 @@
 --   berth run examples/lua/train.lua evolution
 --
 -- The policy is linear in the features of devices. It is written on the bare functions of `learns`, without
--- torch.learner, to show what the host asks of any policy.
+-- torch.learner, to show what the host asks of any policy. Processes that train it together send each other the
+-- seed of their draws and what the episodes gained, as published: whoever learns draws the same again.
 
 local berth = require "berth"
+local ffi = require "ffi"
+local notes = require "berth.notes"
 local torch = require "berth.torch"
 
 local DEVICES = { "cost", "load", "near_in", "near_out", "transfer_in", "transfer_out", "memory", "host",
@@ -17,9 +20,8 @@ local function make(options)
 end
 
 -- Episodes come in pairs that try a draw and its opposite, which halves the noise. Greedy ones play the mean.
-local function draws_of(count, options)
-  torch.manual_seed(options.seed % 2 ^ 53)
-  if options.greedy then return torch.zeros { count, #DEVICES } end
+local function draws_of(count, seed)
+  torch.manual_seed(seed)
   local half = torch.randn { math.ceil(count / 2), #DEVICES }
   return torch.cat { half, -half }:narrow(1, 1, count)
 end
@@ -27,7 +29,8 @@ end
 local function act(agent, environment, options, tape)
   local problems = environment:problem_count()
   if not tape.draws then
-    tape.draws = draws_of(environment:episodes(), options)
+    tape.episodes, tape.seed = environment:episodes(), options.seed % 2 ^ 53
+    tape.draws = options.greedy and torch.zeros { tape.episodes, #DEVICES } or draws_of(tape.episodes, tape.seed)
     tape.weights = agent.mean + tape.draws * agent.deviation
   end
   local devices, per_problem = {}, environment:episodes() / problems
@@ -53,6 +56,33 @@ local function update(agent, tape, advantages, options)
   return { loss = -gain:mean():item(), entropy = 0, gradient_norm = norm }
 end
 
+local function pack(_, tape, advantages)
+  local gains = {}
+  for e, of in ipairs(advantages) do gains[e] = { of[1] } end
+  return notes.write { episodes = tape.episodes, seed = tape.seed, gains = gains }
+end
+
+local function unpack_all(_, packed)
+  local draws, gains = {}, {}
+  for i, text in ipairs(packed) do
+    local message = notes.read(text)
+    draws[i] = draws_of(message.episodes, message.seed)
+    for _, each in ipairs(message.gains) do gains[#gains + 1] = each end
+  end
+  return { draws = torch.cat(draws) }, gains
+end
+
+local function weights(agent)
+  local values, count = agent.mean:contiguous():cdata()
+  return ffi.string(values, 4 * count)
+end
+
+local function set_weights(agent, bytes)
+  local values = ffi.new("float[?]", #DEVICES)
+  ffi.copy(values, bytes, 4 * #DEVICES)
+  agent.mean = torch.from_cdata(values)
+end
+
 local function save(agent, path, note)
   torch.save(path, { mean = agent.mean }, { kind = "evolution", note = note })
 end
@@ -76,6 +106,7 @@ return berth.register_policy {
   learns = {
     observe = { devices = DEVICES },
     make = make, act = act, update = update, save = save, load = load,
+    pack = pack, unpack = unpack_all, weights = weights, set_weights = set_weights,
     parameters = function() return #DEVICES end,
   },
 }

@@ -24,6 +24,7 @@ end
 local before_us = greedy_us()
 local result = train.episodes { policy = policy, problems = { problem }, count = updates, samples = 8,
   progress = train.show_progress(name) }
+if result.stopped then error(("stopped after %d of %d updates"):format(result.updates, updates), 0) end
 local _, placed = policy:place(problem, { seed = 1 })
 print(("%s on %s, %d updates of 8 episodes"):format(name, problem:graph():name(), result.updates))
 print(("  from random placements: untrained %.3f ms, trained %.3f ms"):format(before_us / 1e3, greedy_us() / 1e3))

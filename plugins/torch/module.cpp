@@ -150,6 +150,19 @@ std::vector<std::int64_t> shape_of(const std::int64_t* shape, int dimensions) {
   return {shape, shape + dimensions};
 }
 
+/// The text with every number that `pattern` finds, its only group, one larger; those below 0 stay.
+std::string shifted(const std::string& text, const std::regex& pattern) {
+  std::string out;
+  auto at = text.begin();
+  for (std::sregex_iterator found(text.begin(), text.end(), pattern), end; found != end; ++found) {
+    const auto& number = (*found)[1];
+    out.append(at, number.first);
+    out += std::to_string(std::stol(number) + (*number.first == '-' ? 0 : 1));
+    at = number.second;
+  }
+  return out.append(at, text.end());
+}
+
 /// LibTorch's messages count positions and dimensions from 0; Lua counts from 1.
 std::string counted_from_one(const std::string& text) {
   std::smatch found;
@@ -170,11 +183,14 @@ std::string counted_from_one(const std::string& text) {
                       "; positions count from 1");
   }
   static const std::regex below(
-      R"(Class values must be (non-negative|smaller)|index out of range in self|)"
+      R"(Class values must be (non-negative|smaller)|index out of range in self|out of DATA bounds|)"
       R"(index out of bounds|Target -?\d+ is out of bounds|start.*must be non-negative|)"
       R"(out of range|IndexError)");
   if (std::regex_search(text, below)) return "a position that is not there; positions count from 1";
-  return text;
+  static const std::regex named(
+      R"((?:singleton dimension|except in dimension|apart from dimension|match at dimension|)"
+      R"(Dimension specified as|for dim:|Indexing dim|^dim|tensor number|\(at position|start \() ?(-?\d{1,9}))");
+  return shifted(text, named);
 }
 
 }  // namespace

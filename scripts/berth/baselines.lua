@@ -6,6 +6,8 @@
 --                             starts, optional, by episode: the same for those that began with one placement
 --   state(), restore(state)   plain tables, which a checkpoint can hold
 
+local known = require "berth.known"
+
 local baselines = {}
 
 -- The mean return at the same step of the last rollouts, as in Placeto (Addanki et al., NeurIPS 2019), over
@@ -16,7 +18,7 @@ local baselines = {}
 --             others    also count the other episodes of this rollout, but not the episode itself, so
 --                       that the estimate stays unbiased; default true
 function baselines.per_step(options)
-  options = options or {}
+  options = known.check("baselines.per_step", options, { "rollouts", "others" })
   local rollouts = options.rollouts or 10
   local others = options.others ~= false
   local past = {}  -- a rollout each: array of { start =, n = episodes, [t] = sum over them }
@@ -71,11 +73,11 @@ function baselines.per_step(options)
 
   function baseline.advantages(returns, out, starts)
     local steps = #returns[1]
-    local now, known = sums_of(returns, starts), {}
+    local now, sums_by_start = sums_of(returns, starts), {}
     for e = 1, #returns do
       local start = starts and starts[e] or 0
-      known[start] = known[start] or alike(start, now, steps)
-      local sums, own = known[start], others and 1 or 0
+      sums_by_start[start] = sums_by_start[start] or alike(start, now, steps)
+      local sums, own = sums_by_start[start], others and 1 or 0
       for t = 1, steps do
         local value, of = returns[e][t], sums.n - own
         out[e][t] = of > 0 and value - (sums[t] - own * value) / of or value
@@ -125,7 +127,7 @@ end
 --             decay  default 0.9
 --             start  its value before anything was seen; nil = the first mean
 function baselines.moving_average(options)
-  options = options or {}
+  options = known.check("baselines.moving_average", options, { "decay", "start" })
   local decay, value = options.decay or 0.9, options.start
 
   local baseline = {}
@@ -158,7 +160,7 @@ end
 --   ARGS    options  table, all optional:
 --             share  of the episodes that teach, above 0 and below 1, default 0.1; at least the best one does
 function baselines.quantile(options)
-  local share = (options or {}).share or 0.1
+  local share = known.check("baselines.quantile", options, { "share" }).share or 0.1
   if not (share > 0 and share < 1) then
     error(("baselines.quantile: share is above 0 and below 1, got %s"):format(share), 2)
   end
@@ -179,4 +181,4 @@ function baselines.quantile(options)
   return baseline
 end
 
-return require("berth.known").only(baselines, "berth.baselines")
+return known.only(baselines, "berth.baselines")

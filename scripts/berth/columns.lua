@@ -9,6 +9,7 @@
 -- allowed to repair what does not fit.
 
 local berth = require "berth"
+local known = require "berth.known"
 
 local columns = {}
 
@@ -90,7 +91,7 @@ end
 --           options  table, all optional: recipe of the expert ("auto"), seed (0)
 --   RETURN  by the names of the columns: see columns.cell; nil where this build lacks the policy
 function columns.of(problem, options)
-  options = options or {}
+  options = known.check("columns.of", options, { "recipe", "seed" })
   local cluster, seed = problem:cluster(), options.seed or 0
   local function policy(name, policy_options)
     return columns.cell(problem, by_policy(problem, name, policy_options, seed))

@@ -11,6 +11,7 @@
 -- the logarithm of the runtime, the least of the kept rules' on each problem.
 
 local berth = require "berth"
+local known = require "berth.known"
 local processes = require "berth.processes"
 local record = require "berth.record"
 local statistics = require "berth.statistics"
@@ -104,6 +105,7 @@ end
 --             progress  function of { draw =, draws =, log_us = the mean so far }
 --   RETURN  array of rules, best first; each an array of nine weights
 function instant.learn(options)
+  known.check("instant.learn", options, { "problems", "draws", "keep", "seed", "record", "progress" })
   local problems, random = options.problems, berth.random(options.seed or 1)
   local draws, keep = options.draws or 300, options.keep or 8
   if type(problems) ~= "table" or #problems == 0 then error("instant.learn: name at least one problem", 2) end

@@ -46,6 +46,25 @@ function known.text(name, names)
   return "; known: " .. table.concat(list, ", ")
 end
 
+-- A table of options that may have these names alone, or is left out; errors are those of the caller's caller.
+--   ARGS    what, given, names  "statistics.bootstrap", the table, an array
+--           level               as of error, where it is not 3
+--   RETURN  the table
+function known.check(what, given, names, level)
+  if given == nil then return {} end
+  if type(given) ~= "table" then
+    error(("%s: a table of options expected, got a %s"):format(what, type(given)), level or 3)
+  end
+  for name in pairs(given) do
+    local found = false
+    for _, each in ipairs(names) do found = found or each == name end
+    if not found then
+      error(("%s: unknown option '%s'%s"):format(what, tostring(name), known.text(tostring(name), names)), level or 3)
+    end
+  end
+  return given
+end
+
 -- The options of a call, over their defaults, whose types they have; errors are those of the caller's caller.
 function known.options(given, defaults)
   local options = {}

@@ -1342,7 +1342,8 @@ local observation = {}
 ---"devices" [episodes, devices, features], "able" [groups, devices] (which can run which), "allowed" [episodes,
 ---devices] (the same of the current group), "current" [episodes],
 ---"placement" [episodes, groups], "objective_us", "excess_bytes" [episodes], "alternatives" [episodes,
----devices] (the objective with the current group there; infinite where it is not looked at).
+---devices] (the objective with the current group there; infinite where it is not looked at, or more than 1.1 times as
+---long as now).
 ---@param name string
 ---@return lightuserdata address
 ---@return string type of a value, in C

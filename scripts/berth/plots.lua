@@ -10,6 +10,8 @@
 -- All take title, x and y (texts of the axes), x_log and y_log (true: logarithmic), and theme ("light",
 -- "dark"; default: the reader's), and return SVG text.
 
+local known = require "berth.known"
+
 local plots = {}
 
 local WIDTH, HEIGHT = 720, 420
@@ -209,13 +211,17 @@ local function frame(options, series)
   return picture, x_of, y_of
 end
 
-local function check(options, field)
+local OPTIONS = { "title", "x", "y", "x_log", "y_log", "theme", "series" }
+
+-- Checks the options of all kinds of picture, and `more` of one.
+local function check(options, field, more)
   local shape = field == "values" and "values = { .. }" or "points = { { x, y }, .. }"
   local function wrong() error(("plots: give series = { { name =, %s }, .. }"):format(shape), 3) end
   if type(options) ~= "table" or type(options.series) ~= "table" or #options.series == 0 then wrong() end
   for _, each in ipairs(options.series) do
     if type(each) ~= "table" or type(each[field]) ~= "table" then wrong() end
   end
+  known.check("plots", options, more and { more, unpack(OPTIONS) } or OPTIONS, 4)
 end
 
 local function path_of(points, x_of, y_of, k)
@@ -249,7 +255,7 @@ end
 --   ARGS    options  and diagonal (true: the line on which x = y)
 --   RETURN  SVG text
 function plots.scatter(options)
-  check(options, "points")
+  check(options, "points", "diagonal")
   local picture, x_of, y_of = frame(options, options.series)
   if options.diagonal then
     local low, high = -math.huge, math.huge
@@ -376,7 +382,7 @@ end
 --                    low =, high = arrays of the same: ends of intervals, optional }, .. }
 --   RETURN  SVG text
 function plots.bars(options)
-  check(options, "values")
+  check(options, "values", "groups")
   local names = options.groups
   if type(names) ~= "table" or #names == 0 then error("plots: give groups = { name, .. }", 2) end
   local low, high = ends_of(options.y_log, function(seen)
@@ -465,7 +471,8 @@ end
 --           options  table, optional: scale (of a PNG; 2: twice as many pixels each way)
 function plots.save(path, svg, options)
   local ending = path:match "%.(%w+)$"
-  if ending == "png" then return require("berth.png").save(path, svg, options and options.scale or 2) end
+  options = known.check("plots.save", options, { "scale" })
+  if ending == "png" then return require("berth.png").save(path, svg, options.scale or 2) end
   if ending ~= "svg" then
     error(("plots.save: %s: no picture of this kind; name it .svg or .png"):format(path), 2)
   end

@@ -1,6 +1,7 @@
 -- Summaries of measurements, their uncertainty, and tests of whether two sets of them differ.
 
 local berth = require "berth"
+local known = require "berth.known"
 
 local statistics = {}
 
@@ -10,12 +11,16 @@ local statistics = {}
 function statistics.quantile(values, share)
   if #values == 0 then return nil end
   local sorted = {}
-  for i, value in ipairs(values) do sorted[i] = value end
+  for i, value in ipairs(values) do
+    if value ~= value then error(("statistics: value %d is nan; give numbers"):format(i), 2) end
+    sorted[i] = value
+  end
   table.sort(sorted)
   local at = 1 + share * (#sorted - 1)
   local below = math.floor(at)
-  local above = math.min(below + 1, #sorted)
-  return sorted[below] + (at - below) * (sorted[above] - sorted[below])
+  local low, high = sorted[below], sorted[math.min(below + 1, #sorted)]
+  if at == below or low == high then return low end  -- what follows may be infinite
+  return low + (at - below) * (high - low)
 end
 
 -- The middle value, or the mean of the two in the middle; nil of nothing.
@@ -70,7 +75,7 @@ end
 --                    (of the interval, 0.95), draws (2000), seed (1)
 --   RETURN  the ends of the interval; nil of nothing
 function statistics.bootstrap(values, options)
-  options = options or {}
+  options = known.check("statistics.bootstrap", options, { "estimate", "share", "draws", "seed" })
   if #values == 0 then return nil end
   local estimate, share = options.estimate or statistics.median, options.share or 0.95
   local random, found, drawn = berth.random(options.seed or 1), {}, {}
@@ -88,7 +93,7 @@ local function differences_of(xs, ys, options, what)
   if #xs ~= #ys then
     error(("statistics.%s: %d values against %d; give pairs"):format(what, #xs, #ys), 3)
   end
-  local alternative = options and options.alternative or "two-sided"
+  local alternative = known.check("statistics." .. what, options, { "alternative" }, 4).alternative or "two-sided"
   if not ALTERNATIVES[alternative] then
     error(("statistics.%s: no alternative '%s'; known: greater, less, two-sided"):format(what,
       tostring(alternative)), 3)

@@ -12,6 +12,7 @@
 -- if nothing had happened; what it had asked for may then have been done twice, where that changes nothing.
 
 local berth = require "berth"
+local known = require "berth.known"
 local processes = require "berth.processes"
 local redis = require "berth.redis"
 
@@ -123,20 +124,20 @@ local function join(self, client)
     local replies, why = client:exchange({ { "HGET", members, options.name } }, timeout_s)
     if not replies then return nil, why end
     local before = replies[1]
-    local known = before and member_of(before)
-    local other = known and known.identity ~= self.identity
+    local member = before and member_of(before)
+    local other = member and member.identity ~= self.identity
     -- One of an earlier start of the server ended with it, or will be told so.
-    local lost = other and known.state == "here" and known.run == client.run
+    local lost = other and member.state == "here" and member.run == client.run
     if lost then
-      replies, why = client:exchange({ { "CLIENT", "LIST", "ID", known.connection } }, timeout_s)
+      replies, why = client:exchange({ { "CLIENT", "LIST", "ID", member.connection } }, timeout_s)
       if not replies then return nil, why end
       if replies[1]:find("name=" .. self.connection .. " ", 1, true) then
         return nil, ("'%s' is already %s; two processes were given the same rank: look at RANK or SLURM_PROCID, "
-          .. "and whether an older run is still there"):format(options.name, known.identity)
+          .. "and whether an older run is still there"):format(options.name, member.identity)
       end
     end
     local new = text_of { identity = self.identity, connection = client.id, run = client.run, state = "here",
-      times_lost = (known and known.times_lost or 0) + (lost and 1 or 0) }
+      times_lost = (member and member.times_lost or 0) + (lost and 1 or 0) }
     replies, why = client:exchange({ { "EVAL", JOIN, 1, members, options.name, before or "", new },
       { "SMEMBERS", self.prefix .. "queues" } }, timeout_s)
     if not replies then return nil, why end
@@ -182,7 +183,9 @@ function store.connect(given)
   local options = {}
   for name, default in pairs(DEFAULTS) do options[name] = default end
   for name, value in pairs(given) do
-    if DEFAULTS[name] == nil then error(("store.connect: unknown option '%s'"):format(tostring(name)), 2) end
+    if DEFAULTS[name] == nil then
+      error(("store.connect: unknown option '%s'%s"):format(tostring(name), known.text(name, DEFAULTS)), 2)
+    end
     options[name] = value
   end
   local self = setmetatable({ options = options, identity = identity(), restarts = 0, later = {}, cursors = {},

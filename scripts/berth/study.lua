@@ -107,7 +107,7 @@ local function read_median_stop(options)
   of_type(options, "median_stop", type(given) == "table" and type(options.median_stop) or "table")
   for name in pairs(given) do
     if not MEDIAN_STOP[name] then
-      fail("median_stop has no option '%s'; known: startup_runs, warmup_steps", tostring(name))
+      fail("median_stop has no option '%s'%s", tostring(name), known.text(name, MEDIAN_STOP))
     end
   end
   for name, default in pairs(MEDIAN_STOP) do
@@ -321,7 +321,10 @@ function study.current(defaults)
   for i = 1, #given, 2 do
     local name, value = given[i]:match "^%-%-(.+)$", given[i + 1]
     if not name or options[name] == nil and name ~= "seed" or value == nil then
-      error(("study.current: '%s' is no option of the script; give --name value"):format(given[i]), 2)
+      local all = { seed = 1 }
+      for each in pairs(options) do all[each] = 1 end
+      error(("study.current: '%s' is no option of the script%s"):format(given[i],
+        value == nil and name and all[name] and "; give --name value" or known.text(name or given[i], all)), 2)
     end
     if type(options[name]) == "boolean" then
       options[name] = value == "true"

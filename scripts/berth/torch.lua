@@ -18,6 +18,7 @@
 
 local ffi = require "ffi"
 local berth = require "berth"
+local known = require "berth.known"
 
 local INTERFACE = 1
 ffi.cdef [[
@@ -86,6 +87,15 @@ end
 local function bad(name, parameter, expected, value)
   error(("torch.%s: %s: %s expected, got %s"):format(name, parameter, expected,
     ffi.istype("berth_torch_tensor", value) and "a tensor" or type(value)), 3)
+end
+
+-- A text for C, which takes nil for an address of nothing and ends a text at its first NUL.
+local function text_of(name, parameter, value)
+  if type(value) ~= "string" or value:find("%z") then
+    error(("torch.%s: %s: a text without NUL characters expected, got %s"):format(name, parameter,
+      type(value) == "string" and "one with" or type(value) == "nil" and "nothing" or "a " .. type(value)), 3)
+  end
+  return value
 end
 
 -- Memory --------------------------------------------------------------------------------------------
@@ -179,14 +189,15 @@ end
 -- A tensor of a number or of nested arrays, copied.
 --   ARGS  value; options  dtype (default "float32"), requires_grad (default false)
 function torch.tensor(value, options)
-  options = options or {}
+  options = known.check("torch.tensor", options, { "dtype", "requires_grad" })
   local shape = shape_of_table(value, {}, 1)
   local count = read_shape(shape, "torch.tensor")
   local buffer = ffi.new("double[?]", math.max(count, 1))
   local ok, message = pcall(fill, buffer, 0, value, shape, 1)
   if not ok then error(message, 2) end
   read_shape(shape, "torch.tensor")
-  if C.berth_torch_make(buffer, shape_buffer, #shape, options.dtype or "float32", out) ~= 0 then
+  local dtype = text_of("tensor", "dtype", options.dtype or "float32")
+  if C.berth_torch_make(buffer, shape_buffer, #shape, dtype, out) ~= 0 then
     raise "torch.tensor"
   end
   local tensor = wrap(out[0])
@@ -329,7 +340,7 @@ function methods:backward(gradient, options)
   if gradient ~= nil and not ffi.istype(Tensor, gradient) then
     bad("backward", "gradient", "a tensor", gradient)
   end
-  local retain = options and options.retain_graph and 1 or 0
+  local retain = known.check("torch.backward", options, { "retain_graph" }).retain_graph and 1 or 0
   local status = C.berth_torch_backward(self.impl, gradient ~= nil and gradient.impl or nil, retain)
   if after(status, self, gradient) ~= 0 then raise() end
 end
@@ -387,7 +398,12 @@ function torch.get_num_threads() return C.berth_torch_threads(0) end
 -- Writes tensors of float32 by name, whole or not at all, in the format of the learned policies.
 --   ARGS  path; tensors  table; options  kind (whose: load asks for the same; default "torch"), note
 function torch.save(path, tensors, options)
-  options = options or {}
+  options = known.check("torch.save", options, { "kind", "note" })
+  text_of("save", "path", path)
+  if type(tensors) ~= "table" then
+    error(("torch.save: a table of tensors by name expected, got a %s"):format(type(tensors)), 2)
+  end
+  local kind, note = text_of("save", "kind", options.kind or "torch"), text_of("save", "note", options.note or "")
   local names = {}
   for name, tensor in pairs(tensors) do
     if type(name) ~= "string" or not ffi.istype(Tensor, tensor) then
@@ -399,7 +415,7 @@ function torch.save(path, tensors, options)
   table.sort(names)
   local texts, impls = ffi.new("const char*[?]", #names + 1), ffi.new("void*[?]", #names + 1)
   for i, name in ipairs(names) do texts[i - 1], impls[i - 1] = name, tensors[name].impl end
-  local status = C.berth_torch_save(path, options.kind or "torch", options.note or "", texts, impls, #names)
+  local status = C.berth_torch_save(path, kind, note, texts, impls, #names)
   if after(status, names, tensors) ~= 0 then raise "torch.save" end
 end
 
@@ -407,7 +423,8 @@ end
 --   ARGS  path; kind  that it was saved with (default "torch"); "" takes any, weights of policies in C++ too
 function torch.load(path, kind)
   local handle = ffi.new "berth_torch_file*[1]"
-  if C.berth_torch_open(path, kind or "torch", handle) ~= 0 then raise "torch.load" end
+  text_of("load", "path", path)
+  if C.berth_torch_open(path, text_of("load", "kind", kind or "torch"), handle) ~= 0 then raise "torch.load" end
   local file = ffi.gc(handle[0], C.berth_torch_close)
   local tensors, index = {}, 0
   while true do
@@ -602,7 +619,7 @@ function torch.is_tensor(value) return ffi.istype(Tensor, value) end
 
 torch.nn = require "berth.torch.nn" (torch)
 torch.optim = require "berth.torch.optim" (torch)
-torch.distributions = require "berth.known".only(require "berth.torch.distributions" (torch),
+torch.distributions = known.only(require "berth.torch.distributions" (torch),
   "torch.distributions")
 require "berth.torch.interchange" (torch)
 torch.observe = require "berth.torch.observe" (torch)

@@ -208,7 +208,8 @@ function tune.run(given)
   end
   tell()
   while #self.measured < options.measurements do
-    if #self.measured > 0 and given.should_stop and given.should_stop() then break end
+    -- Ctrl-C ends it in any case.
+    if #self.measured > 0 and (berth.should_stop() or given.should_stop and given.should_stop()) then break end
     local placements, also = {}, {}
     for i = 1, math.min(options.batch, options.measurements - #self.measured) do
       placements[i] = self:propose(#self.measured + i, also)

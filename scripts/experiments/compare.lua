@@ -15,6 +15,9 @@
 -- --bounds      also the lower bounds, by what proves them
 -- --record      runs that are in the file are not made again
 --
+-- A policy that learns is called by its own placement, with which its last greedy episode ended; the best that it saw,
+-- starts and a search around it included, has a row of its own ("best seen"), and is what the shares are of.
+--
 -- Pairs are runs of one graph and seed; a runtime counts by the logarithm of its ratio to the first row's. A run that
 -- fails or finds nothing that fits is counted as failed and in no ratio. `csv` prints a line for each run.
 
@@ -57,12 +60,16 @@ end
 -- 2. The rows, the first one first.
 
 local rows = {}
+local function new_row(title)
+  return { title = title, ratios = {}, gaps = {}, runs = 0, failed = 0, proven = 0 }
+end
 local function add_row(text, times)
   local name, chosen = arguments.policy(text)
   berth.policy(name, chosen)  -- an option that does not exist ends the script before anything ran
-  rows[#rows + 1] = { title = times and ("%s, %g times as long"):format(text, times) or text, name = name,
-                      options = chosen, seconds = (times or 1) * options.seconds, ratios = {}, gaps = {},
-                      runs = 0, failed = 0, proven = 0 }
+  local row = new_row(times and ("%s, %g times as long"):format(text, times) or text)
+  row.name, row.options, row.seconds = name, chosen, (times or 1) * options.seconds
+  row.seen = new_row(row.title .. ", best seen")
+  rows[#rows + 1] = row
 end
 for i, text in ipairs(options.policies) do
   add_row(text)
@@ -74,10 +81,11 @@ if #rows == 0 then line.usage "--policies: name at least one" end
 
 local runs = record.open(options.record)
 
--- The numbers of a run: the objective (infinite where nothing fits), seconds, placements, and the best objective after
--- each share of the seconds. nil and the error's first line of a run that failed.
+-- The numbers of a run: the objective (infinite where nothing fits), seconds, placements, the best that a policy that
+-- learns saw (nan of the others), and the best objective after each share of the seconds. nil and the error's first
+-- line of a run that failed.
 local function numbers_of(key, problem, start, row, seed)
-  local ok, objective_us, wall_s, tried, best = pcall(function()
+  local ok, objective_us, wall_s, tried, seen_us, best = pcall(function()
     local found = { runs.once(key, function()
       local best, began_s = {}, berth.clock()
       for i = 1, #options.shares do best[i] = math.huge end
@@ -92,14 +100,16 @@ local function numbers_of(key, problem, start, row, seed)
         initial = options.same_start and { start() } or nil })
       local own = compare.of_policy(outcome)
       local us = own and own.feasible and own.objective_us or math.huge
+      local seen_us = outcome.whose and (outcome.feasible and outcome.objective_us or math.huge) or 0 / 0
       for i, share in ipairs(options.shares) do
-        if share >= 1 then best[i] = math.min(best[i], us) end  -- a policy may end a little after its time
+        -- A policy may end a little after its time.
+        if share >= 1 then best[i] = math.min(best[i], us, outcome.whose and seen_us or us) end
       end
-      return us, outcome.wall_s, outcome.evaluations, unpack(best)
+      return us, outcome.wall_s, outcome.evaluations, seen_us, unpack(best)
     end) }
-    return found[1], found[2], found[3], { unpack(found, 4) }
+    return found[1], found[2], found[3], found[4], { unpack(found, 5) }
   end)
-  if ok then return objective_us, wall_s, tried, best end
+  if ok then return objective_us, wall_s, tried, seen_us, best end
   if berth.should_stop() then error(objective_us, 0) end
   return nil, tostring(objective_us):match "[^\n]*"
 end
@@ -146,7 +156,7 @@ local function add(row, cell, entry, first_us)
 end
 
 local function shares_of(graph, row, cell)
-  local shown, points, band = { graph = graph, policy = row.title }, {}, {}
+  local shown, points, band = { graph = graph, policy = (row.seen.runs > 0 and row.seen or row).title }, {}, {}
   for i, share in ipairs(options.shares) do
     local values = {}
     for _, best in ipairs(cell.best) do table.insert(values, best[i] / 1e3) end
@@ -158,7 +168,7 @@ local function shares_of(graph, row, cell)
     end
   end
   by_share[#by_share + 1] = shown
-  return { name = row.title, points = points, band = band }
+  return { name = shown.policy, points = points, band = band }
 end
 
 for _, text in ipairs(options.graphs) do
@@ -173,21 +183,27 @@ for _, text in ipairs(options.graphs) do
     return (problem():bound()), single and single.evaluation.objective_us or math.huge
   end)
   local cells, series, shown = {}, {}, { graph = asked.name, bound = bound_us / 1e3, single = single_us / 1e3 }
-  for i in ipairs(rows) do cells[i] = { ms = {}, best = {} } end
+  for i in ipairs(rows) do cells[i] = { ms = {}, best = {}, seen = { ms = {} } } end
   for seed = 1, options.seeds do
     local first_us
     for i, row in ipairs(rows) do
       local key = ("%s %s %gs seed %d"):format(text, row.title, row.seconds, seed)
-      local us, wall_s, tried, best = numbers_of(key, problem, start, row, seed)
+      local us, wall_s, tried, seen_us, best = numbers_of(key, problem, start, row, seed)
       if i == 1 then first_us = us end
       if us then table.insert(cells[i].best, best) end
-      add(row, cells[i], { graph = asked.name, policy = row.title, seed = seed, objective_us = us, bound_us = bound_us,
-                           wall_s = us and wall_s, tried = tried, error = not us and wall_s or nil }, first_us)
+      local entry = { graph = asked.name, policy = row.title, seed = seed, objective_us = us, bound_us = bound_us,
+                      wall_s = us and wall_s, tried = tried, error = not us and wall_s or nil }
+      add(row, cells[i], entry, first_us)
+      if us and seen_us == seen_us then
+        local seen = setmetatable({ policy = row.seen.title, objective_us = seen_us }, { __index = entry })
+        add(row.seen, cells[i].seen, seen, first_us)
+      end
       if not us then io.stderr:write(key, ": ", wall_s, "\n") end
     end
   end
   for i, row in ipairs(rows) do
     shown[i] = #cells[i].ms > 0 and statistics.median(cells[i].ms) or nil
+    shown[i .. " seen"] = #cells[i].seen.ms > 0 and statistics.median(cells[i].seen.ms) or nil
     if #options.shares > 0 then series[i] = shares_of(asked.name, row, cells[i]) end
   end
   by_graph[#by_graph + 1] = shown
@@ -210,8 +226,12 @@ if options.format == "csv" then
   return
 end
 
-local summary, boxes = {}, {}
-for i, row in ipairs(rows) do
+local listed, summary, boxes = {}, {}, {}
+for _, row in ipairs(rows) do
+  listed[#listed + 1] = row
+  if row.seen.runs > 0 then listed[#listed + 1] = row.seen end
+end
+for i, row in ipairs(listed) do
   local ratios, zeros, values = row.ratios, {}, {}
   for k, value in ipairs(ratios) do zeros[k], values[k] = 0, 100 * (math.exp(value) - 1) end
   summary[i] = { policy = row.title, pairs = #ratios, failed = row.failed > 0 and row.failed or nil,
@@ -235,7 +255,10 @@ io.write(tables[options.format](summary, {
 
 local columns = { { key = "graph" }, { key = "bound", title = "bound, ms", format = ms },
                   { key = "single", title = "one device", format = ms } }
-for i, row in ipairs(rows) do columns[i + 3] = { key = i, title = row.title, format = ms } end
+for i, row in ipairs(rows) do
+  columns[#columns + 1] = { key = i, title = row.title, format = ms }
+  if row.seen.runs > 0 then columns[#columns + 1] = { key = i .. " seen", title = row.seen.title, format = ms } end
+end
 io.write(tables[options.format](by_graph, columns))
 
 if #options.shares > 0 then

@@ -7,6 +7,7 @@
 --   untrained  the same with the weights it begins with (learning rate 0)
 --   trained    REINFORCE on the very graph until the seconds are over (the option `episodes`)
 -- Figures are of the policies' own placements: what their greedy episodes end with, not the best that they saw.
+-- Runs whose time ended before a policy had placed all groups by itself are in no figure; `failed` counts them.
 -- Policies that imitate first (doppler) have a row without that, too. `heft` and `auto` are for scale. All on one
 -- thread. Medians over seeds, with the range; then what is compared with what, pair by pair of one graph and seed.
 
@@ -55,12 +56,15 @@ local function add(text, problem, title, policy, given)
   local graph = text:match "^[%w_]+"
   boxes[graph] = boxes[graph] or {}
   local ms = {}
-  for i, us in ipairs(runtimes) do ms[i] = us / 1e3 end
-  table.insert(boxes[graph], { name = title, values = ms })
+  for _, us in ipairs(runtimes) do
+    if us < math.huge then ms[#ms + 1] = us / 1e3 end
+  end
+  if #ms > 0 then table.insert(boxes[graph], { name = title, values = ms }) end
   table.sort(ms)
   local wall, placements = statistics.median(walls), statistics.median(tried)
   rows[#rows + 1] = { graph = graph, policy = title, median = statistics.median(ms), wall = wall, tried = placements,
-                      range = ("%.0f to %.0f"):format(ms[1], ms[#ms]), rate = placements / wall }
+                      range = #ms > 0 and ("%.0f to %.0f"):format(ms[1], ms[#ms]) or nil, rate = placements / wall,
+                      failed = #ms < options.seeds and options.seeds - #ms or nil }
 end
 
 local function has(name, option)
@@ -104,17 +108,21 @@ local columns = {
   { key = "graph" }, { key = "policy" }, { key = "median", title = "runtime, ms", format = "%.0f" },
   { key = "range" }, { key = "wall", title = "seconds", format = "%.1f" },
   { key = "tried", title = "placements", format = "%.0f" },
-  { key = "rate", title = "per second", format = "%.0f" },
+  { key = "rate", title = "per second", format = "%.0f" }, { key = "failed", optional = true },
 }
 io.write(tables[options.format](rows, columns), "\n")
 
 local function percent(value) return ("%+.1f %%"):format(100 * (math.exp(value) - 1)) end
 local summary = {}
 local function compare(what, against)
-  local differences = {}
-  for k, value in ipairs(found[what]) do differences[k] = value - found[against][k] end
+  local differences, zeros = {}, {}
+  for k, value in ipairs(found[what]) do
+    local difference = value - found[against][k]
+    if difference - difference == 0 then differences[#differences + 1], zeros[#zeros + 1] = difference, 0 end
+  end
+  if #differences == 0 then return end
   local low, high = statistics.bootstrap(differences)
-  local test = statistics.sign_test(found[what], found[against])
+  local test = statistics.sign_test(differences, zeros)
   summary[#summary + 1] = {
     what = what, against = against, pairs = #differences, median = statistics.median(differences),
     interval = ("%s to %s"):format(percent(low), percent(high)), better = test.n - test.positive,
@@ -132,5 +140,5 @@ io.write(tables[options.format](summary, {
   { key = "p", format = "%.4f" },
 }))
 for graph, list in pairs(boxes) do
-  plots.keep(options.figures, "learned_" .. graph, plots.boxes { title = graph, y = "runtime, ms", series = list })
+  plots.keep(options.figures, "learned_" .. graph, #list > 0 and plots.boxes { title = graph, y = "runtime, ms", series = list })
 end

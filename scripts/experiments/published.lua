@@ -55,7 +55,8 @@ for _, form in ipairs(options.forms) do line.one_of(form, "--forms", known, "one
 local only_table = parts[1] == "table"
 if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part is 'table'" end
 
--- 1. Runs: seconds per step (inf: nothing fits), evaluations, updates, wall seconds.
+-- 1. Runs: seconds per step (inf: nothing fits; nan: the time ended before the policy had placed all groups by
+-- itself), evaluations, updates, wall seconds.
 
 local runs = record.open(options.record)
 
@@ -95,7 +96,8 @@ local function place(problem, policy, settings, with)
   local updates = 0
   for _, note in ipairs(outcome.notes) do updates = tonumber(note:match "learned on this graph in (%d+)") or updates end
   local own = compare.of_policy(outcome)
-  return own and own.feasible and own.runtime_us / 1e6 or math.huge, outcome.evaluations, updates, berth.clock() - started
+  local s = own and (own.feasible and own.runtime_us / 1e6 or math.huge) or 0 / 0
+  return s, outcome.evaluations, updates, berth.clock() - started
 end
 
 local function learn(problem, policy, kind, seed)
@@ -140,7 +142,10 @@ for _, seed in ipairs(only_table and {} or options.seeds) do
   end)
 end
 
-local function shown(seconds) return seconds < math.huge and ("%.3f"):format(seconds) or "OOM" end
+local function shown(seconds)
+  if not seconds then return "none" end
+  return seconds < math.huge and ("%.3f"):format(seconds) or "OOM"
+end
 
 -- A row for each cell, with the median of each form; and one for each cell and form.
 local cells, rows, points = {}, {}, {}
@@ -148,14 +153,16 @@ each_cell(function(name, gpus, form)
   local found = { s = {}, evaluations = {}, updates = {}, wall = {} }
   for _, seed in ipairs(options.seeds) do
     local run = run_of(key_of(name, gpus, form, seed))
-    for field, values in pairs(run and found or {}) do table.insert(values, run[field]) end
+    for field, values in pairs(run and found or {}) do
+      if run[field] == run[field] then table.insert(values, run[field]) end
+    end
   end
-  if #found.s == 0 then return end
+  if #found.wall == 0 then return end
   table.sort(found.s)
   local said = SAID[form] and published_row(name, gpus)[SAID[form]]
   local median = statistics.median(found.s)
-  rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #found.s, median = shown(median),
-    range = found.s[1] < found.s[#found.s] and shown(found.s[1]) .. " to " .. shown(found.s[#found.s]) or nil,
+  rows[#rows + 1] = { graph = name, gpus = gpus, form = form, runs = #found.wall, median = shown(median),
+    range = #found.s > 0 and found.s[1] < found.s[#found.s] and shown(found.s[1]) .. " to " .. shown(found.s[#found.s]) or nil,
     evaluations = statistics.median(found.evaluations), updates = found.updates[1] > 0 and statistics.median(found.updates) or nil,
     wall = found.wall[1] > 0 and statistics.median(found.wall) or nil }
   local cell = cells[#cells]
@@ -164,7 +171,7 @@ each_cell(function(name, gpus, form)
     cells[#cells + 1] = cell
   end
   cell[form] = shown(median) .. (said and " / " .. columns.published_text(said) or "")
-  if median < math.huge then
+  if median and median < math.huge then
     points[form] = points[form] or {}
     table.insert(points[form], { name = ("%s, %d"):format(name, gpus), s = median })
   end

@@ -95,6 +95,18 @@ TEST_CASE("compare shows what there is when it is interrupted") {
   CHECK(result.out.find("single   not run: interrupted") != std::string::npos);
 }
 
+TEST_CASE("medians over runs that were cut short are no result") {
+  const PatientWorkplace work(SIGINT);
+  const ProcessResult result =
+      work.berth({"compare", "diamond.graph.json", "--clusters", "pair.cluster.json", "--policies",
+                  "patient,single", "--seeds", "1..2", "--csv", "runs.csv"});
+  CHECK(result.status == 1);
+  CHECK(result.err.find("interrupted: 4 of 4 runs were cut short or not made; run it again") !=
+        std::string::npos);
+  CHECK(result.out.find("patient") != std::string::npos);
+  CHECK(std::filesystem::exists(work / "runs.csv"));
+}
+
 TEST_CASE("an interrupted report says that its policies had unequal times") {
   const PatientWorkplace work(SIGINT);
   const ProcessResult result =

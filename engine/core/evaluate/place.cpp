@@ -88,25 +88,31 @@ std::string name_of(const Policy& policy) {
   return cat("policy '", policy.name(), "'");
 }
 
-/// An exception from a callback of the caller: not the policy's failure.
+/// An exception from a callback of the caller: not the policy's failure. It ends the search, and the
+/// policy never sees it, so that none has to be safe against it, in threads of its own or between two
+/// lines.
 class CallerFailure {
  public:
+  /// Whether the call returned; it is not made any more once one has failed.
   template <typename Call>
-  auto watch(Call call) {
+  bool watch(Call call) {
+    if (failed_) return false;
     try {
-      return call();
+      call();
+      return true;
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (failure_ == nullptr) failure_ = std::current_exception();
-      throw;
+      failed_ = true;
+      return false;
     }
   }
-  /// Throws it again, whatever the policy did with it.
   void rethrow() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
  private:
+  std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
@@ -284,14 +290,15 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
   const auto callbacks = std::make_shared<CallerFailure>();
   context.should_stop = [asked = std::move(context.should_stop), start, budget_s, stops,
                          callbacks] {
-    if (asked && callbacks->watch(asked)) stops->caller = true;
+    bool stop = false;
+    if (asked && (!callbacks->watch([&] { stop = asked(); }) || stop)) stops->caller = true;
     if (seconds_since(start) >= budget_s) stops->clock = true;
     return stops->caller || stops->clock;
   };
   if (context.progress) {
-    context.progress = [report = std::move(context.progress), callbacks](double best_us,
-                                                                         const std::string& text) {
-      callbacks->watch([&] { report(best_us, text); });
+    context.progress = [report = std::move(context.progress), stops, callbacks](
+                           double best_us, const std::string& text) {
+      if (!callbacks->watch([&] { report(best_us, text); })) stops->caller = true;
     };
   }
   context.budget_s = budget_s;

@@ -1,4 +1,6 @@
 // `berth compare`: many policies on one problem, best first.
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,12 +41,22 @@ void check_sweep(const Settings& settings) {
 int run_sweep(CommandRun& run, const CompareOptions& options) {
   const Settings& settings = run.settings();
   std::vector<SweepRun> runs;
-  static_cast<void>(compare(run.engine(), options.settings.model, settings, run.hooks(),
-                            [&](ComparedPolicy row) { runs.push_back(sweep_run(row)); }));
+  std::size_t cut_short = 0;
+  static_cast<void>(
+      compare(run.engine(), options.settings.model, settings, run.hooks(), [&](ComparedPolicy row) {
+        cut_short += interrupted({&row, 1}) ? 1 : 0;
+        runs.push_back(sweep_run(row));
+      }));
   if (settings.csv) write_target(*settings.csv, sweep_csv(runs));
   const bool throughput = settings.objective == Objective::throughput;
   print(options.json ? json_text(sweep_json(runs))
                      : sweep_text(options.settings.model, runs, throughput));
+  // Medians over runs of which some were cut short are no result.
+  if (cut_short > 0) {
+    throw Error(ErrorCode::cancelled,
+                fmt::format("interrupted: {} of {} runs were cut short or not made; run it again",
+                            cut_short, runs.size()));
+  }
   if (std::none_of(runs.begin(), runs.end(), [](const SweepRun& each) { return each.fits; })) {
     throw Error(ErrorCode::infeasible,
                 "no policy found a placement that fits, on any cluster; try machines with more "

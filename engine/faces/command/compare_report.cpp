@@ -135,7 +135,7 @@ std::string compare_text(const std::vector<ComparedPolicy>& rows) {
   return text;
 }
 
-bool interrupted(const std::vector<ComparedPolicy>& rows) {
+bool interrupted(std::span<const ComparedPolicy> rows) {
   return std::any_of(rows.begin(), rows.end(), [](const ComparedPolicy& row) {
     return row.outcome ? row.outcome->search->end == SearchEnd::cancelled
                        : row.code == ErrorCode::cancelled;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace berth::command {
 void sort_rows(std::vector<ComparedPolicy>& rows);
 
 /// Whether Ctrl-C ended the comparison, so that its policies had unequal times.
-[[nodiscard]] bool interrupted(const std::vector<ComparedPolicy>& rows);
+[[nodiscard]] bool interrupted(std::span<const ComparedPolicy> rows);
 
 /// `rows` sorted and not empty.
 [[nodiscard]] std::string compare_text(const std::vector<ComparedPolicy>& rows);

@@ -1,5 +1,6 @@
 -- The results of a study: its runs, medians over seeds with their intervals, tests, tables and pictures.
 
+local known = require "berth.known"
 local plots = require "berth.plots"
 local sources = require "berth.sources"
 local space = require "berth.study.space"
@@ -335,7 +336,7 @@ end
 --                    the results on a logarithmic axis), x_log, theme
 --   RETURN  SVG text
 function Study:plot(options)
-  options = options or {}
+  options = known.check("study:plot", options, { "kind", "result", "log", "x_log", "theme" })
   local result, kind = result_name(self, options.result), options.kind
   local groups = self:groups(result)
   name_groups(groups)

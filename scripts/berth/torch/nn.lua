@@ -9,6 +9,8 @@
 --   function Policy:forward(x) return self.head(self.body(x):relu()) end
 --   local net = Policy(8, 4)
 
+local known = require "berth.known"
+
 return function(torch)
   local nn = {}
   local Module = { training = true }
@@ -147,7 +149,8 @@ return function(torch)
     for _, each in ipairs(given) do
       local value = each.value
       if type(value) ~= "number" or value < 1 or value % 1 ~= 0 then
-        error(("nn.%s: %s is %s; give a whole number from 1 on"):format(layer, each.name, tostring(value)), 4)
+        error(("nn.%s: %s is %s; give a whole number from 1 on"):format(layer, each.name,
+          value and tostring(value) or "missing"), 4)
       end
     end
   end
@@ -172,7 +175,7 @@ return function(torch)
     sizes("Linear", "inputs", inputs or false, "outputs", outputs or false)
     local limit = 1 / math.sqrt(inputs)
     self.weight = uniform({ outputs, inputs }, limit)
-    if not (options and options.bias == false) then self.bias = uniform({ outputs }, limit) end
+    if known.check("nn.Linear", options, { "bias" }, 4).bias ~= false then self.bias = uniform({ outputs }, limit) end
   end)
   function nn.Linear:forward(x) return x:linear(self.weight, self.bias) end
 
@@ -240,7 +243,7 @@ return function(torch)
   -- saved, and are not among what workers exchange.
   nn.BatchNorm1d = nn.class(function(self, width, options)
     sizes("BatchNorm1d", "width", width or false)
-    self.momentum = options and options.momentum or 0.1
+    self.momentum = known.check("nn.BatchNorm1d", options, { "momentum" }, 4).momentum or 0.1
     self.weight, self.bias = nn.Parameter(torch.ones { width }), nn.Parameter(torch.zeros { width })
     self.running_mean, self.running_var = nn.Buffer(torch.zeros { width }), nn.Buffer(torch.ones { width })
   end)
@@ -253,8 +256,9 @@ return function(torch)
   -- [batch, heads, n, m] (Vaswani et al., NeurIPS 2017). `mask` [n, m] or [batch, 1, n, m]: where
   -- not 0, nothing is attended to.
   nn.MultiheadAttention = nn.class(function(self, width, heads)
+    sizes("MultiheadAttention", "width", width or false, "heads", heads or false)
     if width % heads ~= 0 then
-      error(("MultiheadAttention: width %d is no multiple of %d heads"):format(width, heads), 3)
+      error(("nn.MultiheadAttention: width %d is no multiple of %d heads"):format(width, heads), 3)
     end
     self.heads, self.width = heads, width
     for _, name in ipairs { "query", "key", "value", "out" } do self[name] = nn.Linear(width, width) end
@@ -276,6 +280,7 @@ return function(torch)
   --   x <- x + relu(update(sum over the sources of relu(message(x))))
   -- x [.., nodes, width]; sources and targets [edges], positions from 1. The same weights in all rounds.
   nn.MessagePassing = nn.class(function(self, width, rounds)
+    sizes("MessagePassing", "width", width or false, "rounds", rounds or 1)
     self.rounds, self.message, self.update = rounds or 1, nn.Linear(width, width), nn.Linear(width, width)
   end)
   function nn.MessagePassing:forward(x, sources, targets)
@@ -311,12 +316,23 @@ return function(torch)
     return x + self.out(heard):relu()
   end
 
-  nn.Dropout = nn.class(function(self, p) self.p = p or 0.5 end)
+  nn.Dropout = nn.class(function(self, p)
+    self.p = p or 0.5
+    if type(self.p) ~= "number" or not (self.p >= 0 and self.p <= 1) then
+      error(("nn.Dropout: p is %s; give a number from 0 to 1"):format(tostring(p)), 3)
+    end
+  end)
   function nn.Dropout:forward(x) return x:dropout(self.p, self.training) end
 
   -- One module after the other.
   nn.Sequential = nn.class(function(self, ...)
-    for i, module in ipairs { ... } do self[i] = module end
+    for i = 1, select("#", ...) do
+      local module = select(i, ...)
+      if not is_module(module) and type(module) ~= "function" then
+        error(("nn.Sequential: part %d is a %s; give modules or functions"):format(i, type(module)), 3)
+      end
+      self[i] = module
+    end
   end)
   function nn.Sequential:forward(x)
     for _, module in ipairs(self) do x = module(x) end
@@ -357,5 +373,5 @@ return function(torch)
     return norm
   end
 
-  return require "berth.known".only(nn, "torch.nn")
+  return known.only(nn, "torch.nn")
 end

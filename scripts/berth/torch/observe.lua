@@ -2,7 +2,8 @@
 
 local ffi = require "ffi"
 
-local NAMES = { "groups", "devices", "able", "allowed", "current", "placement", "objective_us", "excess_bytes" }
+local NAMES = { "groups", "devices", "able", "allowed", "current", "placement", "objective_us", "excess_bytes",
+  "alternatives" }
 
 return function(torch)
   -- The tensors of an observation are made once and show what every step writes. They hold the observation,
@@ -12,8 +13,9 @@ return function(torch)
   -- A table of tensors of a berth.environment's episodes of one problem: groups [episodes, groups,
   -- features], devices [episodes, devices, features], able [groups, devices], allowed [episodes, devices] (of the
   -- current group), current [episodes],
-  -- placement [episodes, groups] (both from 1), objective_us and excess_bytes [episodes]; with `look_ahead`
-  -- also alternatives [episodes, devices]. The next step changes them: clone what is kept.
+  -- placement [episodes, groups] (both from 1), objective_us and excess_bytes [episodes], alternatives [episodes,
+  -- devices] (objective_us with the current group there; infinite without `look_ahead`, and where it is more than 1.1
+  -- times as long as now). The next step changes them: clone what is kept.
   --   ARGS  environment; problem  its index, default 1
   return function(environment, problem)
     local observation = environment:observation(problem)

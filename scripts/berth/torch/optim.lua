@@ -164,7 +164,7 @@ return function(torch)
   end
   -- From start_factor (1/3) to end_factor (1) in total_iters (5).
   function optim.lr_scheduler.LinearLR(optimizer, options)
-    options = options or {}
+    options = known.check("torch.optim.lr_scheduler.LinearLR", options, { "start_factor", "end_factor", "total_iters" })
     local first, final, total = options.start_factor or 1 / 3, options.end_factor or 1, options.total_iters or 5
     return scheduler(optimizer, function(last) return first + (final - first) * math.min(last / total, 1) end)
   end

@@ -12,9 +12,25 @@ local checkpoint = {}
 local SETTINGS = { "reward", "baseline", "score", "seed", "samples", "batch", "discount", "max_norm", "traversal", "initial",
   "valid_only_after", "learning_rate", "entropy_weight", "epsilon", "noise" }
 
+-- The source of what a placement is worth.
+local function worth(evaluators)
+  if type(evaluators) == "function" then return sources.of_function(evaluators) end
+  return evaluators and evaluators[1]:measures() and "measured" or "simulated"
+end
+
+-- The policy's own options: how it learns is among them.
+local function add_policy(policy, settings)
+  if type(policy) == "function" then
+    settings.policy = sources.of_function(policy)
+    return
+  end
+  for name, value in pairs(policy:options()) do settings["of the policy, " .. name] = value end
+end
+
 --   RETURN  as of berth.fingerprints
 function checkpoint.fingerprint(options)
-  local of = { settings = {}, problems = {} }
+  local of = { settings = { evaluators = worth(options.evaluators) }, problems = {} }
+  add_policy(options.policy, of.settings)
   for _, name in ipairs(SETTINGS) do
     local value = options[name]
     of.settings[name] = type(value) == "function" and sources.of_function(value) or value

@@ -47,16 +47,24 @@ local function measures(options, i)
   return options.evaluators and options.evaluators[i]:measures() or false
 end
 
+-- A schedule, of which every value is checked: by the update in which it is wrong.
+local function rate(options, name, default, most)
+  local schedule = schedules.of(options[name] or nil, default)
+  return function(update)
+    local value = schedule(update)
+    if type(value) == "number" and value >= 0 and value <= most and value < math.huge then return value end
+    error(("train: %s is %s at update %d; a schedule returns a number from 0 %s"):format(name, tostring(value), update,
+      most < math.huge and "to " .. most or "on"), 0)
+  end
+end
+
 -- A training that has not begun: options, reward, rates, memories (by problem), state.
 function course.new(options)
   local training = { options = options, reward = options.reward or rewards.improvement { log = true } }
   training.rates = {
-    learning_rate = schedules.of(options.learning_rate or nil,
-      schedules.linear(3e-3, 3e-4, options.count)),
-    entropy_weight = schedules.of(options.entropy_weight or nil,
-      schedules.linear(0.02, 0, options.count)),
-    epsilon = schedules.of(options.epsilon, 0),
-    noise = schedules.of(options.noise, 0),
+    learning_rate = rate(options, "learning_rate", schedules.linear(3e-3, 3e-4, options.count), math.huge),
+    entropy_weight = rate(options, "entropy_weight", schedules.linear(0.02, 0, options.count), math.huge),
+    epsilon = rate(options, "epsilon", 0, 1), noise = rate(options, "noise", 0, math.huge),
   }
   training.memories = {}
   for i = 1, #options.problems do training.memories[i] = sampling.new_memory(options, measures(options, i)) end

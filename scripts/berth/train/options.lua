@@ -167,13 +167,21 @@ end
 function options.make_policy(of)
   if type(of.policy) ~= "function" then return end
   of.policy = of.policy()
+  if type(of.policy) ~= "userdata" or not tostring(of.policy):find "^policy " then
+    error(("train: `policy` made %s; it makes a policy: berth.policy(name, options)"):format(shown(of.policy)), 3)
+  end
   check_learns(of.policy, 3)
 end
 
 function options.make_evaluators(of)
-  if type(of.evaluators) ~= "function" then return end
+  if not of.evaluators then return end
   local make, made = of.evaluators, {}
-  for i, problem in ipairs(of.problems) do made[i] = make(problem, i) end
+  for i, problem in ipairs(of.problems) do
+    if type(make) == "function" then made[i] = make(problem, i) else made[i] = make[i] end
+    if not (type(made[i]) == "userdata" and tostring(made[i]):find "^evaluator ") then
+      error(("train: the evaluator of problem %d is %s; give berth.evaluator(problem, ..)"):format(i, shown(made[i])), 3)
+    end
+  end
   of.evaluators = made
 end
 

@@ -7,12 +7,18 @@ local function excess(evaluation)
   return evaluation.excess_bytes > 0 and evaluation.excess_bytes or math.huge
 end
 
+local function scored(score, evaluation)
+  local value = score(evaluation)
+  if type(value) == "number" and value == value then return value end
+  error(("train: the score of an evaluation is %s; it must be a number, the smaller the better"):format(tostring(value)), 0)
+end
+
 -- Whether an evaluation is to be preferred to another (nil: none).
 function ranking.better(a, b, score)
   if b == nil then return true end
   if a.feasible ~= b.feasible then return a.feasible end
   if not a.feasible then return excess(a) < excess(b) end
-  if score then return score(a) < score(b) end
+  if score then return scored(score, a) < scored(score, b) end
   return a.objective_us < b.objective_us
 end
 

@@ -44,11 +44,34 @@ local function energies(out, starts)
   return apart, all
 end
 
+-- A baseline that forgets an episode, or divides by 0, would teach nonsense without a word.
+local function check_advantages(out, returns)
+  for e, steps in ipairs(returns) do
+    for t = 1, #steps do
+      local value = out[e][t]
+      if not (type(value) == "number" and value > -math.huge and value < math.huge) then
+        error(("train: the baseline's advantage of step %d of episode %d of a problem is %s; `advantages` fills `out` with "
+          .. "finite numbers, one for each step of each episode"):format(t, e, tostring(value)), 0)
+      end
+    end
+  end
+end
+
+local function new_baseline(options)
+  local baseline = (options.baseline or baselines.normalised)()
+  for _, name in ipairs { "advantages", "state", "restore" } do
+    if type(baseline) ~= "table" or type(baseline[name]) ~= "function" then
+      error(("train: `baseline` returned %s; it returns a table with the functions advantages, state and restore"):format(
+        type(baseline) == "table" and "a table without " .. name or "a " .. type(baseline)), 0)
+    end
+  end
+  return baseline
+end
+
 -- Training's memory of a problem.
 --   ARGS    measured  whether its figures are measurements
 function sampling.new_memory(options, measured)
-  local memory = { baseline = (options.baseline or baselines.normalised)(), best = nil, placement = nil,
-                   latest = nil, finalists = {} }
+  local memory = { baseline = new_baseline(options), best = nil, placement = nil, latest = nil, finalists = {} }
   function memory.note(placement, evaluation)
     if measured then
       ranking.add_finalist(memory.finalists, placement, evaluation, options.finalists, options.score)
@@ -91,7 +114,13 @@ end
 
 local function initial_of(options, update, memories, indices)
   local choice = options.initial
-  if type(choice) == "function" then choice = choice(round_of(options, update, #indices)) end
+  if type(choice) == "function" then
+    choice = choice(round_of(options, update, #indices))
+    if type(choice) ~= "string" then
+      error(("train: initial(round, rounds) returned %s; it returns the name of a start, such as \"single\""):format(
+        tostring(choice)), 0)
+    end
+  end
   if choice == "none" then return "zero" end
   if choice ~= "best" and choice ~= "latest" then return choice end
   local initial = {}
@@ -148,6 +177,7 @@ function sampling.sample(options, state, memories, reward, rates, seed)
     found[i] = { placement = best_placement, evaluation = best }
     if #heard.returns > 0 then
       memories[i].baseline.advantages(heard.returns, heard.out, heard.starts)
+      check_advantages(heard.out, heard.returns)
       local own_apart, own = energies(heard.out, heard.starts)
       apart, energy = apart + own_apart, energy + own
     end

@@ -15,8 +15,25 @@ local SPARSE_S = 30
 function status.new(common, options)
   local now_s = berth.clock()
   return setmetatable({ common = common, options = options, store = common.joined.store, members = {}, text = "",
-    began_s = now_s, told_s = now_s, alone_since_s = now_s, told_done = {}, said = {}, taken = 0, taken_before = 0,
-    dropped = 0, refused = 0 }, Status)
+    began_s = now_s, told_s = now_s, alone_since_s = now_s, told_done = {}, said = {}, taken = 0,
+    seen = { { s = now_s, taken = 0 } }, dropped = 0, refused = 0 }, Status)
+end
+
+-- Changes that the rate looks back on: where a measurement takes longer than a second, most lines see none.
+local CHANGES = 5
+
+-- Samples per second at this time.
+local function rate(self, clock_s)
+  local seen = self.seen
+  if self.taken > seen[#seen].taken then
+    seen[#seen + 1] = { s = clock_s, taken = self.taken }
+    if #seen > CHANGES + 1 then table.remove(seen, 1) end
+  end
+  local first, last = seen[1], seen[#seen]
+  -- A pause that is longer than those before it counts.
+  local pause_s = (last.s - first.s) / math.max(#seen - 1, 1)
+  local until_s = clock_s - last.s > 2 * pause_s and clock_s or last.s
+  return (last.taken - first.taken) / math.max(until_s - first.s, 1e-3)
 end
 
 -- Adds samples that were learnt from.
@@ -82,9 +99,9 @@ function Status:tell(now, last)
     self.alone_since_s = clock_s
   end
   -- The last line is about all of it: the moment before the end may have been idle.
-  local rate = last and self.taken / math.max(clock_s - self.began_s, 1e-3) or
-    (self.taken - self.taken_before) / seconds
-  local parts = { ("%.0f samples/s"):format(rate) }
+  local samples_per_s = rate(self, clock_s)
+  if last then samples_per_s = self.taken / math.max(clock_s - self.began_s, 1e-3) end
+  local parts = { (samples_per_s < 10 and "%.1f samples/s" or "%.0f samples/s"):format(samples_per_s) }
   if common.controllers > 0 then parts[#parts + 1] = ("%d/%d controllers"):format(here, common.controllers) end
   if common.workers > 0 then parts[#parts + 1] = ("%d/%d workers"):format(measuring_here, common.workers) end
   parts[#parts + 1] = ("%d lost"):format(lost + measuring_lost)
@@ -98,8 +115,7 @@ function Status:tell(now, last)
     self:sparse(now.done)
   end
   if now.board then
-    local values = { ["workers/samples_per_s"] = (self.taken - self.taken_before) / seconds,
-      ["workers/here"] = here + measuring_here, ["workers/lost"] = lost + measuring_lost,
+    local values = { ["workers/samples_per_s"] = samples_per_s, ["workers/here"] = here + measuring_here, ["workers/lost"] = lost + measuring_lost,
       ["workers/stale"] = self.dropped }
     for name, member in pairs(members) do
       values[("workers/%s/tasks_per_s"):format(name)] = (member.done - (self.told_done[name] or 0)) / seconds
@@ -107,7 +123,7 @@ function Status:tell(now, last)
     end
     now.board.write(now.update, values)
   end
-  self.told_s, self.taken_before = clock_s, self.taken
+  self.told_s = clock_s
   self:warn()
 end
 

@@ -5,6 +5,14 @@ local folder = ...
 
 local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 
+check.test("options have names", function()
+  local series = { { name = "a", points = { { 1, 2 }, { 2, 3 } } } }
+  check.fails("plots_test.lua:%d+: plots: unknown option 'ylog'; did you mean 'y_log'", function()
+    plots.lines { series = series, ylog = true }
+  end)
+  check.fails("plots.save: unknown option 'scal'", plots.save, "x.svg", "", { scal = 2 })
+end)
+
 check.test("a line per series, inside the frame, its texts escaped", function()
   local svg = plots.lines { title = "a < b", x = "x & y", y = "ms", series = {
     { name = "one", points = { { 0, 10 }, { 50, 20 }, { 100, 15 } } },
@@ -95,7 +103,7 @@ end
 
 check.test("a logarithmic axis ends near what it shows, however little that is", function()
   local function reach(low, high)
-    local shown = ticks { y_log = true, x_label = "", series = { { name = "a", points = { { 1, low }, { 1, high } } } } }
+    local shown = ticks { y_log = true, x = "", series = { { name = "a", points = { { 1, low }, { 1, high } } } } }
     local least, most = math.huge, 0
     for _, value in ipairs(shown) do
       -- Those of x are 0.4 to 1.6.

@@ -222,6 +222,14 @@ check.test("bad registrations and requests are refused", function()
               { evaluator = berth.evaluator(models.problem()) })
 end)
 
+check.test("a failing progress ends a search, whatever the policy was at", function()
+  local problem, policy = models.problem(), berth.policy "auto"
+  for _, value in ipairs { "text", {}, 5, io.stdout } do
+    local ok, message = pcall(policy.place, policy, problem, { budget_s = 0.05, progress = function() error(value) end })
+    check.equal({ ok, type(message) }, { false, "string" })
+  end
+end)
+
 check.test("a NUL character in a name is refused, and cuts no message", function()
   check.fails("NUL characters expected; one follows 'au'", berth.policy, "au\0to")
   check.fails("NUL characters expected; one follows 'mo'", berth.policy, "auto", { from = "mo\0re" })

@@ -11,6 +11,19 @@ local function against_zero(differences)
   return differences, zeros
 end
 
+check.test("quantiles of what is infinite, and of what is no number", function()
+  local inf = math.huge
+  check.equal({ statistics.median { inf }, statistics.median { inf, inf }, statistics.median { 1, inf, inf } }, { inf, inf, inf })
+  check.equal({ statistics.median { 3, 1, inf }, statistics.median { 1, 2 } }, { 3, 1.5 })
+  check.fails("statistics: value 2 is nan", statistics.median, { 1, 0 / 0 })
+end)
+
+check.test("options have names", function()
+  check.fails("statistics.bootstrap: unknown option 'draw'; did you mean 'draws'", statistics.bootstrap, { 1, 2 },
+    { draw = 10 })
+  check.fails("statistics.sign_test: unknown option 'alternativ'", statistics.sign_test, { 1 }, { 2 }, { alternativ = "less" })
+end)
+
 check.test("the signed-rank test gives SciPy's figures", function()
   local xs, ys = against_zero(MAIZE)
   local both = statistics.wilcoxon(xs, ys)

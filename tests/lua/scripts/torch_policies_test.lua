@@ -42,6 +42,21 @@ check.test("an environment steps, and shows what an evaluator measures", functio
   check.equal(type(groups.cost) == "string" and type(devices.worse) == "string", true)
 end)
 
+check.test("a look ahead says what the step will be", function()
+  local found, torch = pcall(require, "berth.torch")
+  if not found then return end
+  local environment = berth.environment(problem_of(), { groups = { "cost" }, look_ahead = true }):reset { samples = 2 }
+  local seen = torch.observe(environment)
+  repeat
+    local ahead, now = seen.alternatives:totable(), seen.objective_us:totable()
+    local done = environment:step { 1, 2 }
+    for e = 1, 2 do
+      local us = environment:evaluation(e).objective_us
+      check.equal(ahead[e][e], us > 1.1 * now[e] and math.huge or us)
+    end
+  until done
+end)
+
 check.test("every feature is a number that is finite", function()
   local groups, devices = berth.features()
   local names = { groups = {}, devices = {} }

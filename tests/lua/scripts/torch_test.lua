@@ -2,6 +2,7 @@
 local check = require "check"
 local berth = require "berth"
 local ffi = require "ffi"
+local folder = ...
 
 local found, torch = pcall(require, "berth.torch")
 if not found then
@@ -186,6 +187,27 @@ check.test("errors name the operation, the shapes and what it takes", function()
   check.fails("requires_grad_", function() torch.ones({ 1 }):sum():backward() end)
 end)
 
+check.test("errors of LibTorch's own count from 1", function()
+  local a, b = torch.ones { 2, 3 }, torch.ones { 2, 4 }
+  check.fails("at non%-singleton dimension 2;", torch.add, a, b)
+  check.fails("except in dimension 1%. Expected size 3 but got size 4 for tensor number 2 in", torch.cat, { a, b }, 1)
+  check.fails("%(at position 3%)", torch.cat, { a, a, torch.tensor(1) })
+  check.fails("dim 2 appears multiple times", torch.flip, a, { 2, 2 })
+  check.fails("match at dimension 1 .* apart from dimension 2;", torch.gather, torch.ones { 1, 3 }, 2, { { 1 }, { 1 } })
+  check.fails("start %(3%) %+ length %(5%)", torch.narrow, a, 2, 3, 5)
+  check.fails("a position that is not there", torch.edge_sum, a, { 1 }, { 7 }, 2)
+end)
+
+check.test("files want texts", function()
+  check.fails("torch.load: path: a text .*, got nothing", torch.load)
+  check.fails("torch.load: path: a text .*, got a table", torch.load, {})
+  check.fails("torch.load: kind: a text without NUL characters expected, got one with", torch.load, "x", "a\0b")
+  check.fails("torch.save: path: a text .*, got nothing", torch.save, nil, {})
+  check.fails("torch.save: a table of tensors by name expected, got a nil", torch.save, folder .. "/x")
+  check.fails("torch.save: note: a text", torch.save, folder .. "/x", {}, { note = {} })
+  check.fails("torch.tensor: dtype: a text", torch.tensor, 1, { dtype = {} })
+end)
+
 check.test("errors of compiled calls are errors", function()
   local x, failed = torch.ones { 2, 2 }, 0
   for _ = 1, 400 do
@@ -334,14 +356,27 @@ check.test("BatchNorm keeps what it has seen, and is saved with it", function()
 end)
 
 check.test("layers say what they were given, at the line that makes them", function()
-  check.fails("torch_test.lua:%d+: nn.Linear: outputs is false; give a whole number", function() nn.Linear(2) end)
+  check.fails("torch_test.lua:%d+: nn.Linear: outputs is missing; give a whole number", function() nn.Linear(2) end)
+  check.fails("nn.MultiheadAttention: heads is missing", nn.MultiheadAttention, 4)
+  check.fails("nn.MessagePassing: rounds is 0", nn.MessagePassing, 4, 0)
+  check.fails("nn.Dropout: p is 2; give a number from 0 to 1", nn.Dropout, 2)
+  check.fails("nn.Sequential: part 2 is a nil", function() nn.Sequential(nn.ReLU(), nil, nn.ReLU()) end)
+  -- As PyTorch's nn.Linear(2, 3, False), which would have had a bias without a word.
+  check.fails("torch_test.lua:%d+: nn.Linear: a table of options expected, got a boolean", function()
+    nn.Linear(2, 3, false)
+  end)
+  check.fails("nn.Linear: unknown option 'bais'; did you mean 'bias'", function() nn.Linear(2, 3, { bais = false }) end)
+  check.fails("nn.BatchNorm1d: unknown option 'momentun'; did you mean 'momentum'", nn.BatchNorm1d, 2, { momentun = 0.2 })
+  check.fails("torch.tensor: unknown option 'type'", torch.tensor, 1, { type = "int64" })
+  check.fails("torch.backward: unknown option 'retain'", function()
+    torch.ones({ 1 }):requires_grad_():sum():backward(nil, { retain = true })
+  end)
   check.fails("nn.GRU: width is 0", function() nn.GRU(2, 0) end)
   check.fails("torch.nn has no 'Linaer'; did you mean 'Linear'?", function() return nn.Linaer end)
   check.fails("torch.optim has no 'Addam'; did you mean 'Adam'?", function() return optim.Addam end)
 end)
 
 check.test("files of NumPy and safetensors hold the same tensors", function()
-  local folder = arg[1] or "/tmp"
   local tensors = { weight = torch.randn { 2, 3 }, count = torch.tensor({ 1, -2 }, { dtype = "int64" }),
     mask = torch.tensor({ true, false }, { dtype = "bool" }), one = torch.tensor({ 5 }, { dtype = "float64" }),
     none = torch.zeros { 0, 2 } }

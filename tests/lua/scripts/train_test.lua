@@ -102,6 +102,13 @@ check.test("a moving average", function()
   check.equal(out, { { 3.5 }, { 1.5 } })
 end)
 
+check.test("baselines know their options", function()
+  check.fails("baselines.per_step: unknown option 'rollout'; did you mean 'rollouts'%?", baselines.per_step, { rollout = 5 })
+  check.fails("baselines.moving_average: unknown option 'decya'; did you mean 'decay'%?", baselines.moving_average,
+    { decya = 0.5 })
+  check.fails("baselines.quantile: a table of options expected, got a number", baselines.quantile, 0.2)
+end)
+
 check.test("notes come back as they were", function()
   local value = { 1, 0.1, -1 / 3, 1e300, math.huge, -math.huge, true, "a\n\"\0z",
     nested = { { 2, 3 }, [7] = "seven" }, [""] = false }
@@ -342,6 +349,10 @@ check.test("a checkpoint of another training is refused with what differs", func
     options { checkpoint = path, seed = 6 })
   check.fails("problem 1, groups = 8, and here it is 10", train.episodes,
     options { checkpoint = path, problems = { two_chains(5) } })
+  check.fails("option evaluators = simulated, and here it is measured", train.episodes, options { checkpoint = path,
+    evaluators = { berth.evaluator(two_chains(4), { measures = true, evaluate = function() return {} end }) } })
+  check.fails("option of the policy, init_seed = nil, and here it is 2", train.episodes, options { checkpoint = path,
+    policy = berth.policy("placeto", { weights = "none", init_seed = 2 }) })
   check.equal(read(path) == before, true)
   check.equal(train.episodes(options { checkpoint = path, count = 3 }).updates, 3)
   train.episodes(options { checkpoint = path, count = 2, samples = 5, resume = false })
@@ -366,6 +377,36 @@ check.test("the best is that of the score where there is one", function()
   local best = train.episodes(options(given)).best[1]
   check.near(best.evaluation.objective_us, slowest)
   check.near(two_chains(4):evaluate(best.placement).objective_us, slowest)
+end)
+
+check.test("functions that return no number, no start and no baseline are told at once", function()
+  local function none() end
+  local function nan() return 0 / 0 end
+  for pattern, more in pairs {
+    ["learning_rate is nil at update 1; a schedule returns a number from 0 on"] = { learning_rate = none },
+    ["entropy_weight is %-?nan at update 1"] = { entropy_weight = nan },
+    ["epsilon is 2 at update 1; a schedule returns a number from 0 to 1"] = { epsilon = function() return 2 end },
+    ["noise is inf at update 1"] = { noise = function() return math.huge end },
+    ["the score of an evaluation is %-?nan; it must be a number"] = { score = nan },
+    ["the score of an evaluation is fast"] = { score = function() return "fast" end },
+    ["initial%(round, rounds%) returned nil; it returns the name"] = { initial = none },
+    ["`baseline` returned a nil; it returns a table with the functions"] = { baseline = none },
+    ["`baseline` returned a table without state"] = { baseline = function() return { advantages = none } end },
+    ["advantage of step 1 of episode 1 of a problem is nil; `advantages` fills"] = {
+      baseline = function() return { advantages = none, state = none, restore = none } end },
+    ["advantage of step 2 of episode 1 of a problem is %-?nan"] = { baseline = function()
+      return { state = none, restore = none, advantages = function(returns, out)
+        for e, steps in ipairs(returns) do
+          for t = 1, #steps do out[e][t] = t == 2 and 0 / 0 or 1 end
+        end
+      end }
+    end },
+    ["the evaluator of problem 1 is a nil; give berth.evaluator"] = { evaluators = none },
+    ["the evaluator of problem 1 is 5; give"] = { evaluators = { 5 } },
+    ["`policy` made 5; it makes a policy"] = { policy = function() return 5 end },
+  } do
+    check.fails(pattern, train.episodes, options(more))
+  end
 end)
 
 check.test("options that cannot be are told before anything is done", function()
