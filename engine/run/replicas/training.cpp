@@ -3,7 +3,7 @@
 // A tensor scales where its size differs. What is computed from inputs that scale and does not scale
 // itself is a sum over the batch: a gradient, if an update of state is made of it. Gradients are reduced
 // as late as they are still sums over the samples, and before anything else is made of them (clipping,
-// moments), and only for ops from which no way leads back to tensors that scale: statistics of batch
+// moments), and only for ops from which no way leads back to ops on tensors that scale: statistics of batch
 // normalisation are used by the layer, too, and stay each replica's own there.
 #include <algorithm>
 #include <map>
@@ -63,7 +63,13 @@ class Study {
     find_sparse();
     spread_whole();
     std::vector<bool> scales(count_, false);
-    for (std::size_t op = 0; op < count_; ++op) scales[op] = gives_scaled_[op] && !whole(op);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const auto inputs = graph_.inputs(op);
+      const bool reads = std::any_of(inputs.begin(), inputs.end(),
+                                     [&](TensorId tensor) { return scaled(tensor); });
+      // A gradient's own shape may lead to how it is summed: that is before the sum, too.
+      scales[at(op)] = (gives_scaled_[at(op)] || reads) && !whole(at(op));
+    }
     reaches_scaled_ = reaching(scales);
     find_dense();
     finish();

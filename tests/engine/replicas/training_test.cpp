@@ -113,6 +113,36 @@ TEST_CASE("a gradient's update is its own variable's, though the norm leads to a
   }
 }
 
+TEST_CASE("what leads to a sum over the batch reads each replica's own") {
+  // As gradients of broadcast sums have it: the shape of one gradient says how another is summed.
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("shapes", "tf");
+    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
+                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+      const OpId made = builder.add_op(name, type);
+      for (const TensorId input : inputs) builder.add_input(made, input);
+      TensorInfo info;
+      info.dtype = dtype;
+      info.has_shape = true;
+      info.shape = std::move(shape);
+      return builder.add_output(made, info);
+    };
+    const TensorId x = op("x", "Placeholder", {}, {b, 100});
+    const TensorId v = op("v", "VariableV2", {}, {100});
+    const TensorId w = op("w", "VariableV2", {}, {100});
+    const TensorId dv = op("dv", "Sum", {x}, {100});
+    const TensorId shape = op("shape", "Shape", {dv}, {1}, DType::i32);
+    const TensorId dw = op("dw", "Sum", {x, shape}, {100});
+    op("update_v", "ApplyGradientDescent", {v, dv}, {100});
+    op("update_w", "ApplyGradientDescent", {w, dw}, {100});
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dv", "dw"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"update_v", "update_w"});
+}
+
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
