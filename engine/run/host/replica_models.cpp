@@ -28,6 +28,30 @@ std::int64_t first_dimension(const Graph& graph) {
   return std::max<std::int64_t>(batch, 0);
 }
 
+/// Groups of `each` devices, of one kind and with fast links among themselves.
+std::vector<std::vector<DeviceId>> near_groups(const Cluster& cluster, std::size_t count,
+                                               std::size_t each) {
+  std::vector<DeviceId> free = accelerators(cluster);
+  std::vector<std::vector<DeviceId>> groups(count);
+  for (auto& group : groups) {
+    group = {free.front()};
+    free.erase(free.begin());
+    while (group.size() < each) {
+      const auto nearness = [&](DeviceId device) {
+        double sum = 0;
+        for (const DeviceId own : group) sum += cluster.route(own, device).bandwidth_bytes_per_s;
+        return std::pair(cluster.kind_of(device) == cluster.kind_of(group.front()), sum);
+      };
+      const auto next = std::max_element(free.begin(), free.end(), [&](DeviceId a, DeviceId b) {
+        return nearness(a) < nearness(b);
+      });
+      group.push_back(*next);
+      free.erase(next);
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Settings& settings,
@@ -130,34 +154,25 @@ std::vector<DeviceId> accelerators(const Cluster& cluster) {
   return devices;
 }
 
-ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch) {
-  std::vector<DeviceId> free = accelerators(cluster);
-  const std::size_t each = count == 0 ? 0 : free.size() / count;
+ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch,
+                      FastLinks links) {
+  const std::size_t free = accelerators(cluster).size();
+  const std::size_t each = count == 0 ? 0 : free / count;
   if (each == 0 || batch < static_cast<std::int64_t>(count)) {
     throw Error(ErrorCode::invalid_argument,
-                cat("replicas: ", count, " replicas of a batch of ", batch, " on ", free.size(),
+                cat("replicas: ", count, " replicas of a batch of ", batch, " on ", free,
                     " devices; each needs a device and a sample"));
   }
+  const bool within = links == FastLinks::within;
+  const auto groups =
+      within ? near_groups(cluster, count, each) : near_groups(cluster, each, count);
   ReplicaPlan plan;
   const auto parts = static_cast<std::int64_t>(count);
   for (std::int64_t r = 0; r < parts; ++r) {
     ReplicaPlan::Replica replica;
     replica.share = batch / parts + (r < batch % parts ? 1 : 0);
-    replica.devices = {free.front()};
-    free.erase(free.begin());
-    while (replica.devices.size() < each) {
-      const auto bandwidth = [&](DeviceId device) {
-        double sum = 0;
-        for (const DeviceId own : replica.devices) {
-          sum += cluster.route(own, device).bandwidth_bytes_per_s;
-        }
-        return std::pair(cluster.kind_of(device) == cluster.kind_of(replica.devices.front()), sum);
-      };
-      const auto next = std::max_element(free.begin(), free.end(), [&](DeviceId a, DeviceId b) {
-        return bandwidth(a) < bandwidth(b);
-      });
-      replica.devices.push_back(*next);
-      free.erase(next);
+    for (std::size_t i = 0; i < each; ++i) {
+      replica.devices.push_back(within ? groups[at(r)][i] : groups[i][at(r)]);
     }
     plan.replicas.push_back(std::move(replica));
   }

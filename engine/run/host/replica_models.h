@@ -52,9 +52,12 @@ class ReplicaModels {
 
 /// Devices that compute a replica: all but hosts, or the hosts where there are no others.
 [[nodiscard]] std::vector<DeviceId> accelerators(const Cluster& cluster);
-/// `count` groups of as many devices each, of one kind and with the fastest links within, and the batch
-/// shared as equally as it can be.
-[[nodiscard]] ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch);
+/// Links that a plan keeps for the inside of its groups, or for the rings between them.
+enum class FastLinks { within, between };
+/// `count` groups of as many devices each, of one kind and with the fastest links where `links` says,
+/// and the batch shared as equally as it can be.
+[[nodiscard]] ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch,
+                                    FastLinks links = FastLinks::within);
 /// The plan that the setting says: a number or a plan. Throws Error(invalid_argument) for "auto".
 [[nodiscard]] ReplicaPlan plan_of(const std::string& setting, const Cluster& cluster,
                                   std::int64_t batch);

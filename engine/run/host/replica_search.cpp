@@ -1,6 +1,7 @@
 // The order of the search: the plain step placed by the policy; a replica per device; fewer replicas of
-// several devices each, one placed by the policy and mirrored; shares evened out where devices differ; then
-// the policy goes on from the best with the time that is left.
+// several devices each, one placed by the policy and mirrored, with the fast links within groups or between
+// them; shares evened out where devices differ. Each gets a small part of the time. Then the policy goes on from
+// those that are close to the best, and from the best of these with the time that is left.
 #include "host/replica_search.h"
 
 #include <algorithm>
@@ -26,8 +27,11 @@ namespace berth {
 namespace {
 
 constexpr double kDefaultBudget_s = 30;
-/// Parts of the budget: for the plain step, and for each kind of group.
-constexpr double kPlainPart = 0.25, kGroupPart = 0.12;
+/// Parts of the budget: for the plain step, for each kind of group, and for each that is close to the best.
+constexpr double kPlainPart = 0.12, kGroupPart = 0.05, kClosePart = 0.12;
+/// So much slower than the best is close to it; so many are kept.
+constexpr double kClose = 1.05;
+constexpr std::size_t kMostKept = 3;
 /// A step that waits less for its reduction than this part of it has nothing to gain by other buckets.
 constexpr double kLeastWait = 0.02;
 /// Below this no search is begun.
@@ -35,7 +39,7 @@ constexpr double kLeast_s = 0.5;
 /// Steps of more ops are not searched any more: in what time there is nothing would come of it.
 constexpr OpId kMostPolished = 80'000;
 
-/// A plan with a placement.
+/// A plan with a placement; the plain step has no replicas.
 struct Tried {
   ReplicaPlan plan;
   Task task;
@@ -58,7 +62,7 @@ class ReplicaSearch {
   Outcome run() {
     const bool search = *settings_.replicate == "auto";
     if (search) {
-      plain_ = place_plain();
+      keep(place_plain());
       try {
         static_cast<void>(models_.training());
         plans();
@@ -67,7 +71,12 @@ class ReplicaSearch {
         note(cat("no replicas: ", error.what()));
       }
     } else {
-      consider(plan_of(*settings_.replicate, *cluster_, models_.batch()), left_s() / 3);
+      const ReplicaPlan plan = plan_of(*settings_.replicate, *cluster_, models_.batch());
+      consider(plan, left_s() / 4);
+      const std::size_t count = plan.replicas.size();
+      if (is_grouped(plan) && *settings_.replicate == std::to_string(count) && !stopped()) {
+        consider(even_plan(*cluster_, count, models_.batch(), FastLinks::between), left_s() / 4);
+      }
     }
     return finish();
   }
@@ -81,8 +90,20 @@ class ReplicaSearch {
     if (hooks_.note) hooks_.note(text);
     notes_.push_back(std::move(text));
   }
-  bool is_better(const Evaluation& evaluation) const {
-    return !best_ || better(evaluation, best_->evaluation);
+  /// Among the best few, the best first; whether it is the best.
+  bool keep(Tried candidate) {
+    const auto before = [](const Tried& a, const Tried& b) {
+      return better(a.evaluation, b.evaluation);
+    };
+    const auto place = std::upper_bound(kept_.begin(), kept_.end(), candidate, before);
+    const bool first = place == kept_.begin();
+    if (first && hooks_.progress && candidate.evaluation.feasible) {
+      hooks_.progress(candidate.evaluation.objective_us,
+                      cat(candidate.plan.replicas.size(), " replicas"));
+    }
+    kept_.insert(place, std::move(candidate));
+    if (kept_.size() > kMostKept) kept_.pop_back();
+    return first;
   }
 
   Settings inner(double budget_s) const {
@@ -102,18 +123,28 @@ class ReplicaSearch {
     return hooks;
   }
 
-  Outcome place_plain() {
+  Tried place_plain() {
     const Settings settings = inner(kPlainPart * budget_s_);
     TaskParts parts;
     parts.costs = models_.whole().costs;
-    Task task = make_task(engine_, models_.whole().graph, cluster_, settings, parts);
-    task.model = model_;
-    plain_problem_ = task.problem;
-    Outcome outcome = berth::place(engine_, task, settings, inner_hooks());
+    Tried plain;
+    plain.task = make_task(engine_, models_.whole().graph, cluster_, settings, parts);
+    plain.task.model = model_;
+    plain_problem_ = plain.task.problem;
+    search(plain, kPlainPart * budget_s_);
+    return plain;
+  }
+
+  /// The policy goes on from the placement, if there is one. Leaves the better of the two.
+  void search(Tried& tried, double budget_s) {
+    RunHooks hooks = inner_hooks();
+    if (!tried.placement.empty()) hooks.initial = {tried.placement};
+    Outcome outcome = berth::place(engine_, tried.task, inner(budget_s), hooks);
     evaluations_ += outcome.search->evaluations;
     simulated_ops_ += outcome.search->simulated_ops;
-    outcome.notes.insert(outcome.notes.begin(), models_.notes().begin(), models_.notes().end());
-    return outcome;
+    if (!tried.placement.empty() && better(tried.evaluation, outcome.evaluation)) return;
+    tried.placement = std::move(outcome.placement);
+    tried.evaluation = std::move(outcome.evaluation);
   }
 
   // --- Plans -----------------------------------------------------------------------------------
@@ -136,21 +167,25 @@ class ReplicaSearch {
     }
     // Groups of several devices, the largest first: they have the least to reduce.
     for (std::size_t count = 2; count < most && alike; ++count) {
-      if (devices.size() % count != 0 || stopped()) continue;
-      consider(even_plan(*cluster_, count, models_.batch()),
-               std::min(left_s() / 2, kGroupPart * budget_s_));
+      if (devices.size() % count != 0) continue;
+      for (const FastLinks links : {FastLinks::within, FastLinks::between}) {
+        if (stopped()) return;
+        consider(even_plan(*cluster_, count, models_.batch(), links),
+                 std::min(left_s() / 2, kGroupPart * budget_s_));
+      }
     }
     try_buckets();
   }
 
   /// Larger buckets wait longer, and lose less in latencies.
   void try_buckets() {
-    if (!best_ || best_->plan.replicas.front().devices.size() > 1) return;
-    const double waits_us = replica_times(traced(*best_)).waits_us;
-    if (waits_us < kLeastWait * best_->evaluation.objective_us) return;
+    const Tried& best = kept_.front();
+    if (best.plan.replicas.empty() || is_grouped(best.plan)) return;
+    const double waits_us = replica_times(traced(best)).waits_us;
+    if (waits_us < kLeastWait * best.evaluation.objective_us) return;
     for (const std::int64_t bytes : {std::int64_t{32'000'000}, std::int64_t{2'000'000}}) {
       if (stopped()) return;
-      ReplicaPlan plan = best_->plan;
+      ReplicaPlan plan = kept_.front().plan;
       plan.bucket_bytes = bytes;
       consider(plan, 0);
     }
@@ -267,10 +302,8 @@ class ReplicaSearch {
     const auto stage =
         hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"), left_s()) : nullptr;
     Tried candidate{plan, replicated_task(engine_, models_, plan, settings_), {}, {}};
-    const bool grouped = std::any_of(plan.replicas.begin(), plan.replicas.end(),
-                                     [](const auto& one) { return one.devices.size() > 1; });
     candidate.placement =
-        grouped ? mirrored_placement(candidate, budget_s) : own_devices(candidate);
+        is_grouped(plan) ? mirrored_placement(candidate, budget_s) : own_devices(candidate);
     const Simulator simulator(candidate.task.problem);
     Simulator::Workspace workspace;
     simulator.evaluate(candidate.placement, workspace, candidate.evaluation);
@@ -281,13 +314,13 @@ class ReplicaSearch {
                    candidate.evaluation.feasible ? format_us(candidate.evaluation.objective_us)
                                                  : std::string("does not fit"));
     }
+    any_plan_ = true;
     last_ = traced(candidate);
-    if (!is_better(candidate.evaluation)) return false;
-    if (hooks_.progress) {
-      hooks_.progress(candidate.evaluation.objective_us, cat(plan.replicas.size(), " replicas"));
-    }
-    best_ = std::move(candidate);
-    return true;
+    return keep(std::move(candidate));
+  }
+  static bool is_grouped(const ReplicaPlan& plan) {
+    return std::any_of(plan.replicas.begin(), plan.replicas.end(),
+                       [](const auto& one) { return one.devices.size() > 1; });
   }
   Outcome traced(const Tried& candidate) const {
     Outcome outcome;
@@ -368,55 +401,54 @@ class ReplicaSearch {
   // --- The result ------------------------------------------------------------------------------
 
   Outcome finish() {
-    const bool plain = plain_ && (!best_ || !better(best_->evaluation, plain_->evaluation));
-    Outcome outcome = plain ? std::move(*plain_) : polished();
-    if (plain && best_) {
+    polish();
+    const Tried& best = kept_.front();
+    const bool plain = best.task.replicas == nullptr;
+    Outcome outcome;
+    outcome.problem = best.task.problem;
+    outcome.placement = best.placement;
+    outcome.evaluation = best.evaluation;
+    outcome.trace = Simulator(best.task.problem).trace(best.placement);
+    outcome.replicas = best.task.replicas;
+    outcome.notes = models_.notes();
+    outcome.origin.model = model_;
+    outcome.origin.policy = settings_.policy.value_or("auto");
+    outcome.origin.seed = settings_.seed.value_or(hooks_.seed);
+    outcome.origin.settings = best.task.settings;
+    compare_with_one_device(outcome);
+    if (plain && any_plan_) {
       note("a placement of whole ops is faster than the replicas that were found");
-      if (settings_.bound != BoundEffort::none) bound(outcome);
-    } else if (plain && settings_.bound != BoundEffort::none) {
-      outcome.bound = lower_bound(*outcome.problem, bound_effort(settings_));
     }
+    if (settings_.bound != BoundEffort::none) bound(outcome);
     if (!seen_.empty()) note("plans tried: " + seen_);
     outcome.notes.insert(outcome.notes.end(), notes_.begin(), notes_.end());
-    outcome.origin.model = model_;
-    if (!outcome.search) outcome.search.emplace();
+    outcome.search.emplace();
     outcome.search->evaluations = evaluations_;
     outcome.search->simulated_ops = simulated_ops_;
     outcome.search->wall_s = seconds_since(began_);
-    if (!plain) outcome.search->end = left_s() <= kLeast_s ? SearchEnd::budget : SearchEnd::done;
+    outcome.search->end = left_s() <= kLeast_s ? SearchEnd::budget : SearchEnd::done;
     return outcome;
   }
 
-  Outcome polished() {
-    Task& task = best_->task;
-    Outcome outcome;
-    const bool grouped = std::any_of(best_->plan.replicas.begin(), best_->plan.replicas.end(),
-                                     [](const auto& one) { return one.devices.size() > 1; });
-    const bool searched =
-        grouped && !stopped() && task.problem->graph().op_count() <= kMostPolished;
-    if (searched) {
-      Settings settings = inner(left_s());
-      RunHooks hooks = inner_hooks();
-      hooks.initial = {best_->placement};
-      outcome = berth::place(engine_, task, settings, hooks);
-      evaluations_ += outcome.search->evaluations;
-      simulated_ops_ += outcome.search->simulated_ops;
+  /// The policy goes on from those that are close to the best, then from the best of them.
+  void polish() {
+    const auto searched = [&](const Tried& tried) {
+      return (tried.plan.replicas.empty() || is_grouped(tried.plan)) &&
+             tried.task.problem->graph().op_count() <= kMostPolished;
+    };
+    std::vector<Tried> close = std::move(kept_);
+    kept_.clear();
+    const double best_us = close.front().evaluation.objective_us;
+    std::erase_if(close, [&](const Tried& tried) {
+      return &tried != &close.front() && !(tried.evaluation.objective_us <= kClose * best_us);
+    });
+    for (Tried& tried : close) {
+      if (close.size() > 1 && searched(tried) && !stopped()) {
+        search(tried, std::min(left_s(), kClosePart * budget_s_));
+      }
+      keep(std::move(tried));
     }
-    if (!searched || better(best_->evaluation, outcome.evaluation)) {
-      outcome = Outcome();
-      outcome.problem = task.problem;
-      outcome.placement = best_->placement;
-      outcome.evaluation = best_->evaluation;
-      outcome.trace = Simulator(task.problem).trace(outcome.placement);
-    }
-    outcome.replicas = task.replicas;
-    outcome.notes = models_.notes();
-    outcome.origin.policy = settings_.policy.value_or("auto");
-    outcome.origin.seed = settings_.seed.value_or(hooks_.seed);
-    outcome.origin.settings = task.settings;
-    compare_with_one_device(outcome);
-    if (settings_.bound != BoundEffort::none) bound(outcome);
-    return outcome;
+    if (searched(kept_.front()) && !stopped()) search(kept_.front(), left_s());
   }
 
   const std::shared_ptr<const Problem>& plain_problem() {
@@ -437,9 +469,14 @@ class ReplicaSearch {
   }
   void bound(Outcome& outcome) {
     const BoundEffort effort = bound_effort(settings_);
+    const LowerBound plain = lower_bound(*plain_problem(), effort);
+    if (!any_plan_) {
+      outcome.bound = plain;
+      return;
+    }
     const ReplicaBound found =
         bound_replicas(models_.training(), models_.whole(), models_.at_size(models_.smaller()),
-                       models_.smaller(), *cluster_, lower_bound(*plain_problem(), effort).us);
+                       models_.smaller(), *cluster_, plain.us);
     outcome.bound = {found.us, found.basis};
   }
 
@@ -453,8 +490,8 @@ class ReplicaSearch {
   double budget_s_;
   std::map<KindId, std::pair<double, double>> lines_;
   std::shared_ptr<const Problem> plain_problem_;
-  std::optional<Outcome> plain_;
-  std::optional<Tried> best_;
+  std::vector<Tried> kept_;  // the best first
+  bool any_plan_ = false;
   std::optional<Outcome> last_;  // the step of the plan that was considered last
   std::vector<std::string> notes_;
   std::string seen_;

@@ -3,7 +3,7 @@
 // A tensor scales where its size differs. What is computed from inputs that scale and does not scale
 // itself is a sum over the batch: a gradient, if an update of state is made of it. Gradients are reduced
 // as late as they are still sums over the samples, and before anything else is made of them (clipping,
-// moments), and only for ops from which no way leads back to tensors that scale: statistics of batch
+// moments), and only for ops from which no way leads back to ops on tensors that scale: statistics of batch
 // normalisation are used by the layer, too, and stay each replica's own there.
 #include <algorithm>
 #include <map>
@@ -63,7 +63,13 @@ class Study {
     find_sparse();
     spread_whole();
     std::vector<bool> scales(count_, false);
-    for (std::size_t op = 0; op < count_; ++op) scales[op] = gives_scaled_[op] && !whole(op);
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      const auto inputs = graph_.inputs(op);
+      const bool reads = std::any_of(inputs.begin(), inputs.end(),
+                                     [&](TensorId tensor) { return scaled(tensor); });
+      // A gradient's own shape may lead to how it is summed: that is before the sum, too.
+      scales[at(op)] = (gives_scaled_[at(op)] || reads) && !whole(at(op));
+    }
     reaches_scaled_ = reaching(scales);
     find_dense();
     finish();
@@ -251,9 +257,7 @@ class Study {
       for (const TensorId output : graph_.outputs(op)) {
         if (!part_[at(output)] || !(first || reads_own)) continue;
         own[at(output)] = true;
-        if (const OpId update = needed_whole(op, output); update != kNoOp) {
-          dense_.emplace(output, update);
-        }
+        if (needed_whole(op, output)) dense_.emplace(output, update_of(op, output));
       }
     }
     for (const auto& [tensor, update] : dense_) {
@@ -267,28 +271,29 @@ class Study {
   bool after_batch(OpId op) const {
     return reaches_update_[at(op)] && (whole(at(op)) || !reaches_scaled_[at(op)]);
   }
-  /// A reader for which the tensor must be of the whole batch; kNoOp if there is none.
-  OpId needed_whole(OpId op, TensorId tensor) const {
+  /// Whether a reader needs the tensor to be of the whole batch.
+  bool needed_whole(OpId op, TensorId tensor) const {
     for (const Edge& edge : graph_.out_edges(op)) {
       if (edge.tensor != tensor || !after_batch(edge.dst)) continue;
       const auto outputs = graph_.outputs(edge.dst);
       const bool linear =
           !is_update_[at(edge.dst)] && !outputs.empty() &&
           std::all_of(outputs.begin(), outputs.end(), [&](TensorId t) { return part_[at(t)]; });
-      if (!linear) return update_of(edge.dst);
+      if (!linear) return true;
     }
-    return kNoOp;
+    return false;
   }
-  /// The nearest update behind an op.
-  OpId update_of(OpId op) const {
+  /// The update nearest behind any reader of the tensor: behind a norm, all updates are, each further
+  /// than its gradient's own.
+  OpId update_of(OpId op, TensorId tensor) const {
     std::vector<OpId> queue = {op};
     std::set<OpId> seen;
     for (std::size_t next = 0; next < queue.size(); ++next) {
       const OpId from = queue[next];
       if (is_update_[at(from)]) return from;
       for (const Edge& edge : graph_.out_edges(from)) {
-        if (edge.tensor != kNoTensor && reaches_update_[at(edge.dst)] &&
-            seen.insert(edge.dst).second) {
+        const bool follows = from == op ? edge.tensor == tensor : edge.tensor != kNoTensor;
+        if (follows && reaches_update_[at(edge.dst)] && seen.insert(edge.dst).second) {
           queue.push_back(edge.dst);
         }
       }

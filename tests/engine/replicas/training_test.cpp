@@ -76,6 +76,73 @@ TEST_CASE("a statistic of the batch is reduced for its average, and not for the 
   CHECK(marked(*whole, training.reads_reduced) == Names{"move"});
 }
 
+TEST_CASE("a gradient's update is its own variable's, though the norm leads to all") {
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("norm", "tf");
+    const auto op = [&](const std::string& name, const char* type, std::vector<TensorId> inputs,
+                        std::vector<std::int64_t> shape) {
+      const OpId made = builder.add_op(name, type);
+      for (const TensorId input : inputs) builder.add_input(made, input);
+      TensorInfo info;
+      info.dtype = DType::f32;
+      info.has_shape = true;
+      info.shape = std::move(shape);
+      return builder.add_output(made, info);
+    };
+    const TensorId x = op("x", "Placeholder", {}, {b, 100});
+    std::vector<TensorId> variables, gradients, norms;
+    for (const char* const name : {"u", "v", "w"}) {
+      variables.push_back(op(name, "VariableV2", {}, {100}));
+      gradients.push_back(op(std::string("d") + name, "Sum", {x}, {100}));
+      norms.push_back(op(std::string("norm_") + name, "L2Loss", {gradients.back()}, {}));
+    }
+    const TensorId norm = op("norm", "AddN", norms, {});
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      const std::string name(1, "uvw"[i]);
+      const TensorId clipped = op("clipped_" + name, "Mul", {gradients[i], norm}, {100});
+      op("update_" + name, "ApplyGradientDescent", {variables[i], clipped}, {100});
+    }
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  REQUIRE(training.gradients.size() == 3);
+  for (const auto& gradient : training.gradients) {
+    const std::string name(whole->op_name(whole->producer(gradient.tensor)).substr(1));
+    CHECK(whole->op_name(gradient.update) == "update_" + name);
+  }
+}
+
+TEST_CASE("what leads to a sum over the batch reads each replica's own") {
+  // As gradients of broadcast sums have it: the shape of one gradient says how another is summed.
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("shapes", "tf");
+    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
+                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+      const OpId made = builder.add_op(name, type);
+      for (const TensorId input : inputs) builder.add_input(made, input);
+      TensorInfo info;
+      info.dtype = dtype;
+      info.has_shape = true;
+      info.shape = std::move(shape);
+      return builder.add_output(made, info);
+    };
+    const TensorId x = op("x", "Placeholder", {}, {b, 100});
+    const TensorId v = op("v", "VariableV2", {}, {100});
+    const TensorId w = op("w", "VariableV2", {}, {100});
+    const TensorId dv = op("dv", "Sum", {x}, {100});
+    const TensorId shape = op("shape", "Shape", {dv}, {1}, DType::i32);
+    const TensorId dw = op("dw", "Sum", {x, shape}, {100});
+    op("update_v", "ApplyGradientDescent", {v, dv}, {100});
+    op("update_w", "ApplyGradientDescent", {w, dw}, {100});
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dv", "dw"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"update_v", "update_w"});
+}
+
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
