@@ -32,9 +32,8 @@ constexpr double kShareOfOne = 0.25;
 constexpr double kHastySteps = 400;
 constexpr double kShareOfInstant = 0.15;
 constexpr double kFewOps = 5000;
-/// The steps at which others are asked too, of such graphs: a list scheduler takes some four, a partitioner ten.
-constexpr double kStepsForListScheduler = 60;
-constexpr double kStepsForPartitioner = 100;
+/// In haste others are asked where the budget is so many times what they take.
+constexpr double kTimesWhatOthersTake = 7;
 constexpr std::string_view kInstant = "instant";
 
 /// A policy that needs other treatment than the rest.
@@ -47,17 +46,18 @@ struct Known {
       false;  ///< takes little more than a few evaluations: comes before parts of the machine
   bool on_parts = false;  ///< worth running on a part of the machine too
   bool slow = false;      ///< uses all that it gets on large graphs
-  /// In haste it is run where the whole budget is at least as many steps, fewer for large graphs.
-  double hasty_steps = std::numeric_limits<double>::infinity();
+  /// In haste: about how many steps it takes, and how many seconds beside them.
+  double takes_steps = std::numeric_limits<double>::infinity();
+  double takes_s = 0;
 };
 /// `exact` can prove something of small problems while others only begin. `dp` minimises the largest load:
 /// a start worth its time for throughput. `m-sct` is a good start on real networks, where it needs 13 to
 /// 50 ms for some thousand ops; stopped before, it is a worse one.
 constexpr Known kKnown[] = {
-    {.policy = "single", .quickest = true, .hasty_steps = 0},
-    {.policy = "heft", .quickest = true, .on_parts = true, .hasty_steps = kStepsForListScheduler},
-    {.policy = "metis", .quickest = true, .on_parts = true, .hasty_steps = kStepsForPartitioner},
-    {.policy = "instant", .quickest = true, .hasty_steps = 0},
+    {.policy = "single", .quickest = true, .takes_steps = 0},
+    {.policy = "heft", .quickest = true, .on_parts = true, .takes_steps = 5},
+    {.policy = "metis", .quickest = true, .on_parts = true, .takes_steps = 4, .takes_s = 0.0025},
+    {.policy = "instant", .quickest = true, .takes_steps = 0},
     {.policy = "topo", .quickest = true},
     {.policy = "m-topo", .quickest = true},
     {.policy = "expert", .quickest = true, .on_parts = true},
@@ -108,6 +108,52 @@ void bring_next(std::vector<Contained>& order, std::size_t i, std::string_view n
       std::find_if(next, order.end(), [&](const Contained& each) { return each.name == name; });
   if (found != order.end()) std::rotate(next, found, found + 1);
 }
+
+/// Knows what it was asked before: in a short budget the same placement is evaluated by the policy that made it, by the
+/// collector, and by whoever goes on from it. Measures how long an evaluation takes.
+class Remembering final : public Evaluator {
+ public:
+  explicit Remembering(Evaluator& evaluator) : evaluator_(evaluator) {}
+
+  using Evaluator::evaluate;
+  void evaluate(std::span<const Placement> placements, std::span<Evaluation> out) override {
+    const bool one = placements.size() == 1 && out.size() == 1;
+    if (!one) return evaluator_.evaluate(placements, out);
+    const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& each) {
+      return each.placement == placements.front();
+    });
+    if (same != seen_.end()) {
+      out.front() = same->evaluation;
+      return;
+    }
+    const Clock::time_point before = Clock::now();
+    evaluator_.evaluate(placements, out);
+    least_s_ = std::min(least_s_, seconds_since(before));
+    if (measures()) return;  // no two measurements are the same
+    const bool best = seen_.empty() || better(out.front(), seen_.front().evaluation);
+    seen_.insert(seen_.begin() + (best ? 0 : 1), {placements.front(), out.front()});
+    if (seen_.size() > kMost) seen_.pop_back();
+  }
+  const Problem& problem() const noexcept override { return evaluator_.problem(); }
+  bool measures() const noexcept override { return evaluator_.measures(); }
+  std::int64_t evaluations() const noexcept override { return evaluator_.evaluations(); }
+  std::int64_t simulated_ops() const noexcept override { return evaluator_.simulated_ops(); }
+  SuccessiveEvaluator* successive() noexcept override { return evaluator_.successive(); }
+
+  /// Of the evaluations of one placement the quickest; infinity before there was one.
+  [[nodiscard]] double least_s() const noexcept { return least_s_; }
+
+ private:
+  struct Seen {
+    Placement placement;
+    Evaluation evaluation;
+  };
+  static constexpr std::size_t kMost = 4;
+
+  Evaluator& evaluator_;
+  std::vector<Seen> seen_;  // the best, then the last ones
+  double least_s_ = std::numeric_limits<double>::infinity();
+};
 
 /// A problem on some of its devices.
 struct Part {
@@ -165,10 +211,7 @@ class Collector {
       : problem_(problem), evaluator_(evaluator), context_(context), may_haste_(may_haste) {}
 
   void add(std::string from, Placement placement) {
-    const Clock::time_point before = Clock::now();
     const Evaluation evaluation = evaluator_.evaluate(placement);
-    const double step_s = seconds_since(before);
-    if (starts_.found.empty() || step_s < starts_.step_s) starts_.step_s = step_s;
     Solution solution{std::move(placement), evaluation.objective_us, evaluation.excess_bytes};
     if (evaluation.feasible && solution.objective_us < best_us_) {
       best_us_ = solution.objective_us;
@@ -301,18 +344,20 @@ class Collector {
   /// Whether the budget is too short for a search of steps. Known once a placement was evaluated.
   [[nodiscard]] bool in_haste() const {
     return may_haste_ && is_useful(kInstant) && !starts_.found.empty() &&
-           context_.budget_s < kHastySteps * passes_worth() * starts_.step_s;
+           context_.budget_s < kHastySteps * std::sqrt(passes_worth()) * evaluator_.least_s();
   }
   /// Whether it is to be run, however short the budget is.
   [[nodiscard]] bool is_quick_enough(std::string_view text) const {
-    return !in_haste() ||
-           known(text).hasty_steps * passes_worth() * starts_.step_s <= context_.budget_s;
+    if (!in_haste()) return true;
+    const double takes_s = known(text).takes_steps * evaluator_.least_s() + known(text).takes_s;
+    return kTimesWhatOthersTake * takes_s <= context_.budget_s;
   }
   [[nodiscard]] bool is_optimal() const {
     constexpr double kRounding = 1e-9;
     return anything_fits() && best_us_ <= starts_.proven.us * (1 + kRounding);
   }
   [[nodiscard]] Starts take() {
+    starts_.step_s = std::isfinite(evaluator_.least_s()) ? evaluator_.least_s() : 0;
     starts_.optimal = is_optimal();
     starts_.hasty = in_haste();
     return std::move(starts_);
@@ -403,7 +448,7 @@ class Collector {
   }
 
   const Problem& problem_;
-  Evaluator& evaluator_;
+  Remembering evaluator_;
   const PlaceContext& context_;
   bool may_haste_;
   Clock::time_point begin_ = Clock::now();

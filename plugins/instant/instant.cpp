@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "berth/plugin.h"
 #include "berth/support/clock.h"
 #include "common/spread.h"
+#include "instant/clusters.h"
 #include "instant/decoder.h"
 #include "instant/rules.h"
 
@@ -20,10 +24,15 @@ namespace {
 constexpr std::int64_t kDefaultPasses = 64;
 /// Placements to start from: the best of so many.
 constexpr std::size_t kKept = 4;
+/// The learned rules that make a pass from nothing each before others go on from the best.
+constexpr std::int64_t kFresh = 2;
 /// Shares of passes that start from the best, and whose priorities are changed.
 constexpr double kFromBest = 0.7;
-constexpr double kNoisy = 0.5;
+constexpr double kNoisy = 0.2;
 constexpr double kNoise = 0.05;
+/// The share of passes that keep more groups where they were, and the most that the weight of that grows.
+constexpr double kFirm = 0.5;
+constexpr double kFirmest = 100;
 /// How much the weights of a rule vary; see varied().
 constexpr double kSpread = 1.5;
 /// The shares of outputs that count against memory, one after the other where placements do not fit.
@@ -32,6 +41,72 @@ constexpr double kOutputShares[] = {0, 0.25, 0.5, 1};
 struct Found {
   GroupPlacement placement;
   Evaluation evaluation;
+};
+
+/// Decoders of a problem and of its clusters, made when they are first needed. [thread-compatible]
+class Decoders {
+ public:
+  Decoders(const Problem& problem, std::vector<DeviceId> devices)
+      : problem_(problem), devices_(std::move(devices)), means_(problem, devices_) {}
+
+  /// What prepare() would take at the most, as far as is known.
+  [[nodiscard]] double preparation_s(const Rule& rule) const {
+    return find(rule) != nullptr ? 0 : longest_s_;
+  }
+
+  /// Makes the decoder that passes by the rule need, if there is none yet.
+  void prepare(const Rule& rule) {
+    if (find(rule) != nullptr) return;
+    const auto began = std::chrono::steady_clock::now();
+    if (fields_.size() >= kMostFields) fields_.erase(fields_.begin());
+    auto clusters =
+        clustered(problem_, means_, devices_.size(), rule[Rule::kShare], rule[Rule::kBind]);
+    const Problem& of = clusters ? *clusters->problem : problem_;
+    auto decoder = std::make_unique<Decoder>(of, devices_);
+    fields_.emplace_back(rule[Rule::kShare], rule[Rule::kBind], std::move(clusters),
+                         std::move(decoder));
+    longest_s_ = std::max(longest_s_, seconds_since(began));
+  }
+
+  /// See Decoder::run; `pass.before` and the answer are by the problem's groups, whatever the rule's clusters. Requires
+  /// that it is prepared.
+  std::optional<GroupPlacement> run(Decoder::Pass pass, Random& random,
+                                    const std::function<bool()>& stop) const {
+    const Field& field = *find(pass.rule);
+    if (!field.clusters) return field.decoder->run(pass, random, stop);
+    GroupPlacement before;
+    if (pass.before != nullptr) {
+      before = field.clusters->gather(*pass.before);
+      pass.before = &before;
+    }
+    auto placement = field.decoder->run(pass, random, stop);
+    if (placement) placement = field.clusters->spread(*placement);
+    return placement;
+  }
+
+ private:
+  struct Field {
+    double share;
+    double bind;
+    std::unique_ptr<const Clustered> clusters;  ///< null: the problem's own groups
+    std::unique_ptr<Decoder> decoder;
+  };
+  [[nodiscard]] const Field* find(const Rule& rule) const {
+    const double share = rule[Rule::kShare];
+    const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) {
+      return field.share == share && (share == 0 || field.bind == rule[Rule::kBind]);
+    });
+    return found != fields_.end() ? &*found : nullptr;
+  }
+
+  /// Rules at random all have clusters of their own.
+  static constexpr std::size_t kMostFields = 16;
+
+  const Problem& problem_;
+  std::vector<DeviceId> devices_;
+  MeanTimes means_;
+  std::vector<Field> fields_;
+  double longest_s_ = 0;  // that a preparation took
 };
 
 class InstantPolicy final : public Policy {
@@ -68,16 +143,19 @@ class InstantPolicy final : public Policy {
     for (const Placement& initial : context.initial) {
       if (auto placement = by_group(problem, initial)) add(std::move(*placement));
     }
-    Decoder decoder(problem, spread_devices(problem, hosts_));
+    Decoders decoders(problem, spread_devices(problem, hosts_));
     const bool limited = passes_ > 0 || std::isfinite(context.budget_s);
     const std::int64_t most = passes_ > 0 ? passes_ : limited ? kNoLimit : kDefaultPasses;
     double longest_s = 0;
     for (std::int64_t i = 0; i < most; ++i) {
-      const auto pass_began = std::chrono::steady_clock::now();
-      const bool late = seconds_since(began) + longest_s > context.budget_s || context.stopped();
+      const Decoder::Pass pass = draw(i, kept, kOutputShares[share], random);
+      const double needed_s = longest_s + decoders.preparation_s(pass.rule);
+      const bool late = seconds_since(began) + needed_s > context.budget_s || context.stopped();
       if (!kept.empty() && late) break;
+      decoders.prepare(pass.rule);
+      const auto pass_began = std::chrono::steady_clock::now();
       const auto stop = [&] { return !kept.empty() && context.stopped(); };
-      auto placement = decoder.run(draw(i, kept, kOutputShares[share], random), random, stop);
+      auto placement = decoders.run(pass, random, stop);
       if (!placement) break;
       const bool fits = add(std::move(*placement));
       if (!fits && share + 1 < std::size(kOutputShares)) ++share;
@@ -96,7 +174,7 @@ class InstantPolicy final : public Policy {
                                    double output_share, Random& random) const {
     Decoder::Pass pass;
     pass.output_share = output_share;
-    const bool fresh = learned_ && i < static_cast<std::int64_t>(rules_.size()) / 2;
+    const bool fresh = learned_ && i < std::min<std::int64_t>(kFresh, std::ssize(rules_));
     if (!learned_) {
       pass.rule = random_rule(random);
     } else if (fresh) {
@@ -107,6 +185,9 @@ class InstantPolicy final : public Policy {
     if (kept.empty() || fresh) return pass;
     if (random.uniform() < kNoisy) pass.noise = kNoise;
     const bool from_best = random.uniform() < kFromBest;
+    if (random.uniform() < kFirm) {
+      pass.rule.weights[Rule::kStay] *= std::pow(kFirmest, random.uniform());
+    }
     pass.before = &kept[from_best ? 0 : random.below(kept.size())].placement;
     return pass;
   }

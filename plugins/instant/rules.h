@@ -10,8 +10,8 @@
 
 namespace berth::policies::instant {
 
-/// The weights of a choice: a group goes to the device with the least sum, in microseconds, of when it would be done
-/// there and of these.
+/// The weights of a choice: a group, or a cluster of them, goes to the device with the least sum, in microseconds, of
+/// when it would be done there and of these.
 struct Rule {
   enum Weight : std::size_t {
     kArrive,  ///< of the transfers of its inputs that are not there yet
@@ -23,6 +23,8 @@ struct Rule {
     kFuture,     ///< of the transfers to where its consumers were before
     kStay,       ///< of its own time, where it was not there before
     kTransfers,  ///< of transfers in the priorities of ops: longest paths
+    kShare,  ///< clusters are placed as wholes: how much each may hold; 0 = none. See clustered().
+    kBind,   ///< and what has to bind them
     kWeights,
   };
   std::array<double, kWeights> weights{};
@@ -36,10 +38,11 @@ struct Rule {
 /// A rule drawn without anything learned: every weight, or none, at random.
 [[nodiscard]] Rule random_rule(Random& random);
 
-/// `rule` with every weight multiplied by a factor drawn from [1 / e^spread, e^spread], most near 1.
+/// `rule` with the same clusters and every other weight multiplied by a factor drawn from [1 / e^spread, e^spread], most
+/// near 1.
 [[nodiscard]] Rule varied(const Rule& rule, double spread, Random& random);
 
-/// Reads rules: a line "berth.instant/1", then a line of Rule::kWeights numbers >= 0 for each. Throws Error(not_found)
+/// Reads rules: a line "berth.instant/2", then a line of Rule::kWeights numbers >= 0 for each. Throws Error(not_found)
 /// where the file cannot be read and Error(invalid_file) that names the line for what is no such file.
 [[nodiscard]] std::vector<Rule> read_rules(const std::filesystem::path& path);
 

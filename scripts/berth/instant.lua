@@ -5,7 +5,7 @@
 --   instant.save("mine.weights", rules)
 --   berth.policy("instant", { weights = "mine.weights" }):place(problem)
 --
--- A rule has nine weights (plugins/instant/rules.h), and a pass is over in milliseconds, so nothing is differentiated:
+-- A rule has eleven weights (plugins/instant/rules.h), and a pass is over in milliseconds, so nothing is differentiated:
 -- rules are drawn, each makes one pass over every problem, and those are kept which are best together, the first alone,
 -- the second beside the first, and so on; then variations of those that are kept are drawn in the same way. What counts is
 -- the logarithm of the runtime, the least of the kept rules' on each problem.
@@ -18,13 +18,14 @@ local statistics = require "berth.statistics"
 
 local instant = {}
 
-local WEIGHTS = { "arrive", "send", "join", "load", "wait", "slow", "future", "stay", "transfers" }
+local WEIGHTS = { "arrive", "send", "join", "load", "wait", "slow", "future", "stay", "transfers",
+                  "share", "bind" }
 
 -- How a weight is drawn: 0 with this chance, else between the ends, evenly in its logarithm. `future` and `stay` do
 -- nothing in a pass from nothing, which is what rules are judged by; passes around a placement vary them.
 local RANGES = { arrive = { 0.2, 0.1, 4 }, send = { 0.2, 0.1, 4 }, join = { 0.15, 0.1, 4 }, load = { 0.6, 0.01, 1 },
                  wait = { 0.6, 0.03, 1 }, slow = { 0.6, 0.1, 4 }, future = { 0, 1, 2 }, stay = { 0, 0.05, 0.05 },
-                 transfers = { 0.5, 0.03, 2 } }
+                 transfers = { 0.5, 0.03, 2 }, share = { 0.4, 0.005, 0.3 }, bind = { 0.3, 0.1, 4 } }
 -- Share of the draws that vary rules that are kept; and by which factor at most, one way or the other.
 local VARIED, FACTOR = 0.4, 2
 -- Runtime of a pass that fits nowhere, in microseconds.
@@ -56,7 +57,7 @@ end
 
 -- Writes rules as a file of weights.
 function instant.save(path, rules)
-  local lines = { "berth.instant/1" }
+  local lines = { "berth.instant/2" }
   for _, rule in ipairs(rules) do lines[#lines + 1] = text_of(rule) end
   local file = assert(io.open(path, "w"))
   file:write(table.concat(lines, "\n"), "\n")
@@ -99,11 +100,11 @@ end
 -- Learns rules.
 --   ARGS    options  table: problems (array of berth.Problem); optional:
 --             draws     rules to try, default 300; each takes a pass over every problem
---             keep      rules to keep, default 8: a pass by each of half of them is made first
+--             keep      rules to keep, default 8: a pass by each of the first two is made first
 --             seed      default 1
 --             record    file of runs that are done, as of berth.record: the same call goes on where it was stopped
 --             progress  function of { draw =, draws =, log_us = the mean so far }
---   RETURN  array of rules, best first; each an array of nine weights
+--   RETURN  array of rules, best first; each an array of eleven weights
 function instant.learn(options)
   known.check("instant.learn", options, { "problems", "draws", "keep", "seed", "record", "progress" })
   local problems, random = options.problems, berth.random(options.seed or 1)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "instant/clusters.h"
 #include "instant/decoder.h"
 #include "instant/rules.h"
 #include "plugins/small_problem.h"
@@ -83,6 +84,55 @@ TEST_CASE("instant: an op follows its consumers to where they were before") {
   CHECK(one_pass(*problem, pass) == GroupPlacement{1, 1});
 }
 
+TEST_CASE("clustered: what takes longest to send shares a cluster, within its limits") {
+  // 0 -40-> 1 -20-> 2 -40-> 3, of 10 us each, and 4 of 40 us that knows none of them.
+  const auto chain = [](std::int64_t param_bytes, std::int64_t memory_bytes) {
+    const SmallOp op{{10}, param_bytes};
+    return small_problem({{"a", "x", memory_bytes}, {"b", "x", memory_bytes}},
+                         {op, op, op, op, {{40}}}, {{0, 1, 40}, {1, 2, 20}, {2, 3, 40}});
+  };
+  const auto cluster = [](const std::shared_ptr<const Problem>& problem, double share,
+                          double bind) {
+    return clustered(*problem, policies::MeanTimes(*problem, {0, 1}), 2, share, bind);
+  };
+  const auto free = chain(0, kNoLimit);
+  // Each of two devices has 40 us to do: half of that holds two ops, all of it four.
+  const auto pairs = cluster(free, 0.5, 1);
+  REQUIRE(pairs != nullptr);
+  CHECK(pairs->problem->groups().count() == 3);
+  CHECK(pairs->of[0] == pairs->of[1]);
+  CHECK(pairs->of[2] == pairs->of[3]);
+  CHECK(pairs->of[1] != pairs->of[2]);
+  CHECK(cluster(free, 1, 1)->problem->groups().count() == 2);
+  CHECK(pairs->spread(pairs->gather({1, 1, 0, 0, 1})) == GroupPlacement{1, 1, 0, 0, 1});
+  CHECK(pairs->spread(pairs->gather({1, 0, 0, 0, 0})) == GroupPlacement{1, 1, 0, 0, 0});
+  // The transfer between the pairs takes 20 us, as each of them does.
+  CHECK(cluster(free, 1, 2)->problem->groups().count() == 3);
+  CHECK(cluster(free, 1, 5) == nullptr);
+  CHECK(cluster(free, 0.4, 1) == nullptr);
+  CHECK(cluster(free, 0, 1) == nullptr);
+  // A cluster takes at most a quarter of the memory.
+  CHECK(cluster(chain(10, 80), 1, 1)->problem->groups().count() == 3);
+  CHECK(cluster(chain(10, 79), 1, 1) == nullptr);
+  // Only the second kind can run the second op.
+  const auto apart =
+      small_problem({{"a", "x"}, {"b", "y"}}, {{{10, 10}}, {{kNone, 10}}}, {{0, 1, 40}});
+  CHECK(cluster(apart, 9, 0) == nullptr);
+}
+
+TEST_CASE("instant: rules with clusters keep to constraints") {
+  const TemporaryFolder folder;
+  const auto path = folder / "clusters.weights";
+  std::ofstream(path) << "berth.instant/2\n1 1 1 0 0 0 1 0 0 2 0\n";
+  const Chain chain;
+  for (const auto& other :
+       {colocate({named("in/x"), named("out")}), separate({named("a/2"), named("out")})}) {
+    const auto problem = chain.problem({pin(named("a/1"), {"gpu:1"}), other});
+    const Answer answer = passes(problem, 8, {{"weights", path.string()}});  // it is validated
+    CHECK(answer.placement[Chain::kA1] == Chain::kGpu1);
+  }
+}
+
 TEST_CASE("instant: a pass that is to stop has no answer") {
   const auto problem = layered(2000, 4);
   Random random(1);
@@ -152,23 +202,23 @@ TEST_CASE("instant: files of rules") {
   const TemporaryFolder folder;
   const auto path = folder / "rules.weights";
   const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
-  write("berth.instant/1\n1 2 3 4 5 6 7 8 9\n0 0 0 0 0 0 0 0 0.5\n");
+  write("berth.instant/2\n1 2 3 4 5 6 7 8 9 10 11\n0 0 0 0 0 0 0 0 0.5 0 0\n");
   const std::vector<Rule> rules = read_rules(path);
   REQUIRE(rules.size() == 2);
   CHECK(rules[0][Rule::kArrive] == 1);
   CHECK(rules[1][Rule::kTransfers] == 0.5);
 
   for (const auto& [text, part] : std::vector<std::pair<std::string, std::string>>{
-           {"berth.instant/2\n1 2 3 4 5 6 7 8 9\n", "berth.instant/2"},
+           {"berth.instant/1\n1 2 3 4 5 6 7 8 9\n", "berth.instant/1"},
            {"\x7f"
             "ELF\n",
-            "instead of 'berth.instant/1'"},
-           {"berth.instant/1\n", "no rule"},
-           {"berth.instant/1\n\n1 2 3\n", "line 3"},
-           {"berth.instant/1\n1 2 3 4 5 6 7 8 -9\n", "line 2"},
-           {"berth.instant/1\n1 2 3 4 5 6 7 8 inf\n", "line 2"},
-           {"berth.instant/1\n1 2 3 4 5 6 7 8 nine\n", "line 2"},
-           {"berth.instant/1\n1 2 3 4 5 6 7 8 9 10\n", "line 2"}}) {
+            "instead of 'berth.instant/2'"},
+           {"berth.instant/2\n", "no rule"},
+           {"berth.instant/2\n\n1 2 3\n", "line 3"},
+           {"berth.instant/2\n1 2 3 4 5 6 7 8 9 10 -9\n", "line 2"},
+           {"berth.instant/2\n1 2 3 4 5 6 7 8 9 10 inf\n", "line 2"},
+           {"berth.instant/2\n1 2 3 4 5 6 7 8 9 10 nine\n", "line 2"},
+           {"berth.instant/2\n1 2 3 4 5 6 7 8 9 10 11 12\n", "line 2"}}) {
     CAPTURE(text);
     write(text);
     expect_error(ErrorCode::invalid_file, {part, "rules.weights", "berth learn"},

@@ -80,22 +80,9 @@ bool alike(const Problem& problem, DeviceId a, DeviceId b,
   });
 }
 
-std::optional<Placement> candidate(const Problem& problem, DeviceId device) {
-  try {
-    Placement placement = one_device_placement(problem, device);
-    const bool runs_something =
-        std::find(placement.begin(), placement.end(), device) != placement.end();
-    if (runs_something) return placement;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::infeasible) throw;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-Placement one_device_placement(const Problem& problem, DeviceId device) {
-  const auto classes = problem.finest_groups();
+/// See one_device_placement.
+Placement on_one_device(const Problem& problem, const std::shared_ptr<const Groups>& classes,
+                        DeviceId device) {
   Placement placement(at(problem.graph().op_count()), device);
   for (GroupId c = 0; c < classes->count(); ++c) {
     const auto ops = classes->members(c);
@@ -107,37 +94,77 @@ Placement one_device_placement(const Problem& problem, DeviceId device) {
   return placement;
 }
 
-SingleDevice best_single_device(Evaluator& evaluator) {
-  const Problem& problem = evaluator.problem();
-  std::vector<DeviceId> devices;
-  std::vector<Placement> placements;
-  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
-    bool seen = false;
-    for (std::size_t i = 0; i < devices.size() && !seen; ++i) {
-      seen = alike(problem, devices[i], device, ops_elsewhere(placements[i], devices[i]));
-    }
-    if (seen) continue;
-    if (auto placement = candidate(problem, device)) {
-      devices.push_back(device);
-      placements.push_back(std::move(*placement));
-    }
-  }
-  std::vector<Evaluation> evaluations(placements.size());
-  evaluator.evaluate(placements, evaluations);
+struct Candidate {
+  DeviceId device;
+  Placement placement;
+  std::map<DeviceId, std::int64_t> rest;  ///< see ops_elsewhere
+  bool host;
+  double least_us;  ///< what its busiest device computes: no objective is less
+};
 
-  SingleDevice best;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (!evaluations[i].feasible) continue;
-    if (best.device != kNoDevice && evaluations[i].objective_us >= best.evaluation.objective_us) {
-      continue;
+std::optional<Candidate> candidate(const Problem& problem,
+                                   const std::shared_ptr<const Groups>& classes, DeviceId device) {
+  try {
+    Candidate made{device,
+                   on_one_device(problem, classes, device),
+                   {},
+                   problem.cluster().device(device).host,
+                   0};
+    made.rest = ops_elsewhere(made.placement, device);
+    std::vector<double> us(at(problem.cluster().device_count()), 0);
+    bool runs_something = false;
+    for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+      const DeviceId on = made.placement[at(op)];
+      us[at(on)] += problem.cost_us(op, on);
+      runs_something = runs_something || on == device;
     }
-    best = {devices[i], placements[i], evaluations[i]};
+    made.least_us = *std::max_element(us.begin(), us.end());
+    if (runs_something) return made;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::infeasible) throw;
   }
+  return std::nullopt;
+}
+
+/// One of each kind of devices that are alike: hosts last, else those that compute least first.
+std::vector<Candidate> candidates_of(const Problem& problem) {
+  const auto classes = problem.finest_groups();
+  std::vector<Candidate> candidates;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    const bool seen = std::any_of(
+        candidates.begin(), candidates.end(),
+        [&](const Candidate& other) { return alike(problem, other.device, device, other.rest); });
+    if (seen) continue;
+    if (auto made = candidate(problem, classes, device)) candidates.push_back(std::move(*made));
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.host, a.least_us) < std::tuple(b.host, b.least_us);
+  });
+  return candidates;
+}
+
+}  // namespace
+
+Placement one_device_placement(const Problem& problem, DeviceId device) {
+  return on_one_device(problem, problem.finest_groups(), device);
+}
+
+SingleDevice best_single_device(Evaluator& evaluator) {
+  constexpr double kRounding = 1e-9;
+  SingleDevice best;
   bool others = false, others_hold = false;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (problem.cluster().device(devices[i]).host) continue;
-    others = true;
-    others_hold = others_hold || evaluations[i].feasible;
+  for (Candidate& each : candidates_of(evaluator.problem())) {
+    others = others || !each.host;
+    const bool hopeless = best.device != kNoDevice && !evaluator.measures() &&
+                          each.least_us * (1 - kRounding) > best.evaluation.objective_us;
+    if (hopeless) continue;
+    Evaluation evaluation = evaluator.evaluate(each.placement);
+    if (!evaluation.feasible) continue;
+    others_hold = others_hold || !each.host;
+    if (best.device == kNoDevice || std::tuple(evaluation.objective_us, each.device) <
+                                        std::tuple(best.evaluation.objective_us, best.device)) {
+      best = {each.device, std::move(each.placement), std::move(evaluation)};
+    }
   }
   best.only_hosts_hold = best.device != kNoDevice && others && !others_hold;
   return best;

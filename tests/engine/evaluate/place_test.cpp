@@ -108,7 +108,7 @@ TEST_CASE("best_single_device: what the device cannot run is on the host") {
   CHECK(best.device == 0);
   CHECK(best.placement == Placement{0, 0, 1, 1, 0, 0});
   CHECK(best.evaluation.objective_us < 60);  // what the host alone takes
-  CHECK(evaluator->evaluations() == 2);      // the gpus are alike
+  CHECK(evaluator->evaluations() == 1);      // the gpus are alike, and the host computes longer
   CHECK(single_device_text(*problem, best) == "gpu:0 for all that it can run, cpu for 2 ops");
   CHECK(one_device_placement(*problem, 2) == Placement{2, 2, 1, 1, 2, 2});
   CHECK(one_device_placement(*problem, 1) == Placement(6, 1));

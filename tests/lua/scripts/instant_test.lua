@@ -40,7 +40,7 @@ check.test("rules are learned, kept in a file and used", function()
     end }
   local rules = instant.learn(options)
   check.equal(#rules, 3)
-  check.equal(#rules[1], 9)
+  check.equal(#rules[1], 11)
   check.equal(seen, 2)
   check.equal(lines_of(options.record), 40)
   -- Finished work is not done again, and the same draws give the same rules.
