@@ -47,6 +47,17 @@ void check_compute(const Graph& graph, const Cluster& cluster, const Costs& cost
           kLongestUs, " us: check the costs, and the overheads of cluster '", cluster.name(), "'"));
 }
 
+/// What kinds say of an op that none of them runs: " (a17pro-npu runs no op of type 'Loop')".
+std::string refusals(const Graph& graph, const Cluster& cluster, OpId op) {
+  std::string text;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const std::string refusal = op_refusal(graph, op, cluster.kind_device(kind));
+    if (refusal.empty()) continue;
+    text += cat(text.empty() ? " (" : "; ", cluster.kind_name(kind), " ", refusal);
+  }
+  return text.empty() ? text : text + ")";
+}
+
 void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) {
   double bytes = 0;
   double messages = 0;
@@ -108,7 +119,7 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
       constraints_(std::move(constraints)),
       options_(options) {
   check_parts();
-  costs_ = Costs::of_step(std::move(costs_), *graph_);
+  costs_ = Costs::of_step(std::move(costs_), *graph_, *cluster_);
   check_compute(*graph_, *cluster_, *costs_, options_.device_gap_us);
   check_transfers(*graph_, *cluster_, options_.transfer_gap_us);
   if (constraints_ && groups_) groups_ = regroup(*graph_, *costs_, *groups_, *constraints_);
@@ -226,8 +237,9 @@ void Problem::sum_groups() {
     if (!runs_somewhere) {
       throw Error(ErrorCode::infeasible,
                   cat("op '", graph_->op_name(op), "' of type '", graph_->op_type(op),
-                      "' cannot run on any device of cluster '", cluster_->name(),
-                      "'; add a device of a kind that can, or its cost there"));
+                      "' cannot run on any device of cluster '", cluster_->name(), "'",
+                      refusals(*graph_, *cluster_, op),
+                      "; add a device of a kind that can, or its cost there"));
     }
     // Saturating: what matters is only that it is more than any device has.
     const std::int64_t stays = saturating_sum(graph_->param_bytes(op), lasting_bytes(op));
@@ -283,10 +295,12 @@ void Problem::validate_but_separations(const Placement& placement) const {
     }
     if (graph.is_constant(op)) continue;
     if (!costs_->can_run(op, cluster_->kind_of(device))) {
+      const std::string why = op_refusal(graph, op, cluster_->device(device));
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
                       "' cannot run on device '", cluster_->device(device).name, "' (kind '",
-                      cluster_->device(device).kind, "'); place it on another kind"));
+                      cluster_->device(device).kind, "'", why.empty() ? "" : ", which ", why,
+                      "); place it on another kind"));
     }
     if (!allowed(op, device)) {
       throw Error(
