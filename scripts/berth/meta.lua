@@ -125,6 +125,7 @@ local berth = {}
 ---@field op_overhead_us? number fixed cost of starting an op; default 0
 ---@field multiprocessors? number that run thread blocks; default 0: every kernel fills the device
 ---@field host? boolean whether it is the CPU of the machine; default false
+---@field runs? { types?: string[], dtypes?: string[] } the op types that it runs, and the element types of what such an op reads and writes; default: every op
 
 ---A directed link between devices.
 ---@class berth.Link
@@ -178,8 +179,8 @@ function berth.free_gradients(graph) end
 ---@return berth.GraphBuilder
 function berth.graph_builder(name, dialect) end
 
----A cluster: a preset by name, a berth.cluster/1 file by path (anything with a '/' or a '.'), or a
----table.
+---A cluster: words such as "rtx4090+rtx4060", "here" for this machine, a preset by name, a berth.cluster/1 file by
+---path (anything with a '/' or a '.'), or a table.
 ---@param cluster string | { name: string, devices: berth.Device[], links: berth.Link[] }
 ---@return berth.Cluster
 function berth.cluster(cluster) end

@@ -6,8 +6,9 @@
 --
 -- Twelve pairs of a model of FOLDER and a machine in words. For every tool: the plan of
 -- `berth place MODEL --cluster MACHINE --for TOOL`, and the tool's own choices, simulated under the same rules:
--- bytes by memory and filled one after the other (accelerate's "balanced" and "sequential", llama.cpp's default and
--- what its users do), as many layers to each device (vLLM, DeepSpeed). A cell: how many times faster than the
+-- llama.cpp's split of layers by memory and vLLM's partition, by their own rules; devices filled one after the other
+-- (llama.cpp's users, accelerate's "sequential"); bytes by memory (accelerate's "balanced"; reach_accelerate.py runs its
+-- own functions); as many layers to each device (DeepSpeed). A cell: how many times faster than the
 -- fastest own choice that fits; its cuts / that choice's. "alone": no own choice fits. "-": the tool cannot have
 -- the model or the machine, or nothing fits; --cells writes a table that says why, with times and seconds.
 
@@ -32,8 +33,8 @@ local PAIRS = {
 }
 local OWN = {
   accelerate = { { "even" }, { "fill" } },
-  ["llama.cpp"] = { { "even" }, { "fill" } },
-  vllm = { { "even", { by = "layers" } } },
+  ["llama.cpp"] = { { "split" }, { "fill" } },
+  vllm = { { "partition" } },
   deepspeed = { { "even", { by = "layers" } }, { "even" } },
   ["torch-pipelining"] = { { "even", { by = "layers" } }, { "even" } },
   onnxruntime = { { "fill" } },
@@ -56,11 +57,71 @@ line.read({ ... }, folders, {
 })
 if #folders ~= 1 then line.usage "one folder expected: that of reach_models.py" end
 
+local function file_of(pair) return ("%s/%s.onnx"):format(folders[1], pair[1]) end
+
+local function layer_count(pair)
+  local graph, count = berth.load(file_of(pair), { dims = pair[3] }), 0
+  for op = 1, graph:op_count() do
+    count = math.max(count, (tonumber(graph:op_name(op):match "^/model/layers%.(%d+)/") or -1) + 1)
+  end
+  return count
+end
+
+-- The tools' rules: from the number of layers and the memory of the GPUs to the number of a GPU by layer, the head behind
+-- them all. llama.cpp compares il / (layers + 1) with the cumulated shares of free memory; vLLM's get_pp_indices gives what is
+-- left over to the parts before the last.
+local RULES = {}
+function RULES.split(layers, memory)
+  local all, of = 0, {}
+  for _, bytes in ipairs(memory) do all = all + bytes end
+  for layer = 0, layers do
+    local share, gpu = 0, 0
+    repeat
+      gpu = gpu + 1
+      share = share + memory[gpu] / all
+    until share > layer / (layers + 1) or gpu == #memory
+    of[layer] = gpu
+  end
+  return of
+end
+function RULES.partition(layers, memory)
+  local parts, of, layer = {}, {}, 0
+  for gpu = 1, #memory do parts[gpu] = math.floor(layers / #memory) end
+  for back = 1, layers % #memory do parts[#parts - back] = parts[#parts - back] + 1 end
+  for gpu, count in ipairs(parts) do
+    for _ = 1, count do
+      of[layer] = gpu
+      layer = layer + 1
+    end
+  end
+  of[layers] = #memory
+  return of
+end
+
+-- A rule's choice as constraints that leave nothing open. A GPU without memory is not seen.
+local function pins(rule, pair)
+  local cluster, names, memory = berth.cluster(pair[2]), {}, {}
+  for device = 1, cluster:device_count() do
+    local its = cluster:device(device)
+    if not its.host and its.memory_bytes > 0 then
+      names[#names + 1], memory[#memory + 1] = its.name, its.memory_bytes
+    end
+  end
+  local layers = layer_count(pair)
+  local of, list = rule(layers, memory), {}
+  for layer = 0, layers - 1 do
+    list[#list + 1] = { pin = ("/model/layers[.]%d/.*"):format(layer), to = names[of[layer]] }
+  end
+  list[#list + 1] = { pin = { "/model/norm/.*", "/lm_head/.*" }, to = names[of[layers]] }
+  return list
+end
+
 local function placed(pair, tool, policy, of_policy)
+  local rule = RULES[policy]
   local began = berth.clock()
-  local done, placement, found = pcall(berth.place, ("%s/%s.onnx"):format(folders[1], pair[1]), {
-    cluster = pair[2], dims = pair[3], tool = tool, policy = policy, options = of_policy, bound = "none",
-    within = policy and 0 or nil })
+  local done, placement, found = pcall(berth.place, file_of(pair), {
+    cluster = pair[2], dims = pair[3], tool = tool, policy = rule and "stages" or policy, options = of_policy,
+    bound = "none", within = policy and 0 or nil, constraints = rule and pins(rule, pair) })
   if not done then return nil, placement:match "[^\n]*" end
   found.seconds = berth.clock() - began
   if not found.feasible then return nil, "nothing fits" end

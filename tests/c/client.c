@@ -218,6 +218,61 @@ static void test_place(berth_engine* engine) {
   berth_release(again);
 }
 
+/* No op is on a device that does not run it by what the machine's description says of it. */
+static void test_what_devices_run(berth_engine* engine) {
+  static const char* const kPhone =
+      "{\"format\":\"berth.cluster/1\",\"name\":\"phone\",\"devices\":["
+      "{\"name\":\"npu:0\",\"kind\":\"npu\",\"flops\":1e13,"
+      "\"memory_bandwidth_bytes_per_s\":1e12,\"runs\":{\"types\":[\"Conv\"]}},"
+      "{\"name\":\"cpu:0\",\"kind\":\"cpu\",\"flops\":1e11,"
+      "\"memory_bandwidth_bytes_per_s\":1e11,\"host\":true}],"
+      "\"links\":[{\"src\":\"*\",\"dst\":\"*\",\"bandwidth_bytes_per_s\":1e10,\"latency_us\":1}]}";
+  static const char* const kAlone =
+      "{\"format\":\"berth.cluster/1\",\"name\":\"chip\",\"devices\":["
+      "{\"name\":\"npu:0\",\"kind\":\"npu\",\"flops\":1e13,"
+      "\"memory_bandwidth_bytes_per_s\":1e12,\"runs\":{\"types\":[\"Conv\"]}}],\"links\":[]}";
+  berth_graph* graph = diamond();
+  berth_cluster* cluster = NULL;
+  berth_problem* problem = NULL;
+  berth_result* result = NULL;
+  berth_place_options options = BERTH_PLACE_OPTIONS_INIT;
+  size_t count = 0;
+  OK(berth_cluster_new(NULL, text(kPhone), &cluster));
+  OK(berth_problem_new(engine, graph, cluster, NULL, &problem));
+  options.policy = BERTH_TEXT("cheapest");
+  OK(berth_place(engine, problem, &options, &result));
+  const int32_t* devices = berth_result_devices(result, &count);
+  for (size_t op = 0; op < count; ++op) CHECK(devices[op] == 1);
+  berth_release(result);
+  berth_release(problem);
+  berth_release(cluster);
+  OK(berth_cluster_new(NULL, text(kAlone), &cluster));
+  REFUSED(BERTH_INFEASIBLE, "npu runs no op of type 'Op'",
+          berth_problem_new(engine, graph, cluster, NULL, &problem));
+  berth_release(cluster);
+  berth_release(graph);
+}
+
+/* The word "here" is this machine, also in settings. */
+static void test_here(void) {
+  berth_engine_options options = BERTH_ENGINE_OPTIONS_INIT;
+  berth_engine* engine = NULL;
+  berth_cluster* cluster = NULL;
+  berth_cluster* set = NULL;
+  berth_text name, kind;
+  OK(berth_cluster_new(NULL, BERTH_TEXT("here"), &cluster));
+  OK(berth_cluster_device(cluster, 0, &name, &kind));
+  CHECK(contains(name, "cpu:0"));
+  options.settings = BERTH_TEXT("{\"format\": \"berth.settings/1\", \"cluster\": \"here\"}");
+  options.no_environment = 1;
+  OK(berth_engine_new(&options, &engine));
+  OK(berth_cluster_new(engine, BERTH_TEXT(""), &set));
+  CHECK(berth_cluster_device_count(set) == berth_cluster_device_count(cluster));
+  berth_release(set);
+  berth_release(cluster);
+  berth_release(engine);
+}
+
 static void test_compare_and_cancel(berth_engine* engine) {
   berth_graph* graph = diamond();
   berth_cluster* cluster = NULL;
@@ -311,8 +366,10 @@ int main(void) {
   test_place(engine);
   test_compare_and_cancel(engine);
   test_settings();
+  test_what_devices_run(engine);
+  test_here();
 
-  CHECK(calls == 6);
+  CHECK(calls == 7);
   berth_release(engine);
   CHECK(calls == -1); /* destroyed with its engine */
   if (failures == 0) puts("all is well");

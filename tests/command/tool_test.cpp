@@ -49,6 +49,71 @@ TEST_CASE("within a distance the simplest placement is taken") {
             .err.find("'much' is not a share; write 3% or 0.03") != std::string::npos);
 }
 
+TEST_CASE("transfers that take no time are said to take none") {
+  const Workplace work;
+  Json quick = Json::parse(file_text(work / "pair.cluster.json"));
+  for (Json& link : quick["links"]) {
+    link["bandwidth_bytes_per_s"] = 1e18;
+    link["latency_us"] = 0;
+  }
+  work.write("quick.cluster.json", quick);
+  const std::vector<std::string> simulate = {"simulate", "diamond.graph.json", "--placement",
+                                             "split.json", "--cluster"};
+  const auto told = [&](const char* cluster) {
+    std::vector<std::string> line = simulate;
+    line.emplace_back(cluster);
+    return work.berth(line).out;
+  };
+  const std::string none = told("quick.cluster.json");
+  CHECK(none.find("; none of them takes time.") != std::string::npos);
+  CHECK(none.find("0.000 us") == std::string::npos);
+  CHECK(told("pair.cluster.json").find("the busiest link, gpu:") != std::string::npos);
+}
+
+TEST_CASE("a phone is a machine in a word, and what its neural processor lacks is told") {
+  const Workplace work;
+  const ProcessResult listed = work.berth({"devices", "--cluster", "sd8gen3:12GiB"});
+  CHECK(listed.out.find("sd8gen3-npu runs 103 types of ops: Abs Add") != std::string::npos);
+  CHECK(listed.out.find("element types: f16 f32") != std::string::npos);
+  const ProcessResult json = work.berth({"devices", "--cluster", "a17pro", "--json"});
+  Json phone = Json::parse(json.out);
+  CHECK(phone["devices"][2]["runs"]["types"].size() == 58);
+  CHECK_FALSE(phone["devices"][1].contains("runs"));
+  const Json known = Json::parse(work.berth({"devices", "--json"}).out);
+  int npus = 0;
+  for (const Json& device : known["devices"]) npus += device.contains("npu") ? 1 : 0;
+  CHECK(npus == 2);
+  // The neural processor by itself.
+  Json alone = phone;
+  alone["devices"] = Json::array({phone["devices"][2]});
+  alone["links"] = Json::array();
+  work.write("npu.cluster.json", alone);
+  const ProcessResult refused =
+      work.berth({"place", "diamond.graph.json", "--cluster", "npu.cluster.json"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("cannot run on any device of cluster 'a17pro' (a17pro-npu runs no op of "
+                         "type '") != std::string::npos);
+}
+
+TEST_CASE("here is this machine in every place that names one") {
+  const Workplace work;
+  work.write("here.json", {{"format", "berth.settings/1"}, {"cluster", "here"}});
+  work.write_text("here.lua", "return { cluster = \"here\" }");
+  work.write_text("here_script.lua",
+                  "local berth = require 'berth'\n"
+                  "print(berth.cluster('here'):device(1).kind)\n");
+  for (const char* const config : {"here.json", "here.lua"}) {
+    const ProcessResult placed = work.berth({"place", "diamond.graph.json", "--costs", "roofline",
+                                             "--policy", "single", "--config", config});
+    CHECK_MESSAGE(placed.status == 0, placed.err);
+    CHECK(placed.out.find("on detected") != std::string::npos);
+  }
+  CHECK(work.berth({"run", "here_script.lua"}).out == "cpu\n");
+  const ProcessResult mixed =
+      work.berth({"place", "diamond.graph.json", "--cluster", "here+rtx4090"});
+  CHECK(mixed.err.find("stands for itself") != std::string::npos);
+}
+
 TEST_CASE("a search starts from a placement that is given") {
   const Workplace work;
   const Json started =

@@ -311,6 +311,47 @@ TEST_CASE("policies: constraints are obeyed where groups are too many to be deci
   }
 }
 
+TEST_CASE("policies: no op is on a device that does not run it by what it says") {
+  // A chain of three types; the third device is the fastest by far, and runs two of them, in 16 bits.
+  constexpr OpId kOps = 60;
+  constexpr const char* kTypes[] = {"Conv", "Relu", "Loop"};
+  GraphBuilder builder("chain");
+  TensorId last = 0;
+  for (OpId op = 0; op < kOps; ++op) {
+    builder.add_op("op" + std::to_string(op), kTypes[op % 3]);
+    TensorInfo info;
+    info.bytes = 8;
+    info.dtype = op % 5 == 0 ? DType::f32 : DType::f16;
+    if (op > 0) builder.add_input(op, last);
+    last = builder.add_output(op, info);
+  }
+  Device host, gpu, npu;
+  host.name = host.kind = "cpu";
+  host.host = true;
+  gpu.name = gpu.kind = "gpu";
+  npu.name = npu.kind = "npu";
+  npu.runs = {{"Conv", "Relu"}, {DType::f16}};
+  const std::vector<double> slow(kOps, 100), fast(kOps, 1);
+  const Case c{"phone", builder.build(),
+               std::make_shared<const Cluster>("phone", std::vector<Device>{host, gpu, npu},
+                                               std::vector<LinkSpec>{{"*", "*", 1e9, 1, {}}}),
+               std::make_shared<const Costs>(std::vector{slow, slow, fast},
+                                             std::vector<std::int64_t>(), "test")};
+  for (const PluginInfo& info : policies()) {
+    CAPTURE(info.name);
+    for (Case grouped = c; const GroupId groups : {0, 12}) {
+      grouped.groups = groups;
+      const auto problem = problem_of(grouped, Objective::latency, Semantics::dataflow);
+      const Placement placement = place_or_report(info.name, problem, 1, 5, kNeverStop);
+      REQUIRE_FALSE(placement.empty());
+      for (OpId op = 0; op < kOps; ++op) {
+        if (placement[static_cast<std::size_t>(op)] != 2) continue;
+        CHECK(op_refusal(*c.graph, op, c.cluster->device(2)).empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("policies: ops for the host alone keep little else there") {
   // A chain that is quick on two devices and slow on the host, which alone can run every eighth op.
   constexpr OpId kOps = 400;

@@ -41,11 +41,23 @@ void check_device(const std::string& cluster, const Device& device) {
   }
 }
 
+void check_runs(const std::string& cluster, const Device& device) {
+  const auto& [types, dtypes] = device.runs;
+  if (std::find(types.begin(), types.end(), "") != types.end()) {
+    fail(cluster, cat("device '", device.name,
+                      "' runs an op type without a name; write types such as 'Conv'"));
+  }
+  if (std::find(dtypes.begin(), dtypes.end(), DType::unknown) != dtypes.end()) {
+    fail(cluster,
+         cat("device '", device.name, "' runs an unknown element type; write types such as 'f16'"));
+  }
+}
+
 bool same_compute(const Device& a, const Device& b) {
   return a.flops == b.flops && a.flops_16 == b.flops_16 && a.flops_8 == b.flops_8 &&
          a.flops_64 == b.flops_64 && a.memory_bandwidth == b.memory_bandwidth &&
          a.op_overhead_us == b.op_overhead_us && a.multiprocessors == b.multiprocessors &&
-         a.host == b.host;
+         a.host == b.host && a.runs == b.runs;
 }
 
 void check_link(const std::string& cluster, const LinkSpec& link) {
@@ -104,6 +116,7 @@ void Cluster::Data::index_devices() {
   std::unordered_set<std::string_view> names;
   for (const Device& device : devices) {
     check_device(name, device);
+    check_runs(name, device);
     if (!names.insert(device.name).second) {
       fail(name, cat("two devices are named '", device.name, "'; make names unique"));
     }
@@ -112,9 +125,10 @@ void Cluster::Data::index_devices() {
     if (known == kinds.end()) {
       kinds.push_back(device.kind);
     } else if (!same_compute(device, first_of(kind))) {
-      fail(name,
-           cat("devices '", first_of(kind).name, "' and '", device.name, "' are both of kind '",
-               device.kind, "' but differ in compute figures; give one of them a kind of its own"));
+      fail(name, cat("devices '", first_of(kind).name, "' and '", device.name,
+                     "' are both of kind '", device.kind,
+                     "' but differ in compute figures or in what they run; give one of them a "
+                     "kind of its own"));
     }
     kind_of.push_back(kind);
   }

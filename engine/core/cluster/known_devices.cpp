@@ -16,6 +16,7 @@
 //  * bridge    data-sheet rate of one direction times 0.9 (Dell measured 0.91 on P100 and 0.96 on V100
 //              with p2pBandwidthLatencyTest, "Ready Solutions for AI, Deep Learning with NVIDIA",
 //              table 3).
+// scripts/experiments/devices.py compares them with a published database (results/devices.md).
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -108,13 +109,20 @@ constexpr Row kRows[] = {
     {"a100", "NVIDIA A100 80 GB SXM", "NVIDIA A100 data sheet, dense; f64 of its tensor cores", 81920, 19.5, 312, 624, 19.5, 2039, 108, 3.5, "pcie4x16", Peers::linked, 300},
     {"h100", "NVIDIA H100 80 GB SXM", "NVIDIA H100 data sheet, dense; f64 of its tensor cores", 81559, 67, 989.5, 1979, 67, 3350, 132, 3, "pcie5x16", Peers::linked, 450},
     {"h200", "NVIDIA H200 SXM", "NVIDIA H200 data sheet, dense; f64 of its tensor cores", 143771, 67, 989.5, 1979, 67, 4800, 132, 3, "pcie5x16", Peers::linked, 450},
-    {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell architecture technical brief: HGX B200, dense", 183359, 80, 2250, 4500, 40, 8000, 148, 3, "pcie5x16", Peers::linked, 900},
-    {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell architecture technical brief: GB200, per GPU, dense; NVLink-C2C to the host", 189440, 90, 2500, 5000, 45, 8000, 152, 3, "c2c", Peers::linked, 900},
+    {"b200", "NVIDIA B200 SXM", "NVIDIA Blackwell data sheet: HGX B200, dense", 183359, 75, 2250, 4500, 37, 7700, 148, 3, "pcie5x16", Peers::linked, 900},
+    {"gb200", "one of the Blackwell GPUs of NVIDIA GB200", "NVIDIA Blackwell data sheet: GB200 NVL72, per GPU, dense; NVLink-C2C to the host", 189440, 80, 2500, 5000, 40, 8000, 152, 3, "c2c", Peers::linked, 900},
     {"mi250", "AMD Instinct MI250, one of the two GPUs of a board", "AMD Instinct MI250 data sheet, halved; Infinity Fabric within a board", 65536, 22.6, 181, 181, 45.3, 1638, 104, 5, "pcie4x16", Peers::linked, 100},
     {"mi300x", "AMD Instinct MI300X", "AMD Instinct MI300X data sheet, dense; Infinity Fabric", 196608, 163.4, 1307.4, 2614.9, 163.4, 5300, 304, 4, "pcie5x16", Peers::linked, 64},
     {"arca750", "Intel Arc A750", "Intel Arc A750 product page; XMX at the graphics clock of 2.05 GHz", 8192, 14.7, 117.6, 235, 0, 512, 28, 6, "pcie4x16", Peers::host},
     {"arca770", "Intel Arc A770 16 GB", "Intel Arc A770 product page; XMX at the graphics clock of 2.1 GHz", 16384, 17.2, 137.6, 275, 0, 560, 32, 6, "pcie4x16", Peers::host},
     {"arcb580", "Intel Arc B580", "Intel Arc B580 product page; XMX at the graphics clock of 2.67 GHz", 12288, 13.7, 109.4, 218.7, 0.85, 456, 20, 6, "pcie4x8", Peers::host},
+};
+
+/// A neural processor. It reads and writes the memory of its chip.
+struct NpuRow {
+  double flops_16, flops_8;  // in TFLOP/s
+  const char* types;         // that its runtime compiles for it, as ONNX has them
+  std::vector<DType> (*dtypes)();
 };
 
 /// Chips whose processor cores and GPU have one memory.
@@ -128,14 +136,49 @@ struct ChipRow {
   double multiprocessors;
   double overhead_us;
   double cores, hertz, flops_per_cycle;
+  const NpuRow* npu = nullptr;
 };
 
 constexpr const char* kApple = "Apple's announcement (GPU, memory bandwidth); cores by clock: estimated";
 constexpr const char* kAppleCores =
     "Apple's announcement (memory bandwidth); 256 operations per GPU core and cycle, clocks estimated";
 constexpr const char* kJetson = "NVIDIA Jetson Orin module data sheets, dense; without the DLAs";
-/// Four 128-bit fused multiply-add units; two.
-constexpr double kFourNeon = 32, kTwoNeon = 16;
+/// Four 128-bit fused multiply-add units; two; one core of the first sort and five of the second.
+constexpr double kFourNeon = 32, kTwoNeon = 16, kOneOfSix = (kFourNeon + 5 * kTwoNeon) / 6;
+
+// What ONNX Runtime's providers of the two compile: coreml_supported_mlprogram_ops.md, the list of
+// builders in qnn/builder/op_builder_factory.cc. Both compute f32 in 16 bits, which is what they do by
+// default, and keep integers of 64 bits in 32. A quantised model's ops between QuantizeLinear and
+// DequantizeLinear are f32 in its file.
+constexpr const char* kCoreMlTypes =
+    "Add ArgMax AveragePool Cast Ceil Clip Concat Conv ConvTranspose Cos DepthToSpace Div Elu Erf Exp "
+    "GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool GridSample GroupNormalization HardSigmoid "
+    "Identity InstanceNormalization LayerNormalization LeakyRelu MatMul Max MaxPool Mul PRelu Pow Range "
+    "Reciprocal ReduceMax ReduceMean ReduceSum Relu Reshape Resize Round Shape Sigmoid Sin Slice Softmax "
+    "Softplus Split Sqrt Squeeze Sub Tanh Tile Transpose Unsqueeze com.microsoft.FusedConv "
+    "com.microsoft.QuickGelu";
+constexpr const char* kQnnTypes =
+    "Abs Add And ArgMax ArgMin Asin Atan AveragePool BatchNormalization Cast Ceil Clip Concat Conv "
+    "ConvTranspose Cos CumSum DepthToSpace DequantizeLinear Div Einsum Elu Equal Exp Expand Flatten Floor "
+    "Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual "
+    "GridSample HardSigmoid HardSwish InstanceNormalization LRN LSTM LayerNormalization LeakyRelu Less "
+    "LessOrEqual Log LogSoftmax LpNormalization MatMul Max MaxPool Mean Min Mod Mul Neg Not Or PRelu Pad "
+    "Pow QuantizeLinear RMSNormalization RandomUniformLike Reciprocal ReduceL2 ReduceMax ReduceMean "
+    "ReduceMin ReduceProd ReduceSum Relu Reshape Resize Round STFT ScatterElements ScatterND Sigmoid Sign "
+    "Sin Slice Softmax SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh ThresholdedRelu Tile TopK Transpose "
+    "Unsqueeze Upsample Where com.microsoft.DequantizeLinear com.microsoft.FusedMatMul "
+    "com.microsoft.Gelu com.microsoft.Inverse com.microsoft.QuantizeLinear";
+
+std::vector<DType> core_ml_dtypes() {
+  return {DType::f16, DType::f32, DType::i32, DType::i64, DType::boolean};
+}
+std::vector<DType> qnn_dtypes() {
+  return {DType::f16, DType::f32, DType::i8,  DType::u8,  DType::i16,    DType::u16,
+          DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean};
+}
+
+constexpr NpuRow kNeuralEngine = {17.5, 35, kCoreMlTypes, &core_ml_dtypes};
+constexpr NpuRow kHexagon = {12, 45, kQnnTypes, &qnn_dtypes};
 
 constexpr ChipRow kChips[] = {
     {"m1", "Apple M1, 8 GPU cores", kApple, 0, 2.6, 2.6, 0, 68.25, 8, 10, 4, 3.2e9, kFourNeon},
@@ -153,9 +196,15 @@ constexpr ChipRow kChips[] = {
     {"m4", "Apple M4, 10 GPU cores", kAppleCores, 0, 4, 4, 0, 120, 10, 10, 4, 4.4e9, kFourNeon},
     {"m4pro", "Apple M4 Pro, 20 GPU cores", kAppleCores, 0, 8.1, 8.1, 0, 273, 20, 10, 10, 4.5e9, kFourNeon},
     {"m4max", "Apple M4 Max, 40 GPU cores", kAppleCores, 0, 16.2, 16.2, 0, 546, 40, 10, 12, 4.5e9, kFourNeon},
+    {"a17pro", "Apple A17 Pro, 6 GPU cores, 16-core Neural Engine: iPhone 15 Pro",
+     "Apple's announcement (35 trillion operations of the Neural Engine, taken as 8 bits, half of it in 16); 256 operations per GPU core and cycle, LPDDR5-6400, clocks estimated; what the NPU runs: ONNX Runtime's Core ML provider, ML programs",
+     8, 2.15, 4.3, 0, 51.2, 6, 10, 2, 3.78e9, kFourNeon, &kNeuralEngine},
+    {"sd8gen3", "Qualcomm Snapdragon 8 Gen 3 (SM8650), Adreno 750, Hexagon NPU: Galaxy S24 Ultra, OnePlus 12, Xiaomi 14",
+     "Qualcomm's product brief (cores, clocks, LPDDR5X at 4800 MHz); it states no rates: those of GPU and NPU are others' figures and estimates; what the NPU runs: ONNX Runtime's QNN provider",
+     0, 2.77, 5.5, 0, 76.8, 6, 10, 6, 3.15e9, kOneOfSix, &kHexagon},
     {"orin", "NVIDIA Jetson AGX Orin 64 GB", kJetson, 64, 5.3, 42.5, 85, 204.8, 16, 8, 12, 2.2e9, kTwoNeon},
-    {"orinnx", "NVIDIA Jetson Orin NX 16 GB", kJetson, 16, 1.9, 15, 30, 102.4, 8, 8, 8, 2.0e9, kTwoNeon},
-    {"orinnano", "NVIDIA Jetson Orin Nano 8 GB", kJetson, 8, 1.3, 10, 20, 68, 8, 8, 6, 1.5e9, kTwoNeon},
+    {"orinnx", "NVIDIA Jetson Orin NX 16 GB", kJetson, 16, 1.88, 15, 30, 102.4, 8, 8, 8, 2.0e9, kTwoNeon},
+    {"orinnano", "NVIDIA Jetson Orin Nano 8 GB", kJetson, 8, 1.28, 10, 20, 68, 8, 8, 6, 1.5e9, kTwoNeon},
 };
 
 struct HostRow {
@@ -182,6 +231,8 @@ constexpr HostRow kHosts[] = {
 
 /// Handing an op to a thread pool and waking it: an estimate.
 constexpr double kHostOverheadUs = 2;
+/// From op to op within what was compiled: an estimate. Entering it is in the links (words.cpp).
+constexpr double kNpuOverheadUs = 1;
 
 KnownDevice of_row(const Row& row) {
   KnownDevice known;
@@ -214,6 +265,27 @@ Device cores_of(const char* kind, double cores, double hertz, double per_cycle, 
   return host;
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+Device npu_of(const ChipRow& row) {
+  Device npu;
+  npu.name = npu.kind = cat(row.word, "-npu");
+  npu.flops = npu.flops_16 = row.npu->flops_16 * kTera;
+  npu.flops_8 = row.npu->flops_8 * kTera;
+  npu.memory_bandwidth = row.bandwidth * kGiga;
+  npu.op_overhead_us = kNpuOverheadUs;
+  npu.runs = {words_of(row.npu->types), row.npu->dtypes()};
+  return npu;
+}
+
 KnownDevice of_row(const ChipRow& row) {
   KnownDevice known;
   Device& device = known.device;
@@ -229,6 +301,7 @@ KnownDevice of_row(const ChipRow& row) {
   known.source = row.source;
   known.slot = "one memory";
   known.cores = cores_of("cpu", row.cores, row.hertz, row.flops_per_cycle, row.bandwidth);
+  if (row.npu != nullptr) known.npu = npu_of(row);
   return known;
 }
 

@@ -26,9 +26,14 @@ constexpr std::string_view kDefaultHost = "host";
 constexpr double kThroughHost = 0.5;
 /// The share of one memory that a GPU may take; macOS allows it three quarters.
 constexpr double kGpuShare = 0.75;
+/// GPU and neural processor of a phone have equal parts of it.
+constexpr double kNpuShare = kGpuShare / 2;
 /// A copy within one memory reads and writes it.
 constexpr double kOneMemoryShare = 0.5;
 constexpr double kOneMemoryLatencyUs = 5;  // estimate
+/// Into and out of what was compiled for a neural processor: an estimate. Qualcomm's Hexagon SDK says a few
+/// hundred where caches are not coherent.
+constexpr double kNpuLatencyUs = 100;
 
 /// What the forms of a slot carry in one direction, as reached, and an estimate of the latency of a
 /// copy: between the bare link (about 1 us) and the 25 us of Placeto's simulator.
@@ -110,6 +115,7 @@ std::optional<Slot> slot_of(std::string_view text) {
 /// A word with all that its suffixes say.
 struct Part {
   const KnownDevice* known = nullptr;
+  bool npu = false;  ///< the neural processor of the chip, not its GPU
   int count = 1;
   std::optional<std::int64_t> memory_bytes;
   Slot slot{0, 0};
@@ -143,8 +149,11 @@ void find_device(std::string_view words, std::string_view text, Part& part) {
     }
     if (name == "here") {
       fail(words,
-           "'here', this machine, is a word of the command line alone, and stands for itself; "
-           "elsewhere name the file that `berth devices --cluster here --json` prints");
+           "'here', this machine, stands for itself, and the engine does not look at it: the "
+           "command, "
+           "Lua, Python and C do; elsewhere name the file that `berth devices --cluster here "
+           "--json` "
+           "prints");
     }
     const std::vector<std::string> known = words_known();
     fail(words, cat("there is no device '", name, "'", known_names(name, known, known.size()), " ",
@@ -225,7 +234,7 @@ class Machine {
     std::vector<Device> devices{*host_};
     std::vector<LinkSpec> links;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      devices.push_back(parts_[i].known->device);
+      devices.push_back(parts_[i].npu ? parts_[i].known->npu : parts_[i].known->device);
       Device& device = devices.back();
       device.name = name(i);
       if (parts_[i].memory_bytes) device.memory_bytes = *parts_[i].memory_bytes;
@@ -240,7 +249,13 @@ class Machine {
   }
 
  private:
-  static std::string name(std::size_t part) { return cat("gpu:", part); }
+  /// A chip with a neural processor has one, and other parts are GPUs.
+  [[nodiscard]] std::string name(std::size_t part) const {
+    if (parts_[part].npu) return "npu:0";
+    const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(part);
+    return cat("gpu:", part - at(std::count_if(parts_.begin(), end,
+                                               [](const Part& before) { return before.npu; })));
+  }
 
   void add(Part part) {
     const KnownDevice& known = *part.known;
@@ -257,12 +272,18 @@ class Machine {
     }
     if (one_memory) {
       const std::int64_t whole = part.memory_bytes.value_or(known.device.memory_bytes);
-      part.memory_bytes = static_cast<std::int64_t>(kGpuShare * static_cast<double>(whole));
-      host_->memory_bytes = whole - *part.memory_bytes;
+      const bool has_npu = !known.npu.name.empty();
+      part.memory_bytes =
+          static_cast<std::int64_t>((has_npu ? kNpuShare : kGpuShare) * static_cast<double>(whole));
+      host_->memory_bytes = whole - (has_npu ? 2 : 1) * *part.memory_bytes;
       part.slot = {kOneMemoryShare * known.device.memory_bandwidth, kOneMemoryLatencyUs};
     }
     if (known.device.host) return;
     for (int i = 0; i < part.count; ++i) parts_.push_back(part);
+    if (known.npu.name.empty()) return;
+    part.npu = true;
+    part.slot.latency_us = kNpuLatencyUs;
+    parts_.push_back(part);
   }
 
   [[nodiscard]] LinkSpec between(std::size_t i, std::size_t j) const {
@@ -271,7 +292,8 @@ class Machine {
     if (a.known == b.known && a.bridged && b.bridged) {
       return {name(i), name(j), a.known->bridge_bytes_per_s, kBridgeLatencyUs, {}};
     }
-    const bool direct = a.known->peer_to_peer && b.known->peer_to_peer;
+    const bool one_memory = a.known == b.known && a.npu != b.npu;
+    const bool direct = one_memory || (a.known->peer_to_peer && b.known->peer_to_peer);
     const double slower = std::min(a.slot.bandwidth, b.slot.bandwidth);
     const double latency_us = std::max(a.slot.latency_us, b.slot.latency_us);
     return {
@@ -292,7 +314,8 @@ std::shared_ptr<const Cluster> machine_of_words(std::string_view words) {
 }
 
 std::string machine_words_help() {
-  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:8GiB@pcie3x4; "
+  return "A machine in words: rtx4090+rtx4060+host:64GiB, 2xrtx3090@nvlink, rtx3060:8GiB@pcie3x4, "
+         "sd8gen3:12GiB; "
          "`berth devices` lists the devices.";
 }
 

@@ -49,6 +49,32 @@ bool host_only(const Graph& graph, OpId op) {
          std::any_of(outputs.begin(), outputs.end(), on_host);
 }
 
+bool lists(const std::vector<DType>& dtypes, const Graph& graph, TensorId tensor) {
+  if (tensor == kNoTensor || graph.dtype(tensor) == DType::unknown) return true;
+  return std::find(dtypes.begin(), dtypes.end(), graph.dtype(tensor)) != dtypes.end();
+}
+
+/// The first tensor of a type that the list does not have; kNoTensor = there is none.
+TensorId unlisted(const std::vector<DType>& dtypes, const Graph& graph, OpId op) {
+  if (dtypes.empty()) return kNoTensor;
+  for (const auto tensors : {graph.inputs(op), graph.outputs(op)}) {
+    for (const TensorId tensor : tensors) {
+      if (!lists(dtypes, graph, tensor)) return tensor;
+    }
+  }
+  return kNoTensor;
+}
+
+bool lists_type(const DeviceOps& runs, const std::string& type) {
+  return runs.types.empty() ||
+         std::find(runs.types.begin(), runs.types.end(), type) != runs.types.end();
+}
+
+bool refused(const Graph& graph, OpId op, const Device& device) {
+  return !lists_type(device.runs, graph.op_type(op)) ||
+         unlisted(device.runs.dtypes, graph, op) != kNoTensor;
+}
+
 bool has_host(const Cluster& cluster) {
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     if (cluster.kind_device(kind).host) return true;
@@ -134,24 +160,34 @@ void check_figures(const Cluster& cluster) {
 
 void estimate(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
   const ops::Estimate estimate = costs::estimate_work(graph, op);
+  const bool stays_on_host = host_only(graph, op);
   // A machine file without a host leaves it out; the runtime's processor still runs what GPUs cannot.
-  const bool needs_host =
-      host_only(graph, op) || (has_host(cluster) && ops::lacks_gpu_kernel(graph, op));
+  const bool no_gpu_kernel = has_host(cluster) && ops::lacks_gpu_kernel(graph, op);
   table.workspace[at(op)] = static_cast<std::int64_t>(std::min(estimate.workspace_bytes, 1e18));
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
     const Device& device = cluster.kind_device(kind);
-    if (needs_host && !device.host) continue;
+    if (stays_on_host && !device.host) continue;
+    if (device.runs.every() ? no_gpu_kernel && !device.host : refused(graph, op, device)) continue;
     table.us[at(kind)][at(op)] = op_cost_us(estimate, device);
   }
 }
 
 void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& table) {
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    if (refused(graph, op, cluster.kind_device(kind))) continue;
     table.us[at(kind)][at(op)] = stated_us(graph.stated_costs(op), cluster.kind_name(kind));
   }
 }
 
 }  // namespace
+
+std::string op_refusal(const Graph& graph, OpId op, const Device& device) {
+  if (!lists_type(device.runs, graph.op_type(op))) {
+    return cat("runs no op of type '", graph.op_type(op), "'");
+  }
+  const TensorId tensor = unlisted(device.runs.dtypes, graph, op);
+  return tensor == kNoTensor ? "" : cat("runs nothing in ", dtype_name(graph.dtype(tensor)));
+}
 
 double roofline_us(const Work& work, const Device& device) noexcept {
   const costs::Efficiency& share = costs::efficiency(work.op_class, device.host);
@@ -225,20 +261,33 @@ const std::string& Costs::source() const noexcept {
   return data_->source;
 }
 
-std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs,
-                                            const Graph& graph) {
-  if (graph.constant_count() == 0) return costs;
+std::shared_ptr<const Costs> Costs::of_step(std::shared_ptr<const Costs> costs, const Graph& graph,
+                                            const Cluster& cluster) {
+  std::vector<const Device*> limited;  // by kind; null = it runs every op
+  bool any_limited = false;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const Device& device = cluster.kind_device(kind);
+    limited.push_back(device.runs.every() ? nullptr : &device);
+    any_limited = any_limited || limited.back() != nullptr;
+  }
+  if (graph.constant_count() == 0 && !any_limited) return costs;
   std::vector<std::vector<double>> us = costs->data_->us;
   std::vector<std::int64_t> workspace = costs->data_->workspace_bytes;
   bool changed = false;
-  const auto clear = [&changed](auto& figure) {
-    changed = changed || figure != 0;
-    figure = 0;
+  const auto set = [&changed](auto& figure, auto to) {
+    changed = changed || figure != to;
+    figure = to;
   };
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    if (!graph.is_constant(op)) continue;
-    for (std::vector<double>& row : us) clear(row[at(op)]);
-    if (!workspace.empty()) clear(workspace[at(op)]);
+    const bool constant = graph.is_constant(op);
+    for (std::size_t kind = 0; kind < us.size(); ++kind) {
+      if (constant) {
+        set(us[kind][at(op)], 0.0);
+      } else if (limited[kind] != nullptr && refused(graph, op, *limited[kind])) {
+        set(us[kind][at(op)], kCannotRun);
+      }
+    }
+    if (constant && !workspace.empty()) set(workspace[at(op)], std::int64_t{0});
   }
   if (!changed) return costs;
   return std::make_shared<const Costs>(std::move(us), std::move(workspace), costs->source());

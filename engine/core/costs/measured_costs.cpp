@@ -52,7 +52,8 @@ MeasuredCosts costs_of_measured(MeasuredTimes times, const Graph& graph, const C
     }
   }
   made.costs = Costs::of_step(
-      std::make_shared<const Costs>(std::move(times.us), std::move(workspace), source), graph);
+      std::make_shared<const Costs>(std::move(times.us), std::move(workspace), source), graph,
+      cluster);
   return made;
 }
 

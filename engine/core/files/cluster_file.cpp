@@ -31,10 +31,32 @@ void check_source(const JsonReader& json) {
   if (json.has("source")) static_cast<void>(json.at("source").text());
 }
 
+DeviceOps read_runs(const JsonReader& json) {
+  json.expect_object({"types", "dtypes"});
+  DeviceOps runs;
+  if (json.has("types")) {
+    const JsonReader types = json.at("types");
+    for (std::size_t i = 0; i < types.size(); ++i) runs.types.push_back(types.at(i).text());
+  }
+  if (json.has("dtypes")) {
+    const JsonReader dtypes = json.at("dtypes");
+    for (std::size_t i = 0; i < dtypes.size(); ++i) runs.dtypes.push_back(dtypes.at(i).dtype());
+  }
+  if (runs.every()) json.fail("says nothing; list \"types\" or \"dtypes\", or leave it out");
+  return runs;
+}
+
+Json runs_json(const DeviceOps& runs) {
+  Json entry = Json::object();
+  if (!runs.types.empty()) entry["types"] = runs.types;
+  for (const DType dtype : runs.dtypes) entry["dtypes"].push_back(dtype_name(dtype));
+  return entry;
+}
+
 Device read_device(const JsonReader& json) {
   json.expect_object({"name", "kind", "memory_bytes", "flops", "flops_16", "flops_8", "flops_64",
                       "memory_bandwidth_bytes_per_s", "op_overhead_us", "multiprocessors", "host",
-                      "source"});
+                      "runs", "source"});
   Device device;
   device.name = json.at("name").text();
   device.kind = json.at("kind").text();
@@ -43,6 +65,7 @@ Device read_device(const JsonReader& json) {
     if (json.has(figure.key)) device.*figure.field = json.at(figure.key).amount();
   }
   if (json.has("host")) device.host = json.at("host").boolean();
+  if (json.has("runs")) device.runs = read_runs(json.at("runs"));
   check_source(json);
   return device;
 }
@@ -126,6 +149,7 @@ std::string cluster_json(const Cluster& cluster) {
       if (device.*figure.field != 0) entry[figure.key] = device.*figure.field;
     }
     if (device.host) entry["host"] = true;
+    if (!device.runs.every()) entry["runs"] = runs_json(device.runs);
     devices.push_back(std::move(entry));
   }
   Json links = Json::array();

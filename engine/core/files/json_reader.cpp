@@ -170,6 +170,12 @@ std::int64_t JsonReader::bytes() const {
   return integer(0, std::numeric_limits<std::int64_t>::max());
 }
 
+DType JsonReader::dtype() const {
+  const auto dtype = dtype_from_name(text());
+  if (dtype && *dtype != DType::unknown) return *dtype;
+  fail(cat("'", text(), "' is no element type; write f32, f16, bf16, i64, i8, bool or another"));
+}
+
 namespace {
 
 /// "line 3, column 14" of a byte offset.

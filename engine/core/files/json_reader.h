@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "berth/dtype.h"
+
 namespace berth {
 
 using Json = nlohmann::json;
@@ -53,6 +55,8 @@ class JsonReader {
   [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const;
   /// A whole number >= 0.
   [[nodiscard]] std::int64_t bytes() const;
+  /// A known element type.
+  [[nodiscard]] DType dtype() const;
 
   [[nodiscard]] const Json& json() const { return *value_; }
   /// "constraints[2].pin"; empty for the root.

@@ -13,13 +13,6 @@ namespace {
 constexpr std::string_view kFormat = "berth.ops/1";
 constexpr std::int64_t kMostInputs = 1 << 16;
 
-DType read_dtype(const JsonReader& json) {
-  const std::string& name = json.text();
-  const auto dtype = dtype_from_name(name);
-  if (dtype && *dtype != DType::unknown) return *dtype;
-  json.fail(cat("'", name, "' is no element type; write f32, f16, bf16, i64, i8, bool or another"));
-}
-
 OpRule::Output read_output(const JsonReader& json) {
   json.expect_object({"like", "shape", "dtype"});
   OpRule::Output output;
@@ -36,7 +29,7 @@ OpRule::Output read_output(const JsonReader& json) {
       shape.fail(cat("a shape has at most ", ops::kMaxRank, " dimensions"));
     }
   }
-  if (json.has("dtype")) output.dtype = read_dtype(json.at("dtype"));
+  if (json.has("dtype")) output.dtype = json.at("dtype").dtype();
   if (!output.like && !output.shape) {
     json.fail("say what the output is: \"like\": the number of an input, from 0, or a \"shape\"");
   }

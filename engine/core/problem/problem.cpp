@@ -47,6 +47,17 @@ void check_compute(const Graph& graph, const Cluster& cluster, const Costs& cost
           kLongestUs, " us: check the costs, and the overheads of cluster '", cluster.name(), "'"));
 }
 
+/// What kinds say of an op that none of them runs: " (a17pro-npu runs no op of type 'Loop')".
+std::string refusals(const Graph& graph, const Cluster& cluster, OpId op) {
+  std::string text;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const std::string refusal = op_refusal(graph, op, cluster.kind_device(kind));
+    if (refusal.empty()) continue;
+    text += cat(text.empty() ? " (" : "; ", cluster.kind_name(kind), " ", refusal);
+  }
+  return text.empty() ? text : text + ")";
+}
+
 void check_transfers(const Graph& graph, const Cluster& cluster, double gap_us) {
   double bytes = 0;
   double messages = 0;
@@ -159,7 +170,7 @@ Problem::Problem(std::shared_ptr<const Graph> graph, std::shared_ptr<const Clust
 
 void Problem::Data::prepare() {
   check_parts();
-  costs = Costs::of_step(std::move(costs), *graph);
+  costs = Costs::of_step(std::move(costs), *graph, *cluster);
   check_compute(*graph, *cluster, *costs, options.device_gap_us);
   check_transfers(*graph, *cluster, options.transfer_gap_us);
   for (DeviceId device = 0; device < cluster->device_count(); ++device) {
@@ -280,8 +291,9 @@ void Problem::Data::sum_groups() {
     if (!runs_somewhere) {
       throw Error(ErrorCode::infeasible,
                   cat("op '", graph->op_name(op), "' of type '", graph->op_type(op),
-                      "' cannot run on any device of cluster '", cluster->name(),
-                      "'; add a device of a kind that can, or its cost there"));
+                      "' cannot run on any device of cluster '", cluster->name(), "'",
+                      refusals(*graph, *cluster, op),
+                      "; add a device of a kind that can, or its cost there"));
     }
     // Saturating: what matters is only that it is more than any device has.
     const std::int64_t stays = saturating_sum(graph->param_bytes(op), lasting_bytes(op));
@@ -404,10 +416,12 @@ void Problem::validate_but_separations(const Placement& placement) const {
     }
     if (graph.is_constant(op)) continue;
     if (!data_->costs->can_run(op, data_->cluster->kind_of(device))) {
+      const Device& where = data_->cluster->device(device);
+      const std::string why = op_refusal(graph, op, where);
       throw Error(ErrorCode::invalid_argument,
                   cat("op '", graph.op_name(op), "' of type '", graph.op_type(op),
-                      "' cannot run on device '", data_->cluster->device(device).name, "' (kind '",
-                      data_->cluster->device(device).kind, "'); place it on another kind"));
+                      "' cannot run on device '", where.name, "' (kind '", where.kind, "'",
+                      why.empty() ? "" : ", which ", why, "); place it on another kind"));
     }
     if (!allowed(op, device)) {
       throw Error(ErrorCode::invalid_argument,

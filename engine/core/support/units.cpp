@@ -40,7 +40,7 @@ std::string format_fixed(double value, int decimals) {
 
 std::string format_us(double us) {
   if (!std::isfinite(us)) return "-";
-  if (us == 0) return "0 us";
+  if (std::abs(us) < 0.0005) return "0 us";  // no digit of it is shown
   if (us < 1e3) return four_digits(us) + " us";
   if (us < 1e6) return four_digits(us / 1e3) + " ms";
   return four_digits(us / 1e6) + " s";

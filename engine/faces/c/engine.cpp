@@ -6,6 +6,7 @@
 #include "berth/run.h"
 #include "berth/settings.h"
 #include "berth/version.h"
+#include "detect/here.h"
 #include "objects.h"
 
 using namespace berth;
@@ -56,6 +57,7 @@ Settings engine_settings(const berth_engine_options& options) {
     settings.add(load_settings(said));
   }
   refuse_unserved(settings, "the C API", kUnserved);
+  detect::find_here(settings);
   return settings;
 }
 

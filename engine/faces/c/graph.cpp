@@ -11,6 +11,7 @@
 #include "berth/sdk/ops/dialects.h"
 #include "berth/sdk/ops/states.h"
 #include "berth/settings.h"
+#include "detect/here.h"
 #include "objects.h"
 
 using namespace berth;
@@ -312,7 +313,7 @@ berth_status berth_cluster_new(berth_engine* engine, berth_text description, ber
     } else if (first != std::string::npos && text[first] == '{') {
       made = new berth_cluster(parse_cluster(text, "the cluster"));
     } else {
-      made = new berth_cluster(load_cluster(text));
+      made = new berth_cluster(detect::load_machine(text));
     }
   });
 }

@@ -12,6 +12,7 @@
 #include "berth/run.h"
 #include "console.h"
 #include "detect/detected_machine.h"
+#include "detect/here.h"
 #include "outcome.h"
 #include "setting_options.h"
 #include "subcommands.h"
@@ -64,6 +65,12 @@ std::string presets_text() {
          "What a backend makes of it: berth devices --backend cpu\n";
 }
 
+Json runs_json(const DeviceOps& runs) {
+  Json dtypes = Json::array();
+  for (const DType dtype : runs.dtypes) dtypes.push_back(dtype_name(dtype));
+  return {{"types", runs.types}, {"dtypes", std::move(dtypes)}};
+}
+
 Json presets_json() {
   Json list = Json::array();
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
@@ -82,9 +89,41 @@ Json presets_json() {
                        {"flops_8", known.device.flops_8},
                        {"flops_64", known.device.flops_64},
                        {"memory_bandwidth_bytes_per_s", known.device.memory_bandwidth},
+                       {"multiprocessors", known.device.multiprocessors},
                        {"slot", known.slot}});
+    if (known.npu.name.empty()) continue;
+    devices.back()["npu"] = {{"flops_16", known.npu.flops_16},
+                             {"flops_8", known.npu.flops_8},
+                             {"runs", runs_json(known.npu.runs)}};
   }
   return {{"clusters", std::move(list)}, {"devices", std::move(devices)}};
+}
+
+template <typename List, typename Text>
+std::string spaced(const List& list, Text&& text) {
+  std::string all;
+  for (const auto& each : list) all += fmt::format("{}{}", all.empty() ? "" : " ", text(each));
+  return all;
+}
+
+/// The ops of each kind that does not run every one.
+std::string runs_text(const Cluster& cluster) {
+  std::string text;
+  for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {
+    const DeviceOps& runs = cluster.kind_device(kind).runs;
+    if (runs.every()) continue;
+    text += fmt::format("\n  {} runs", printable(cluster.kind_name(kind)));
+    if (!runs.types.empty()) {
+      text += fmt::format(" {} types of ops: {}", runs.types.size(),
+                          spaced(runs.types, [](const auto& type) { return printable(type); }));
+    }
+    if (!runs.dtypes.empty()) {
+      text += fmt::format("{} element types: {}", runs.types.empty() ? "" : ";",
+                          spaced(runs.dtypes, [](DType dtype) { return dtype_name(dtype); }));
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 std::string cluster_text(const Cluster& cluster) {
@@ -112,7 +151,8 @@ std::string cluster_text(const Cluster& cluster) {
     links.add_row({link.src + " -> " + link.dst, format_rate(link.bandwidth_bytes_per_s, "B/s"),
                    format_us(link.latency_us), shares});
   }
-  std::string text = printable(cluster.name()) + "\n\n" + devices.text(2) + "\n" + links.text(2);
+  std::string text = printable(cluster.name()) + "\n\n" + devices.text(2) + "\n" + links.text(2) +
+                     runs_text(cluster);
   for (const Cluster::PresetInfo& preset : Cluster::presets()) {
     if (preset.name == cluster.name()) return text + "\n  source: " + preset.source + "\n";
   }
@@ -127,7 +167,7 @@ std::string cluster_text(const Cluster& cluster) {
 }
 
 std::shared_ptr<const Cluster> chosen_cluster(const DevicesOptions& options) {
-  if (options.cluster) return load_cluster(*options.cluster);
+  if (options.cluster) return detect::load_machine(*options.cluster);
   const auto engine = make_engine(read_settings());
   return make_backend(*engine, options.backend)->cluster();
 }
@@ -185,6 +225,7 @@ void add_devices(CLI::App& app, Action& chosen) {
       "  berth devices\n"
       "  berth devices --cluster k80x4\n"
       "  berth devices --cluster rtx4090+rtx4060+host:64GiB --json > mine.cluster.json\n"
+      "  berth devices --cluster sd8gen3:12GiB    # a phone, with what its neural processor runs\n"
       "  berth devices --detect --json > machine.json\n"
       "  berth devices --backend cpu:devices=4");
   sub->callback([&chosen, options] { chosen = [options] { return run_devices(*options); }; });

@@ -108,10 +108,16 @@ std::string transfers_text(const Outcome& outcome) {
     if (link.busy_us > busiest->busy_us) busiest = &link;
   }
   const Simplicity simplicity = simplicity_of(outcome.problem->graph(), outcome.placement);
-  return fmt::format("  {} cuts; {} transfers, {}; the busiest link, {}, carries {} in {}.\n",
-                     format_count(simplicity.cuts), format_count(transfers), format_bytes(bytes),
-                     link_name(outcome, busiest->src, busiest->dst), format_bytes(busiest->bytes),
-                     format_us(busiest->busy_us));
+  // A tool's host that only holds weights sends nothing: the GPU that computes them has the tensors.
+  constexpr double kNoTimeUs = 0.0005;
+  const std::string time =
+      busiest->busy_us < kNoTimeUs
+          ? "none of them takes time"
+          : fmt::format("the busiest link, {}, carries {} in {}",
+                        link_name(outcome, busiest->src, busiest->dst),
+                        format_bytes(busiest->bytes), format_us(busiest->busy_us));
+  return fmt::format("  {} cuts; {} transfers, {}; {}.\n", format_count(simplicity.cuts),
+                     format_count(transfers), format_bytes(bytes), time);
 }
 
 std::string reason_text(CriticalStep::Reason reason) {

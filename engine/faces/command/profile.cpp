@@ -14,6 +14,7 @@
 #include "berth/files.h"
 #include "berth/run.h"
 #include "console.h"
+#include "detect/here.h"
 #include "execution.h"
 #include "outcome.h"
 #include "profile_cache.h"
@@ -114,7 +115,7 @@ Profiled read_profile(Engine& engine, const ProfileChoices& options, const Setti
   LoadedModel model = engine.load(options.settings.model, settings.load);
   for (const std::string& note : model.notes) log_note(note);
   profiled.graph = std::move(model.graph);
-  profiled.cluster = load_cluster(options.machine);
+  profiled.cluster = detect::load_machine(options.machine);
   LoadedCosts loaded = engine.load_costs(options.trace, *profiled.graph, *profiled.cluster);
   for (const std::string& note : loaded.notes) log_note(note);
   profiled.costs = std::move(loaded.costs);

@@ -9,7 +9,7 @@
 
 #include "berth/error.h"
 #include "berth/machines.h"
-#include "detect/detected_machine.h"
+#include "detect/here.h"
 #include "scripts.h"
 
 namespace berth::command {
@@ -223,20 +223,6 @@ void SettingOptions::add_config(CLI::App& app) {
            "plugins, but name no files; --config overrides it");
 }
 
-namespace {
-
-/// The word "here" stands for this machine, which the engine does not look at.
-void find_here(Settings& settings) {
-  const auto find = [](std::string& machine) {
-    if (machine == "here")
-      machine = detect::cluster_json(detect::machine_of(detect::read_machine()));
-  };
-  if (settings.cluster) find(*settings.cluster);
-  if (settings.clusters) std::for_each(settings.clusters->begin(), settings.clusters->end(), find);
-}
-
-}  // namespace
-
 Settings SettingOptions::merged(Settings weakest) const {
   Settings settings = std::move(weakest);
   if (!untrusted_.empty()) {
@@ -245,7 +231,7 @@ Settings SettingOptions::merged(Settings weakest) const {
   }
   settings.add(read_settings(config_));
   settings.add(given);
-  find_here(settings);
+  detect::find_here(settings);
   return settings;
 }
 

@@ -4,6 +4,7 @@
 #include "berth/support/text.h"
 #include "call.h"
 #include "cluster_values.h"
+#include "detect/here.h"
 #include "objects.h"
 #include "state.h"
 #include "values.h"
@@ -38,7 +39,38 @@ void each_table(lua_State* L, const Value& list, const char* name, Read&& read) 
   }
 }
 
-Device read_device(Fields& fields) {
+DeviceOps read_runs(lua_State* L, const Value& table) {
+  table.require_table();
+  Fields fields(L, table);
+  const Value types = fields.get("types");
+  const Value dtypes = fields.get("dtypes");
+  fields.finish();
+  DeviceOps runs;
+  if (types.present()) runs.types = types.texts();
+  if (dtypes.present()) {
+    for (const std::string& name : dtypes.texts()) {
+      const auto dtype = dtype_from_name(name);
+      if (!dtype) dtypes.refuse(cat("there is no element type '", name, "'"));
+      runs.dtypes.push_back(*dtype);
+    }
+  }
+  return runs;
+}
+
+void push_runs(lua_State* L, const DeviceOps& runs) {
+  lua_newtable(L);
+  if (!runs.types.empty()) {
+    push_texts(L, runs.types);
+    lua_setfield(L, -2, "types");
+  }
+  if (runs.dtypes.empty()) return;
+  std::vector<std::string> names;
+  for (const DType dtype : runs.dtypes) names.emplace_back(dtype_name(dtype));
+  push_texts(L, names);
+  lua_setfield(L, -2, "dtypes");
+}
+
+Device read_device(lua_State* L, Fields& fields) {
   Device device;
   device.name = fields.get("name").text();
   device.kind = fields.get("kind").text();
@@ -54,6 +86,7 @@ Device read_device(Fields& fields) {
   device.op_overhead_us = number_or(fields.get("op_overhead_us"), 0);
   device.multiprocessors = number_or(fields.get("multiprocessors"), 0);
   if (const Value host = fields.get("host"); host.present()) device.host = host.boolean();
+  if (const Value runs = fields.get("runs"); runs.present()) device.runs = read_runs(L, runs);
   return device;
 }
 
@@ -81,7 +114,7 @@ std::shared_ptr<const Cluster> read_cluster(lua_State* L, const Value& table) {
   std::vector<Device> device_list;
   std::vector<LinkSpec> link_list;
   each_table(L, devices, "devices",
-             [&](Fields& entry) { device_list.push_back(read_device(entry)); });
+             [&](Fields& entry) { device_list.push_back(read_device(L, entry)); });
   each_table(L, links, "links", [&](Fields& entry) { link_list.push_back(read_link(entry)); });
   return std::make_shared<const Cluster>(name, std::move(device_list), std::move(link_list));
 }
@@ -90,7 +123,7 @@ namespace {
 
 int make(Call& call) {
   const Value what = call.argument(1, "cluster");
-  if (what.is_text()) return call.made(load_cluster(what.text()));
+  if (what.is_text()) return call.made(detect::load_machine(what.text()));
   if (!what.is_table()) what.fail("a preset's name, a file's path or a table");
   return call.made(read_cluster(call.L, what));
 }
@@ -134,6 +167,10 @@ int device(Call& call) {
   set_number(call.L, "op_overhead_us", device.op_overhead_us);
   set_number(call.L, "multiprocessors", device.multiprocessors);
   set_boolean(call.L, "host", device.host);
+  if (!device.runs.every()) {
+    push_runs(call.L, device.runs);
+    lua_setfield(call.L, -2, "runs");
+  }
   return 1;
 }
 

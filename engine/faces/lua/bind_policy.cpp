@@ -7,6 +7,7 @@
 #include "berth/support/text.h"
 #include "berth/tools.h"
 #include "call.h"
+#include "detect/here.h"
 #include "learning.h"
 #include "lua_policy.h"
 #include "objects.h"
@@ -177,7 +178,8 @@ int place_model(Call& call) {
   State& state = call.state;
   Settings settings = state.settings;
   if (given.present()) {
-    const Settings own = read_settings(call.L, given, "the settings");
+    Settings own = read_settings(call.L, given, "the settings");
+    detect::find_here(own);
     refuse_unserved(own, "berth.place, whose engine is there,", kEngineKeys);
     settings.add(own);
   }

@@ -10,6 +10,7 @@
 #include "berth/support/text.h"
 #include "bind_constraints.h"
 #include "call.h"
+#include "detect/here.h"
 #include "explanation_values.h"
 #include "objects.h"
 #include "settings_values.h"
@@ -38,7 +39,7 @@ const std::shared_ptr<const Simulator>& ProblemObject::simulator() {
 namespace {
 
 std::shared_ptr<const Cluster> cluster_of(const Value& value) {
-  return value.is_text() ? load_cluster(value.text()) : value.object<const Cluster>();
+  return value.is_text() ? detect::load_machine(value.text()) : value.object<const Cluster>();
 }
 
 int make(Call& call) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "bindings.h"
+#include "detect/here.h"
 #include "lua_policy.h"
 #include "state.h"
 
@@ -71,6 +72,7 @@ void Host::set_threads(int threads) {
 }
 
 void Host::set_settings(Settings settings) {
+  detect::find_here(settings);
   state_->settings = std::move(settings);
 }
 

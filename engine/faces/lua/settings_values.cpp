@@ -6,6 +6,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/support/text.h"
+#include "detect/here.h"
 #include "objects.h"
 #include "state.h"
 
@@ -79,7 +80,9 @@ Settings read_settings(lua_State* L, Fields& fields, SettingGroup group) {
     if (!value.present() || value.is_object()) continue;
     json[key.name] = json_of(L, value, key.name);
   }
-  return parse_settings(json.dump(), "the table");
+  Settings settings = parse_settings(json.dump(), "the table");
+  detect::find_here(settings);
+  return settings;
 }
 
 }  // namespace berth::lua

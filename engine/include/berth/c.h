@@ -255,8 +255,9 @@ BERTH_C_API berth_status berth_graph_op_work(const berth_graph* graph, int32_t o
 
 /* --- Cluster -----------------------------------------------------------------------------------*/
 
-/** JSON text of berth.cluster/1, which begins with '{'; a file's name, with a '/' or a '.'; or a
- *  preset such as "k80x4". Empty = as the engine's settings say; `engine` may be null otherwise. */
+/** JSON text of berth.cluster/1, which begins with '{'; a file's name, with a '/' or a '.'; words such as
+ *  "rtx4090+rtx4060"; a preset such as "k80x4"; or "here", this machine, which a process looks at once, for a
+ *  fraction of a second. Empty = as the engine's settings say; `engine` may be null otherwise. */
 BERTH_C_API berth_status berth_cluster_new(berth_engine* engine, berth_text description,
                                            berth_cluster** out);
 /** 0 for null. */

@@ -16,6 +16,15 @@
 
 namespace berth {
 
+/// Ops that a device runs. An empty list leaves nothing out.
+struct DeviceOps {
+  std::vector<std::string> types;  ///< op types, as the graph has them: "Conv"
+  std::vector<DType> dtypes;       ///< element types of what an op reads and writes
+
+  [[nodiscard]] bool every() const noexcept { return types.empty() && dtypes.empty(); }
+  bool operator==(const DeviceOps&) const = default;
+};
+
 /// A device as a user describes it.
 struct Device {
   std::string name;  ///< unique in the cluster: "gpu:0"
@@ -34,6 +43,9 @@ struct Device {
   /// 0 = not stated: the roofline model then takes every kernel to fill the device.
   double multiprocessors = 0;
   bool host = false;  ///< the machine's own CPU, in whose memory other devices stage data
+  /// The ops that it runs, if not every one: a neural processor's runtime compiles a list of types.
+  /// op_refusal (costs.h) says which ops are left out.
+  DeviceOps runs;
 };
 
 /// A directed link. `*` as src or dst matches any device. If several entries match a pair, the one
@@ -70,7 +82,7 @@ struct Route {
 class BERTH_EXPORT Cluster {
  public:
   /// At most 4096 devices. Throws Error(invalid_argument) for an empty list of devices, duplicate
-  /// names, negative or non-finite numbers, a link to an unknown device, a pair without a link, and
+  /// names, negative or non-finite numbers, an op type without a name, a link to an unknown device, a pair without a link, and
   /// devices of one kind with different compute figures (they would need different costs).
   Cluster(std::string name, std::vector<Device> devices, const std::vector<LinkSpec>& links);
 

@@ -31,6 +31,12 @@ namespace berth {
 /// never takes less time. Requires `device.flops` and `device.memory_bandwidth` to be stated.
 [[nodiscard]] BERTH_EXPORT double roofline_us(const Work& work, const Device& device) noexcept;
 
+/// Why `device` runs no such op by what it says that it runs (Device::runs), as the end of a sentence:
+/// "runs no op of type 'Loop'", "runs nothing in f64". Empty where it does. Tensors of unknown type are
+/// no reason.
+[[nodiscard]] BERTH_EXPORT std::string op_refusal(const Graph& graph, OpId op,
+                                                  const Device& device);
+
 /// An immutable table of costs for one graph and the kinds of one cluster. [thread-safe: immutable]
 class BERTH_EXPORT Costs {
  public:
@@ -49,7 +55,8 @@ class BERTH_EXPORT Costs {
   /// body launches more kernels; the overhead of those beyond the first (Work::launches - 1) is
   /// part of its cost here. An op without launches costs 0. Every kind runs every op, except that
   /// ops with text or opaque tensors run on hosts only, and so do, where there is a host, the types
-  /// that their runtime (TensorFlow; ONNX Runtime with CUDA) has no kernel of for GPUs.
+  /// that their runtime (TensorFlow; ONNX Runtime with CUDA) has no kernel of for GPUs. A kind that
+  /// says what it runs (Device::runs) runs that, whatever those runtimes have.
   ///
   /// Workspace is counted for attention (score matrices and projections) and for recurrent layers
   /// (the gates of all steps). Libraries compute all other ops in place or by implicit products.
@@ -63,10 +70,12 @@ class BERTH_EXPORT Costs {
   [[nodiscard]] static std::shared_ptr<const Costs> stated_or_roofline(const Graph& graph,
                                                                        const Cluster& cluster);
 
-  /// `costs` of a graph's ops, with nothing for its constants (Graph::is_constant), which any kind
-  /// "runs": the step does not. The functions above have nothing for them already.
+  /// `costs` of a graph's ops as a step on the cluster has them: nothing for constants
+  /// (Graph::is_constant), which any kind "runs", since the step does not; kCannotRun where a kind
+  /// refuses an op. Those of the functions above are so already.
   [[nodiscard]] static std::shared_ptr<const Costs> of_step(std::shared_ptr<const Costs> costs,
-                                                            const Graph& graph);
+                                                            const Graph& graph,
+                                                            const Cluster& cluster);
 
   [[nodiscard]] double op_us(OpId op, KindId kind) const noexcept;
   [[nodiscard]] bool can_run(OpId op, KindId kind) const noexcept;

@@ -25,6 +25,8 @@ struct KnownDevice {
   bool peer_to_peer = false;
   /// The cores of a chip whose processor and GPU have one memory. Else without a name.
   Device cores;
+  /// The neural processor of such a chip. Else without a name.
+  Device npu;
 };
 
 /// All of them, hosts among them, in the order in which they are listed to people.
@@ -35,7 +37,7 @@ struct KnownDevice {
 /// The machine that `words` describe: devices joined by "+", each "NAME", "4xNAME" or "NAMEx4", then
 /// ":AMOUNT" for the memory that a placement may use, then "@SLOT" for how it is attached:
 /// pcie3x16 to pcie5x4, nvlink, tb3, tb4, tb5, or a rate such as 12GBps. Its devices are cpu:0, the
-/// host, then gpu:0, gpu:1, .. in the order of the words. Without a host among the words it has one
+/// host, then gpu:0, gpu:1, .. in the order of the words, and npu:0 behind the GPU of a phone's chip. Without a host among the words it has one
 /// of 32 GiB. Throws Error(invalid_argument) naming the word that it does not know and those that
 /// it does.
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Cluster> machine_of_words(std::string_view words);

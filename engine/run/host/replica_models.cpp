@@ -79,7 +79,7 @@ ReplicaModels::ReplicaModels(Engine& engine, const std::string& model, const Set
   LoadedCosts costs =
       make_costs(engine, *loaded.graph, *cluster_, settings.costs.value_or(std::string()));
   notes_.insert(notes_.end(), costs.notes.begin(), costs.notes.end());
-  costs.costs = Costs::of_step(std::move(costs.costs), *loaded.graph);
+  costs.costs = Costs::of_step(std::move(costs.costs), *loaded.graph, *cluster_);
   if (costs.costs->source() != "roofline") {
     try {
       roofline_ = Costs::roofline(*loaded.graph, *cluster_);

@@ -168,8 +168,10 @@ class Prober {
 std::string refusal(const Problem& problem, const std::vector<OpId>& ops, DeviceId device) {
   for (const OpId op : ops) {
     if (!problem.costs().can_run(op, problem.cluster().kind_of(device))) {
-      return cat("'", problem.graph().op_name(op), "' cannot run on kind ",
-                 problem.cluster().device(device).kind);
+      const Device& on = problem.cluster().device(device);
+      const std::string why = op_refusal(problem.graph(), op, on);
+      return cat("'", problem.graph().op_name(op), "' cannot run on kind ", on.kind,
+                 why.empty() ? "" : ", which ", why);
     }
     if (problem.allowed(op, device)) continue;
     const auto& rules = problem.constraints()->rules();

@@ -126,8 +126,10 @@ std::string onnxruntime(const Graph& graph, const Cluster& cluster, const Placem
     }
     const int number = accelerator_number(cluster, device);
     if (number >= 0) gpus.push_back(name);
-    rules +=
-        cat(rules.empty() ? "" : "; ", number < 0 ? "cpu" : cat("gpu:", number), "(=", name, ")");
+    const std::string designator = number >= 0                   ? cat("gpu:", number)
+                                   : cluster.device(device).host ? "cpu"
+                                                                 : "npu";
+    rules += cat(rules.empty() ? "" : "; ", designator, "(=", name, ")");
   }
   if (gpus.size() > 1) {
     throw Error(ErrorCode::unsupported,
@@ -143,7 +145,8 @@ std::string openvino(const Graph& graph, const Cluster& cluster, const Placement
   // A single GPU has no number.
   const auto name = [&](DeviceId device) {
     const int number = accelerator_number(cluster, device);
-    if (cluster.device(device).kind == "npu") return std::string("NPU");
+    const Device& its = cluster.device(device);
+    if (its.kind == "npu" || (!its.host && !is_gpu(its))) return std::string("NPU");
     if (number < 0) return std::string("CPU");
     return accelerator_count(cluster) == 1 ? std::string("GPU") : cat("GPU.", number);
   };

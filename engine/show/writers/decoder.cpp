@@ -39,16 +39,20 @@ Decoder decoder_of(const Blocks& blocks, std::string_view tool) {
   return decoder;
 }
 
+bool is_gpu(const Device& device) {
+  return !device.host && device.runs.every();
+}
+
 int accelerator_number(const Cluster& cluster, DeviceId device) {
-  if (cluster.device(device).host) return -1;
+  if (!is_gpu(cluster.device(device))) return -1;
   int number = 0;
-  for (DeviceId d = 0; d < device; ++d) number += cluster.device(d).host ? 0 : 1;
+  for (DeviceId d = 0; d < device; ++d) number += is_gpu(cluster.device(d)) ? 1 : 0;
   return number;
 }
 
 int accelerator_count(const Cluster& cluster) {
   int count = 0;
-  for (DeviceId d = 0; d < cluster.device_count(); ++d) count += cluster.device(d).host ? 0 : 1;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) count += is_gpu(cluster.device(d)) ? 1 : 0;
   return count;
 }
 
@@ -58,7 +62,7 @@ DeviceId main_accelerator(const Cluster& cluster) {
   };
   DeviceId best = kNoDevice;
   for (DeviceId d = 0; d < cluster.device_count(); ++d) {
-    if (cluster.device(d).host) continue;
+    if (!is_gpu(cluster.device(d))) continue;
     if (best == kNoDevice || speed(d) > speed(best)) best = d;
   }
   return best;

@@ -19,7 +19,9 @@ struct Decoder {
 /// Throws Error(unsupported), naming `tool`, for a network that is not one stack of layers.
 [[nodiscard]] Decoder decoder_of(const Blocks& blocks, std::string_view tool);
 
-/// The number of a device among those that are no host; -1 for a host.
+/// Neither a host nor a neural processor: it runs every op.
+[[nodiscard]] bool is_gpu(const Device& device);
+/// The number of a GPU among GPUs; -1 for another device.
 [[nodiscard]] int accelerator_number(const Cluster& cluster, DeviceId device);
 [[nodiscard]] int accelerator_count(const Cluster& cluster);
 /// That on which accelerate computes what a host holds: the one with the fastest arithmetic. kNoDevice

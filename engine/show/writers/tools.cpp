@@ -41,6 +41,16 @@ std::vector<std::string> devices_where(const Cluster& cluster, bool host) {
   return names;
 }
 
+/// Neural processors, which have runtimes of their own.
+std::vector<std::string> npus_of(const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (DeviceId d = 0; d < cluster.device_count(); ++d) {
+    const Device& device = cluster.device(d);
+    if (!device.host && !is_gpu(device)) names.push_back(device.name);
+  }
+  return names;
+}
+
 /// No op on these devices.
 void forbid(ToolRules& rules, std::vector<std::string> devices, std::string text) {
   if (devices.empty()) return;
@@ -93,6 +103,7 @@ ToolRules on_gpus(const ToolTask& task, std::string_view tool) {
   ToolRules rules;
   forbid(rules, devices_where(task.cluster, /*host=*/true),
          cat("(", tool, " computes on GPUs alone)"));
+  forbid(rules, npus_of(task.cluster), cat("(", tool, " computes on GPUs alone)"));
   return rules;
 }
 
@@ -157,6 +168,7 @@ ToolRules accelerate(const ToolTask& task) {
   ToolRules rules;
   whole_blocks(task, blocks, rules, "accelerate");
   tied_together(task, blocks, rules, "accelerate");
+  forbid(rules, npus_of(task.cluster), "(accelerate knows no neural processor)");
   const DeviceId main = main_accelerator(task.cluster);
   if (main == kNoDevice) return rules;
   rules.cluster = held_by_hosts(task.cluster, main);
@@ -192,7 +204,7 @@ void keep_room_for_prompts(const ToolTask& task, const Blocks& blocks, const Dec
   DeviceId first = kNoDevice;
   for (DeviceId device = 0; device < task.cluster.device_count(); ++device) {
     const std::int64_t memory = task.cluster.device(device).memory_bytes;
-    if (task.cluster.device(device).host) continue;
+    if (!is_gpu(task.cluster.device(device))) continue;
     if (memory == kNoLimit) return;
     if (first == kNoDevice) first = device;
     room += std::max<std::int64_t>(0, memory - buffers.layer);
@@ -229,6 +241,7 @@ ToolRules llama(const ToolTask& task) {
                                             task.cluster.name(), "' has none"));
   }
   ToolRules rules;
+  forbid(rules, npus_of(task.cluster), "(llama.cpp knows no neural processor)");
   for (const BlockId layer : decoder.layers) {
     const std::vector<OpId> experts = expert_ops(task.graph, blocks, layer);
     const std::set<OpId> among(experts.begin(), experts.end());
@@ -307,7 +320,7 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
     return room(device) == kNoLimit || room(device) > bytes;
   };
   for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    if (task.cluster.device(d).host) continue;
+    if (!is_gpu(task.cluster.device(d))) continue;
     if (chosen == kNoDevice) chosen = d;
     const auto speed = [&](DeviceId device) {
       return std::max(task.cluster.device(device).flops, task.cluster.device(device).flops_16);
@@ -319,7 +332,8 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
   }
   std::vector<std::string> others;
   for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
-    if (d != chosen && !task.cluster.device(d).host) others.push_back(task.cluster.device(d).name);
+    if (d != chosen && is_gpu(task.cluster.device(d)))
+      others.push_back(task.cluster.device(d).name);
   }
   if (!others.empty()) {
     rules.notes.push_back(cat("a session of ONNX Runtime holds one GPU: ",

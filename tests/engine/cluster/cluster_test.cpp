@@ -98,6 +98,12 @@ TEST_CASE("Cluster refuses what makes no sense") {
   devices[1] = device("gpu:1", "gpu");
   devices[1].multiprocessors = 3;
   refuse(devices, any, {"'gpu:0'", "'gpu:1'", "kind 'gpu'"});
+  devices[1] = device("gpu:1", "gpu");
+  devices[1].runs.types = {"Conv"};
+  refuse(devices, any, {"'gpu:0'", "'gpu:1'", "in what they run"});
+  devices[1] = device("gpu:1", "npu");
+  devices[1].runs.dtypes = {DType::unknown};
+  refuse(devices, any, {"'gpu:1'", "unknown element type"});
   devices = kThree;
   devices[0].memory_bytes = -1;
   refuse(devices, any, {"'cpu:0'", "memory"});

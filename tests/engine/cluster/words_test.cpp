@@ -1,6 +1,7 @@
 // Machines in words, and the devices that they name.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -31,7 +32,10 @@ TEST_CASE("every known device has figures, a source and a machine of its own") {
     const bool sized = known.device.memory_bytes > 0;
     const auto cluster = machine_of_words(known.device.name + (sized ? "" : ":32GiB"));
     CHECK(cluster->device(0).host);
-    CHECK(cluster->device_count() == (known.device.host ? 1 : 2));
+    CHECK(cluster->device_count() == (known.device.host ? 1 : known.npu.name.empty() ? 2 : 3));
+    for (DeviceId device = 0; device < cluster->device_count(); ++device) {
+      CHECK(cluster->device(device).runs.every() == (device < 2));
+    }
   }
   CHECK(words.size() > 50);
 }
@@ -89,6 +93,41 @@ TEST_CASE("a chip with one memory shares it between GPU and processor") {
   CHECK(machine_of_words("orin")->device(1).memory_bytes == std::int64_t{48} << 30);
 }
 
+TEST_CASE(
+    "a phone: processor, GPU and neural processor in one memory, with what the last one runs") {
+  for (const char* const words : {"a17pro", "sd8gen3:12GiB"}) {
+    CAPTURE(words);
+    const auto cluster = machine_of_words(words);
+    CHECK(cluster->device_names() == "cpu:0, gpu:0, npu:0");
+    const std::int64_t whole = std::int64_t{words[0] == 'a' ? 8 : 12} << 30;
+    CHECK(cluster->device(0).memory_bytes + cluster->device(1).memory_bytes +
+              cluster->device(2).memory_bytes ==
+          whole);
+    // Entering what was compiled takes long; copies do not pass through the processor.
+    CHECK(cluster->route(0, 2).latency_us > 10 * cluster->route(0, 1).latency_us);
+    CHECK(cluster->route(1, 2).bandwidth_bytes_per_s == cluster->route(0, 1).bandwidth_bytes_per_s);
+    const Device& npu = cluster->device(2);
+    CHECK(npu.flops_8 > npu.flops_16);
+    CHECK(npu.flops_16 > cluster->device(1).flops_16);
+    const auto runs = [&](const char* type) {
+      return std::count(npu.runs.types.begin(), npu.runs.types.end(), type) == 1;
+    };
+    for (const char* const type : {"Conv", "MatMul", "Softmax", "LayerNormalization", "Relu"}) {
+      CHECK(runs(type));
+    }
+    for (const char* const type : {"Loop", "If", "Scan", "NonMaxSuppression", "NonZero"}) {
+      CHECK_FALSE(runs(type));
+    }
+    const std::set<std::string> distinct(npu.runs.types.begin(), npu.runs.types.end());
+    CHECK(distinct.size() == npu.runs.types.size());
+    CHECK(std::count(npu.runs.dtypes.begin(), npu.runs.dtypes.end(), DType::f16) == 1);
+    CHECK(std::count(npu.runs.dtypes.begin(), npu.runs.dtypes.end(), DType::f64) == 0);
+    const auto again = parse_cluster(cluster_json(*cluster), "again");
+    CHECK(again->device(2).runs == npu.runs);
+    CHECK(again->device(1).runs.every());
+  }
+}
+
 TEST_CASE("words that are not understood, each with what is") {
   const auto refused = [](const char* words, std::initializer_list<std::string_view> parts) {
     expect_error(ErrorCode::invalid_argument, parts,
@@ -107,7 +146,7 @@ TEST_CASE("words that are not understood, each with what is") {
   refused("500xrtx3090", {"more than 128", "berth.cluster/1"});
   refused("0xrtx3090", {"no device '0xrtx3090'"});
   refused("rtx4090:-1GiB", {"'-1GiB'"});
-  refused("here", {"the command line alone", "`berth devices --cluster here --json`"});
+  refused("here", {"the engine does not look", "`berth devices --cluster here --json`"});
   refused("here+rtx4090", {"stands for itself"});
 }
 

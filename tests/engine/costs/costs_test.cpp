@@ -40,6 +40,70 @@ KindId kind_of(const Cluster& cluster, const char* name) {
   return cluster.kind_of(*cluster.find_device(name));
 }
 
+/// The machine with a third device that runs what `runs` says.
+Cluster with_npu(DeviceOps runs) {
+  Device npu = device("npu:0", "npu", false);
+  npu.runs = std::move(runs);
+  return {"phone",
+          {device("cpu:0", "cpu", true), device("gpu:0", "gpu", false), npu},
+          {{"*", "*", 1e9, 1, {}}}};
+}
+
+TEST_CASE("a device that says what it runs runs nothing else, whatever the costs are from") {
+  const Cluster cluster = with_npu({{"Relu", "QLinearConv"}, {DType::f16, DType::i8}});
+  const KindId npu = kind_of(cluster, "npu:0");
+  struct Case {
+    const char* type;
+    DType in, out;
+    const char* refusal;
+  };
+  constexpr Case kCases[] = {
+      {"Relu", DType::f16, DType::f16, ""},
+      {"Relu", DType::unknown, DType::f16, ""},
+      {"Relu", DType::f32, DType::f16, "runs nothing in f32"},
+      {"Relu", DType::f16, DType::boolean, "runs nothing in bool"},
+      {"Tanh", DType::f16, DType::f16, "runs no op of type 'Tanh'"},
+      {"Tanh", DType::f32, DType::f32, "runs no op of type 'Tanh'"},
+      // ONNX Runtime has no kernel of it for GPUs, which says nothing of this device.
+      {"QLinearConv", DType::i8, DType::i8, ""},
+  };
+  for (const Case& each : kCases) {
+    CAPTURE(each.type);
+    const auto graph = OneOp{each.type, {tensor({64}, each.in)}, {tensor({64}, each.out)}}.graph();
+    const OpId op = graph->op_count() - 1;
+    CHECK(op_refusal(*graph, op, cluster.kind_device(npu)) == each.refusal);
+    CHECK(op_refusal(*graph, op, cluster.kind_device(kind_of(cluster, "gpu:0"))).empty());
+    const bool runs = *each.refusal == '\0';
+    CHECK(Costs::roofline(*graph, cluster)->can_run(op, npu) == runs);
+    CHECK(Costs::stated_or_roofline(*graph, cluster)->can_run(op, npu) == runs);
+    const std::vector<std::vector<double>> ones(
+        3, std::vector<double>(static_cast<std::size_t>(graph->op_count()), 1.0));
+    const auto own = Costs::of_step(
+        std::make_shared<const Costs>(ones, std::vector<std::int64_t>(), "own"), *graph, cluster);
+    CHECK(own->can_run(op, npu) == runs);
+    CHECK(own->op_us(op, kind_of(cluster, "gpu:0")) == 1);
+  }
+  GraphBuilder builder("stated");
+  builder.set_cost(builder.add_op("a", "Tanh"), "", 5);
+  const auto stated = builder.build();
+  CHECK(Costs::stated(*stated, cluster)->op_us(0, kind_of(cluster, "gpu:0")) == 5);
+  CHECK_FALSE(Costs::stated(*stated, cluster)->can_run(0, npu));
+}
+
+TEST_CASE("a list that is empty leaves nothing out") {
+  const auto graph = OneOp{"Tanh", {tensor({64}, DType::f32)}, {tensor({64}, DType::f32)}}.graph();
+  const OpId op = graph->op_count() - 1;
+  const auto runs = [&](DeviceOps ops) {
+    const Cluster cluster = with_npu(std::move(ops));
+    return Costs::roofline(*graph, cluster)->can_run(op, kind_of(cluster, "npu:0"));
+  };
+  CHECK(runs({}));
+  CHECK(runs({{"Tanh"}, {}}));
+  CHECK(runs({{}, {DType::f32}}));
+  CHECK_FALSE(runs({{"Relu"}, {}}));
+  CHECK_FALSE(runs({{}, {DType::f16}}));
+}
+
 TEST_CASE("what the runtime has no kernel of for GPUs is for hosts, where there is one") {
   struct Case {
     const char* dialect;

@@ -63,6 +63,55 @@ TEST_CASE("pieces that gain too little are moved to their neighbours") {
   CHECK(simplest_within(*evaluator, candidates, 0.1, {}) == Placement(10, 0));
 }
 
+TEST_CASE("pieces of one device are joined by what lies between them") {
+  // Experts that are quick on device 1 alone, and sums of theirs that gain 1 us on device 0.
+  constexpr int kExperts = 5;
+  GraphBuilder builder("experts");
+  TensorInfo info;
+  info.bytes = 8;
+  std::vector<double> first, second;
+  const auto add = [&](const std::string& name, double on_first, double on_second) {
+    first.push_back(on_first);
+    second.push_back(on_second);
+    return builder.add_op(name, "T");
+  };
+  Placement scattered;
+  const OpId source = add("source", 10, 1000);
+  const TensorId read = builder.add_output(source, info);
+  scattered.push_back(0);
+  TensorId sum = read;
+  for (int i = 0; i < kExperts; ++i) {
+    const OpId expert = add("expert" + std::to_string(i), 1000, 100);
+    builder.add_input(expert, read);
+    const TensorId made = builder.add_output(expert, info);
+    const OpId adds = add("sum" + std::to_string(i), 1, 2);
+    builder.add_input(adds, made);
+    builder.add_input(adds, sum);
+    sum = builder.add_output(adds, info);
+    scattered.insert(scattered.end(), {1, 0});
+  }
+  const OpId end = add("end", 10, 1000);
+  builder.add_input(end, sum);
+  builder.add_input(end, read);
+  scattered.push_back(0);
+  const auto graph = builder.build();
+  const auto problem = std::make_shared<const Problem>(
+      graph,
+      std::make_shared<const Cluster>("two", std::vector<Device>{{"a", "a"}, {"b", "b"}},
+                                      std::vector<LinkSpec>{{"*", "*", 1e12, 0}}),
+      std::make_shared<const Costs>(std::vector{first, second}, std::vector<std::int64_t>{},
+                                    "test"));
+  const auto evaluator = make_simulation_evaluator(problem);
+  CHECK(simplicity_of(*graph, scattered).cuts == kExperts);
+  const std::vector<Placement> one = {scattered};
+  const Placement joined = simplest_within(*evaluator, one, 0.03, {});
+  CHECK(simplicity_of(*graph, joined).cuts == 1);
+  CHECK(evaluator->evaluate(joined).objective_us <=
+        1.03 * evaluator->evaluate(scattered).objective_us);
+  // What would take too long is left as it is.
+  CHECK(simplicity_of(*graph, simplest_within(*evaluator, one, 0, {})).cuts > 1);
+}
+
 TEST_CASE("what is within the distance may be slower, and nothing further is") {
   const auto problem = chain(10);
   const auto evaluator = make_simulation_evaluator(problem);

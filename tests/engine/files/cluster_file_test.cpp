@@ -10,7 +10,9 @@ const std::string kGood = R"({"format": "berth.cluster/1", "name": "two",
   "devices": [{"name": "gpu:0", "kind": "gpu", "memory_bytes": 1.6e10, "flops": 1e12,
                "flops_16": 2e12, "memory_bandwidth_bytes_per_s": 2e11, "op_overhead_us": 5,
                "multiprocessors": 7},
-              {"name": "cpu:0", "kind": "cpu", "host": true}],
+              {"name": "cpu:0", "kind": "cpu", "host": true},
+              {"name": "npu:0", "kind": "npu", "runs": {"types": ["Conv", "Relu"],
+               "dtypes": ["f16", "i8"]}}],
   "links": [{"src": "*", "dst": "*", "bandwidth_bytes_per_s": 1e10, "latency_us": 5,
              "shares": ["pcie"]}]})";
 
@@ -18,7 +20,10 @@ TEST_CASE("parse_cluster reads every key, and cluster_json writes it back") {
   const auto first = parse_cluster(kGood, "two.cluster.json");
   for (const auto& cluster : {first, parse_cluster(cluster_json(*first), "again")}) {
     CHECK(cluster->name() == "two");
-    REQUIRE(cluster->device_count() == 2);
+    REQUIRE(cluster->device_count() == 3);
+    CHECK(cluster->device(0).runs.every());
+    CHECK(cluster->device(2).runs.types == std::vector<std::string>{"Conv", "Relu"});
+    CHECK(cluster->device(2).runs.dtypes == std::vector{DType::f16, DType::i8});
     CHECK(cluster->device(0).memory_bytes == 16000000000);
     CHECK(cluster->device(0).flops == 1e12);
     CHECK(cluster->device(0).flops_16 == 2e12);
@@ -49,6 +54,14 @@ TEST_CASE("parse_cluster refuses a bad file, naming file and place") {
       {R"("memory_bytes": 1.6e10)", R"("memory_bytes": -1)", "at devices[0].memory_bytes"},
       {R"("flops": 1e12)", R"("flops": "fast")", "at devices[0].flops"},
       {R"("host": true)", R"("host": 1)", "at devices[1].host"},
+      {R"("dtypes": ["f16", "i8"])", R"("dtypes": ["int8"])", "'int8' is no element type"},
+      {R"("dtypes": ["f16", "i8"])", R"("dtypes": ["unknown"])", "at devices[2].runs.dtypes[0]"},
+      {R"(["Conv", "Relu"])", R"("Conv")", "at devices[2].runs.types"},
+      {R"(["Conv", "Relu"])", R"([""])", "an op type without a name"},
+      {R"("types": ["Conv", "Relu"])", R"("ops": ["Conv"])", "at devices[2].runs"},
+      {R"({"types": ["Conv", "Relu"],
+               "dtypes": ["f16", "i8"]})",
+       "{}", "at devices[2].runs: says nothing"},
       {R"("shares": ["pcie"])", R"("parallel": 1)", "at links[0].parallel"},
       {R"("shares": ["pcie"])", R"("shares": ["pcie"], "parallel": true)", "'pcie'"},
       {R"("latency_us": 5)", R"("latency_us": -5)", "at links[0].latency_us"},

@@ -64,6 +64,35 @@ TEST_CASE("Problem: what it knows of groups") {
   CHECK(problem.cost_us(3, 1) == 8);
 }
 
+TEST_CASE("Problem: an op that no device runs by what they say is told with all that is missing") {
+  GraphBuilder builder("small");
+  TensorInfo info;
+  info.dtype = DType::f64;
+  info.bytes = 8;
+  builder.add_output(builder.add_op("loop", "Loop"), info);
+  const auto graph = builder.build();
+  std::vector<Device> devices(2);
+  devices[0].name = devices[0].kind = "first";
+  devices[0].runs.types = {"Conv", "Relu"};
+  devices[1].name = devices[1].kind = "second";
+  devices[1].runs.dtypes = {DType::f16};
+  const auto cluster = std::make_shared<const Cluster>(
+      "pair", devices, std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+  const auto costs = Parts::make_costs({{1}, {1}});
+  const std::string told = error_of(ErrorCode::infeasible, [&] { Problem(graph, cluster, costs); });
+  CHECK(told.find("op 'loop' of type 'Loop' cannot run on any device of cluster 'pair' (first runs "
+                  "no op of type 'Loop'; second runs nothing in f64)") != std::string::npos);
+  devices[1].runs = {};
+  const auto wider = std::make_shared<const Cluster>("pair", devices,
+                                                     std::vector<LinkSpec>{{"*", "*", 1e9, 0, {}}});
+  const Problem problem(graph, wider, costs);
+  CHECK_FALSE(problem.can_run(0, 0));
+  CHECK(problem.can_run(0, 1));
+  const std::string placed =
+      error_of(ErrorCode::invalid_argument, [&] { problem.validate(Placement{0}); });
+  CHECK(placed.find("(kind 'first', which runs no op of type 'Loop')") != std::string::npos);
+}
+
 TEST_CASE("Problem: parts that do not belong together") {
   const Parts parts;
   const auto make = [&](const std::shared_ptr<const Costs>& costs,

@@ -13,9 +13,10 @@ TEST_CASE("a time is shown with four digits in the unit that fits") {
   struct {
     double us;
     const char* text;
-  } const cases[] = {{0, "0 us"},          {0.25, "0.250 us"},   {850, "850.0 us"},
-                     {12340, "12.34 ms"},  {1203000, "1.203 s"}, {9.9e9, "9900 s"},
-                     {1e13, "10000000 s"}, {std::nan(""), "-"}};
+  } const cases[] = {{0, "0 us"},          {3e-10, "0 us"},   {0.0006, "0.001 us"},
+                     {0.25, "0.250 us"},   {850, "850.0 us"}, {12340, "12.34 ms"},
+                     {1203000, "1.203 s"}, {9.9e9, "9900 s"}, {1e13, "10000000 s"},
+                     {std::nan(""), "-"}};
   for (const auto& [us, text] : cases) CHECK(format_us(us) == text);
 }
 

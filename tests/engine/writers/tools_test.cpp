@@ -286,6 +286,28 @@ TEST_CASE("torch.distributed.pipelining copies tied weights to each stage that r
         constraints->classes()->of(*graph->find_op("/lm_head/MatMul")));
 }
 
+TEST_CASE("a neural processor is no GPU: for ONNX Runtime and OpenVINO it is a device of its own") {
+  const auto graph = decoder({});
+  const auto cluster = machine_of_words("sd8gen3:12GiB");
+  for (const char* const tool : {"accelerate", "llama.cpp", "vllm", "deepspeed"}) {
+    CAPTURE(tool);
+    const auto constraints = compiled(*graph, *cluster, rules_of(tool, *graph, *cluster));
+    for (OpId op = 0; op < graph->op_count(); ++op) CHECK_FALSE(constraints->allowed(op, 2));
+  }
+  const auto constraints = compiled(*graph, *cluster, rules_of("onnxruntime", *graph, *cluster));
+  for (DeviceId device = 0; device < 3; ++device) CHECK(constraints->allowed(0, device));
+  Placement placement(static_cast<std::size_t>(graph->op_count()), 1);
+  placement[0] = 2;
+  placement[1] = 0;
+  CHECK(plan_writer("onnxruntime")
+            .text(*graph, *cluster, placement)
+            .find("cpu(=cpu:0); gpu:0(=gpu:0); npu(=npu:0)") != std::string::npos);
+  const std::string affinity = plan_writer("openvino").text(*graph, *cluster, placement);
+  for (const char* const name : {"\"NPU\"", "\"GPU\"", "\"CPU\""}) {
+    CHECK(affinity.find(name) != std::string::npos);
+  }
+}
+
 TEST_CASE("ONNX Runtime's rules leave one GPU: the fastest that holds it, else the largest") {
   const auto graph = decoder({});
   const auto cluster = machine_of_words("l4:9000B+l40s+rtx3090+host");

@@ -34,6 +34,56 @@ check.test("a cluster made from a table tells it back", function()
   check.equal(berth.cluster(path):device(1), cluster:device(1))
 end)
 
+check.test("what a device runs is read, told and obeyed", function()
+  local device = { name = "n0", kind = "npu", flops = 1e13, memory_bandwidth = 1e11,
+                   runs = { types = { "MatMul" }, dtypes = { "f16" } } }
+  local host = { name = "c0", kind = "cpu", flops = 1e11, memory_bandwidth = 1e10, host = true }
+  local links = { { src = "*", dst = "*", bandwidth_bytes_per_s = 1e9 } }
+  local phone = berth.cluster { name = "phone", devices = { host, device }, links = links }
+  check.equal(phone:device(2).runs, { types = { "MatMul" }, dtypes = { "f16" } })
+  check.equal(phone:device(1).runs, nil)
+  local builder = berth.graph_builder "three"
+  local last
+  for _, type in ipairs { "MatMul", "Loop", "MatMul" } do
+    local op = builder:add_op(type .. (last or 0), type)
+    if last then builder:add_input(op, last) end
+    last = builder:add_output(op, { dtype = "f16", shape = { 512, 512 } })
+    builder:set_work(op, { flops = 1e9, class = "matmul", dtype = "f16" })
+  end
+  local graph = builder:build()
+  local problem = berth.problem { graph = graph, cluster = phone }
+  local placement = berth.policy("single"):place(problem)
+  check.equal(placement[2], 1)
+  check.fails("'Loop1' of type 'Loop' cannot run on device 'n0' .*which runs no op of type 'Loop'", function()
+    problem:validate { 2, 2, 2 }
+  end)
+  check.fails("c0 runs no op of type 'Loop'; npu runs no op of type 'Loop'", function()
+    host.kind, host.runs = "c0", { types = { "MatMul" } }
+    berth.problem { graph = graph,
+                    cluster = berth.cluster { name = "phone", devices = { host, device }, links = links } }
+  end)
+  check.fails("there is no element type 'half'", function()
+    device.runs = { dtypes = { "half" } }
+    berth.cluster { name = "phone", devices = { host, device }, links = links }
+  end)
+end)
+
+check.test("here is this machine, and the same one each time", function()
+  local here = berth.cluster "here"
+  check.equal(here:device(1).host, true)
+  check.equal(here:device(1).flops > 0 and here:device(1).memory_bandwidth > 0, true)
+  check.equal(berth.cluster("here"):device(1), here:device(1))
+  local problem = berth.problem { graph = models.diamond(), cluster = "here" }
+  check.equal(problem:cluster():device(1), here:device(1))
+  local _, outcome = berth.policy("single"):place(problem)
+  check.equal(outcome.feasible, true)
+  local path = folder .. "/diamond.graph.json"
+  models.diamond():save(path, problem:costs(), problem:cluster())
+  local _, placed = berth.place(path, { cluster = "here", policy = "single" })
+  check.equal(placed.feasible, true)
+  check.fails("'here'.*stands for itself", berth.cluster, "here+rtx4090")
+end)
+
 check.test("presets are listed with their sources", function()
   local presets = berth.cluster_presets()
   check.equal(#presets > 0, true)
