@@ -162,6 +162,13 @@ function sources.of_function(f)
   return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(table.concat(out, "\n")))
 end
 
+-- The same by its source alone, for functions that hold what is of their process.
+function sources.of_text(f)
+  local info = debug.getinfo(f, "S")
+  local file = info.source:match "([^/]+)$" or "?"
+  return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(source_of(info) or "C"))
+end
+
 -- The same without where it stands, for comparing.
 function sources.same_function(a, b)
   local function hash(text) return type(text) == "string" and text:match "^a function %(.*, (%x+)%)$" end

@@ -14,14 +14,14 @@ local SETTINGS = { "reward", "baseline", "score", "seed", "samples", "batch", "d
 
 -- The source of what a placement is worth.
 local function worth(evaluators)
-  if type(evaluators) == "function" then return sources.of_function(evaluators) end
+  if type(evaluators) == "function" then return sources.of_text(evaluators) end
   return evaluators and evaluators[1]:measures() and "measured" or "simulated"
 end
 
 -- The policy's own options: how it learns is among them.
 local function add_policy(policy, settings)
   if type(policy) == "function" then
-    settings.policy = sources.of_function(policy)
+    settings.policy = sources.of_text(policy)
     return
   end
   for name, value in pairs(policy:options()) do settings["of the policy, " .. name] = value end
@@ -29,8 +29,8 @@ end
 
 --   RETURN  as of berth.fingerprints
 function checkpoint.fingerprint(options)
-  local of = { settings = { evaluators = worth(options.evaluators) }, problems = {} }
-  add_policy(options.policy, of.settings)
+  local of = { settings = { evaluators = worth(options.given.evaluators) }, problems = {} }
+  add_policy(options.given.policy, of.settings)
   for _, name in ipairs(SETTINGS) do
     local value = options[name]
     of.settings[name] = type(value) == "function" and sources.of_function(value) or value

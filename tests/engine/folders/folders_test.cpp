@@ -115,6 +115,7 @@ const std::map<std::string, std::string> kHomes = {
     {"frontend", "host"},
     {"gzip", "support"},
     {"learning", "learn"},
+    {"training_options", "learn"},
     {"op_rules", "files"},
     {"options", "support"},
     {"placement", "support"},
