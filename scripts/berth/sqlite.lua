@@ -156,13 +156,13 @@ function Database:transaction(body, reading)
   self:run(reading and "BEGIN" or "BEGIN IMMEDIATE")
   local fine, result = pcall(body)
   -- A full disk has undone it already.
-  local open = library.sqlite3_get_autocommit(self.handle) == 0
+  local open = self.handle and library.sqlite3_get_autocommit(self.handle) == 0
   if fine then
     fine, result = pcall(function()
       self:run "COMMIT"
       return result
     end)
-    open = library.sqlite3_get_autocommit(self.handle) == 0
+    open = self.handle and library.sqlite3_get_autocommit(self.handle) == 0
   end
   if fine then return result end
   if open then pcall(self.run, self, "ROLLBACK") end

@@ -4,7 +4,8 @@
 --   berth run scripts/experiments/published.lua [table] [--record FILE] [--graphs a,b] [--gpus 2,4] [--seeds 1,2,3]
 --       [--forms a,b] [--seconds 30] [--models FOLDER] [--figures FOLDER] [--format text|markdown]
 --
--- Gradients need not be beside their ops (berth.free_gradients): with them there, no grouping is without cycles.
+-- For placeto gradients need not be beside their ops (berth.free_gradients): with them there, no grouping is without
+-- cycles. The groups of icml2017 rest on it: with gradients freed Inception-V3 has 3,906 and not 85.
 --
 -- Forms of placeto (64 groups of placeto), seq2seq (the groups of icml2017) and hdp (makes its groups):
 --   published  the constants of the paper (option form=published)
@@ -81,7 +82,7 @@ local function problem_of(name, gpus, policy)
   local key = ("%s %d %s"):format(name, gpus, GROUPS[policy] and policy or "")
   if not problems[key] then
     local graph = berth.load(("%s/%s.pb.gz"):format(options.models, name))
-    local of = { graph = berth.free_gradients(graph), cluster = "k80x" .. gpus }
+    local of = { graph = policy == "placeto" and berth.free_gradients(graph) or graph, cluster = "k80x" .. gpus }
     for option, value in pairs(GROUPS[policy] or {}) do of[option] = value end
     problems[key] = berth.problem(of)
   end
