@@ -1,6 +1,7 @@
 // Every node of the file once per replica, behind "replica_0/" and so on. Nodes that are no part of the
 // step (initial values, checkpoints) belong to replica 0; of the others' variables only the assignments are
-// kept, and they take replica 0's values.
+// kept, and they take replica 0's values. Where updates are shared, a node that one replica computes for all is
+// that replica's alone, and the others assign what its update gave.
 #include "tf/replicas.h"
 
 #include <algorithm>
@@ -82,7 +83,9 @@ class Writer {
     for (std::size_t r = 0; r < source_.shares.size(); ++r) {
       const auto& nodes = source_.library.graph.nodes();
       for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (r == 0 || source_.selection.needed[i] || begins(nodes[i])) write_node(r, i);
+        if (!is_written(r, i)) continue;
+        const auto owner = owner_of(i);
+        owner&&* owner != r ? write_assignment(r, i, *owner) : write_node(r, i);
       }
     }
     for (std::size_t g = 0; g < source_.training.gradients.size(); ++g) write_reduction(g);
@@ -150,8 +153,38 @@ class Writer {
     return found == index_.end() ? index_.size() : found->second;
   }
   bool is_written(std::size_t replica, std::size_t node) const {
-    return replica == 0 || source_.selection.needed[node] ||
-           begins(source_.library.graph.nodes()[node]);
+    return home(replica, node) == replica;
+  }
+  /// The replica whose node it is for this one.
+  std::size_t home(std::size_t replica, std::size_t node) const {
+    const NodeDef& def = source_.library.graph.nodes()[node];
+    if (const auto owner = owner_of(node); owner && *owner != replica) {
+      // An update of what all have; of the owner's own state there is nothing to assign.
+      const std::size_t variable = updates(node) ? variable_of(def) : index_.size();
+      const bool assigned = variable < index_.size() && is_written(replica, variable);
+      return assigned ? replica : *owner;
+    }
+    if (source_.selection.needed[node]) return replica;
+    const std::size_t variable = begins(def) ? variable_of(def) : index_.size();
+    // First values of the owner's own state.
+    if (const auto owner = variable < index_.size() ? owner_of(variable) : std::nullopt) {
+      return *owner;
+    }
+    return begins(def) ? replica : 0;
+  }
+  std::size_t variable_of(const NodeDef& def) const {
+    return def.inputs.empty() || def.inputs[0].starts_with("^") ? index_.size()
+                                                                : source_of(def.inputs[0]);
+  }
+  /// Nothing where every replica has its own.
+  std::optional<std::size_t> owner_of(std::size_t node) const {
+    const auto op = source_.training.owner.empty() ? std::nullopt : op_of(node);
+    if (!op || source_.training.owner[static_cast<std::size_t>(*op)] < 0) return std::nullopt;
+    return static_cast<std::size_t>(source_.training.owner[static_cast<std::size_t>(*op)]);
+  }
+  bool updates(std::size_t node) const {
+    const auto op = op_of(node);
+    return op && source_.training.updates[static_cast<std::size_t>(*op)];
   }
 
   void write_node(std::size_t replica, std::size_t index) {
@@ -177,13 +210,48 @@ class Writer {
         }
       }
       if (from < index_.size() && !is_written(replica, from)) {
-        if (!control) node.inputs.push_back(moved(input, prefix_of(0)));
+        const std::size_t other = home(replica, from);
+        if (!control || owner_of(from)) node.inputs.push_back(moved(input, prefix_of(other)));
         continue;
       }
       node.inputs.push_back(moved(input, prefix));
     }
     write_attributes(node, def, index, replica);
     node.append_to(graph_);
+  }
+
+  /// The value that the owner's update gave to a variable.
+  void write_assignment(std::size_t replica, std::size_t index, std::size_t owner) {
+    const NodeDef& def = source_.library.graph.nodes()[index];
+    const Attributes attributes(def.attrs, nullptr, source_.library.source);
+    const std::string prefix = prefix_of(replica);
+    const bool resource = def.op.starts_with("Resource") ||
+                          (def.op.starts_with("Assign") && def.op.ends_with("VariableOp"));
+    const int type = attributes.type(resource && def.op.starts_with("Assign") ? "dtype" : "T");
+    std::string value = cat(prefix_of(owner), def.name);
+    Written assign;
+    assign.name = cat(prefix, def.name);
+    assign.device = device_of(replica, index);
+    if (resource) {
+      Written read;
+      read.name = cat(assign.name, "/value");
+      read.op = "ReadVariableOp";
+      read.device = device_of(owner, index);
+      read.inputs = {moved(def.inputs[0], prefix_of(owner)), cat("^", value)};
+      read.attrs = {{"dtype", number_value(kTypeField, type)}};
+      read.append_to(graph_);
+      value = read.name;
+    }
+    assign.op = resource ? "AssignVariableOp" : "Assign";
+    assign.inputs = {moved(def.inputs[0], prefix), value};
+    assign.attrs = {{resource ? "dtype" : "T", number_value(kTypeField, type)}};
+    for (const std::string_view input : def.inputs) {
+      const std::size_t from = source_of(input);
+      if (input.starts_with("^") && from < index_.size() && is_written(replica, from)) {
+        assign.inputs.push_back(moved(input, prefix));
+      }
+    }
+    assign.append_to(graph_);
   }
 
   void write_attributes(Written& node, const NodeDef& def, std::size_t index, std::size_t replica) {

@@ -18,7 +18,7 @@ ReplicaTimes replica_times(const Outcome& outcome) {
     if (!figures.reduces[at(op)]) continue;
     times.reduced_us = std::max(times.reduced_us, trace.op_end_us[at(op)]);
     for (const Edge& edge : graph.in_edges(op)) {
-      if (figures.reduces[at(edge.src)]) continue;
+      if (figures.reduces[at(edge.src)] || edge.tensor == kNoTensor) continue;
       double& computed = times.computed_us[at(figures.replica_of[at(edge.src)])];
       computed = std::max(computed, trace.op_end_us[at(edge.src)]);
     }

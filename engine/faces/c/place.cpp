@@ -301,6 +301,29 @@ berth_status berth_compare(berth_engine* engine, const berth_problem* problem,
   });
 }
 
+berth_status berth_replicate(berth_engine* engine, berth_text path, berth_text cluster,
+                             berth_text plan, const berth_place_options* options,
+                             berth_result** out) {
+  return c::guarded([&] {
+    const std::shared_ptr<Engine> the = c::get(engine).engine;
+    const std::shared_ptr<const void> tables = engine->policies;
+    const berth_place_options given = taken(options);
+    if (given.initial != nullptr) {
+      throw Error(ErrorCode::invalid_argument,
+                  "berth_replicate makes the ops that it places, so that there is no placement to "
+                  "start from; leave `initial` null");
+    }
+    Settings settings = place_settings(*engine, given);
+    Settings said;
+    set_setting(said, "cluster", c::string(cluster));
+    set_setting(said, "replicate", c::string(plan));
+    settings.add(said);
+    const RunHooks hooks = hooks_of(given);
+    berth_result*& made = c::required(out, "out");
+    made = new berth_result(berth::run(*the, c::string(path), settings, hooks));
+  });
+}
+
 berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices, size_t count,
                             berth_result** out) {
   return c::guarded([&] {

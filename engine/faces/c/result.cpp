@@ -97,6 +97,8 @@ std::string text_of(const Outcome& outcome, int32_t kind) {
       if (outcome.tool == nullptr) return {};
       return plan_text(*outcome.tool, outcome.problem->graph(), outcome.problem->cluster(),
                        outcome.placement);
+    case BERTH_TEXT_REPLICAS:
+      return replicas_json(outcome);
     default:
       throw Error(ErrorCode::invalid_argument,
                   cat("no text of kind ", kind, "; use one of BERTH_TEXT_..."));

@@ -10,6 +10,7 @@
 #include "berth/error.h"
 #include "berth/files.h"
 #include "berth/plan_writers.h"
+#include "berth/report.h"
 #include "berth/sdk/splitting.h"
 #include "berth/tools.h"
 #include "console.h"
@@ -63,30 +64,6 @@ void write_split(const std::string& model, Frontend& frontend, const Outcome& ou
   }
   write_file(folder / kIndex,
              index.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
-
-/// The plan of replicas, for programs that share a batch by themselves.
-std::string replicas_text(const Outcome& outcome) {
-  if (outcome.replicas == nullptr) {
-    throw Error(ErrorCode::unsupported,
-                "the step is not replicated; ask for replicas (--replicate N) or leave it out");
-  }
-  const ReplicaFigures& figures = *outcome.replicas;
-  nlohmann::ordered_json json = {{"format", "berth.replicas/1"},
-                                 {"plan", figures.plan},
-                                 {"batch", figures.batch},
-                                 {"replicas", nlohmann::ordered_json::array()}};
-  for (const auto& replica : figures.replicas) {
-    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
-    for (const DeviceId device : replica.devices) {
-      devices.push_back(outcome.problem->cluster().device(device).name);
-    }
-    json["replicas"].push_back(
-        {{"devices", std::move(devices)},
-         {"samples", replica.share},
-         {"weight", static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
-  }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 void write_model(const std::string& model, Frontend& frontend, const Outcome& outcome,
@@ -208,7 +185,7 @@ bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
       if (plan.format == kModel) {
         write_model(model, *frontend, outcome, output_path(plan.path));
       } else if (plan.format == kReplicas) {
-        write_target(plan.path, replicas_text(outcome));
+        write_target(plan.path, replicas_json(outcome));
       } else if (plan.format == kSplit) {
         write_split(model, *frontend, outcome, plan.path);
       } else {

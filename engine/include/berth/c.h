@@ -49,7 +49,7 @@ extern "C" {
 #endif
 
 /** Raised with every addition. berth_abi() is that of the library. */
-#define BERTH_C_ABI 3
+#define BERTH_C_ABI 4
 
 typedef int32_t berth_status;
 enum {
@@ -350,6 +350,15 @@ BERTH_C_API berth_status berth_compare(berth_engine* engine, const berth_problem
                                        const berth_text* policies, size_t count,
                                        const berth_place_options* options, berth_result** results,
                                        berth_status* statuses, berth_text* messages);
+/** Shares the batch of a training step among replicas, since 4. `path` is the model's file, which is
+ *  loaded at the sizes that shares ask for, with the engine's settings (its batch is the setting "batch");
+ *  `cluster` is a preset's name or a file; `plan` is "auto", a number of equal replicas, or
+ *  "gpu:0=27,gpu:1+gpu:2=37". The ops of the result are those of all replicas, "replica_0/...". With "auto" it
+ *  may be of the plain step, where that is faster; then it has no BERTH_TEXT_REPLICAS. `options` have
+ *  no initial placement. */
+BERTH_C_API berth_status berth_replicate(berth_engine* engine, berth_text path, berth_text cluster,
+                                         berth_text plan, const berth_place_options* options,
+                                         berth_result** out);
 /** A placement and its figures: a device for every op. Its bound is as the settings say with which the
  *  problem was made. */
 BERTH_C_API berth_status berth_evaluate(const berth_problem* problem, const int32_t* devices,
@@ -414,7 +423,9 @@ enum {                           /* kinds of texts */
        BERTH_TEXT_SVG = 4,       /**< a drawing of the step */
        BERTH_TEXT_REPORT = 5,    /**< figures, gap to the bound, what the step waits for, advice */
        BERTH_TEXT_BOUND_SOURCE = 6, /**< the argument behind bound_us */
-       BERTH_TEXT_PLAN = 7 /**< in the form of the setting "tool"; empty where there is none */
+       BERTH_TEXT_PLAN = 7, /**< in the form of the setting "tool"; empty where there is none */
+       BERTH_TEXT_REPLICAS =
+           8 /**< of berth_replicate: berth.replicas/1, shares and devices. Since 4 */
 };
 BERTH_C_API berth_status berth_result_text(const berth_result* result, int32_t kind,
                                            berth_text* text);

@@ -46,6 +46,11 @@ struct Training {
   std::vector<bool> reads_reduced;
   /// Indexed by op: it computes on what was gathered, with the sizes of the whole batch in every replica.
   std::vector<bool> whole;
+  /// Indexed by op: it changes state with what depends on the samples.
+  std::vector<bool> updates;
+  /// For a plan that shares updates, indexed by op: the replica that computes it for all, -1 = each for
+  /// itself. Empty where no updates are shared.
+  std::vector<std::int32_t> owner;
   std::int64_t batch = 0;
   std::int64_t gradient_bytes = 0;  ///< summed ones
   std::int64_t gathered_bytes = 0;  ///< sparse ones, of the whole batch
@@ -67,9 +72,12 @@ struct BERTH_EXPORT ReplicaPlan {
   /// Gradients are reduced in buckets of at least this size, as they become ready; each by itself
   /// where replicas have several devices.
   std::int64_t bucket_bytes = 8'000'000;
+  /// One replica reduces the gradients of a variable, updates it, and hands its values to the others; the
+  /// optimizer's other state is that replica's alone.
+  bool share_updates = false;
 
   friend bool operator==(const ReplicaPlan&, const ReplicaPlan&) = default;
-  /// "gpu:0=32,gpu:1+gpu:2=32,bucket=8000000".
+  /// "gpu:0=32,gpu:1+gpu:2=32,bucket=8000000,updates=shared".
   [[nodiscard]] std::string text(const Cluster& cluster) const;
 };
 
@@ -87,12 +95,15 @@ struct Replicated {
   /// The replica whose devices it is for, of each op behind those of the replicas.
   std::vector<std::int32_t> reduction_replica;
   std::int32_t buckets = 0;
+  std::vector<std::int32_t> owner;  ///< of Training
 };
 
 /// Emits the graph: each replica the whole step at its share (`models[r]`), the gradients reduced by
 /// rings of ops over the links, in buckets; sparse ones gathered. `whole` is the model at the whole
 /// batch. Ops are named "replica_0/..." and "replica_0/reduce/...". With one replica it is the plain step.
-/// Throws what GraphBuilder::build throws.
+/// An op that another replica computes, of shared updates, stays in the graph and takes no time.
+/// Throws Error(unsupported) for shared updates of a graph whose states are results, and what
+/// GraphBuilder::build throws.
 [[nodiscard]] BERTH_EXPORT Replicated replicate(const Training& training, const SizedModel& whole,
                                                 std::span<const SizedModel> models,
                                                 const Cluster& cluster, const ReplicaPlan& plan);

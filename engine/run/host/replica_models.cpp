@@ -208,7 +208,9 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   figures->gathered_bytes = training.gathered_bytes;
   figures->buckets = posed.step.buckets;
   figures->plain = models.whole().graph;
-  figures->training = std::make_shared<const Training>(training);
+  auto of_plan = std::make_shared<Training>(training);
+  of_plan->owner = posed.step.owner;
+  figures->training = std::move(of_plan);
   for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
     figures->replicas.push_back({plan.replicas[r].devices, plan.replicas[r].share});
     figures->replica_of.insert(figures->replica_of.end(), at(posed.step.ops_each),

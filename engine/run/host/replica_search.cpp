@@ -175,6 +175,16 @@ class ReplicaSearch {
       }
     }
     try_buckets();
+    try_shared_updates();
+  }
+
+  /// The optimizer's ops once, for the values handed round.
+  void try_shared_updates() {
+    if (stopped() || kept_.front().plan.replicas.empty()) return;
+    ReplicaPlan plan = kept_.front().plan;
+    if (!models_.whole().graph->states().empty()) return;
+    plan.share_updates = true;
+    consider(plan, 0);
   }
 
   /// Larger buckets wait longer, and lose less in latencies.
@@ -367,12 +377,16 @@ class ReplicaSearch {
       rule.devices.push_back(cluster_->device(device).name);
     }
     settings.constraints.push_back(std::move(rule));
-    TaskParts parts;
-    parts.costs = model.costs;
-    const Task task = make_task(engine_, model.graph, cluster_, settings, parts);
-    const Outcome one = berth::place(engine_, task, settings, inner_hooks());
-    evaluations_ += one.search->evaluations;
-    simulated_ops_ += one.search->simulated_ops;
+    Placement& one = placed_[{plan.replicas.front().share, plan.replicas.front().devices}];
+    if (one.empty()) {
+      TaskParts parts;
+      parts.costs = model.costs;
+      const Task task = make_task(engine_, model.graph, cluster_, settings, parts);
+      Outcome outcome = berth::place(engine_, task, settings, inner_hooks());
+      evaluations_ += outcome.search->evaluations;
+      simulated_ops_ += outcome.search->simulated_ops;
+      one = std::move(outcome.placement);
+    }
     Replicated step;
     step.ops_each = model.graph->op_count();
     step.model.graph = candidate.task.problem->shared_graph();
@@ -380,7 +394,7 @@ class ReplicaSearch {
     step.reduction_replica.assign(
         of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * plan.replicas.size()),
         of.end());
-    return mirrored(step, plan, one.placement);
+    return mirrored(step, plan, one);
   }
   void check_alike(const ReplicaPlan& plan) const {
     const auto& first = plan.replicas.front().devices;
@@ -491,6 +505,8 @@ class ReplicaSearch {
   std::map<KindId, std::pair<double, double>> lines_;
   std::shared_ptr<const Problem> plain_problem_;
   std::vector<Tried> kept_;  // the best first
+  // One replica's ops, by its samples and devices.
+  std::map<std::pair<std::int64_t, std::vector<DeviceId>>, Placement> placed_;
   bool any_plan_ = false;
   std::optional<Outcome> last_;  // the step of the plan that was considered last
   std::vector<std::string> notes_;

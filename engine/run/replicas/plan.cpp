@@ -53,7 +53,7 @@ std::string ReplicaPlan::text(const Cluster& cluster) const {
     }
     text += cat("=", replica.share, ",");
   }
-  return text + cat("bucket=", bucket_bytes);
+  return text + cat("bucket=", bucket_bytes, share_updates ? ",updates=shared" : "");
 }
 
 ReplicaPlan parse_replica_plan(std::string_view text, const Cluster& cluster, std::int64_t batch) {
@@ -64,6 +64,10 @@ ReplicaPlan parse_replica_plan(std::string_view text, const Cluster& cluster, st
     const std::size_t equal = part.rfind('=');
     if (equal == std::string::npos) {
       refuse(cat("replicas: '", part, "' is no DEVICE=SAMPLES, such as gpu:0=27"));
+    }
+    if (part == "updates=shared") {
+      plan.share_updates = true;
+      continue;
     }
     const std::int64_t value = number(std::string_view(part).substr(equal + 1), part);
     const std::string_view who = std::string_view(part).substr(0, equal);

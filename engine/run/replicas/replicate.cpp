@@ -7,6 +7,11 @@
 //
 // A replica's pack, sums and join are on its own devices. Packing and joining take no time: gradients are
 // written into the bucket, and scaled by their shares as they are sent.
+//
+// Shared updates: a bucket's chunks are the gradients of each owner, and what goes round behind the
+// sums are the values that the owner's updates give:
+//
+//   pack -> chunk c: replica c+1 .. adds its own .. replica c has the sum -> updates -> given -> take
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -15,6 +20,7 @@
 #include "berth/replicas.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "replicas/owners.h"
 
 namespace berth {
 namespace {
@@ -37,6 +43,17 @@ class Emitter {
       one_device_ = one_device_ && replica.devices.size() == 1;
     }
     ring_ = ring_order(devices, cluster);
+    levels_ = update_levels(*whole.graph, training);
+    buckets_ = fill_buckets();
+    if (!plan.share_updates || plan.replicas.size() < 2) return;
+    if (!whole.graph->states().empty()) {
+      throw Error(ErrorCode::unsupported,
+                  "replicas: updates are shared where ops change variables; here new values are "
+                  "results of the step: leave updates=shared out");
+    }
+    owners_ =
+        share_updates(*whole.graph, training, buckets_, plan.bucket_bytes, plan.replicas.size());
+    step_.owner = owners_.of_op;
   }
 
   Replicated run() {
@@ -54,6 +71,13 @@ class Emitter {
   }
 
  private:
+  /// Whether another replica computes the op for this one.
+  bool computed_elsewhere(std::size_t r, OpId op) const {
+    return owner(op) != Owners::kEverybody && owner(op) != static_cast<std::int32_t>(r);
+  }
+  std::int32_t owner(OpId op) const {
+    return op == kNoOp || owners_.of_op.empty() ? Owners::kEverybody : owners_.of_op[at(op)];
+  }
   static std::string prefix(std::size_t replica) { return cat("replica_", replica, "/"); }
   /// The model in whose sizes the replica's op computes.
   const SizedModel& model(std::size_t replica, OpId op) const {
@@ -76,6 +100,10 @@ class Emitter {
     const Graph& graph = *whole_.graph;
     tensors_[r].assign(at(graph.tensor_count()), kNoTensor);
     for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (computed_elsewhere(r, op)) {
+        add_stand_in(r, op);
+        continue;
+      }
       const SizedModel& sized = model(r, op);
       const OpId made = builder_.add_op(prefix(r) + graph.op_name(op), graph.op_type(op));
       if (!graph.colocation(op).empty()) {
@@ -104,18 +132,60 @@ class Emitter {
     if (graph.names_results()) builder_.name_results();
   }
 
+  /// Takes no time and holds nothing. An update's output is the variable, which the replica has.
+  void add_stand_in(std::size_t r, OpId op) {
+    const Graph& graph = *whole_.graph;
+    const OpId made = builder_.add_op(prefix(r) + graph.op_name(op), graph.op_type(op));
+    if (!graph.colocation(op).empty()) {
+      builder_.set_colocation(made, prefix(r) + graph.colocation(op));
+    }
+    builder_.set_work(made, Work{.launches = 0});
+    for (const TensorId tensor : graph.outputs(op)) {
+      TensorInfo info = info_of(graph, tensor);
+      if (!training_.updates[at(op)]) {
+        info.has_shape = false;
+        info.shape.clear();
+        info.bytes = 0;
+      }
+      tensors_[r][at(tensor)] = builder_.add_output(made, info);
+      if (graph.names_results() && graph.is_result(tensor)) {
+        builder_.add_result(tensors_[r][at(tensor)]);
+      }
+    }
+    for (KindId kind = 0; kind < cluster_.kind_count(); ++kind) {
+      const double us = whole_.costs->op_us(op, kind);
+      us_[at(kind)].push_back(us < kCannotRun ? 0 : us);
+    }
+    workspace_.push_back(0);
+  }
+  /// The tensor as an op of the replica reads it.
+  TensorId read(std::size_t r, OpId reader, TensorId tensor) const {
+    if (tensor == kNoTensor) return kNoTensor;
+    if (!reduced_.empty() && training_.reads_reduced[at(reader)]) {
+      const std::int32_t by =
+          owners_.of_op.empty() ? Owners::kEverybody : owners_.of_tensor[at(tensor)];
+      const TensorId whole = reduced_[by < 0 ? r : at(by)][at(tensor)];
+      if (whole != kNoTensor) return whole;
+    }
+    const OpId producer = whole_.graph->producer(tensor);
+    const bool elsewhere =
+        producer != kNoOp && computed_elsewhere(r, producer) && !training_.updates[at(producer)];
+    return tensors_[elsewhere ? at(owner(producer)) : r][at(tensor)];
+  }
+
   void connect(std::size_t r) {
     const Graph& graph = *whole_.graph;
     for (OpId op = 0; op < graph.op_count(); ++op) {
       const OpId made = op_of(r, op);
-      for (const TensorId tensor : graph.inputs(op)) {
-        if (tensor == kNoTensor) {
-          builder_.add_input(made, kNoTensor);
-          continue;
+      if (computed_elsewhere(r, op)) {
+        const auto taken = takes_.find({r, handed_with(op)});
+        if (training_.updates[at(op)] && taken != takes_.end()) {
+          builder_.add_control_edge(taken->second, made);
         }
-        const bool reduced = !reduced_.empty() && training_.reads_reduced[at(op)] &&
-                             reduced_[r][at(tensor)] != kNoTensor;
-        builder_.add_input(made, (reduced ? reduced_ : tensors_)[r][at(tensor)]);
+        continue;
+      }
+      for (const TensorId tensor : graph.inputs(op)) {
+        builder_.add_input(made, read(r, op, tensor));
       }
       for (const Edge& edge : graph.in_edges(op)) {
         if (edge.tensor == kNoTensor) builder_.add_control_edge(op_of(r, edge.src), made);
@@ -142,32 +212,56 @@ class Emitter {
     return end;
   }
 
-  void reduce() {
+  /// In the order of their reduction; a sparse gradient is by itself.
+  std::vector<std::vector<Training::Gradient>> fill_buckets() const {
     const Graph& graph = *whole_.graph;
-    reduced_.assign(plan_.replicas.size(),
-                    std::vector<TensorId>(at(graph.tensor_count()), kNoTensor));
     std::vector<Training::Gradient> ready = training_.gradients;
     const std::vector<double> end = ends_us();
-    std::stable_sort(ready.begin(), ready.end(), [&](const auto& a, const auto& b) {
-      return end[at(graph.producer(a.tensor))] < end[at(graph.producer(b.tensor))];
-    });
+    const auto when = [&](const Training::Gradient& gradient) {
+      const std::size_t producer = at(graph.producer(gradient.tensor));
+      return std::pair(levels_[producer], end[producer]);
+    };
+    std::stable_sort(ready.begin(), ready.end(),
+                     [&](const auto& a, const auto& b) { return when(a) < when(b); });
+    std::vector<std::vector<Training::Gradient>> buckets;
     std::vector<Training::Gradient> bucket;
     std::int64_t bytes = 0;
     const auto flush = [&] {
-      if (!bucket.empty()) ring(bucket, bytes);
+      if (!bucket.empty()) buckets.push_back(std::move(bucket));
       bucket.clear();
       bytes = 0;
     };
     for (const auto& gradient : ready) {
       if (gradient.sparse) {
-        gather(gradient);
+        buckets.push_back({gradient});
         continue;
       }
+      if (!bucket.empty() && when(bucket.back()).first != when(gradient).first) flush();
       bucket.push_back(gradient);
       bytes += graph.bytes(gradient.tensor);
       if (!one_device_ || bytes >= plan_.bucket_bytes) flush();
     }
     flush();
+    return buckets;
+  }
+
+  void reduce() {
+    reduced_.assign(plan_.replicas.size(),
+                    std::vector<TensorId>(at(whole_.graph->tensor_count()), kNoTensor));
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      const auto& bucket = buckets_[b];
+      if (bucket.front().sparse) {
+        gather(bucket.front());
+        continue;
+      }
+      std::vector<Training::Gradient> owned, others;
+      for (const auto& gradient : bucket) {
+        const bool shared = !owners_.of_op.empty() && owners_.of_tensor[at(gradient.tensor)] >= 0;
+        (shared ? owned : others).push_back(gradient);
+      }
+      if (!owned.empty()) reduce_to_owners(owned, static_cast<std::int32_t>(b));
+      if (!others.empty()) ring(others);
+    }
   }
 
   OpId add(std::size_t r, const std::string& name, const char* type,
@@ -199,22 +293,106 @@ class Emitter {
   }
 
   /// From `place` around the ring: every replica joins the part and hands it on, but for the last.
-  void pass_on(const std::vector<OpId>& join, std::size_t place, TensorId part, std::int64_t bytes,
-               const char* type, const Training::Gradient& gradient) {
+  void pass_on(const std::string& name, const std::vector<OpId>& join, std::size_t place,
+               TensorId part, std::int64_t bytes, const char* type,
+               const Training::Gradient& gradient) {
     const std::size_t k = join.size();
     builder_.add_input(join[ring_[place % k]], part);
     for (std::size_t s = 1; s < k; ++s) {
       const std::size_t r = ring_[(place + s) % k];
       builder_.add_input(join[r], part);
       if (s + 1 == k) break;
-      const OpId op = add(r, cat("pass_", place, "_", s), type, gradient, 0);
+      const OpId op = add(r, cat(name, "_", place, "_", s), type, gradient, 0);
       builder_.add_input(op, part);
       part = give(op, bytes);
     }
   }
 
-  void ring(const std::vector<Training::Gradient>& bucket, std::int64_t bytes) {
+  /// The gradients of a bucket by owner go to their owners; what the updates give goes to all.
+  void reduce_to_owners(const std::vector<Training::Gradient>& bucket, std::int32_t number) {
+    const Graph& graph = *whole_.graph;
     const std::size_t k = plan_.replicas.size();
+    std::vector<std::vector<Training::Gradient>> of(k);
+    std::vector<std::int64_t> bytes(k, 0);
+    for (const auto& gradient : bucket) {
+      const std::size_t r = at(owners_.of_tensor[at(gradient.tensor)]);
+      of[r].push_back(gradient);
+      bytes[r] += graph.bytes(gradient.tensor);
+    }
+    std::vector<OpId> pack(k);
+    std::vector<std::vector<TensorId>> packed(k, std::vector<TensorId>(k, kNoTensor));
+    for (std::size_t r = 0; r < k; ++r) {
+      pack[r] = add(r, "pack", "AllReduce", bucket.front(), 0);
+      for (const auto& gradient : bucket) {
+        builder_.add_input(pack[r], tensors_[r][at(gradient.tensor)]);
+      }
+      for (std::size_t c = 0; c < k; ++c) {
+        if (!of[c].empty()) packed[r][c] = give(pack[r], bytes[c]);
+      }
+    }
+    for (std::size_t place = 0; place < k; ++place) {
+      const std::size_t to = ring_[place];
+      if (of[to].empty()) continue;
+      TensorId sum = packed[ring_[(place + 1) % k]][to];
+      for (std::size_t s = 2; s <= k; ++s) {
+        const std::size_t r = ring_[(place + s) % k];
+        const OpId op = add(r, cat("sum_", to, "_", s - 1), "AllReduce", of[to].front(), bytes[to]);
+        builder_.add_input(op, sum);
+        builder_.add_input(op, packed[r][to]);
+        sum = give(op, bytes[to]);
+      }
+      const OpId own = add(to, "own", "AllReduce", of[to].front(), 0);
+      builder_.add_input(own, sum);
+      for (const auto& gradient : of[to]) {
+        reduced_[to][at(gradient.tensor)] =
+            builder_.add_output(own, info_of(graph, gradient.tensor));
+      }
+    }
+    // Keyed by the level of the updates.
+    std::map<std::int32_t, std::vector<std::vector<OpId>>> updates;
+    for (OpId op = 0; op < graph.op_count(); ++op) {
+      if (!training_.updates[at(op)] || owner(op) == Owners::kEverybody) continue;
+      const auto [bucket_of, level] = handed_with(op);
+      if (bucket_of == number)
+        updates.try_emplace(level, k).first->second[at(owner(op))].push_back(op);
+    }
+    for (const auto& [level, by_owner] : updates) {
+      std::vector<OpId> take(k);
+      for (std::size_t r = 0; r < k; ++r) {
+        take[r] = add(r, cat("take_", level), "AllGather", bucket.front(), 0);
+        takes_[{r, {number, level}}] = take[r];
+      }
+      for (std::size_t place = 0; place < k; ++place) {
+        const std::size_t from = ring_[place];
+        if (by_owner[from].empty() || of[from].empty()) continue;
+        hand_on(from, by_owner[from], place, take, level, of[from].front());
+      }
+    }
+    ++step_.buckets;
+  }
+  /// Bucket and level: updates that are handed round together.
+  std::pair<std::int32_t, std::int32_t> handed_with(OpId update) const {
+    return {owners_.bucket[at(update)], levels_[at(update)]};
+  }
+  /// New values from their owner to all.
+  void hand_on(std::size_t from, const std::vector<OpId>& updates, std::size_t place,
+               const std::vector<OpId>& take, std::int32_t level,
+               const Training::Gradient& gradient) {
+    const OpId given = add(from, cat("given_", level), "AllGather", gradient, 0);
+    std::int64_t bytes = 0;
+    for (const OpId update : updates) {
+      builder_.add_control_edge(op_of(from, update), given);
+      bytes += handed_bytes(*whole_.graph, owners_, update);
+    }
+    // An update of the owner's own state gives nothing.
+    if (bytes > 0)
+      pass_on(cat("pass_", level), take, place, give(given, bytes), bytes, "AllGather", gradient);
+  }
+
+  void ring(const std::vector<Training::Gradient>& bucket) {
+    const std::size_t k = plan_.replicas.size();
+    std::int64_t bytes = 0;
+    for (const auto& gradient : bucket) bytes += whole_.graph->bytes(gradient.tensor);
     const auto parts = static_cast<std::int64_t>(k);
     const std::int64_t chunk = (bytes + parts - 1) / parts;
     const auto& first = bucket.front();
@@ -244,7 +422,7 @@ class Emitter {
         builder_.add_input(op, packed[r][c]);
         sum = give(op, chunk);
       }
-      pass_on(join, c, sum, chunk, "AllReduce", first);
+      pass_on("pass", join, c, sum, chunk, "AllReduce", first);
     }
     ++step_.buckets;
   }
@@ -259,7 +437,7 @@ class Emitter {
     }
     for (std::size_t place = 0; place < k; ++place) {
       const std::size_t own = ring_[place];
-      pass_on(join, place, tensors_[own][at(gradient.tensor)],
+      pass_on("pass", join, place, tensors_[own][at(gradient.tensor)],
               models_[own].graph->bytes(gradient.tensor), "AllGather", gradient);
     }
     ++step_.buckets;
@@ -290,6 +468,11 @@ class Emitter {
   const ReplicaPlan& plan_;
   bool one_device_ = true;
   std::vector<std::size_t> ring_;  // replicas in the order of the ring
+  std::vector<std::vector<Training::Gradient>> buckets_;
+  Owners owners_;                     // empty where no updates are shared
+  std::vector<std::int32_t> levels_;  // by op
+  // Keyed by replica, bucket and level.
+  std::map<std::pair<std::size_t, std::pair<std::int32_t, std::int32_t>>, OpId> takes_;
   GraphBuilder builder_;
   std::vector<std::vector<double>> us_;
   std::vector<std::int64_t> workspace_;

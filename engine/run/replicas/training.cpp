@@ -73,6 +73,7 @@ class Study {
     reaches_scaled_ = reaching(scales);
     find_dense();
     finish();
+    training_.updates = std::move(is_update_);
     return std::move(training_);
   }
 
@@ -184,7 +185,7 @@ class Study {
 
   void find_sparse() {
     for (OpId op = 0; op < graph_.op_count(); ++op) {
-      if (!is_update_[at(op)]) continue;
+      if (!is_update_[at(op)] && !sums_clipped_rows(op)) continue;
       bool any = false;
       for (const TensorId input : graph_.inputs(op)) {
         if (!scaled(input) || graph_.producer(input) == kNoOp) continue;
@@ -201,6 +202,27 @@ class Study {
       }
       if (any) read_whole(op);
     }
+  }
+  /// Rows that were clipped by a norm of all gradients are those of the whole batch, even where a table's
+  /// gradient is then made of them.
+  bool sums_clipped_rows(OpId op) const {
+    if (graph_.op_type(op) != "UnsortedSegmentSum" || !reaches_update_[at(op)]) return false;
+    if (scaled(graph_.outputs(op)[0])) return false;
+    const TensorId rows = graph_.inputs(op)[0];
+    if (!scaled(rows)) return false;
+    const TensorId before = before_scaling(rows);
+    for (TensorId tensor = rows; tensor != before;) {
+      TensorId from = kNoTensor;
+      for (const TensorId input : graph_.inputs(graph_.producer(tensor))) {
+        if (scaled(input)) {
+          from = input;
+        } else if (tainted(input)) {
+          return true;
+        }
+      }
+      tensor = from;
+    }
+    return false;
   }
   void gather(TensorId tensor, OpId update) { sparse_.try_emplace(tensor, update); }
   void read_whole(OpId op) {
@@ -283,22 +305,36 @@ class Study {
     }
     return false;
   }
-  /// The update nearest behind any reader of the tensor: behind a norm, all updates are, each further
-  /// than its gradient's own.
+  /// The update nearest behind any reader of the tensor, by tensors of its size where there is such a way:
+  /// behind a norm, all updates are.
   OpId update_of(OpId op, TensorId tensor) const {
+    const OpId own = nearest_update(op, tensor, /*of_size=*/true);
+    if (own != kNoOp) return own;
+    const OpId any = nearest_update(op, tensor, /*of_size=*/false);
+    return any != kNoOp ? any : op;
+  }
+  OpId nearest_update(OpId op, TensorId tensor, bool of_size) const {
     std::vector<OpId> queue = {op};
     std::set<OpId> seen;
+    const auto passes = [&](OpId to) {
+      const auto outputs = graph_.outputs(to);
+      return !of_size || is_update_[at(to)] ||
+             std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+               return graph_.bytes(output) == graph_.bytes(tensor);
+             });
+    };
     for (std::size_t next = 0; next < queue.size(); ++next) {
       const OpId from = queue[next];
       if (is_update_[at(from)]) return from;
       for (const Edge& edge : graph_.out_edges(from)) {
         const bool follows = from == op ? edge.tensor == tensor : edge.tensor != kNoTensor;
-        if (follows && reaches_update_[at(edge.dst)] && seen.insert(edge.dst).second) {
+        if (follows && reaches_update_[at(edge.dst)] && passes(edge.dst) &&
+            seen.insert(edge.dst).second) {
           queue.push_back(edge.dst);
         }
       }
     }
-    return op;
+    return kNoOp;
   }
 
   void finish() {

@@ -10,7 +10,8 @@ using namespace berth;
 TEST_CASE("a plan is read as it is written") {
   const auto cluster = Cluster::preset("k80x4");
   for (const char* text : {"gpu:0=27,gpu:1=27,gpu:2=5,gpu:3=5,bucket=8000000",
-                           "gpu:0+gpu:1=32,gpu:2+gpu:3=32,bucket=1"}) {
+                           "gpu:0+gpu:1=32,gpu:2+gpu:3=32,bucket=1",
+                           "gpu:0=32,gpu:1=32,bucket=8000000,updates=shared"}) {
     CHECK(parse_replica_plan(text, *cluster, 64).text(*cluster) == text);
   }
   CHECK(parse_replica_plan("gpu:0=64", *cluster, 64).bucket_bytes == 8'000'000);
@@ -34,6 +35,7 @@ TEST_CASE("a plan that cannot be says what is wrong") {
       {"gpu:0=32,gpu:0=32", "named twice"},
       {"gpu:0=30,gpu:1=30", "add up to 60"},
       {"gpu:0=65", "more samples than the batch"},
+      {"gpu:0=64,updates=all", "no DEVICE=SAMPLES"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.text);

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "berth/evaluator.h"
@@ -131,6 +133,104 @@ TEST_CASE("the ring of ops takes what the formula says") {
       }
     }
   }
+}
+
+namespace {
+
+/// Four weights of different sizes with momentum, their gradients clipped by a norm of all.
+SizedModel clipped_momentum(const Cluster& cluster, std::int64_t batch) {
+  GraphBuilder builder("momentum", "tf");
+  const auto op = [&](const std::string& name, const char* type, std::vector<TensorId> inputs,
+                      std::vector<std::int64_t> shape, const std::string& colocation = {}) {
+    const OpId made = builder.add_op(name, type);
+    for (const TensorId input : inputs) builder.add_input(made, input);
+    if (!colocation.empty()) builder.set_colocation(made, colocation);
+    if (std::string_view(type) == "VariableV2") builder.set_param_bytes(made, 4 * shape[0]);
+    TensorInfo info;
+    info.dtype = DType::f32;
+    info.has_shape = true;
+    info.shape = std::move(shape);
+    return builder.add_output(made, info);
+  };
+  const TensorId x = op("x", "Placeholder", {}, {batch, 1'000'000});
+  std::vector<TensorId> variables, moments, gradients, norms;
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    const std::int64_t size = 1'000'000 * (i + 1);
+    variables.push_back(op(name, "VariableV2", {}, {size}, name));
+    moments.push_back(op(name + "/moment", "VariableV2", {}, {size}, name));
+    const TensorId y = op(name + "/product", "Mul", {x, variables.back()}, {batch, size});
+    gradients.push_back(op(name + "/gradient", "Sum", {y}, {size}));
+    norms.push_back(op(name + "/norm", "L2Loss", {gradients.back()}, {}));
+  }
+  const TensorId norm = op("norm", "AddN", norms, {});
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const std::string name = "w" + std::to_string(i);
+    const std::int64_t size = 1'000'000 * static_cast<std::int64_t>(i + 1);
+    const TensorId clipped = op(name + "/clipped", "Mul", {gradients[i], norm}, {size});
+    op(name + "/update", "ApplyMomentum", {variables[i], moments[i], clipped}, {size}, name);
+  }
+  auto graph = builder.build();
+  auto costs = Costs::roofline(*graph, cluster);
+  return {std::move(graph), std::move(costs)};
+}
+
+}  // namespace
+
+TEST_CASE("shared updates: a variable is updated once, and its moments are held once") {
+  const auto cluster = Cluster::preset("k80x4");
+  const SizedModel whole = clipped_momentum(*cluster, 8), half = clipped_momentum(*cluster, 4);
+  const Training training = study_training(*whole.graph, *half.graph, 8);
+  const auto step_at = [&](const char* text) {
+    const ReplicaPlan plan = parse_replica_plan(text, *cluster, 8);
+    const Replicated step =
+        replicate(training, whole, std::vector<SizedModel>{half, half}, *cluster, plan);
+    const auto problem = problem_of(step.model, cluster);
+    Placement one(static_cast<std::size_t>(step.ops_each), plan.replicas[0].devices[0]);
+    return std::pair(step, simulated(problem, mirrored(step, plan, one)));
+  };
+  const auto [each, each_took] = step_at("gpu:0=4,gpu:1=4,bucket=16000000");
+  const auto [shared, shared_took] = step_at("gpu:0=4,gpu:1=4,bucket=16000000,updates=shared");
+  CHECK(each.owner.empty());
+  REQUIRE(shared.owner.size() == static_cast<std::size_t>(shared.ops_each));
+  const Graph& graph = *shared.model.graph;
+  std::int64_t moments = 0;
+  std::set<std::int32_t> owners;
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    CAPTURE(name);
+    const OpId update = *whole.graph->find_op(name + "/update");
+    const std::int32_t owner = shared.owner[static_cast<std::size_t>(update)];
+    REQUIRE((owner == 0 || owner == 1));
+    owners.insert(owner);
+    const std::string own = "replica_" + std::to_string(owner) + "/" + name;
+    const std::string other = "replica_" + std::to_string(1 - owner) + "/" + name;
+    // What follows from one gradient is its owner's; the variable is everybody's.
+    for (const char* const op : {"/norm", "/clipped", "/update"}) {
+      CHECK(shared.model.costs->op_us(*graph.find_op(own + op), 1) > 0);
+      CHECK(shared.model.costs->op_us(*graph.find_op(other + op), 1) == 0);
+    }
+    CHECK(graph.stated_param_bytes(*graph.find_op(own + "/moment")) == 4'000'000 * (i + 1));
+    CHECK(graph.stated_param_bytes(*graph.find_op(other + "/moment")) == 0);
+    CHECK(graph.stated_param_bytes(*graph.find_op(other)) == 4'000'000 * (i + 1));
+    moments += 4'000'000 * (i + 1);
+    // The other's variable is new once it has the owner's values.
+    const OpId stand_in = *graph.find_op(other + "/update");
+    REQUIRE_FALSE(graph.in_edges(stand_in).empty());
+    CHECK(graph.op_name(graph.in_edges(stand_in)[0].src).ends_with("/take_0"));
+  }
+  CHECK(owners.size() == 2);
+  // The sum of the norms needs all, and is everybody's.
+  CHECK(shared.owner[static_cast<std::size_t>(*whole.graph->find_op("norm"))] == -1);
+  // Half of the optimizer's work; whether the step is shorter depends on the links.
+  const auto worked = [](const Evaluation& evaluation) {
+    return evaluation.busy_us[1] + evaluation.busy_us[2];
+  };
+  CHECK(worked(shared_took) < worked(each_took));
+  const auto held = [](const Evaluation& evaluation) {
+    return evaluation.peak_bytes[1] + evaluation.peak_bytes[2];
+  };
+  CHECK(held(shared_took) <= held(each_took) - moments);
 }
 
 TEST_CASE("a ring goes over the fastest links") {

@@ -1,0 +1,34 @@
+#include <nlohmann/json.hpp>
+
+#include "berth/error.h"
+#include "berth/replicas.h"
+#include "berth/report.h"
+
+namespace berth {
+
+std::string replicas_json(const Outcome& outcome) {
+  if (outcome.replicas == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                "the step is not replicated, so that there is no plan to write; ask for replicas "
+                "('replicate')");
+  }
+  const ReplicaFigures& figures = *outcome.replicas;
+  nlohmann::ordered_json json = {{"format", "berth.replicas/1"},
+                                 {"plan", figures.plan},
+                                 {"batch", figures.batch},
+                                 {"updates", figures.training->owner.empty() ? "all" : "shared"},
+                                 {"replicas", nlohmann::ordered_json::array()}};
+  for (const auto& replica : figures.replicas) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const DeviceId device : replica.devices) {
+      devices.push_back(outcome.problem->cluster().device(device).name);
+    }
+    json["replicas"].push_back(
+        {{"devices", std::move(devices)},
+         {"samples", replica.share},
+         {"weight", static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
+  }
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth
