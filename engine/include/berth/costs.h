@@ -33,7 +33,7 @@ namespace berth {
 
 /// Why `device` runs no such op by what it says that it runs (Device::runs), as the end of a sentence:
 /// "runs no op of type 'Loop'", "runs nothing in f64". Empty where it does. Tensors of unknown type are
-/// no reason.
+/// no reason, and inputs of the model are held, not computed.
 [[nodiscard]] BERTH_EXPORT std::string op_refusal(const Graph& graph, OpId op,
                                                   const Device& device);
 

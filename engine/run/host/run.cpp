@@ -8,6 +8,7 @@
 
 #include "berth/bounds.h"
 #include "berth/files.h"
+#include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
 #include "host/replica_search.h"
@@ -195,6 +196,19 @@ Task spilled(const Task& task) {
   return again;
 }
 
+/// Whether the devices that may have any op are too small for the parameters, wherever these are.
+bool overflows(const Problem& problem) {
+  std::int64_t room = 0;
+  for (DeviceId device = 0; device < problem.cluster().device_count(); ++device) {
+    bool used = false;
+    for (GroupId group = 0; group < problem.groups().count() && !used; ++group) {
+      used = problem.can_run(group, device);
+    }
+    if (used) room = saturating_sum(room, problem.memory_bytes(device));
+  }
+  return room < problem.graph().total_param_bytes();
+}
+
 /// in_order under the rules of a tool, then the simplest placement near to what it finds.
 Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks,
                  const std::function<const Task&()>& task) {
@@ -202,6 +216,9 @@ Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks
   const Task* posed = nullptr;
   const auto ask = [&]() -> const Task& {
     posed = &task();
+    if (posed->spilled && overflows(*posed->problem)) {
+      throw Error(ErrorCode::infeasible, "the accelerators are too small for the parameters");
+    }
     return *posed;
   };
   std::optional<Outcome> outcome;
@@ -210,7 +227,7 @@ Outcome for_tool(Engine& engine, const Settings& settings, const RunHooks& hooks
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible || posed == nullptr || !posed->spilled) throw;
   }
-  if ((!outcome || !outcome->evaluation.feasible) && posed->spilled && !stopped(hooks)) {
+  if (!outcome || (!outcome->evaluation.feasible && posed->spilled && !stopped(hooks))) {
     const Task again = spilled(*posed);
     outcome = in_order(engine, inner, hooks, [&]() -> const Task& { return again; });
   }

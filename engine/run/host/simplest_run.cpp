@@ -20,7 +20,7 @@ constexpr double kWithinForTool = 0.03;
 constexpr const char* kStages = "stages";
 constexpr double kStages_s = 3;
 /// Moves that `auto` makes without a budget, for a tool that never cuts blocks.
-constexpr std::int64_t kMovesOfBlocks = 3000;
+constexpr std::int64_t kMovesOfBlocks = 1000;
 /// Tool::order and hosts.
 constexpr std::string_view kAny = "any";
 

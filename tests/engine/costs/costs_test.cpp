@@ -73,6 +73,8 @@ TEST_CASE("a device that says what it runs runs nothing else, whatever the costs
     const OpId op = graph->op_count() - 1;
     CHECK(op_refusal(*graph, op, cluster.kind_device(npu)) == each.refusal);
     CHECK(op_refusal(*graph, op, cluster.kind_device(kind_of(cluster, "gpu:0"))).empty());
+    // An input is held, not computed.
+    CHECK(op_refusal(*graph, 0, cluster.kind_device(npu)).empty());
     const bool runs = *each.refusal == '\0';
     CHECK(Costs::roofline(*graph, cluster)->can_run(op, npu) == runs);
     CHECK(Costs::stated_or_roofline(*graph, cluster)->can_run(op, npu) == runs);
