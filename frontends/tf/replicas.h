@@ -31,7 +31,7 @@ struct ReplicaSource {
   const Placement& placement;
 };
 
-/// A binary GraphDef, as Frontend::write_replicas says. Throws Error(unsupported) where gradients or the
+/// A binary GraphDef, as ReplicaWriter::write_replicas says. Throws Error(unsupported) where gradients or the
 /// batch are within functions or loops.
 [[nodiscard]] std::string replicated_graph(const ReplicaSource& source);
 
