@@ -7,13 +7,14 @@
 --
 -- learn FILE    learns the rules from the families' training graphs and writes them; the rest is not done. Held-out
 --               graphs are those that placeto_families.lua tests on
--- --models      other graphs, beside the families'
+-- --models      other graphs, beside the families'; those of a cluster are one set
 -- --policies    names with options behind colons; "nearest" carries over what `auto` makes in two seconds of the training
---               graph of the family that is nearest in size: by name, else by type and position. The others are compared
---               with the first
+--               graph of the family that is nearest in size: by name, else by type and position. The first is compared
+--               with the others, and with itself in ten times the time
 -- --budgets     seconds, for each placement, on one thread
 --
--- A figure is the runtime as a share of one device's. Seconds count alike on an idle machine only.
+-- A figure is the runtime as a share of one device's; of a graph's seeds the median counts. Seconds count alike on an idle
+-- machine only.
 
 local arguments = require "berth.arguments"
 local berth = require "berth"
@@ -136,9 +137,15 @@ for _, cluster in ipairs(options.clusters) do
     sets[#sets + 1] = set
   end
 end
+local of_models = {}
 for _, text in ipairs(options.models) do
   local asked = arguments.problem(text) or line.usage(("'%s' is not of the form GRAPH:CLUSTER"):format(text))
-  sets[#sets + 1] = { name = asked.name, problems = { { name = asked.name, make = asked.problem } } }
+  local cluster = text:match "[^:/]+$"
+  if not of_models[cluster] then
+    of_models[cluster] = { name = "models, " .. cluster, problems = {} }
+    sets[#sets + 1] = of_models[cluster]
+  end
+  table.insert(of_models[cluster].problems, { name = asked.name, make = asked.problem })
 end
 
 local function measure(set, each)
@@ -173,24 +180,37 @@ local function measure(set, each)
     end
   end
 end
+local all = { name = "all", problems = {} }
 for _, set in ipairs(sets) do
-  for _, each in ipairs(set.problems) do measure(set, each) end
+  for _, each in ipairs(set.problems) do
+    measure(set, each)
+    table.insert(all.problems, each)
+  end
 end
+if #sets > 1 then table.insert(sets, all) end
 
 -- 5. Tables and pictures.
 
-local function shares_of(set, text, budget)
-  local shares, seconds, keys = {}, {}, {}
+-- Of every graph the median share, by its name, and the seconds; nil where nothing was measured.
+local function medians_of(set, text, budget)
+  local shares, seconds, count = {}, {}, 0
   for _, each in ipairs(set.problems) do
+    local of_seeds = {}
     for _, seed in ipairs(options.seeds) do
       local us, wall_s = runs.get(("%s %s %gs seed %d"):format(each.name, text, budget, seed))
       if us then
-        shares[#shares + 1], seconds[#seconds + 1] = us / each.single_us, wall_s
-        keys[#keys + 1] = each.name .. seed
+        of_seeds[#of_seeds + 1], seconds[#seconds + 1] = us / each.single_us, wall_s
       end
     end
+    if #of_seeds > 0 then shares[each.name], count = statistics.median(of_seeds), count + 1 end
   end
-  return shares, seconds, keys
+  if count > 0 then return shares, seconds end
+end
+
+local function values_of(shares)
+  local values = {}
+  for _, value in pairs(shares) do values[#values + 1] = value end
+  return values
 end
 
 local function percent(value) return ("%+.1f %%"):format(100 * (math.exp(value) - 1)) end
@@ -202,8 +222,8 @@ for _, set in ipairs(sets) do
   for _, text in ipairs(options.policies) do
     local row, points = { set = set.name, policy = text }, {}
     for i, budget in ipairs(options.budgets) do
-      local shares, seconds = shares_of(set, text, budget)
-      row[i] = #shares > 0 and statistics.median(shares) or nil
+      local shares, seconds = medians_of(set, text, budget)
+      row[i] = shares and statistics.median(values_of(shares)) or nil
       if row[i] and row[i] < math.huge then points[#points + 1] = { statistics.median(seconds), row[i] } end
     end
     if #points > 0 then
@@ -219,29 +239,32 @@ for i, budget in ipairs(options.budgets) do columns[i + 2] = { key = i, title = 
 io.write(tables[options.format](rows, columns), "\n")
 
 local compared = {}
-for b, budget in ipairs(options.budgets) do
-  for i, text in ipairs(options.policies) do
-    local ratios, zeros, late = {}, {}, {}
-    for _, set in ipairs(sets) do
-      local firsts = {}
-      local shares, _, keys = shares_of(set, options.policies[1], budget)
-      for k, key in ipairs(keys) do firsts[key] = shares[k] end
-      local others, seconds, names = shares_of(set, text, budget)
-      for k, key in ipairs(names) do
-        late[#late + 1] = 1e3 * seconds[k]
-        if firsts[key] and others[k] < math.huge and firsts[key] < math.huge then
-          ratios[#ratios + 1], zeros[#zeros + 1] = math.log(firsts[key] / others[k]), 0
-        end
-      end
+local function compare(first, budget, other, other_budget)
+  local firsts, others, seconds = medians_of(all, first, budget), medians_of(all, other, other_budget)
+  if not firsts or not others then return end
+  local ratios, zeros = {}, {}
+  for _, each in ipairs(all.problems) do
+    local mine, value = firsts[each.name], others[each.name]
+    if mine and value and value < math.huge and mine < math.huge then
+      ratios[#ratios + 1], zeros[#zeros + 1] = math.log(mine / value), 0
     end
-    if #ratios > 0 then
-      local low, high = statistics.bootstrap(ratios)
-      local test = statistics.sign_test(ratios, zeros)
-      compared[#compared + 1] = { budget = 1e3 * options.budgets[b], policy = text, pairs = #ratios,
-        wall = statistics.median(late), most = math.max(unpack(late)), median = i > 1 and statistics.median(ratios) or nil,
-        interval = i > 1 and ("%s to %s"):format(percent(low), percent(high)) or nil, better = i > 1 and test.n - test.positive or nil,
-        worse = i > 1 and test.positive or nil, p = i > 1 and test.p or nil }
-    end
+  end
+  local same = first == other and budget == other_budget
+  local row = { budget = 1e3 * budget, policy = other, pairs = #ratios, wall = 1e3 * statistics.median(seconds),
+    most = 1e3 * math.max(unpack(seconds)) }
+  if budget ~= other_budget then row.policy = ("%s, %g ms"):format(other, 1e3 * other_budget) end
+  if not same and #ratios > 0 then
+    local low, high = statistics.bootstrap(ratios)
+    local test = statistics.sign_test(ratios, zeros)
+    row.median, row.interval = statistics.median(ratios), ("%s to %s"):format(percent(low), percent(high))
+    row.better, row.worse, row.p = test.n - test.positive, test.positive, test.p
+  end
+  compared[#compared + 1] = row
+end
+for _, budget in ipairs(options.budgets) do
+  for _, text in ipairs(options.policies) do compare(options.policies[1], budget, text, budget) end
+  for _, longer in ipairs(options.budgets) do
+    if math.abs(longer / budget - 10) < 1e-6 then compare(options.policies[1], budget, options.policies[1], longer) end
   end
 end
 io.write(tables[options.format](compared, {

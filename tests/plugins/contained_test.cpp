@@ -103,12 +103,12 @@ TEST_CASE("auto: a budget too short for a search goes to those that need none") 
                           *problem, evaluator, context);
   };
   using Names = std::vector<std::string>;
-  // 10 s are less than 400 steps, and 1.5 s less than seven times what a list scheduler takes, five steps.
+  // 10 s are less than 400 steps, and 1 s less than seven times what a partitioner takes, four steps.
   CHECK(run(10, true, true).hasty);
   CHECK(asked.front() == "single");
   CHECK(asked.back() == "instant");
   CHECK(instant_s > 3);
-  CHECK(run(1.5, true, true).hasty);
+  CHECK(run(1, true, true).hasty);
   CHECK(asked == Names{"single", "instant"});
   for (const bool installed : {false, true}) {
     CHECK_FALSE(run(10, installed, /*skip_missing=*/!installed).hasty);

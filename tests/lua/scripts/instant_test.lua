@@ -31,7 +31,7 @@ local function lines_of(path)
 end
 
 check.test("rules are learned, kept in a file and used", function()
-  local problems, path = { problem_of(5, 1), problem_of(3, 1000) }, folder .. "/some.weights"
+  local problems, path = { problem_of(5, 1), problem_of(1, 1000) }, folder .. "/some.weights"
   local seen = 0
   local options = { problems = problems, draws = 20, keep = 3, seed = 4, record = folder .. "/runs.record",
     progress = function(at)
@@ -50,8 +50,8 @@ check.test("rules are learned, kept in a file and used", function()
   instant.save(path, rules)
   for i, problem in ipairs(problems) do
     local _, outcome = berth.policy("instant", { weights = path, passes = 8 }):place(problem)
-    -- Each chain on its own device; or all on one, where the end of a chain takes too long to send.
-    check.near(outcome.objective_us, i == 1 and 61 or 70)
+    -- Each chain on its own device; or all on one, where what the last op reads takes too long to send.
+    check.near(outcome.objective_us, i == 1 and 61 or 30)
   end
   check.equal(instant.ratio(rules, problems) <= instant.ratio({ rules[1] }, problems), true)
 end)
