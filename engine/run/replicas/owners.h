@@ -9,7 +9,7 @@
 
 namespace berth {
 
-/// Who computes what behind the reduction, where updates are shared. Variables are owned whole, so that an
+/// The owners of what is behind the reduction, where updates are shared. Variables are owned whole, so that an
 /// optimizer of many small ops has fewer of them on each device. Rows of tables stay everybody's, as they are
 /// fewer than the table, and so do variables that would fill a bucket: a ring divides them.
 struct Owners {
@@ -19,7 +19,7 @@ struct Owners {
   std::vector<std::int32_t> bucket;  ///< by plain op that has an owner: the last that it waits for
 };
 
-/// By op: how many updates are behind one another on the longest way to it. What is reduced or handed round
+/// Indexed by op: how many updates are behind one another on the longest way to it. What is reduced or handed round
 /// together is of one level, so that nothing in it waits for the rest: some steps update moving averages
 /// before they compute gradients.
 [[nodiscard]] std::vector<std::int32_t> update_levels(const Graph& graph, const Training& training);

@@ -189,6 +189,11 @@ class Study {
       bool any = false;
       for (const TensorId input : graph_.inputs(op)) {
         if (!scaled(input) || graph_.producer(input) == kNoOp) continue;
+        if (graph_.dialect() != "tf") {
+          refuse(cat("'", graph_.op_name(op),
+                     "' gives a parameter anew from a tensor of the batch's size, in which no sum "
+                     "over the samples is known"));
+        }
         any = true;
         if (is_float(graph_.dtype(input))) {
           const TensorId values = before_scaling(input);

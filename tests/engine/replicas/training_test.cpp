@@ -150,6 +150,26 @@ TEST_CASE("a graph that cannot be shared says why") {
   };
   refused(*test::training_graph(64, false), *test::training_graph(32, false), "no training step");
   refused(*test::training_graph(64), *test::training_graph(64), "no tensor depends on the batch");
+  // A format whose state is a result, and which has no ops that scatter rows.
+  const auto accumulated = [](std::int64_t batch) {
+    GraphBuilder builder("accumulated", "onnx");
+    TensorInfo info;
+    info.dtype = DType::f32;
+    info.has_shape = true;
+    info.shape = {4};
+    const TensorId w = builder.add_parameter(info);
+    const OpId x = builder.add_op("x", "Input");
+    info.shape = {batch, 4};
+    const TensorId rows = builder.add_output(x, info);
+    const OpId sum = builder.add_op("sum", "Sum");
+    builder.add_input(sum, w);
+    builder.add_input(sum, rows);
+    info.shape = {4};
+    builder.add_result(builder.add_output(sum, info));
+    builder.name_results();
+    return builder.build();
+  };
+  refused(*accumulated(64), *accumulated(32), "'sum' gives a parameter anew");
   refused(*test::training_graph(64), *test::training_graph(32, false),
           "its ops depend on the size of the batch");
 }
