@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "berth/error.h"
-#include "berth/replicas.h"
 #include "berth/report.h"
 
 namespace berth {
@@ -13,11 +12,12 @@ std::string replicas_json(const Outcome& outcome) {
                 "('replicate')");
   }
   const ReplicaFigures& figures = *outcome.replicas;
-  nlohmann::ordered_json json = {{"format", "berth.replicas/1"},
-                                 {"plan", figures.plan},
-                                 {"batch", figures.batch},
-                                 {"updates", figures.training->owner.empty() ? "all" : "shared"},
-                                 {"replicas", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"format", "berth.replicas/1"},
+      {"plan", figures.plan},
+      {"batch", figures.batch},
+      {"updates", figures.plan.ends_with("updates=shared") ? "shared" : "all"},
+      {"replicas", nlohmann::ordered_json::array()}};
   for (const auto& replica : figures.replicas) {
     nlohmann::ordered_json devices = nlohmann::ordered_json::array();
     for (const DeviceId device : replica.devices) {
