@@ -58,6 +58,7 @@ class Study {
     check_alike();
     find_scaled();
     find_tainted();
+    find_of_samples();
     find_updates();
     reaches_update_ = reaching(is_update_);
     find_sparse();
@@ -126,6 +127,24 @@ class Study {
     }
   }
 
+  /// Whether it depends on the batch by its size alone, as the divisor of a mean does.
+  bool of_size_alone(TensorId tensor) const {
+    return tainted(tensor) && !of_samples_[at(graph_.producer(tensor))];
+  }
+  void find_of_samples() {
+    static const std::set<std::string_view> kSizes = {"Shape", "Size", "Rank", "ShapeN"};
+    of_samples_.assign(count_, false);
+    for (const OpId op : graph_.topological_order()) {
+      if (!tainted_[at(op)] || kSizes.contains(graph_.op_type(op))) continue;
+      const auto inputs = graph_.inputs(op);
+      const auto reads = [&](TensorId tensor) { return tainted(tensor); };
+      of_samples_[at(op)] = std::none_of(inputs.begin(), inputs.end(), reads) ||
+                            std::any_of(inputs.begin(), inputs.end(), [&](TensorId tensor) {
+                              return tainted(tensor) && of_samples_[at(graph_.producer(tensor))];
+                            });
+    }
+  }
+
   /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew.
   bool changes_state(OpId op) const {
     if (is_update(graph_.op_type(op))) return true;
@@ -168,7 +187,8 @@ class Study {
     return reach;
   }
 
-  /// The tensor before scaling by a learning rate or a limit on the norm.
+  /// The tensor before scaling by a learning rate or a limit on the norm. A replica divides by the size of
+  /// its own share, which its weight stands for: that is before the sum.
   TensorId before_scaling(TensorId tensor) const {
     for (;;) {
       const OpId op = graph_.producer(tensor);
@@ -177,6 +197,7 @@ class Study {
       std::set<TensorId> from;
       for (const TensorId input : graph_.inputs(op)) {
         if (scaled(input)) from.insert(input);
+        if (of_size_alone(input)) return tensor;
       }
       if (from.size() != 1 || graph_.bytes(*from.begin()) != graph_.bytes(tensor)) return tensor;
       tensor = *from.begin();
@@ -363,9 +384,10 @@ class Study {
   const Graph& smaller_;
   std::size_t count_;
   Training training_;
-  std::vector<bool> scaled_;                                       // by tensor
-  std::vector<bool> gives_scaled_;                                 // by op
-  std::vector<bool> tainted_;                                      // by op: depends on the samples
+  std::vector<bool> scaled_;        // by tensor
+  std::vector<bool> gives_scaled_;  // by op
+  std::vector<bool> tainted_;       // by op: depends on the samples
+  std::vector<bool> of_samples_;    // depends on what the samples are, not only on how many
   std::vector<bool> is_update_, reaches_update_, reaches_scaled_;  // by op
   std::vector<bool> part_;                                         // by tensor
   std::map<TensorId, OpId> sparse_, dense_;                        // their updates

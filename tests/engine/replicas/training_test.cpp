@@ -143,6 +143,38 @@ TEST_CASE("what leads to a sum over the batch reads each replica's own") {
   CHECK(marked(*whole, training.reads_reduced) == Names{"update_v", "update_w"});
 }
 
+TEST_CASE("rows of a mean are gathered after they are divided by the batch's size") {
+  // Before it they would be weighted twice: by the share, and by what each replica divides by.
+  const auto graph = [](std::int64_t b) {
+    GraphBuilder builder("mean", "tf");
+    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
+                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+      const OpId made = builder.add_op(name, type);
+      for (const TensorId input : inputs) builder.add_input(made, input);
+      TensorInfo info;
+      info.dtype = dtype;
+      info.has_shape = true;
+      info.shape = std::move(shape);
+      return builder.add_output(made, info);
+    };
+    const TensorId ids = op("ids", "Placeholder", {}, {b}, DType::i64);
+    const TensorId x = op("x", "Placeholder", {}, {b, 8});
+    const TensorId table = op("table", "VariableV2", {}, {50, 8});
+    const TensorId rate = op("rate", "VariableV2", {}, {});
+    const TensorId shape = op("shape", "Shape", {ids}, {1}, DType::i32);
+    const TensorId size = op("size", "Prod", {shape}, {}, DType::i32);
+    const TensorId count = op("count", "Cast", {size}, {});
+    const TensorId dx = op("dx", "Tanh", {x}, {b, 8});
+    const TensorId mean = op("mean", "RealDiv", {dx, count}, {b, 8});
+    const TensorId change = op("change", "Mul", {mean, rate}, {b, 8});
+    op("update", "ScatterSub", {table, ids, change}, {50, 8});
+    return builder.build();
+  };
+  const auto whole = graph(8);
+  const Training training = study_training(*whole, *graph(4), 8);
+  CHECK(gradients(*whole, training, true) == Names{"ids", "mean"});
+}
+
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
