@@ -64,7 +64,7 @@ Json path_json(const Outcome& outcome) {
           {"steps", outcome.trace.critical_path.size()}};
 }
 
-Json replicas_json(const Outcome& outcome) {
+Json replicas_of(const Outcome& outcome) {
   const ReplicaFigures& figures = *outcome.replicas;
   const ReplicaTimes times = replica_times(outcome);
   Json replicas = Json::array();
@@ -164,7 +164,7 @@ Json outcome_json(const Outcome& outcome) {
     json["ended"] = search_end_name(outcome.search->end);
   }
   if (outcome.learned) add_learned(*outcome.learned, json);
-  if (outcome.replicas != nullptr) json["replicas"] = replicas_json(outcome);
+  if (outcome.replicas != nullptr) json["replicas"] = replicas_of(outcome);
   json["notes"] = outcome.notes;
   return json;
 }
