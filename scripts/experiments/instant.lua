@@ -191,7 +191,7 @@ if #sets > 1 then table.insert(sets, all) end
 
 -- 5. Tables and pictures.
 
--- Of every graph the median share, by its name, and the seconds; nil where nothing was measured.
+-- The median share of every graph, by its name, and the seconds; nil where nothing was measured.
 local function medians_of(set, text, budget)
   local shares, seconds, count = {}, {}, 0
   for _, each in ipairs(set.problems) do

@@ -158,7 +158,7 @@ function options.read(given)
     error(("train: there are %d evaluators for %d problems; give one for each"):format(
       #all.evaluators, #all.problems), 3)
   end
-  -- What a checkpoint belongs to is what was given: processes make different parts of it.
+  -- A checkpoint belongs to what was given, of which processes make different parts.
   all.given = { evaluators = all.evaluators, policy = all.policy }
   if all.workers then all.workers = workers.read_options(all.workers, 3) end
   if type(all.policy) ~= "function" then check_learns(all.policy, 4) end
