@@ -140,7 +140,7 @@ class Remembering final : public Evaluator {
   std::int64_t simulated_ops() const noexcept override { return evaluator_.simulated_ops(); }
   SuccessiveEvaluator* successive() noexcept override { return evaluator_.successive(); }
 
-  /// Of the evaluations of one placement the quickest; infinity before there was one.
+  /// The quickest evaluation of one placement; infinity before there was one.
   [[nodiscard]] double least_s() const noexcept { return least_s_; }
 
  private:

@@ -19,7 +19,7 @@ double group_us(const Problem& problem, const MeanTimes& means, GroupId group) {
   return us;
 }
 
-/// What is joined so far: a forest whose roots stand for their trees.
+/// The forest of what is joined so far; roots stand for their trees.
 class Forest {
  public:
   Forest(const Problem& problem, const MeanTimes& means) {

@@ -16,9 +16,9 @@ struct Clustered {
   std::vector<GroupId> of;       ///< cluster by group of the other problem
   std::vector<GroupId> longest;  ///< the group that takes longest, by cluster
 
-  /// By cluster, from one by group: each where its longest group is.
+  /// The placement by cluster, from one by group: each where its longest group is.
   [[nodiscard]] GroupPlacement gather(const GroupPlacement& placement) const;
-  /// By group, from one by cluster.
+  /// The placement by group, from one by cluster.
   [[nodiscard]] GroupPlacement spread(const GroupPlacement& placement) const;
 };
 

@@ -49,7 +49,7 @@ class Decoders {
   Decoders(const Problem& problem, std::vector<DeviceId> devices)
       : problem_(problem), devices_(std::move(devices)), means_(problem, devices_) {}
 
-  /// What prepare() would take at the most, as far as is known.
+  /// The time that prepare() would take at the most, as far as is known.
   [[nodiscard]] double preparation_s(const Rule& rule) const {
     return find(rule) != nullptr ? 0 : longest_s_;
   }
