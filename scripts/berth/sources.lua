@@ -148,6 +148,12 @@ local function describe(value, out, depth, known)
   end
 end
 
+-- "a function (train.lua:12, 7f3a..)", with the hash of what is compared.
+local function named(info, text)
+  local file = info.source:match "([^/]+)$" or "?"
+  return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(text))
+end
+
 -- A text that differs for functions that do something else: by their source and by what they hold, the
 -- functions and tables among it too. A function moved within its file is the same.
 --   RETURN  "a function (train.lua:12, 7f3a..)"
@@ -156,17 +162,15 @@ function sources.of_function(f)
   for name, module in pairs(package.loaded) do
     if type(module) == "table" or type(module) == "function" then module_names[module] = tostring(name) end
   end
-  local out, info = {}, debug.getinfo(f, "S")
+  local out = {}
   describe(f, out, 0, {})
-  local file = info.source:match "([^/]+)$" or "?"
-  return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(table.concat(out, "\n")))
+  return named(debug.getinfo(f, "S"), table.concat(out, "\n"))
 end
 
 -- The same by its source alone, for functions that hold what is of their process.
 function sources.of_text(f)
   local info = debug.getinfo(f, "S")
-  local file = info.source:match "([^/]+)$" or "?"
-  return ("a function (%s:%d, %s)"):format(file, info.linedefined, sources.hash(source_of(info) or "C"))
+  return named(info, source_of(info) or "C")
 end
 
 -- The same without where it stands, for comparing.

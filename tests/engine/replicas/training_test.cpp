@@ -31,6 +31,20 @@ Names marked(const Graph& graph, const std::vector<bool>& ops) {
   return names;
 }
 
+/// Adds an op of one output.
+auto adder(GraphBuilder& builder) {
+  return [&builder](const char* name, const char* type, const std::vector<TensorId>& inputs,
+                    std::vector<std::int64_t> shape, DType dtype = DType::f32) {
+    const OpId made = builder.add_op(name, type);
+    for (const TensorId input : inputs) builder.add_input(made, input);
+    TensorInfo info;
+    info.dtype = dtype;
+    info.has_shape = true;
+    info.shape = std::move(shape);
+    return builder.add_output(made, info);
+  };
+}
+
 }  // namespace
 
 TEST_CASE("gradients are those before clipping by the global norm; rows of a table are gathered") {
@@ -117,16 +131,7 @@ TEST_CASE("what leads to a sum over the batch reads each replica's own") {
   // As gradients of broadcast sums have it: the shape of one gradient says how another is summed.
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("shapes", "tf");
-    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
-                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
-      const OpId made = builder.add_op(name, type);
-      for (const TensorId input : inputs) builder.add_input(made, input);
-      TensorInfo info;
-      info.dtype = dtype;
-      info.has_shape = true;
-      info.shape = std::move(shape);
-      return builder.add_output(made, info);
-    };
+    const auto op = adder(builder);
     const TensorId x = op("x", "Placeholder", {}, {b, 100});
     const TensorId v = op("v", "VariableV2", {}, {100});
     const TensorId w = op("w", "VariableV2", {}, {100});
@@ -147,16 +152,7 @@ TEST_CASE("rows of a mean are gathered after they are divided by the batch's siz
   // Before it they would be weighted twice: by the share, and by what each replica divides by.
   const auto graph = [](std::int64_t b) {
     GraphBuilder builder("mean", "tf");
-    const auto op = [&](const char* name, const char* type, std::vector<TensorId> inputs,
-                        std::vector<std::int64_t> shape, DType dtype = DType::f32) {
-      const OpId made = builder.add_op(name, type);
-      for (const TensorId input : inputs) builder.add_input(made, input);
-      TensorInfo info;
-      info.dtype = dtype;
-      info.has_shape = true;
-      info.shape = std::move(shape);
-      return builder.add_output(made, info);
-    };
+    const auto op = adder(builder);
     const TensorId ids = op("ids", "Placeholder", {}, {b}, DType::i64);
     const TensorId x = op("x", "Placeholder", {}, {b, 8});
     const TensorId table = op("table", "VariableV2", {}, {50, 8});
