@@ -146,7 +146,7 @@ constexpr const char* kJetson = "NVIDIA Jetson Orin module data sheets, dense; w
 /// Four 128-bit fused multiply-add units; two; one core of the first sort and five of the second.
 constexpr double kFourNeon = 32, kTwoNeon = 16, kOneOfSix = (kFourNeon + 5 * kTwoNeon) / 6;
 
-// What ONNX Runtime's providers of the two compile: coreml_supported_mlprogram_ops.md, the list of
+// Op types that ONNX Runtime's providers of the two compile: coreml_supported_mlprogram_ops.md, the list of
 // builders in qnn/builder/op_builder_factory.cc. Both compute f32 in 16 bits, which is what they do by
 // default, and keep integers of 64 bits in 32. A quantised model's ops between QuantizeLinear and
 // DequantizeLinear are f32 in its file.

@@ -53,7 +53,7 @@ class CandidatePlacement {
   [[nodiscard]] const std::vector<Changed>& changed() const noexcept { return changed_; }
   /// The last of them; requires some.
   [[nodiscard]] simulator::Index last_changed() const noexcept { return last_changed_; }
-  /// What `placed` has of the candidate.
+  /// Ops that `placed` has as the candidate has them.
   [[nodiscard]] const std::vector<Rewired>& rewired() const noexcept { return rewired_; }
 
   /// All that may ever be on a device fits at once.

@@ -47,7 +47,7 @@ void check_compute(const Graph& graph, const Cluster& cluster, const Costs& cost
           kLongestUs, " us: check the costs, and the overheads of cluster '", cluster.name(), "'"));
 }
 
-/// What kinds say of an op that none of them runs: " (a17pro-npu runs no op of type 'Loop')".
+/// The reasons of the kinds for an op that none of them runs: " (a17pro-npu runs no op of type 'Loop')".
 std::string refusals(const Graph& graph, const Cluster& cluster, OpId op) {
   std::string text;
   for (KindId kind = 0; kind < cluster.kind_count(); ++kind) {

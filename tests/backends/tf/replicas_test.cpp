@@ -91,7 +91,7 @@ void check_equal(const Example& example, const std::vector<std::int64_t>& shares
   for (const std::int64_t share : shares) batch += share;
   Stepper one(example.load(batch));
   Stepper replicas(written(example, shares, folder / "replicas.pb", share_updates));
-  // What one replica updates the others assign; moments are at their owner alone.
+  // The others assign what one replica updates; moments are at their owner alone.
   int assigned = 0;
   std::map<std::string, std::size_t> copies;  // of variables
   for (const Instruction& each : replicas.program().instructions) {

@@ -108,7 +108,7 @@ TEST_CASE("pieces of one device are joined by what lies between them") {
   CHECK(simplicity_of(*graph, joined).cuts == 1);
   CHECK(evaluator->evaluate(joined).objective_us <=
         1.03 * evaluator->evaluate(scattered).objective_us);
-  // What would take too long is left as it is.
+  // A join that would take too long is left undone.
   CHECK(simplicity_of(*graph, simplest_within(*evaluator, one, 0, {})).cuts > 1);
 }
 

@@ -205,7 +205,7 @@ TEST_CASE("shared updates: a variable is updated once, and its moments are held 
     owners.insert(owner);
     const std::string own = "replica_" + std::to_string(owner) + "/" + name;
     const std::string other = "replica_" + std::to_string(1 - owner) + "/" + name;
-    // What follows from one gradient is its owner's; the variable is everybody's.
+    // All that follows from one gradient is its owner's; the variable is everybody's.
     for (const char* const op : {"/norm", "/clipped", "/update"}) {
       CHECK(shared.model.costs->op_us(*graph.find_op(own + op), 1) > 0);
       CHECK(shared.model.costs->op_us(*graph.find_op(other + op), 1) == 0);
