@@ -59,9 +59,8 @@ struct SearchFigures {
   double prepared = 0.7;
 
   // --- starts -----------------------------------------------------------------------------------
-  /// Shares of the budget for measuring the speed, and for quenching the starts.
+  /// The share of the budget for measuring the speed.
   double warm_up = 0.01;
-  double quench = 0.04;
   /// Shares of the remaining budget for gathering the starts, and for the race among them. With 0.2
   /// for the race the papers' twelve pairs are 1.1 % shorter in the median than with 0.35.
   double gather = 0.1;

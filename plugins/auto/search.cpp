@@ -149,13 +149,8 @@ std::vector<Solution> Search::run(std::vector<Solution> starts, double bound_us)
   if (grains_.front().units.movable().empty()) return pool_;
   if (contracts_) gather_starts();
   team_ = std::make_unique<Team>(simulator_, grains_, structure_, settings_.threads);
-  const bool known = !timed() || moves_per_s_ > 0;
-  if (known && contracts_ && brief(moves_left())) {
-    if (!over()) race_starts();
-  } else {
-    if (timed()) warm_up();
-    if (!over()) quench_starts();
-  }
+  if (timed() && moves_per_s_ == 0) warm_up();
+  if (!over() && contracts_ && brief(moves_left())) race_starts();
   while (!over()) anneal_round();
   return pool_;
 }
@@ -279,19 +274,6 @@ void Search::warm_up() {
     moves_per_s_ *= settings_.threads;  // only one has worked
     if (seconds() - before_s > kFigures.warm_up * context_.budget_s) break;
   }
-}
-
-void Search::quench_starts() {
-  const auto share = static_cast<std::int64_t>(kFigures.quench * static_cast<double>(moves_left()));
-  std::vector<Task> tasks;
-  std::vector<Arm*> arms;
-  for (const Solution& start : pool_) {
-    Arm& arm = arms_[tasks.size() % 2];
-    const std::int64_t moves = share / static_cast<std::int64_t>(pool_.size());
-    tasks.push_back({start, stages(std::min(moves, full_length_), arm), random_.next()});
-    arms.push_back(&arm);
-  }
-  run_tasks(tasks, arms);
 }
 
 /// Anneals the best starts at the coarsest grain: which of them leads furthest cannot be told from

@@ -4,9 +4,8 @@
 // proposals per unit finds nearly as good placements from any start. A shorter chain must stay near
 // a good start. So the search
 //   1. adds the starts with layers or coarse units gathered on one device each, which are often
-//      better;
-//      quenches the best starts, with a small part of the budget, or has them race at the coarsest
-//      grain if the budget is short: what is best where it starts often is not where it ends;
+//      better; where the budget is short for latency, it has the best of them race at the coarsest
+//      grain: the best start often does not lead furthest;
 //   2. anneals in rounds of chains of equal length, as long as the rule above asks for. From its
 //      successes it learns which temperatures, and which of the best solutions, to start from. A
 //      short budget has one round, whose chains begin with coarser units, which are fewer, and
@@ -60,7 +59,6 @@ class Search {
   void warm_up();
   void gather_starts();
   [[nodiscard]] Placement gather_layers(std::span<const DeviceId> start) const;
-  void quench_starts();
   void race_starts();
   void anneal_round();
   void sweep(std::int64_t chains);
