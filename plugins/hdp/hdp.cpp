@@ -51,7 +51,7 @@ learning::GrouperMaker grouper_maker(const Options& options) {
 class HdpPolicy final : public learning::SequencePolicy {
  public:
   explicit HdpPolicy(const Options& options)
-      : HdpPolicy(learning::with_form(options, kName, kOptions, kPublished), nullptr) {}
+      : HdpPolicy(learning::with_form(options, kName, kPublished), nullptr) {}
 
  private:
   HdpPolicy(const Options& formed, std::nullptr_t)

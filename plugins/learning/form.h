@@ -12,16 +12,15 @@ struct FormValue {
   const char* value;  ///< as a user would write it
 };
 
-/// `options` (of `specs`, of the plugin `owner`) as they are where their option `form` is "own".
-/// Otherwise every option of `published` has the value that it has there, unless it was set: an
-/// option at its default counts as not set.
+/// `options` (of the plugin `owner`) as they are where their option `form` is "own".
+/// Otherwise every option of `published` has the value that it has there, unless it was given, be it
+/// with its default.
 [[nodiscard]] Options with_form(Options options, const char* owner,
-                                std::span<const OptionSpec> specs,
                                 std::span<const FormValue> published);
 
 inline constexpr OptionSpec kFormOption = {
     "form", OptionType::text,
-    "own",  "published: the options that are at their defaults are as in the method's paper",
+    "own",  "published: the options that are not given are as in the method's paper",
     {},     "own,published"};
 
 }  // namespace berth::learning

@@ -46,7 +46,7 @@ NetworkShape network_shape(const Options& options, const FeatureShape& features)
 }  // namespace
 
 PlacetoPolicy::PlacetoPolicy(const Options& options)
-    : NetworkPolicy(learning::with_form(options, kName, kOptions, kPublished),
+    : NetworkPolicy(learning::with_form(options, kName, kPublished),
                     {kName, kVersion, std::span(kOptions).first(kShapeOptions),
                      /*coarsens=*/true, /*searches=*/true}) {}
 PlacetoPolicy::~PlacetoPolicy() = default;

@@ -24,7 +24,7 @@ constexpr learning::FormValue kPublished[] = {
 class Seq2SeqPolicy final : public learning::SequencePolicy {
  public:
   explicit Seq2SeqPolicy(const Options& options)
-      : SequencePolicy(learning::with_form(options, kName, kOptions, kPublished),
+      : SequencePolicy(learning::with_form(options, kName, kPublished),
                        {kName, kVersion, learning::kSequenceShapeOptions, {}}) {}
 };
 

@@ -168,6 +168,11 @@ void Options::set(std::string_view owner, std::string_view name, const OptionVal
                     to_text(value), "'"));
   }
   values_.insert_or_assign(std::string(name), std::move(converted));
+  given_.emplace(name);
+}
+
+bool Options::given(std::string_view name) const {
+  return given_.find(name) != given_.end();
 }
 
 const OptionValue& Options::value(std::string_view name) const {

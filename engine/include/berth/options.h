@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,6 +94,9 @@ class BERTH_EXPORT Options {
   [[nodiscard]] double real(std::string_view name) const;
   [[nodiscard]] const std::string& text(std::string_view name) const;
 
+  /// Whether `set` was called for the option, be it with its default. False for an undeclared name.
+  [[nodiscard]] bool given(std::string_view name) const;
+
   /// All values, by name, for provenance.
   [[nodiscard]] const std::map<std::string, OptionValue, std::less<>>& values() const {
     return values_;
@@ -102,6 +106,7 @@ class BERTH_EXPORT Options {
   [[nodiscard]] const OptionValue& value(std::string_view name) const;
   std::span<const OptionSpec> specs_;
   std::map<std::string, OptionValue, std::less<>> values_;
+  std::set<std::string, std::less<>> given_;
 };
 
 /// A value as a user would write it.

@@ -92,18 +92,20 @@ Trained trained(const std::string& name, OptionTexts options) {
   return result;
 }
 
-TEST_CASE("a form sets what is at its default, and nothing where it is 'own'") {
+TEST_CASE("a form sets what is not given, and nothing where it is 'own'") {
   Options options(kSpecs);
-  CHECK(learning::with_form(options, "p", kSpecs, kPaper).real("rate") == 0.5);
+  CHECK(learning::with_form(options, "p", kPaper).real("rate") == 0.5);
   options.set("p", "form", std::string("published"));
-  Options formed = learning::with_form(options, "p", kSpecs, kPaper);
+  Options formed = learning::with_form(options, "p", kPaper);
   CHECK(formed.real("rate") == 1e-3);
   CHECK_FALSE(formed.boolean("look"));
   CHECK(formed.integer("size") == 4);
   options.set("p", "rate", 0.25);
-  formed = learning::with_form(options, "p", kSpecs, kPaper);
+  formed = learning::with_form(options, "p", kPaper);
   CHECK(formed.real("rate") == 0.25);
   CHECK_FALSE(formed.boolean("look"));
+  options.set("p", "look", std::string("true"));  // its default, and the caller's wish
+  CHECK(learning::with_form(options, "p", kPaper).boolean("look"));
 }
 
 TEST_CASE("the published forms are what they spell out") {
