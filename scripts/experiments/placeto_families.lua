@@ -3,7 +3,8 @@
 --
 --   berth run scripts/experiments/placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER]
 --       [--families cifar10,ptb,nmt] [--clusters k80x4,k80x2] [--columns a,b] [--groups 64] [--train 24] [--test 8]
---       [--updates 2000] [--own 300] [--own-graphs 8] [--rnn 300] [--ahead 150] [--budget SECONDS] [--seeds 1,2,3,4,5]
+--       [--updates 2000] [--own 300] [--own-graphs 8] [--rnn 300] [--ahead 150] [--machines a,b] [--budget SECONDS]
+--       [--seeds 1,2,3,4,5] [--variants "rounds=0;traversal=reverse"]
 --       [--held training|test] [--figures FOLDER] [--csv FILE] [--format text|markdown]
 --
 -- The policy is the published network (form=published), which does not look ahead. It learns by the logarithm of
@@ -17,8 +18,14 @@
 --   rnn         seq2seq trained on the held-out graph, with `rnn` updates: the best placement that it met
 --   ahead       Berth's own form, which simulates the step with the group on every device: untrained, and after
 --               `ahead` updates of the training graphs
+--   mixed       one policy for all families and any machine: the published network with features in place of one-hot
+--               devices, untrained, and after `updates` updates of the training graphs of all families, each on the next
+--               of the `machines`. Name others with --clusters to judge it on machines that it has not seen
 --   single, scotch, list, expert  the best single device, Scotch's mapping, list scheduling (HEFT), the experts' recipe
 --   auto        the search, with `budget` seconds (2)
+-- Variants are the published form but for some options of the policy, the order of visits (traversal) or the reward
+-- (log, seconds). Each learns as `zero-shot` does and is compared with it: what are parts of the method worth?
+--
 -- A policy's answer is the placement at the end of an episode, not the best on the way: the median of eight
 -- episodes, from the same eight random starts in every column.
 --
@@ -43,13 +50,14 @@ local train = require "berth.train"
 
 local COLUMNS = { "single", "random", "scotch", "list", "expert", "untrained greedy", "untrained sampled",
   "zero-shot greedy", "zero-shot sampled", "own greedy", "own sampled", "own best", "rnn best", "ahead untrained",
-  "ahead zero-shot", "auto" }
+  "ahead zero-shot", "mixed untrained", "mixed greedy", "mixed sampled", "auto" }
 local options = { families = families.names, clusters = { "k80x4", "k80x2" }, groups = 64, train = 24, test = 8,
                   updates = 2000, own = 300, own_graphs = 8, rnn = 300, ahead = 150, budget = 2, seeds = { 1, 2, 3, 4, 5 },
-                  columns = COLUMNS, held = "test", format = "text" }
+                  machines = { "k80x2", "k80x4", "p100x4", "2xp100+2xk80", "4xt4" },
+                  columns = COLUMNS, variants = {}, held = "test", format = "text" }
 local line = arguments.parser("placeto_families.lua [table] [--record FILE] [--checkpoints FOLDER] [--families a,b] "
   .. "[--clusters a,b] [--columns a,b] [--groups N] [--train N] [--test N] [--updates N] [--own N] [--own-graphs N] [--rnn N] "
-  .. "[--ahead N] [--budget SECONDS] [--seeds 1,2,3] [--held training|test] [--figures FOLDER] [--csv FILE] "
+  .. "[--ahead N] [--machines a,b] [--budget SECONDS] [--seeds 1,2,3] [--variants 'a=1;b=2,c=3'] [--held training|test] [--figures FOLDER] [--csv FILE] "
   .. "[--format text|markdown]")
 local parts = {}
 local function list_into(key) return function(text) options[key] = arguments.list(text) end end
@@ -67,8 +75,12 @@ line.read({ ... }, parts, {
   ["--own-graphs"] = function(text) options.own_graphs = line.number(text, "--own-graphs") end,
   ["--rnn"] = line.number_into(options, "rnn"),
   ["--ahead"] = line.number_into(options, "ahead"),
+  ["--machines"] = list_into "machines",
   ["--budget"] = line.number_into(options, "budget"),
   ["--seeds"] = line.numbers_into(options, "seeds"),
+  ["--variants"] = function(text)
+    for variant in text:gmatch "[^;]+" do table.insert(options.variants, variant) end
+  end,
   ["--held"] = function(text)
     options.held = line.one_of(text, "--held", { training = true, test = true }, "training or test")
   end,
@@ -83,21 +95,39 @@ if #parts > 1 or (#parts == 1 and not only_table) then line.usage "the one part 
 
 local EPISODES = 8
 
-local sets = {}
-local function set_of(family, cluster)
-  local name = family .. cluster
-  if sets[name] then return sets[name] end
+local function graphs_of(family)
   local learn, held = families.split(families[family] { seed = 1 })
   if options.held == "training" then
     held = {}
     for _ = 1, options.test do table.insert(held, 1, table.remove(learn)) end
   end
-  local function problems(graphs, count)
-    return families.problems(graphs, { count = count, cluster = cluster, groups = options.groups,
-      grouping = "placeto" })
+  return learn, held
+end
+
+local function problems(graphs, count, cluster)
+  return families.problems(graphs, { count = count, cluster = cluster, groups = options.groups, grouping = "placeto" })
+end
+
+local sets = {}
+local function set_of(family, cluster)
+  local name = family .. cluster
+  if not sets[name] then
+    local learn, held = graphs_of(family)
+    sets[name] = { train = problems(learn, options.train, cluster), test = problems(held, options.test, cluster) }
   end
-  sets[name] = { train = problems(learn, options.train), test = problems(held, options.test) }
   return sets[name]
+end
+
+-- The training graphs of all families, in turn, each on the next machine.
+local function mixed_set()
+  local learn, set = {}, {}
+  for _, family in ipairs(families.names) do learn[family] = graphs_of(family) end
+  for i = 1, options.train do
+    for _, family in ipairs(families.names) do
+      set[#set + 1] = problems({ learn[family][i] }, 1, options.machines[#set % #options.machines + 1])[1]
+    end
+  end
+  return set
 end
 
 -- The starts of episodes on a held-out graph: the same for all columns.
@@ -129,8 +159,8 @@ local function median_us(ends)
   return ends[EPISODES / 2 + 1]
 end
 
-local function answer_us(policy, problem, graph, greedy)
-  local rollout = policy:rollout(problem, { samples = EPISODES, seed = graph, greedy = greedy,
+local function answer_us(policy, problem, graph, greedy, traversal)
+  local rollout = policy:rollout(problem, { samples = EPISODES, seed = graph, greedy = greedy, traversal = traversal,
     initial = { starts_of(problem, graph) } })
   local ends = {}
   for e = 1, EPISODES do ends[e] = us_of(rollout:evaluation(e, rollout:steps(e))) end
@@ -145,8 +175,21 @@ end
 
 -- 4. What learns.
 
-local function published(seed)
-  return berth.policy("placeto", { form = "published", weights = "none", init_seed = seed })
+local function published(seed, but)
+  local settings = { form = "published", weights = "none", init_seed = seed }
+  for key, value in pairs(but or {}) do settings[key] = value end
+  return berth.policy("placeto", settings)
+end
+
+-- The options of the policy in which a variant differs, and the order of visits and the reward where it names them.
+local function read_variant(text)
+  local but = {}
+  for key, value in text:gmatch "([%w_]+)=([^,]+)" do
+    if value == "true" or value == "false" then but[key] = value == "true" else but[key] = tonumber(value) or value end
+  end
+  local traversal, reward = but.traversal, but.reward
+  but.traversal, but.reward = nil, nil
+  return but, traversal, reward
 end
 
 local function trained(policy, problems, updates, seed, name, more)
@@ -183,6 +226,18 @@ local ONCE = {
 local function key_of(family, cluster, column, seed, graph)
   return ("%s, %s, %s, seed %d, %s %d"):format(family, cluster, column, ONCE[column] and 0 or seed,
     options.held == "test" and "graph" or "validation graph", graph)
+end
+
+-- Policies for all families, by seed.
+local mixed = {}
+local function mixed_policy(seed, updates)
+  local key = ("%d %d"):format(seed, updates)
+  if not mixed[key] then
+    mixed[key] = berth.policy("placeto", { weights = "none", init_seed = seed, lookahead = false, layers = 2,
+      aggregate = "mean_pools" })
+    if updates > 0 then trained(mixed[key], mixed_set(), updates, seed, ("mixed seed %d"):format(seed)) end
+  end
+  return mixed[key]
 end
 
 -- The maker of each column; parts that several columns share are made when the first of them asks.
@@ -227,7 +282,19 @@ local function makers(family, cluster, seed)
   local function untrained()
     return once("untrained", function() return published(seed) end)
   end
-  return {
+  local function of_variant(text, greedy)
+    local but, traversal, reward = read_variant(text)
+    return function(problem, graph)
+      local policy = once("variant " .. text, function()
+        local learner = published(seed, but)
+        trained(learner, set.train, options.updates, seed, name .. " " .. text,
+          { traversal = traversal, reward = rewards.improvement { log = reward ~= "seconds" } })
+        return learner
+      end)
+      return answer_us(policy, problem, graph, greedy, traversal)
+    end
+  end
+  local all = {
     ["untrained greedy"] = answers(untrained, true), ["untrained sampled"] = answers(untrained, false),
     ["zero-shot greedy"] = answers(zero_shot, true), ["zero-shot sampled"] = answers(zero_shot, false),
     ["own greedy"] = answers(own, true), ["own sampled"] = answers(own, false),
@@ -244,12 +311,25 @@ local function makers(family, cluster, seed)
     end,
     ["ahead untrained"] = answers(function() return ahead(0) end, true),
     ["ahead zero-shot"] = answers(function() return ahead(options.ahead) end, true),
+    ["mixed untrained"] = answers(function() return mixed_policy(seed, 0) end, true),
+    ["mixed greedy"] = answers(function() return mixed_policy(seed, options.updates) end, true),
+    ["mixed sampled"] = answers(function() return mixed_policy(seed, options.updates) end, false),
   }
+  for _, text in ipairs(options.variants) do
+    all[text .. " greedy"], all[text .. " sampled"] = of_variant(text, true), of_variant(text, false)
+  end
+  return all
+end
+
+-- The columns asked for, and two for each variant.
+local asked = { unpack(options.columns) }
+for _, text in ipairs(options.variants) do
+  asked[#asked + 1], asked[#asked + 2] = text .. " greedy", text .. " sampled"
 end
 
 local function measure(family, cluster, seed)
   local set, by_column = set_of(family, cluster), makers(family, cluster, seed)
-  for _, column in ipairs(options.columns) do
+  for _, column in ipairs(asked) do
     local few = column:find "^own" or column:find "^rnn"
     for graph = 1, few and math.min(options.own_graphs, #set.test) or #set.test do
       local problem = set.test[graph]
@@ -275,9 +355,11 @@ local function each_cell(visit)
 end
 
 -- Runtimes of each column by seed and graph as a share of the single device's (of the random placements' where none fits).
+local shown = { unpack(COLUMNS) }
+for i = #options.columns + 1, #asked do shown[#shown + 1] = asked[i] end
 local function values_of(family, cluster)
   local values = {}
-  for _, column in ipairs(COLUMNS) do
+  for _, column in ipairs(shown) do
     values[column] = {}
     for graph = 1, options.test do
       local whole = runs.get(key_of(family, cluster, "single", 0, graph))
@@ -302,7 +384,7 @@ local rows, detail = {}, {}
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
   local row, series = { family = family, cluster = cluster }, {}
-  for _, column in ipairs(COLUMNS) do
+  for _, column in ipairs(shown) do
     local list = list_of(values[column])
     row[column] = statistics.median(list)
     if #list > 0 and column ~= "single" and column ~= "random" then
@@ -319,7 +401,7 @@ each_cell(function(family, cluster)
     x = "runtime / the best single device's", y = "share of graphs and seeds" })
 end)
 local columns = { { key = "family" }, { key = "cluster" } }
-for _, column in ipairs(COLUMNS) do columns[#columns + 1] = { key = column, format = "%.3f", optional = true } end
+for _, column in ipairs(shown) do columns[#columns + 1] = { key = column, format = "%.3f", optional = true } end
 io.write(tables[options.format](rows, columns), "\n")
 
 local PAIRS = {
@@ -328,7 +410,12 @@ local PAIRS = {
   { "zero-shot greedy", "own greedy" }, { "zero-shot sampled", "own sampled" },
   { "own greedy", "untrained greedy" }, { "own best", "rnn best" },
   { "zero-shot greedy", "scotch" }, { "zero-shot greedy", "list" }, { "zero-shot greedy", "auto" },
-  { "ahead zero-shot", "ahead untrained" } }
+  { "ahead zero-shot", "ahead untrained" }, { "mixed greedy", "mixed untrained" }, { "mixed greedy", "random" },
+  { "mixed sampled", "random" }, { "mixed greedy", "zero-shot greedy" }, { "mixed greedy", "list" } }
+for _, text in ipairs(options.variants) do
+  PAIRS[#PAIRS + 1] = { text .. " greedy", "zero-shot greedy" }
+  PAIRS[#PAIRS + 1] = { text .. " sampled", "zero-shot sampled" }
+end
 local compared = {}
 each_cell(function(family, cluster)
   local values = values_of(family, cluster)
