@@ -141,6 +141,62 @@ struct Stops {
   std::atomic<bool> clock = false;
 };
 
+/// The clock of a call, the reasons to stop it, and what the caller's callbacks threw.
+struct Call {
+  Clock::time_point start = Clock::now();
+  Stops stops;
+  CallerFailure callbacks;
+};
+
+/// Has the context ask the clock too, and keeps what its callbacks throw from the policy.
+void watch(const std::shared_ptr<Call>& call, double budget_s, PlaceContext& context) {
+  context.should_stop = [asked = std::move(context.should_stop), budget_s, call] {
+    bool stop = false;
+    if (asked && (!call->callbacks.watch([&] { stop = asked(); }) || stop)) {
+      call->stops.caller = true;
+    }
+    if (seconds_since(call->start) >= budget_s) call->stops.clock = true;
+    return call->stops.caller || call->stops.clock;
+  };
+  if (context.progress) {
+    context.progress = [report = std::move(context.progress), call](double best_us,
+                                                                    const std::string& text) {
+      if (!call->callbacks.watch([&] { report(best_us, text); })) call->stops.caller = true;
+    };
+  }
+  context.budget_s = budget_s;
+}
+
+void check_starts(const Problem& problem, std::span<const Placement> starts) {
+  for (const Placement& start : starts) {
+    try {
+      problem.validate(start);
+    } catch (const Error& error) {
+      throw Error(error.code(), cat("a placement to start from is invalid: ", error.what()));
+    }
+  }
+}
+
+/// The policy's answer, and in `result` what it took.
+PolicyAnswer answer_of(Policy& policy, Evaluator& evaluator, const PlaceContext& context,
+                       const Call& call, PlaceResult& result) {
+  const std::int64_t evaluations_before = evaluator.evaluations();
+  const std::int64_t simulated_ops_before = evaluator.simulated_ops();
+  PolicyAnswer answer = [&] {
+    try {
+      return run(policy, evaluator, context);
+    } catch (...) {
+      call.callbacks.rethrow();
+      throw;
+    }
+  }();
+  call.callbacks.rethrow();
+  result.evaluations = evaluator.evaluations() - evaluations_before;
+  result.simulated_ops = evaluator.simulated_ops() - simulated_ops_before;
+  result.wall_s = seconds_since(call.start);
+  return answer;
+}
+
 /// Sums in different orders apart, `evaluation` is as low as the bound.
 bool reaches(const Evaluation& evaluation, const LowerBound& bound) {
   constexpr double kRounding = 1e-9;
@@ -168,6 +224,25 @@ void check_proven(const Policy& policy, const LowerBound& proven, const Evaluati
   throw Error(ErrorCode::invalid_argument,
               cat(name_of(policy), " claims that nothing below ", proven.us, " us exists (",
                   proven.source, ") and returned a placement of ", evaluation.objective_us, " us"));
+}
+
+/// The evaluation of an answer, the best single device's, and the bound.
+void judge(const Policy& policy, Evaluator& evaluator, const PolicyAnswer& answer,
+           BoundEffort effort, PlaceResult& result) {
+  try {
+    evaluator.problem().validate(answer.placement);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                cat(name_of(policy), " returned an invalid placement: ", error.what()));
+  }
+  result.evaluation = evaluator.evaluate(answer.placement);
+  if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
+  result.best_single = best_single_device(evaluator);
+  // The strong one is kept for whoever asks the evaluator next.
+  result.bound = effort == BoundEffort::strong || evaluator.measures()
+                     ? evaluator.bound()
+                     : lower_bound(evaluator.problem(), effort);
+  if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
 }
 
 /// Odd, so that one of them is the median. All above the true median, or all below, are 2 in 2^7: the
@@ -212,6 +287,22 @@ std::string measure_again(Evaluator& evaluator, std::span<const Remeasured> all)
              "certainty");
 }
 
+/// The figures of a result anew, with a note.
+void measure_again(Evaluator& evaluator, PlaceResult& result) {
+  std::vector<Remeasured> again = {{&result.placement, &result.evaluation}};
+  if (!result.best_single.placement.empty()) {
+    again.push_back({&result.best_single.placement, &result.best_single.evaluation});
+  }
+  if (result.learned) {
+    again.push_back({&result.learned->best, &result.learned->best_evaluation});
+    if (!result.learned->own.empty() && result.learned->own_evaluation.feasible) {
+      again.push_back({&result.learned->own, &result.learned->own_evaluation});
+    }
+  }
+  std::string note = measure_again(evaluator, again);
+  if (!note.empty()) result.notes.push_back(std::move(note));
+}
+
 /// The figures of a policy that learns, beside those of its answer.
 LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const PlaceResult& result) {
   // Episodes start and end where rules that no mask of one step can hold may be broken, such as two
@@ -243,10 +334,8 @@ LearnedFigures figures_of(Evaluator& evaluator, LearnedAnswer learned, const Pla
   return figures;
 }
 
-}  // namespace
-
-namespace {
 constexpr std::string_view kEfforts[] = {"none", "quick", "strong"};
+
 }  // namespace
 
 BoundEffort bound_effort_from_name(std::string_view name) {
@@ -285,82 +374,20 @@ PlaceResult place(Policy& policy, Evaluator& evaluator, PlaceContext context, do
     throw Error(ErrorCode::invalid_argument,
                 cat("a budget of ", budget_s, " s; give a number of seconds >= 0"));
   }
-  const auto start = Clock::now();
-  const auto stops = std::make_shared<Stops>();
-  const auto callbacks = std::make_shared<CallerFailure>();
-  context.should_stop = [asked = std::move(context.should_stop), start, budget_s, stops,
-                         callbacks] {
-    bool stop = false;
-    if (asked && (!callbacks->watch([&] { stop = asked(); }) || stop)) stops->caller = true;
-    if (seconds_since(start) >= budget_s) stops->clock = true;
-    return stops->caller || stops->clock;
-  };
-  if (context.progress) {
-    context.progress = [report = std::move(context.progress), stops, callbacks](
-                           double best_us, const std::string& text) {
-      if (!callbacks->watch([&] { report(best_us, text); })) stops->caller = true;
-    };
-  }
-  context.budget_s = budget_s;
-  for (const Placement& initial : context.initial) {
-    try {
-      evaluator.problem().validate(initial);
-    } catch (const Error& error) {
-      throw Error(error.code(), cat("a placement to start from is invalid: ", error.what()));
-    }
-  }
+  const auto call = std::make_shared<Call>();
+  watch(call, budget_s, context);
+  check_starts(evaluator.problem(), context.initial);
 
   PlaceResult result;
-  const std::int64_t evaluations_before = evaluator.evaluations();
-  const std::int64_t simulated_ops_before = evaluator.simulated_ops();
-  PolicyAnswer answer = [&] {
-    try {
-      return run(policy, evaluator, context);
-    } catch (...) {
-      callbacks->rethrow();
-      throw;
-    }
-  }();
-  callbacks->rethrow();
-  result.evaluations = evaluator.evaluations() - evaluations_before;
-  result.simulated_ops = evaluator.simulated_ops() - simulated_ops_before;
-  result.wall_s = seconds_since(start);
-
-  try {
-    evaluator.problem().validate(answer.placement);
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                cat(name_of(policy), " returned an invalid placement: ", error.what()));
-  }
-  result.evaluation = evaluator.evaluate(answer.placement);
-  if (!evaluator.measures()) check_proven(policy, answer.proven, result.evaluation);
-  result.best_single = best_single_device(evaluator);
-  // The strong one is kept for whoever asks the evaluator next.
-  result.bound = effort == BoundEffort::strong || evaluator.measures()
-                     ? evaluator.bound()
-                     : lower_bound(evaluator.problem(), effort);
-  if (!evaluator.measures() && answer.proven.us > result.bound.us) result.bound = answer.proven;
-  result.end = end_of(answer, result, *stops);
+  PolicyAnswer answer = answer_of(policy, evaluator, context, *call, result);
+  judge(policy, evaluator, answer, effort, result);
+  result.end = end_of(answer, result, call->stops);
   result.notes = std::move(answer.notes);
   result.placement = std::move(answer.placement);
   if (answer.learned) {
     result.learned = figures_of(evaluator, std::move(*answer.learned), result);
   }
-  if (evaluator.measures() && result.evaluation.feasible) {
-    std::vector<Remeasured> again = {{&result.placement, &result.evaluation}};
-    if (!result.best_single.placement.empty()) {
-      again.push_back({&result.best_single.placement, &result.best_single.evaluation});
-    }
-    if (result.learned) {
-      again.push_back({&result.learned->best, &result.learned->best_evaluation});
-      if (!result.learned->own.empty() && result.learned->own_evaluation.feasible) {
-        again.push_back({&result.learned->own, &result.learned->own_evaluation});
-      }
-    }
-    if (std::string note = measure_again(evaluator, again); !note.empty()) {
-      result.notes.push_back(std::move(note));
-    }
-  }
+  if (evaluator.measures() && result.evaluation.feasible) measure_again(evaluator, result);
   if (result.learned) {
     if (const std::string whose = result.learned->text(); !whose.empty()) {
       result.notes.push_back("this placement is " + whose);
