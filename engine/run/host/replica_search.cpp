@@ -32,17 +32,18 @@ namespace {
 
 constexpr double kDefaultBudget_s = 30;
 /// Parts of the budget: for the plain step before plans, and for one replica of each kind of group.
-constexpr double kPlainPart = 0.12, kGroupPart = 0.05;
+constexpr double kPlainPart = 0.2, kGroupPart = 0.05;
 /// Part of what is left for each round of the halving but the last, which gets the rest.
 constexpr double kRoundPart = 1.0 / 3;
 /// So many are in the first round at most.
 constexpr std::size_t kMostRunning = 4;
-/// A group whose replica alone is so much slower than the best step has no chance.
-constexpr double kNoChance = 1.1;
+/// A group whose replica alone is so much slower than the best step is not posed.
+constexpr double kNoChance = 1.25;
 /// Part of what a plan of groups gets that one replica has; all have the rest.
 constexpr double kOnePart = 0.5;
-/// Posing that takes more than this part of what is left is dear: for plans that may be so much faster.
-constexpr double kDearPart = 0.15, kDearChance = 0.75;
+/// Posing that takes more than this part of what is left is dear: for plans of which a replica alone takes at
+/// most so much of the best step, which then may not have had the time to become good.
+constexpr double kDearPart = 0.35, kDearChance = 0.5;
 /// A step that waits less for its reduction than this part of it has nothing to gain by other buckets.
 constexpr double kLeastWait = 0.02;
 /// Below this no search is begun: seconds, and proposals.
@@ -108,13 +109,13 @@ class ReplicaSearch {
   }
 
  private:
-  /// Of the budget, in its unit: seconds, or proposals where the settings limit those.
+  /// The rest of the budget, in its unit: seconds, or proposals where the settings limit those.
   double left() const { return budget_ - (counts_ ? proposed_ : seconds_since(began_)); }
   bool stopped() const {
     return left() <= (counts_ ? kLeastMoves : kLeast_s) || is_over() ||
            (hooks_.should_stop && hooks_.should_stop());
   }
-  /// Of proposals within a time.
+  /// Whether a time that proposals have, too, is over.
   bool is_over() const {
     return counts_ && settings_.budget_s && seconds_since(began_) >= *settings_.budget_s;
   }
@@ -188,8 +189,8 @@ class ReplicaSearch {
     plain.step.task = make_task(engine_, models_.whole().graph, cluster_, inner(0), parts);
     plain.step.task.model = model_;
     plain_problem_ = plain.step.task.problem;
-    // Until one is posed: the plain step's, and as much for making the graph.
-    posed_op_s_ = 2 * seconds_since(began) / plain_problem_->graph().op_count();
+    // Until one is posed: the plain step's, and twice as much for making the graph.
+    posed_op_s_ = 3 * seconds_since(began) / plain_problem_->graph().op_count();
     search(plain.step, kPlainPart * budget_);
     return plain;
   }
@@ -245,8 +246,8 @@ class ReplicaSearch {
   /// The optimizer's ops once, for the values handed round.
   void try_shared_updates() {
     if (stopped() || kept_.front().plan.replicas.empty()) return;
-    if (!can_share_updates(*models_.whole().graph)) return;
     ReplicaPlan plan = kept_.front().plan;
+    if (plan.share_updates || !can_share_updates(*models_.whole().graph)) return;
     plan.share_updates = true;
     consider(plan, 0);
   }
@@ -295,7 +296,7 @@ class ReplicaSearch {
   // --- One plan --------------------------------------------------------------------------------
 
   /// Whether it is the best so far. `amount`: for placing one replica of several devices.
-  bool consider(const ReplicaPlan& plan, double amount) {
+  bool consider(ReplicaPlan plan, double amount) {
     const auto stage =
         hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"),
                                     counts_ ? std::numeric_limits<double>::infinity() : left())
@@ -305,18 +306,18 @@ class ReplicaSearch {
     const bool searches = settings_.replicate == "auto";
     const bool grouped = is_grouped(plan);
     Tried tried;
-    tried.plan = plan;
     if (grouped) tried.one = placed_one(plan, amount);
     if (searches) {
-      const auto least_us =
-          grouped ? tried.one.evaluation.objective_us / kNoChance : least_of_own_devices_us(plan);
-      if (least_us >= (is_dear(plan) ? kDearChance : 1) * best_us()) {
-        saw(plan, least_us < kCannotRun
-                      ? cat("has no chance, a replica takes ", format_us(least_us))
-                      : std::string("does not fit"));
+      const double alone_us =
+          grouped ? tried.one.evaluation.objective_us : least_of_own_devices_us(plan);
+      const double most_us = (is_dear(plan) ? kDearChance : grouped ? kNoChance : 1) * best_us();
+      if (alone_us >= most_us) {
+        saw(plan, alone_us < kCannotRun ? cat("not posed, a replica takes ", format_us(alone_us))
+                                        : std::string("does not fit"));
         return false;
       }
     }
+    tried.plan = plan;
     const auto began = std::chrono::steady_clock::now();
     tried.step.task = replicated_task(engine_, models_, plan, settings_);
     posed_op_s_ = seconds_since(began) / tried.step.task.problem->graph().op_count();
@@ -345,11 +346,10 @@ class ReplicaSearch {
                        static_cast<double>(plain_problem_->graph().op_count());
     return !counts_ && posed_op_s_ * ops > kDearPart * left();
   }
-  /// A device does all of its replica; updates count only where they cannot be shared. kCannotRun where a
-  /// replica does not fit.
-  double least_of_own_devices_us(const ReplicaPlan& plan) {
-    const bool shares = can_share_updates(*models_.whole().graph);
-    double least_us = 0;
+  /// A device does all of its replica. kCannotRun where one does not fit. Updates are shared from here on
+  /// where that alone leaves the plan a chance.
+  double least_of_own_devices_us(ReplicaPlan& plan) {
+    double each_us = 0, shared_us = 0;
     std::set<std::pair<std::int64_t, KindId>> known;
     for (const auto& replica : plan.replicas) {
       const DeviceId device = replica.devices.front();
@@ -361,10 +361,14 @@ class ReplicaSearch {
       alone.placement = one_device_placement(*alone.task.problem, device);
       evaluate(alone);
       if (!alone.evaluation.feasible) return kCannotRun;
-      const double updates_us = shares ? shares_.updates_us(replica.share, kind) : 0;
-      least_us = std::max(least_us, alone.evaluation.objective_us - updates_us);
+      const double us = alone.evaluation.objective_us;
+      const double others = 1 - 1 / static_cast<double>(plan.replicas.size());
+      each_us = std::max(each_us, us);
+      shared_us = std::max(shared_us, us - others * shares_.updates_us(replica.share, kind));
     }
-    return least_us;
+    if (each_us >= best_us() && can_share_updates(*models_.whole().graph))
+      plan.share_updates = true;
+    return plan.share_updates ? shared_us : each_us;
   }
   static Outcome traced(const Tried& tried) {
     Outcome outcome;
