@@ -1,4 +1,6 @@
 // Replicas of a training step, as the command line asks for them.
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -71,6 +73,66 @@ TEST_CASE("auto says what it tried, and stays above its bound") {
   CHECK(notes.find("plans tried: gpu:0=4,gpu:1=4") != std::string::npos);
 }
 
+namespace {
+
+/// "1.234 ms" and such behind the last space of each of the plans, in microseconds; those that were not
+/// posed or do not fit have none.
+std::vector<double> tried_us(const Json& notes) {
+  std::vector<double> all;
+  for (const Json& note : notes) {
+    const std::string text = note.get<std::string>();
+    if (!text.starts_with("plans tried: ")) continue;
+    std::istringstream plans(text.substr(13));
+    for (std::string plan; std::getline(plans, plan, ';');) {
+      std::istringstream words(plan);
+      std::vector<std::string> parts{std::istream_iterator<std::string>(words), {}};
+      if (parts.size() != 3) continue;
+      const double unit = parts[2] == "s" ? 1e6 : parts[2] == "ms" ? 1e3 : 1;
+      all.push_back(std::stod(parts[1]) * unit);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("auto with replicas keeps its lead, and is not behind auto without them") {
+  // Of as many proposals, so that no machine's speed decides. The plain step gets most of them where it leads.
+  const struct {
+    const char* cluster;
+    const char* batch;
+  } rows[] = {{"k80x2", "8"}, {"k80x4", "8"}, {"k80x2", "4096"}};
+  const Workplace work;
+  bool plain_led = false, replicas_led = false;
+  for (const auto& row : rows) {
+    CAPTURE(row.cluster);
+    CAPTURE(row.batch);
+    std::vector<std::string> command = {"place",     model("tf/nmt_tiny.pb"),
+                                        "--batch",   row.batch,
+                                        "--cluster", row.cluster,
+                                        "--moves",   "800",
+                                        "--threads", "1",
+                                        "--bound",   "none",
+                                        "--json"};
+    const ProcessResult plain = work.berth(command);
+    REQUIRE_MESSAGE(plain.status == 0, plain.err);
+    command.insert(command.end(), {"--replicate", "auto"});
+    const ProcessResult found = work.berth(command);
+    REQUIRE_MESSAGE(found.status == 0, found.err);
+    const Json json = Json::parse(found.out);
+    const double found_us = json["runtime_us"].get<double>();
+    CHECK(found_us <= 1.02 * Json::parse(plain.out)["runtime_us"].get<double>());
+    const std::vector<double> tried = tried_us(json["notes"]);
+    for (const double us : tried) CHECK(found_us <= 1.001 * us);  // which has four digits
+    (json.contains("replicas") ? replicas_led : plain_led) = true;
+    if (plain_led && replicas_led) {
+      CHECK(Json::parse(work.berth(command).out)["runtime_us"] == json["runtime_us"]);
+    }
+  }
+  CHECK(plain_led);
+  CHECK(replicas_led);
+}
+
 TEST_CASE("an uneven batch is served, and replicas that do not fit are refused") {
   const Workplace work;
   const ProcessResult uneven = work.berth({"place", model("tf/nmt_tiny.pb"), "--batch", "7",
@@ -109,6 +171,12 @@ TEST_CASE("what cannot be replicated says why") {
        "'auto' searches for a plan"},
       {{"place", model("tf/nmt_tiny.pb"), "--batch", "1", "--cluster", "k80x2", "--replicate", "2"},
        "a batch of one sample"},
+      // Before the search, which would take the default budget.
+      {place({"--write", "replicas=plan.json"}), "add --replicate"},
+      {place({"--replicate", "auto", "--write", "split=parts"}), "leave out --replicate"},
+      {{"place", cnn, "--batch", "8", "--cluster", "k80x2", "--replicate", "2", "--write",
+        "model=placed.onnx"},
+       "TensorFlow's graphs alone"},
   };
   for (const auto& row : rows) {
     CAPTURE(row.part);

@@ -126,6 +126,12 @@ std::string device_name(const Outcome& outcome, DeviceId device) {
   return device == kNoDevice ? "all" : outcome.problem->cluster().device(device).name;
 }
 
+std::vector<std::string> device_names(const Cluster& cluster, std::span<const DeviceId> devices) {
+  std::vector<std::string> names;
+  for (const DeviceId device : devices) names.push_back(cluster.device(device).name);
+  return names;
+}
+
 std::string excess_text(const Outcome& outcome) {
   const DeviceId id = outcome.evaluation.worst_device;
   const Device& device = outcome.problem->cluster().device(id);

@@ -41,12 +41,9 @@ std::vector<std::string> replica_lines(const Outcome& outcome) {
   const Cluster& cluster = outcome.problem->cluster();
   const ReplicaTimes times = replica_times(outcome);
   for (std::size_t r = 0; r < figures.replicas.size(); ++r) {
-    std::vector<std::string> names;
-    for (const DeviceId device : figures.replicas[r].devices) {
-      names.push_back(cluster.device(device).name);
-    }
-    std::string line = cat("replica ", r, " on ", join(names), ": ", figures.replicas[r].share,
-                           " of ", figures.batch, " samples");
+    std::string line =
+        cat("replica ", r, " on ", join(device_names(cluster, figures.replicas[r].devices)), ": ",
+            figures.replicas[r].share, " of ", figures.batch, " samples");
     if (figures.replicas.size() > 1) {
       line += cat(", its last gradient after ", format_us(times.computed_us[r]));
     }

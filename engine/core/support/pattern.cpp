@@ -29,6 +29,7 @@ class PatternCompiler {
     if (position_ < text_.size()) fail("this ')' closes nothing");
     write(whole);
     step(Pattern::Opcode::accept);
+    find_beginning();
   }
 
  private:
@@ -276,6 +277,24 @@ class PatternCompiler {
     for (const std::int32_t split : splits) pattern_.steps_[at(split)].other = here();
   }
 
+  /// Of the names of a large graph most differ from an expression within its first letters.
+  void find_beginning() {
+    using enum Pattern::Opcode;
+    const auto& steps = pattern_.steps_;
+    std::size_t s = 0;
+    for (; steps[s].what == take; ++s) {
+      const Pattern::Bytes& bytes = pattern_.sets_[at(steps[s].next)];
+      if (bytes.count() != 1) break;
+      std::size_t byte = 0;
+      while (!bytes.test(byte)) ++byte;
+      pattern_.beginning_ += static_cast<char>(byte);
+    }
+    // As `.*` is written.
+    pattern_.matches_any_rest_ = s + 4 == steps.size() && steps[s].what == split &&
+                                 steps[s + 1].what == take && steps[s + 2].what == jump &&
+                                 pattern_.sets_[at(steps[s + 1].next)].all();
+  }
+
   std::string_view text_;
   Pattern& pattern_;
   std::size_t position_ = 0;
@@ -353,7 +372,8 @@ Pattern::Pattern(std::string_view expression) {
 }
 
 bool Pattern::matches(std::string_view text) const {
-  return Run(*this, text).matches();
+  if (!text.starts_with(beginning_)) return false;
+  return matches_any_rest_ || Run(*this, text).matches();
 }
 
 }  // namespace berth

@@ -38,6 +38,8 @@ class Pattern {
 
   std::vector<Step> steps_;
   std::vector<Bytes> sets_;
+  std::string beginning_;          // of every text that matches
+  bool matches_any_rest_ = false;  // behind it
 };
 
 }  // namespace berth

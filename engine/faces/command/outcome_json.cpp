@@ -69,13 +69,10 @@ Json replicas_of(const Outcome& outcome) {
   const ReplicaTimes times = replica_times(outcome);
   Json replicas = Json::array();
   for (std::size_t r = 0; r < figures.replicas.size(); ++r) {
-    Json devices = Json::array();
-    for (const DeviceId device : figures.replicas[r].devices) {
-      devices.push_back(outcome.problem->cluster().device(device).name);
-    }
-    replicas.push_back({{"devices", std::move(devices)},
-                        {"samples", figures.replicas[r].share},
-                        {"computed_us", times.computed_us[r]}});
+    replicas.push_back(
+        {{"devices", device_names(outcome.problem->cluster(), figures.replicas[r].devices)},
+         {"samples", figures.replicas[r].share},
+         {"computed_us", times.computed_us[r]}});
   }
   return {{"plan", figures.plan},
           {"batch", figures.batch},

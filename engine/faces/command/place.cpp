@@ -79,7 +79,7 @@ int run_place(const PlaceOptions& options) {
   PlanTargets plans(settings);
   const std::vector<Target> targets = targets_of(settings, plans);
   check_targets(targets, options.settings.inputs(settings));
-  const auto frontend = plans.writer_of_model(run.engine(), options.settings.model);
+  const auto frontend = plans.writer_of_model(run.engine(), options.settings.model, settings);
 
   RunHooks hooks = run.hooks();
   hooks.begins = [&](const Task& task, const Origin& origin, double budget_s) {

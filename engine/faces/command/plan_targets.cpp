@@ -66,33 +66,36 @@ void write_split(const std::string& model, Frontend& frontend, const Outcome& ou
              index.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+PlacementWriter& placement_writer(const std::string& model, Frontend& frontend) {
+  if (auto* const writer = dynamic_cast<PlacementWriter*>(&frontend)) return *writer;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{}: its frontend cannot write placements back into such a file; use "
+                          "-o for a placement file",
+                          model));
+}
+ReplicaWriter& replica_writer(const std::string& model, Frontend& frontend) {
+  if (auto* const writer = dynamic_cast<ReplicaWriter*>(&frontend)) return *writer;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{}: replicas are written into TensorFlow's graphs alone; take shares "
+                          "and devices as JSON (--write replicas=FILE)",
+                          model));
+}
+
 void write_model(const std::string& model, Frontend& frontend, const Outcome& outcome,
                  const std::filesystem::path& path) {
   const Problem& problem = *outcome.problem;
   if (outcome.replicas == nullptr) {
-    auto* const writer = dynamic_cast<PlacementWriter*>(&frontend);
-    if (writer == nullptr) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("{}: its frontend cannot write placements back into such a file; use "
-                              "-o for a placement file",
-                              model));
-    }
-    writer->annotate(model, problem.graph(), problem.cluster(), outcome.placement, path);
+    placement_writer(model, frontend)
+        .annotate(model, problem.graph(), problem.cluster(), outcome.placement, path);
     return;
   }
-  auto* const writer = dynamic_cast<ReplicaWriter*>(&frontend);
-  if (writer == nullptr) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("{}: replicas are written into TensorFlow's graphs alone; take shares "
-                            "and devices as JSON (--write replicas=FILE)",
-                            model));
-  }
+  ReplicaWriter& writer = replica_writer(model, frontend);
   const ReplicaFigures& figures = *outcome.replicas;
   std::vector<std::int64_t> shares;
   for (const auto& replica : figures.replicas) shares.push_back(replica.share);
   const Settings made = parse_settings(outcome.origin.settings, "the placement's settings");
-  writer->write_replicas(model, made.load, *figures.plain, *figures.training, shares,
-                         problem.cluster(), outcome.placement, path);
+  writer.write_replicas(model, made.load, *figures.plain, *figures.training, shares,
+                        problem.cluster(), outcome.placement, path);
 }
 
 }  // namespace
@@ -139,14 +142,31 @@ void PlanTargets::add_to(std::vector<Target>& targets) const {
   }
 }
 
-std::unique_ptr<Frontend> PlanTargets::writer_of_model(Engine& engine,
-                                                       const std::string& model) const {
-  const bool splits = has(kSplit);
-  auto frontend = has(kModel) || splits ? engine.frontend_for(model) : nullptr;
-  if (splits && dynamic_cast<ModelSplitter*>(frontend.get()) == nullptr) {
+std::unique_ptr<Frontend> PlanTargets::writer_of_model(Engine& engine, const std::string& model,
+                                                       const Settings& settings) const {
+  if (has(kReplicas) && !settings.replicate) {
+    throw Error(ErrorCode::unsupported,
+                "--write replicas: the step is not replicated, so that there is no plan to write; "
+                "add --replicate");
+  }
+  if (has(kSplit) && settings.replicate) {
+    throw Error(ErrorCode::unsupported,
+                "--write split: a step of replicas has a model per replica; leave out --replicate, "
+                "or take shares and devices as JSON (--write replicas=FILE)");
+  }
+  if (!has(kModel) && !has(kSplit)) return nullptr;
+  auto frontend = engine.frontend_for(model);
+  if (has(kSplit) && dynamic_cast<ModelSplitter*>(frontend.get()) == nullptr) {
     throw Error(
         ErrorCode::unsupported,
         fmt::format("--write split: {} cannot be written in parts; models of ONNX can", model));
+  }
+  if (!has(kModel)) return frontend;
+  // The plain step may be the best that a search finds.
+  if (settings.replicate && *settings.replicate != "auto") {
+    static_cast<void>(replica_writer(model, *frontend));
+  } else {
+    static_cast<void>(placement_writer(model, *frontend));
   }
   return frontend;
 }

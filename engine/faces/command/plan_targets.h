@@ -26,9 +26,9 @@ class PlanTargets {
   /// For check_targets.
   void add_to(std::vector<Target>& targets) const;
   /// Before the work: what writes the model, null where it is not to be written. Throws what
-  /// Engine::frontend_for throws.
-  [[nodiscard]] std::unique_ptr<Frontend> writer_of_model(Engine& engine,
-                                                          const std::string& model) const;
+  /// Engine::frontend_for throws, and Error(unsupported) for what it cannot write.
+  [[nodiscard]] std::unique_ptr<Frontend> writer_of_model(Engine& engine, const std::string& model,
+                                                          const Settings& settings) const;
   /// Whether there is a plan of this form.
   [[nodiscard]] bool has(std::string_view form) const;
   /// Whether write could not write the plan of this option.

@@ -39,7 +39,7 @@ int run_simulate(const SimulateOptions& options) {
   inputs.push_back({"the placement", options.placement});
   check_targets(targets, inputs);
 
-  const auto frontend = plans.writer_of_model(run.engine(), options.settings.model);
+  const auto frontend = plans.writer_of_model(run.engine(), options.settings.model, settings);
   const Task task = load_task(run.engine(), options.settings.model, settings, placed(run.hooks()));
   const Outcome outcome = simulate(task, stored, bound_effort(settings));
   note_other_machine(task, stored);

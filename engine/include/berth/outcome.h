@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,7 @@ struct ReplicaFigures {
   std::int64_t gradient_bytes = 0;  ///< of the summed ones, each replica's
   std::int64_t gathered_bytes = 0;  ///< of the sparse ones, together
   std::int64_t buckets = 0;
+  bool shares_updates = false;           ///< ReplicaPlan::share_updates
   std::vector<std::int32_t> replica_of;  ///< by op
   std::vector<bool> reduces;             ///< by op: it is of the reduction
   std::shared_ptr<const Graph> plain;    ///< the step of the whole batch
@@ -138,6 +140,8 @@ struct ReplicaTimes {
 /// are none.
 [[nodiscard]] BERTH_EXPORT std::vector<std::string> replica_lines(const Outcome& outcome);
 
+[[nodiscard]] BERTH_EXPORT std::vector<std::string> device_names(const Cluster& cluster,
+                                                                 std::span<const DeviceId> devices);
 /// Its name; "all" for kNoDevice, which receives what is sent to every device at once.
 [[nodiscard]] BERTH_EXPORT std::string device_name(const Outcome& outcome, DeviceId device);
 

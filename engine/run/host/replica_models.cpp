@@ -154,6 +154,18 @@ std::vector<DeviceId> accelerators(const Cluster& cluster) {
   return devices;
 }
 
+std::vector<DeviceId> devices_with_hosts(const Cluster& cluster,
+                                         const std::vector<DeviceId>& devices) {
+  std::vector<DeviceId> all;
+  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
+    if (cluster.device(device).host) all.push_back(device);
+  }
+  for (const DeviceId device : devices) {
+    if (!cluster.device(device).host) all.push_back(device);
+  }
+  return all;
+}
+
 ReplicaPlan even_plan(const Cluster& cluster, std::size_t count, std::int64_t batch,
                       FastLinks links) {
   const std::size_t free = accelerators(cluster).size();
@@ -207,6 +219,7 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   figures->gradient_bytes = training.gradient_bytes;
   figures->gathered_bytes = training.gathered_bytes;
   figures->buckets = posed.step.buckets;
+  figures->shares_updates = !posed.step.owner.empty();
   figures->plain = models.whole().graph;
   auto of_plan = std::make_shared<Training>(training);
   of_plan->owner = posed.step.owner;
@@ -220,19 +233,11 @@ PosedReplicas pose_replicas(ReplicaModels& models, const ReplicaPlan& plan) {
   figures->replica_of.insert(figures->replica_of.end(), posed.step.reduction_replica.begin(),
                              posed.step.reduction_replica.end());
   figures->reduces.resize(figures->replica_of.size(), true);
-  std::vector<std::string> hosts;
-  for (DeviceId device = 0; device < cluster.device_count(); ++device) {
-    if (cluster.device(device).host) hosts.push_back(cluster.device(device).name);
-  }
   for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
     ConstraintRule rule;
     rule.ops = {
         {.name = {}, .regex = cat("replica_", r, "/.*"), .type = {}, .requested_device = {}}};
-    rule.devices = hosts;
-    for (const DeviceId device : plan.replicas[r].devices) {
-      const std::string& name = cluster.device(device).name;
-      if (!cluster.device(device).host) rule.devices.push_back(name);
-    }
+    rule.devices = device_names(cluster, devices_with_hosts(cluster, plan.replicas[r].devices));
     posed.rules.push_back(std::move(rule));
   }
   posed.figures = std::move(figures);

@@ -52,6 +52,9 @@ class ReplicaModels {
 
 /// Devices that compute a replica: all but hosts, or the hosts where there are no others.
 [[nodiscard]] std::vector<DeviceId> accelerators(const Cluster& cluster);
+/// The hosts, then those of these devices that are none: where a replica's ops may be.
+[[nodiscard]] std::vector<DeviceId> devices_with_hosts(const Cluster& cluster,
+                                                       const std::vector<DeviceId>& devices);
 /// Links that a plan keeps for the inside of its groups, or for the rings between them.
 enum class FastLinks { within, between };
 /// `count` groups of as many devices each, of one kind and with the fastest links where `links` says,

@@ -1,17 +1,19 @@
 // The order of the search: the plain step placed by the policy; a replica per device; fewer replicas of
 // several devices each, one placed by the policy and mirrored, with the fast links within groups or between
-// them; shares evened out where devices differ. Each gets a small part of the time. Then the policy goes on from
-// those that are close to the best, and from the best of these with the time that is left.
+// them; shares evened out where devices differ. Each gets a small part of the budget. Then those that the
+// policy can improve share what is left by halving: the plain step is one of them.
+//
+// Posing a step of replicas takes as long as thousands of proposals. So a plan is posed only where the
+// work of one replica, which is soon known, leaves it a chance.
 #include "host/replica_search.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
-#include <functional>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "berth/bounds.h"
@@ -21,31 +23,51 @@
 #include "berth/support/clock.h"
 #include "berth/support/index.h"
 #include "berth/support/text.h"
+#include "host/replica_shares.h"
+#include "replicas/owners.h"
 #include "support/units.h"
 
 namespace berth {
 namespace {
 
 constexpr double kDefaultBudget_s = 30;
-/// Parts of the budget: for the plain step, for each kind of group, and for each that is close to the best.
-constexpr double kPlainPart = 0.12, kGroupPart = 0.05, kClosePart = 0.12;
-/// So much slower than the best is close to it; so many are kept.
-constexpr double kClose = 1.05;
-constexpr std::size_t kMostKept = 3;
+/// Parts of the budget: for the plain step before plans, and for one replica of each kind of group.
+constexpr double kPlainPart = 0.2, kGroupPart = 0.05;
+/// Part of what is left for each round of the halving but the last, which gets the rest.
+constexpr double kRoundPart = 1.0 / 3;
+/// So many are in the first round at most.
+constexpr std::size_t kMostRunning = 4;
+/// A group whose replica alone is so much slower than the best step is not posed.
+constexpr double kNoChance = 1.25;
+/// Part of what a plan of groups gets that one replica has; all have the rest.
+constexpr double kOnePart = 0.5;
+/// Posing that takes more than this part of what is left is dear: for plans of which a replica alone takes at
+/// most so much of the best step, which then may not have had the time to become good.
+constexpr double kDearPart = 0.35, kDearChance = 0.5;
 /// A step that waits less for its reduction than this part of it has nothing to gain by other buckets.
 constexpr double kLeastWait = 0.02;
-/// Below this no search is begun.
-constexpr double kLeast_s = 0.5;
+/// Below this no search is begun: seconds, and proposals.
+constexpr double kLeast_s = 0.5, kLeastMoves = 1;
 /// Steps of more ops are not searched any more: in what time there is nothing would come of it.
 constexpr OpId kMostPolished = 80'000;
 
-/// A plan with a placement; the plain step has no replicas.
-struct Tried {
-  ReplicaPlan plan;
+struct Placed {
   Task task;
   Placement placement;
   Evaluation evaluation;
 };
+
+/// A plan with a placement; the plain step has no replicas.
+struct Tried {
+  ReplicaPlan plan;
+  Placed step;
+  Placed one;  ///< of a plan of several devices each: its first replica
+};
+
+bool is_grouped(const ReplicaPlan& plan) {
+  return std::any_of(plan.replicas.begin(), plan.replicas.end(),
+                     [](const auto& one) { return one.devices.size() > 1; });
+}
 
 class ReplicaSearch {
  public:
@@ -57,11 +79,15 @@ class ReplicaSearch {
         hooks_(hooks),
         cluster_(make_cluster(settings)),
         models_(engine, model, settings, cluster_),
-        budget_s_(settings.budget_s.value_or(kDefaultBudget_s)) {}
+        shares_(models_, *cluster_),
+        counts_(settings.moves.value_or(0) > 0),
+        budget_(counts_ ? static_cast<double>(*settings.moves)
+                        : settings.budget_s.value_or(kDefaultBudget_s)) {}
 
   Outcome run() {
-    const bool search = *settings_.replicate == "auto";
-    if (search) {
+    // Loading is no part of a budget, as it is none where a step is placed.
+    began_ = std::chrono::steady_clock::now();
+    if (*settings_.replicate == "auto") {
       keep(place_plain());
       try {
         static_cast<void>(models_.training());
@@ -72,44 +98,76 @@ class ReplicaSearch {
       }
     } else {
       const ReplicaPlan plan = plan_of(*settings_.replicate, *cluster_, models_.batch());
-      consider(plan, left_s() / 4);
+      consider(plan, left() / 4);
       const std::size_t count = plan.replicas.size();
       if (is_grouped(plan) && *settings_.replicate == std::to_string(count) && !stopped()) {
-        consider(even_plan(*cluster_, count, models_.batch(), FastLinks::between), left_s() / 4);
+        consider(even_plan(*cluster_, count, models_.batch(), FastLinks::between), left() / 4);
       }
     }
+    halve();
     return finish();
   }
 
  private:
-  double left_s() const { return budget_s_ - seconds_since(began_); }
+  /// The rest of the budget, in its unit: seconds, or proposals where the settings limit those.
+  double left() const { return budget_ - (counts_ ? proposed_ : seconds_since(began_)); }
   bool stopped() const {
-    return left_s() <= kLeast_s || (hooks_.should_stop && hooks_.should_stop());
+    return left() <= (counts_ ? kLeastMoves : kLeast_s) || is_over() ||
+           (hooks_.should_stop && hooks_.should_stop());
+  }
+  /// Whether a time that proposals have, too, is over.
+  bool is_over() const {
+    return counts_ && settings_.budget_s && seconds_since(began_) >= *settings_.budget_s;
   }
   void note(std::string text) {
     if (hooks_.note) hooks_.note(text);
     notes_.push_back(std::move(text));
   }
-  /// Among the best few, the best first; whether it is the best.
-  bool keep(Tried candidate) {
-    const auto before = [](const Tried& a, const Tried& b) {
-      return better(a.evaluation, b.evaluation);
-    };
-    const auto place = std::upper_bound(kept_.begin(), kept_.end(), candidate, before);
-    const bool first = place == kept_.begin();
-    if (first && hooks_.progress && candidate.evaluation.feasible) {
-      hooks_.progress(candidate.evaluation.objective_us,
-                      cat(candidate.plan.replicas.size(), " replicas"));
+
+  /// The lead is never given up. Others are kept as long as a search can improve them.
+  bool keep(Tried tried) {
+    const bool first =
+        kept_.empty() || better(tried.step.evaluation, kept_.front().step.evaluation);
+    if (first && hooks_.progress && tried.step.evaluation.feasible) {
+      hooks_.progress(tried.step.evaluation.objective_us,
+                      cat(tried.plan.replicas.size(), " replicas"));
     }
-    kept_.insert(place, std::move(candidate));
-    if (kept_.size() > kMostKept) kept_.pop_back();
+    kept_.push_back(std::move(tried));
+    sort_kept();
+    std::size_t others = 0;
+    std::erase_if(kept_, [&](const Tried& other) {
+      if (&other == &kept_.front()) return false;
+      return !runs(other) || (!other.plan.replicas.empty() && ++others >= kMostRunning);
+    });
     return first;
   }
+  void sort_kept() {
+    std::stable_sort(kept_.begin(), kept_.end(), [](const Tried& a, const Tried& b) {
+      return better(a.step.evaluation, b.step.evaluation);
+    });
+  }
+  /// Whether the policy has something to decide.
+  bool runs(const Tried& tried) const {
+    return (tried.plan.replicas.empty() || is_grouped(tried.plan)) &&
+           tried.step.task.problem->graph().op_count() <= kMostPolished;
+  }
+  double best_us() const {
+    return kept_.empty() || !kept_.front().step.evaluation.feasible
+               ? kCannotRun
+               : kept_.front().step.evaluation.objective_us;
+  }
 
-  Settings inner(double budget_s) const {
+  Settings inner(double amount) const {
     Settings settings = settings_;
     settings.replicate.reset();
-    settings.budget_s = std::max(0.0, budget_s);
+    if (counts_) {
+      settings.moves = static_cast<std::int64_t>(std::max(1.0, amount));
+      if (settings_.budget_s) {
+        settings.budget_s = std::max(0.0, *settings_.budget_s - seconds_since(began_));
+      }
+    } else {
+      settings.budget_s = std::max(0.0, amount);
+    }
     settings.bound = BoundEffort::none;
     settings.prove.reset();
     settings.certificate.reset();
@@ -124,27 +182,35 @@ class ReplicaSearch {
   }
 
   Tried place_plain() {
-    const Settings settings = inner(kPlainPart * budget_s_);
     TaskParts parts;
     parts.costs = models_.whole().costs;
     Tried plain;
-    plain.task = make_task(engine_, models_.whole().graph, cluster_, settings, parts);
-    plain.task.model = model_;
-    plain_problem_ = plain.task.problem;
-    search(plain, kPlainPart * budget_s_);
+    const auto began = std::chrono::steady_clock::now();
+    plain.step.task = make_task(engine_, models_.whole().graph, cluster_, inner(0), parts);
+    plain.step.task.model = model_;
+    plain_problem_ = plain.step.task.problem;
+    // Until one is posed: the plain step's, and twice as much for making the graph.
+    posed_op_s_ = 3 * seconds_since(began) / plain_problem_->graph().op_count();
+    search(plain.step, kPlainPart * budget_);
     return plain;
   }
 
-  /// The policy goes on from the placement, if there is one. Leaves the better of the two.
-  void search(Tried& tried, double budget_s) {
+  /// The policy goes on from the placement, if there is one. Leaves the better of the two; whether it is
+  /// another. `amount` of the budget, all of which counts as used.
+  bool search(Placed& placed, double amount) {
     RunHooks hooks = inner_hooks();
-    if (!tried.placement.empty()) hooks.initial = {tried.placement};
-    Outcome outcome = berth::place(engine_, tried.task, inner(budget_s), hooks);
+    if (!placed.placement.empty()) hooks.initial = {placed.placement};
+    Settings settings = inner(amount);
+    // The same proposals again would be of no use.
+    settings.seed = settings_.seed.value_or(hooks_.seed) + searches_++;
+    proposed_ += amount;
+    Outcome outcome = berth::place(engine_, placed.task, settings, hooks);
     evaluations_ += outcome.search->evaluations;
     simulated_ops_ += outcome.search->simulated_ops;
-    if (!tried.placement.empty() && better(tried.evaluation, outcome.evaluation)) return;
-    tried.placement = std::move(outcome.placement);
-    tried.evaluation = std::move(outcome.evaluation);
+    if (!placed.placement.empty() && !better(outcome.evaluation, placed.evaluation)) return false;
+    placed.placement = std::move(outcome.placement);
+    placed.evaluation = std::move(outcome.evaluation);
+    return true;
   }
 
   // --- Plans -----------------------------------------------------------------------------------
@@ -156,10 +222,9 @@ class ReplicaSearch {
       note("no replicas: there is one device for them");
       return;
     }
-    std::vector<KindId> kinds;
-    for (const DeviceId device : devices) kinds.push_back(cluster_->kind_of(device));
-    const bool alike =
-        std::all_of(kinds.begin(), kinds.end(), [&](KindId kind) { return kind == kinds.front(); });
+    const bool alike = std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
+      return cluster_->kind_of(device) == cluster_->kind_of(devices.front());
+    });
     if (alike) {
       consider(even_plan(*cluster_, most, models_.batch()), 0);
     } else {
@@ -171,7 +236,7 @@ class ReplicaSearch {
       for (const FastLinks links : {FastLinks::within, FastLinks::between}) {
         if (stopped()) return;
         consider(even_plan(*cluster_, count, models_.batch(), links),
-                 std::min(left_s() / 2, kGroupPart * budget_s_));
+                 std::min(left() / 2, kGroupPart * budget_));
       }
     }
     try_buckets();
@@ -182,7 +247,7 @@ class ReplicaSearch {
   void try_shared_updates() {
     if (stopped() || kept_.front().plan.replicas.empty()) return;
     ReplicaPlan plan = kept_.front().plan;
-    if (!models_.whole().graph->states().empty()) return;
+    if (plan.share_updates || !can_share_updates(*models_.whole().graph)) return;
     plan.share_updates = true;
     consider(plan, 0);
   }
@@ -192,7 +257,7 @@ class ReplicaSearch {
     const Tried& best = kept_.front();
     if (best.plan.replicas.empty() || is_grouped(best.plan)) return;
     const double waits_us = replica_times(traced(best)).waits_us;
-    if (waits_us < kLeastWait * best.evaluation.objective_us) return;
+    if (waits_us < kLeastWait * best.step.evaluation.objective_us) return;
     for (const std::int64_t bytes : {std::int64_t{32'000'000}, std::int64_t{2'000'000}}) {
       if (stopped()) return;
       ReplicaPlan plan = kept_.front().plan;
@@ -203,147 +268,120 @@ class ReplicaSearch {
 
   /// Devices of several kinds: shares that let all end together, for all kinds and for the fastest.
   void unequal(const std::vector<DeviceId>& devices) {
+    const std::vector<DeviceId> fastest = shares_.by_speed(devices);
     for (std::size_t used = devices.size(); used > 1 && !stopped(); --used) {
       // The slowest device is left out next.
-      std::vector<DeviceId> some = by_speed(devices);
-      some.resize(used);
-      if (used < devices.size() &&
-          cluster_->kind_of(some.back()) == cluster_->kind_of(by_speed(devices)[used])) {
+      std::vector<DeviceId> some(fastest.begin(),
+                                 fastest.begin() + static_cast<std::ptrdiff_t>(used));
+      if (used < fastest.size() &&
+          cluster_->kind_of(some.back()) == cluster_->kind_of(fastest[used])) {
         continue;  // all of a kind, or none
       }
       std::sort(some.begin(), some.end());
-      if (auto plan = even_ends(some)) {
+      if (const auto plan = shares_.even_ends(some)) {
         consider(*plan, 0);
         improve_shares(*plan);
       }
     }
   }
-  std::vector<DeviceId> by_speed(std::vector<DeviceId> devices) {
-    std::stable_sort(devices.begin(), devices.end(),
-                     [&](DeviceId a, DeviceId b) { return line(a).second < line(b).second; });
-    return devices;
-  }
-  /// The step of one device by its samples: a constant and what each adds, in microseconds.
-  std::pair<double, double> line(DeviceId device) {
-    const KindId kind = cluster_->kind_of(device);
-    const auto known = lines_.find(kind);
-    if (known != lines_.end()) return known->second;
-    const auto sum = [&](std::int64_t samples) {
-      const SizedModel& model = models_.at_size(samples);
-      const double overhead = cluster_->kind_device(kind).op_overhead_us;
-      double us = 0;
-      for (OpId op = 0; op < model.graph->op_count(); ++op) {
-        const double one = model.costs->op_us(op, kind);
-        if (one > 0 && one < kCannotRun) us += one + overhead;
-      }
-      return us;
-    };
-    const std::int64_t large = models_.smaller(), small = std::max<std::int64_t>(1, large / 4);
-    const double at_large = sum(large), at_small = sum(small);
-    const double slope =
-        large > small ? (at_large - at_small) / static_cast<double>(large - small) : at_large;
-    return lines_[kind] = {at_large - slope * static_cast<double>(large), slope};
-  }
-  /// Shares with which the lines of all devices end together, rounded to samples; nothing where a device
-  /// would have none.
-  std::optional<ReplicaPlan> even_ends(const std::vector<DeviceId>& devices) {
-    double per_us = 0, constant = 0;
-    for (const DeviceId device : devices) {
-      const auto [begin, slope] = line(device);
-      if (slope <= 0) return even_plan(*cluster_, devices.size(), models_.batch());
-      per_us += 1 / slope;
-      constant += begin / slope;
-    }
-    const double end_us = (static_cast<double>(models_.batch()) + constant) / per_us;
-    ReplicaPlan plan;
-    std::vector<std::pair<double, std::size_t>> rests;
-    std::int64_t given = 0;
-    for (const DeviceId device : devices) {
-      const auto [begin, slope] = line(device);
-      const double share = (end_us - begin) / slope;
-      if (share < 1) return std::nullopt;
-      const auto whole = static_cast<std::int64_t>(share);
-      rests.emplace_back(share - static_cast<double>(whole), plan.replicas.size());
-      plan.replicas.push_back({{device}, whole});
-      given += whole;
-    }
-    std::stable_sort(rests.begin(), rests.end(), std::greater<>());
-    for (std::size_t i = 0; given < models_.batch(); ++given, ++i) {
-      ++plan.replicas[rests[i % rests.size()].second].share;
-    }
-    return plan;
-  }
   /// Moves samples between kinds as the simulated steps say, while that helps.
   void improve_shares(ReplicaPlan plan) {
-    for (int round = 0; round < 4 && !stopped(); ++round) {
-      if (!last_) return;
-      const ReplicaTimes times = replica_times(*last_);
-      std::map<KindId, std::pair<double, std::vector<std::size_t>>> kinds;
-      for (std::size_t r = 0; r < plan.replicas.size(); ++r) {
-        auto& kind = kinds[cluster_->kind_of(plan.replicas[r].devices.front())];
-        kind.first = std::max(kind.first, times.computed_us[r]);
-        kind.second.push_back(r);
-      }
-      const auto by_time = [](const auto& a, const auto& b) {
-        return a.second.first < b.second.first;
-      };
-      const auto& fast = std::min_element(kinds.begin(), kinds.end(), by_time)->second.second;
-      const auto& slow = std::max_element(kinds.begin(), kinds.end(), by_time)->second.second;
-      if (&fast == &slow) return;
-      // As many from every device of the slow kind, so that a kind keeps few sizes.
-      const std::size_t moved = std::lcm(fast.size(), slow.size());
-      ReplicaPlan next = plan;
-      for (std::size_t i = 0; i < moved; ++i) {
-        --next.replicas[slow[i % slow.size()]].share;
-        ++next.replicas[fast[i % fast.size()]].share;
-      }
-      for (const auto& replica : next.replicas) {
-        if (replica.share < 1) return;
-      }
-      if (!consider(next, 0)) return;
-      plan = next;
+    for (int round = 0; round < 4 && !stopped() && last_; ++round) {
+      const auto next = shares_.shifted(plan, replica_times(*last_));
+      if (!next || !consider(*next, 0)) return;
+      plan = *next;
     }
   }
 
   // --- One plan --------------------------------------------------------------------------------
 
-  /// Whether it is the best so far. `budget_s`: for placing one replica of several devices.
-  bool consider(const ReplicaPlan& plan, double budget_s) {
+  /// Whether it is the best so far. `amount`: for placing one replica of several devices.
+  bool consider(ReplicaPlan plan, double amount) {
     const auto stage =
-        hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"), left_s()) : nullptr;
-    Tried candidate{plan, replicated_task(engine_, models_, plan, settings_), {}, {}};
-    candidate.placement =
-        is_grouped(plan) ? mirrored_placement(candidate, budget_s) : own_devices(candidate);
-    const Simulator simulator(candidate.task.problem);
-    Simulator::Workspace workspace;
-    simulator.evaluate(candidate.placement, workspace, candidate.evaluation);
-    ++evaluations_;
-    simulated_ops_ += candidate.task.problem->graph().op_count();
-    if (settings_.replicate == "auto") {
-      seen_ += cat(seen_.empty() ? "" : "; ", plan.text(*cluster_), " ",
-                   candidate.evaluation.feasible ? format_us(candidate.evaluation.objective_us)
-                                                 : std::string("does not fit"));
-    }
+        hooks_.stage ? hooks_.stage(cat(plan.replicas.size(), " replicas"),
+                                    counts_ ? std::numeric_limits<double>::infinity() : left())
+                     : nullptr;
     any_plan_ = true;
-    last_ = traced(candidate);
-    return keep(std::move(candidate));
+    last_.reset();
+    const bool searches = settings_.replicate == "auto";
+    const bool grouped = is_grouped(plan);
+    Tried tried;
+    if (grouped) tried.one = placed_one(plan, amount);
+    if (searches) {
+      const double alone_us =
+          grouped ? tried.one.evaluation.objective_us : least_of_own_devices_us(plan);
+      const double most_us = (is_dear(plan) ? kDearChance : grouped ? kNoChance : 1) * best_us();
+      if (alone_us >= most_us) {
+        saw(plan, alone_us < kCannotRun ? cat("not posed, a replica takes ", format_us(alone_us))
+                                        : std::string("does not fit"));
+        return false;
+      }
+    }
+    tried.plan = plan;
+    const auto began = std::chrono::steady_clock::now();
+    tried.step.task = replicated_task(engine_, models_, plan, settings_);
+    posed_op_s_ = seconds_since(began) / tried.step.task.problem->graph().op_count();
+    tried.step.placement = grouped ? mirror(tried) : own_devices(tried);
+    evaluate(tried.step);
+    if (searches) {
+      saw(plan, tried.step.evaluation.feasible ? format_us(tried.step.evaluation.objective_us)
+                                               : std::string("does not fit"));
+    }
+    last_ = traced(tried);
+    return keep(std::move(tried));
   }
-  static bool is_grouped(const ReplicaPlan& plan) {
-    return std::any_of(plan.replicas.begin(), plan.replicas.end(),
-                       [](const auto& one) { return one.devices.size() > 1; });
+  void saw(const ReplicaPlan& plan, const std::string& what) {
+    seen_ += cat(seen_.empty() ? "" : "; ", plan.text(*cluster_), " ", what);
   }
-  Outcome traced(const Tried& candidate) const {
+  void evaluate(Placed& placed) {
+    const Simulator simulator(placed.task.problem);
+    Simulator::Workspace workspace;
+    simulator.evaluate(placed.placement, workspace, placed.evaluation);
+    ++evaluations_;
+    simulated_ops_ += placed.task.problem->graph().op_count();
+  }
+  /// Whether posing the plan takes so much of what is left that it must be worth it.
+  bool is_dear(const ReplicaPlan& plan) const {
+    const double ops = static_cast<double>(plan.replicas.size()) *
+                       static_cast<double>(plain_problem_->graph().op_count());
+    return !counts_ && posed_op_s_ * ops > kDearPart * left();
+  }
+  /// A device does all of its replica. kCannotRun where one does not fit. Updates are shared from here on
+  /// where that alone leaves the plan a chance.
+  double least_of_own_devices_us(ReplicaPlan& plan) {
+    double each_us = 0, shared_us = 0;
+    std::set<std::pair<std::int64_t, KindId>> known;
+    for (const auto& replica : plan.replicas) {
+      const DeviceId device = replica.devices.front();
+      const KindId kind = cluster_->kind_of(device);
+      if (!known.emplace(replica.share, kind).second) continue;
+      const SizedModel& model = models_.at_size(replica.share);
+      Placed alone;
+      alone.task.problem = std::make_shared<const Problem>(model.graph, cluster_, model.costs);
+      alone.placement = one_device_placement(*alone.task.problem, device);
+      evaluate(alone);
+      if (!alone.evaluation.feasible) return kCannotRun;
+      const double us = alone.evaluation.objective_us;
+      const double others = 1 - 1 / static_cast<double>(plan.replicas.size());
+      each_us = std::max(each_us, us);
+      shared_us = std::max(shared_us, us - others * shares_.updates_us(replica.share, kind));
+    }
+    if (each_us >= best_us() && can_share_updates(*models_.whole().graph))
+      plan.share_updates = true;
+    return plan.share_updates ? shared_us : each_us;
+  }
+  static Outcome traced(const Tried& tried) {
     Outcome outcome;
-    outcome.problem = candidate.task.problem;
-    outcome.replicas = candidate.task.replicas;
-    outcome.trace = Simulator(candidate.task.problem).trace(candidate.placement);
+    outcome.problem = tried.step.task.problem;
+    outcome.replicas = tried.step.task.replicas;
+    outcome.trace = Simulator(outcome.problem).trace(tried.step.placement);
     return outcome;
   }
 
   /// Each replica on its own device, the rest on a host.
-  Placement own_devices(const Tried& candidate) const {
-    const Problem& problem = *candidate.task.problem;
-    const ReplicaFigures& figures = *candidate.task.replicas;
+  Placement own_devices(const Tried& tried) const {
+    const Problem& problem = *tried.step.task.problem;
+    const ReplicaFigures& figures = *tried.step.task.replicas;
     const auto classes = problem.finest_groups();
     Placement placement(at(problem.graph().op_count()), 0);
     for (GroupId c = 0; c < classes->count(); ++c) {
@@ -353,7 +391,7 @@ class ReplicaSearch {
         return std::all_of(ops.begin(), ops.end(),
                            [&](OpId op) { return problem.cost_us(op, device) < kCannotRun; });
       };
-      DeviceId device = candidate.plan.replicas[r].devices.front();
+      DeviceId device = tried.plan.replicas[r].devices.front();
       for (DeviceId other = 0; !runs(device) && other < cluster_->device_count(); ++other) {
         if (runs(other)) device = other;
       }
@@ -362,39 +400,35 @@ class ReplicaSearch {
     return placement;
   }
 
-  /// One replica placed by the policy on its devices, the others alike.
-  Placement mirrored_placement(const Tried& candidate, double budget_s) {
-    const ReplicaPlan& plan = candidate.plan;
+  /// One replica placed by the policy on its devices.
+  Placed placed_one(const ReplicaPlan& plan, double amount) {
     check_alike(plan);
-    const SizedModel& model = models_.at_size(plan.replicas.front().share);
-    Settings settings = inner(budget_s);
+    const auto& first = plan.replicas.front();
+    const auto known = placed_.find({first.share, first.devices});
+    if (known != placed_.end()) return known->second;
+    const SizedModel& model = models_.at_size(first.share);
+    Settings settings = inner(amount);
     ConstraintRule rule;
     rule.ops = {{.name = {}, .regex = ".*", .type = {}, .requested_device = {}}};
-    for (DeviceId device = 0; device < cluster_->device_count(); ++device) {
-      if (cluster_->device(device).host) rule.devices.push_back(cluster_->device(device).name);
-    }
-    for (const DeviceId device : plan.replicas.front().devices) {
-      rule.devices.push_back(cluster_->device(device).name);
-    }
+    rule.devices = device_names(*cluster_, devices_with_hosts(*cluster_, first.devices));
     settings.constraints.push_back(std::move(rule));
-    Placement& one = placed_[{plan.replicas.front().share, plan.replicas.front().devices}];
-    if (one.empty()) {
-      TaskParts parts;
-      parts.costs = model.costs;
-      const Task task = make_task(engine_, model.graph, cluster_, settings, parts);
-      Outcome outcome = berth::place(engine_, task, settings, inner_hooks());
-      evaluations_ += outcome.search->evaluations;
-      simulated_ops_ += outcome.search->simulated_ops;
-      one = std::move(outcome.placement);
-    }
+    TaskParts parts;
+    parts.costs = model.costs;
+    Placed one;
+    one.task = make_task(engine_, model.graph, cluster_, settings, parts);
+    search(one, amount);
+    return placed_[{first.share, first.devices}] = std::move(one);
+  }
+  /// The others alike.
+  static Placement mirror(const Tried& tried) {
     Replicated step;
-    step.ops_each = model.graph->op_count();
-    step.model.graph = candidate.task.problem->shared_graph();
-    const auto& of = candidate.task.replicas->replica_of;
+    step.ops_each = tried.one.task.problem->graph().op_count();
+    step.model.graph = tried.step.task.problem->shared_graph();
+    const auto& of = tried.step.task.replicas->replica_of;
     step.reduction_replica.assign(
-        of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * plan.replicas.size()),
+        of.begin() + static_cast<std::ptrdiff_t>(at(step.ops_each) * tried.plan.replicas.size()),
         of.end());
-    return mirrored(step, plan, one);
+    return mirrored(step, tried.plan, tried.one.placement);
   }
   void check_alike(const ReplicaPlan& plan) const {
     const auto& first = plan.replicas.front().devices;
@@ -412,11 +446,62 @@ class ReplicaSearch {
     }
   }
 
+  // --- The rest of the budget ------------------------------------------------------------------
+
+  /// Successive halving (Karnin, Koren and Somekh, ICML 2013): all that the policy can improve get as much;
+  /// the better half goes on.
+  void halve() {
+    drop_hopeless();
+    std::vector<Tried> running;
+    std::optional<Tried> lead;
+    for (Tried& tried : kept_) {
+      if (runs(tried)) {
+        running.push_back(std::move(tried));
+      } else {
+        lead = std::move(tried);
+      }
+    }
+    kept_.clear();
+    while (!running.empty() && !stopped()) {
+      const auto count = static_cast<double>(running.size());
+      const double each = running.size() == 1 ? left() : kRoundPart * left() / count;
+      for (Tried& tried : running) {
+        if (!stopped()) improve(tried, std::min(each, left()));
+      }
+      if (running.size() == 1) break;
+      std::stable_sort(running.begin(), running.end(), [](const Tried& a, const Tried& b) {
+        return better(a.step.evaluation, b.step.evaluation);
+      });
+      running.resize((running.size() + 1) / 2);
+    }
+    kept_ = std::move(running);
+    if (lead) kept_.push_back(std::move(*lead));
+    sort_kept();
+  }
+  /// The plain step is left out where its bound is above the lead.
+  void drop_hopeless() {
+    if (kept_.front().plan.replicas.empty()) return;
+    std::erase_if(kept_, [&](const Tried& tried) {
+      return tried.plan.replicas.empty() && lower_bound(*plain_problem()).us >= best_us();
+    });
+  }
+  /// A plan of groups: one replica, then all.
+  void improve(Tried& tried, double amount) {
+    const bool grouped = is_grouped(tried.plan);
+    if (grouped && search(tried.one, kOnePart * amount)) {
+      Placed again;
+      again.task = tried.step.task;
+      again.placement = mirror(tried);
+      evaluate(again);
+      if (better(again.evaluation, tried.step.evaluation)) tried.step = std::move(again);
+    }
+    search(tried.step, grouped ? (1 - kOnePart) * amount : amount);
+  }
+
   // --- The result ------------------------------------------------------------------------------
 
   Outcome finish() {
-    polish();
-    const Tried& best = kept_.front();
+    const Placed& best = kept_.front().step;
     const bool plain = best.task.replicas == nullptr;
     Outcome outcome;
     outcome.problem = best.task.problem;
@@ -440,29 +525,8 @@ class ReplicaSearch {
     outcome.search->evaluations = evaluations_;
     outcome.search->simulated_ops = simulated_ops_;
     outcome.search->wall_s = seconds_since(began_);
-    outcome.search->end = left_s() <= kLeast_s ? SearchEnd::budget : SearchEnd::done;
+    outcome.search->end = stopped() ? SearchEnd::budget : SearchEnd::done;
     return outcome;
-  }
-
-  /// The policy goes on from those that are close to the best, then from the best of them.
-  void polish() {
-    const auto searched = [&](const Tried& tried) {
-      return (tried.plan.replicas.empty() || is_grouped(tried.plan)) &&
-             tried.task.problem->graph().op_count() <= kMostPolished;
-    };
-    std::vector<Tried> close = std::move(kept_);
-    kept_.clear();
-    const double best_us = close.front().evaluation.objective_us;
-    std::erase_if(close, [&](const Tried& tried) {
-      return &tried != &close.front() && !(tried.evaluation.objective_us <= kClose * best_us);
-    });
-    for (Tried& tried : close) {
-      if (close.size() > 1 && searched(tried) && !stopped()) {
-        search(tried, std::min(left_s(), kClosePart * budget_s_));
-      }
-      keep(std::move(tried));
-    }
-    if (searched(kept_.front()) && !stopped()) search(kept_.front(), left_s());
   }
 
   const std::shared_ptr<const Problem>& plain_problem() {
@@ -498,15 +562,19 @@ class ReplicaSearch {
   const std::string& model_;
   const Settings& settings_;
   const RunHooks& hooks_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point began_;
   std::shared_ptr<const Cluster> cluster_;
   ReplicaModels models_;
-  double budget_s_;
-  std::map<KindId, std::pair<double, double>> lines_;
+  ReplicaShares shares_;
+  double posed_op_s_ = 0;  // of a step of replicas, by op
+  bool counts_;            // proposals, not seconds
+  double budget_;          // in either
+  double proposed_ = 0;
+  std::uint64_t searches_ = 0;
   std::shared_ptr<const Problem> plain_problem_;
   std::vector<Tried> kept_;  // the best first
   // One replica's ops, by its samples and devices.
-  std::map<std::pair<std::int64_t, std::vector<DeviceId>>, Placement> placed_;
+  std::map<std::pair<std::int64_t, std::vector<DeviceId>>, Placed> placed_;
   bool any_plan_ = false;
   std::optional<Outcome> last_;  // the step of the plan that was considered last
   std::vector<std::string> notes_;

@@ -129,6 +129,10 @@ class Sharing {
 
 }  // namespace
 
+bool can_share_updates(const Graph& graph) {
+  return graph.dialect() == "tf" && graph.states().empty();
+}
+
 Owners share_updates(const Graph& graph, const Training& training,
                      const std::vector<std::vector<Training::Gradient>>& buckets,
                      std::int64_t most_bytes, std::size_t replicas) {

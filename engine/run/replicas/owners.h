@@ -19,6 +19,10 @@ struct Owners {
   std::vector<std::int32_t> bucket;  ///< by plain op that has an owner: the last that it waits for
 };
 
+/// Whether updates can be shared: variables change in place, which TensorFlow's alone do. New values that are
+/// results of the step are every replica's.
+[[nodiscard]] bool can_share_updates(const Graph& graph);
+
 /// Indexed by op: how many updates are behind one another on the longest way to it. What is reduced or handed round
 /// together is of one level, so that nothing in it waits for the rest: some steps update moving averages
 /// before they compute gradients.

@@ -37,6 +37,8 @@ class Emitter {
         builder_(whole.graph->name(), "berth"),
         us_(at(cluster.kind_count())) {
     step_.ops_each = whole.graph->op_count();
+    gradients_.assign(at(whole.graph->tensor_count()), false);
+    for (const auto& gradient : training.gradients) gradients_[at(gradient.tensor)] = true;
     std::vector<DeviceId> devices;
     for (const auto& replica : plan.replicas) {
       devices.push_back(replica.devices.front());
@@ -46,7 +48,7 @@ class Emitter {
     levels_ = update_levels(*whole.graph, training);
     buckets_ = fill_buckets();
     if (!plan.share_updates || plan.replicas.size() < 2) return;
-    if (!whole.graph->states().empty()) {
+    if (!can_share_updates(*whole.graph)) {
       throw Error(ErrorCode::unsupported,
                   "replicas: updates are shared where ops change variables; here new values are "
                   "results of the step: leave updates=shared out");
@@ -84,6 +86,16 @@ class Emitter {
     return training_.whole[at(op)] ? whole_ : models_[replica];
   }
 
+  /// Replicas of one share have the same work, which is long to find for all ops.
+  const Work& work(const Graph& graph, OpId op) {
+    std::vector<Work>& known = works_[&graph];
+    for (auto next = static_cast<OpId>(known.size()); next <= op; ++next) {
+      const auto stated = graph.stated_work(next);
+      known.push_back(stated ? *stated : op_work(graph, next));
+    }
+    return known[at(op)];
+  }
+
   static TensorInfo info_of(const Graph& graph, TensorId tensor) {
     TensorInfo info;
     info.dtype = graph.dtype(tensor);
@@ -112,11 +124,12 @@ class Emitter {
       if (const auto bytes = graph.stated_param_bytes(op); bytes > 0) {
         builder_.set_param_bytes(made, bytes);
       }
-      builder_.set_work(made, sized.graph->stated_work(op) ? *sized.graph->stated_work(op)
-                                                           : op_work(*sized.graph, op));
+      builder_.set_work(made, work(*sized.graph, op));
       for (const TensorId tensor : graph.outputs(op)) {
         tensors_[r][at(tensor)] = builder_.add_output(made, info_of(*sized.graph, tensor));
-        if (graph.names_results() && graph.is_result(tensor)) {
+        // A gradient is returned as the sum.
+        const bool reduced = plan_.replicas.size() > 1 && gradients_[at(tensor)];
+        if (graph.names_results() && graph.is_result(tensor) && !reduced) {
           builder_.add_result(tensors_[r][at(tensor)]);
         }
       }
@@ -261,6 +274,15 @@ class Emitter {
       }
       if (!owned.empty()) reduce_to_owners(owned, static_cast<std::int32_t>(b));
       if (!others.empty()) ring(others);
+    }
+    const Graph& graph = *whole_.graph;
+    for (const auto& gradient : training_.gradients) {
+      if (!graph.names_results() || !graph.is_result(gradient.tensor)) continue;
+      for (const auto& of_replica : reduced_) {
+        if (const TensorId tensor = of_replica[at(gradient.tensor)]; tensor != kNoTensor) {
+          builder_.add_result(tensor);
+        }
+      }
     }
   }
 
@@ -458,7 +480,8 @@ class Emitter {
         states.push_back({tensors_[r][at(state.result)], op_of(r, state.input)});
       }
     }
-    return graph.with_constants(roles)->with_states(states);
+    const auto made = graph.with_constants(roles);
+    return states.empty() ? made : made->with_states(states);
   }
 
   const Training& training_;
@@ -473,6 +496,8 @@ class Emitter {
   std::vector<std::int32_t> levels_;  // by op
   // Keyed by replica, bucket and level.
   std::map<std::pair<std::size_t, std::pair<std::int32_t, std::int32_t>>, OpId> takes_;
+  std::vector<bool> gradients_;                      // by tensor of a replica
+  std::map<const Graph*, std::vector<Work>> works_;  // by op
   GraphBuilder builder_;
   std::vector<std::vector<double>> us_;
   std::vector<std::int64_t> workspace_;

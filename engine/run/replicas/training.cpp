@@ -40,6 +40,14 @@ bool is_update(std::string_view type) {
   if (type.starts_with("Resource")) type.remove_prefix(8);
   return type.starts_with("Apply") || type.starts_with("Assign");
 }
+/// ONNX Runtime's optimizers and the buffers in which it adds up gradients.
+bool is_onnx_update(std::string_view type) {
+  type.remove_prefix(type.rfind('.') + 1);
+  return type.starts_with("InPlaceAccumulator") || type.find("Optimizer") != type.npos;
+}
+
+/// A tensor of as many bytes is a number.
+constexpr std::int64_t kNumber = 8;
 
 bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
@@ -60,7 +68,7 @@ class Study {
     find_tainted();
     find_of_samples();
     find_updates();
-    reaches_update_ = reaching(is_update_);
+    reaches_update_ = reaching(is_end_);
     find_sparse();
     spread_whole();
     std::vector<bool> scales(count_, false);
@@ -145,33 +153,68 @@ class Study {
     }
   }
 
-  /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew.
+  /// Ops that change state, and of formats whose state is a result: ops that give a parameter anew, of
+  /// what is no more of the batch's size, or of rows.
   bool changes_state(OpId op) const {
-    if (is_update(graph_.op_type(op))) return true;
-    if (graph_.dialect() == "tf") return false;
-    for (const TensorId output : graph_.outputs(op)) {
-      if (!graph_.is_result(output) || scaled(output)) continue;
-      for (const TensorId input : graph_.inputs(op)) {
-        if (input != kNoTensor && graph_.maker(input) == kNoOp &&
-            graph_.bytes(input) == graph_.bytes(output)) {
-          return true;
-        }
-      }
+    if (graph_.dialect() == "tf") return is_update(graph_.op_type(op));
+    if (is_onnx_update(graph_.op_type(op))) return true;
+    const auto inputs = graph_.inputs(op), outputs = graph_.outputs(op);
+    const auto is_parameter = [&](TensorId tensor) {
+      return tensor != kNoTensor && graph_.maker(tensor) == kNoOp;
+    };
+    if (std::any_of(inputs.begin(), inputs.end(), [&](TensorId t) { return scaled(t); }) &&
+        !(graph_.op_type(op).starts_with("Scatter") && is_parameter(inputs[0]))) {
+      return false;
     }
-    return false;
+    return std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+      return graph_.is_result(output) && !scaled(output) &&
+             std::any_of(inputs.begin(), inputs.end(), [&](TensorId input) {
+               return is_parameter(input) && graph_.bytes(input) == graph_.bytes(output);
+             });
+    });
+  }
+  /// A step that leaves its updates to others returns the gradients: sums over the samples with the shape of a
+  /// parameter.
+  void find_returned() {
+    returned_.assign(scaled_.size(), false);
+    if (graph_.dialect() == "tf" || !graph_.names_results()) return;
+    std::set<std::vector<std::int64_t>> parameters;
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      if (graph_.maker(tensor) != kNoOp || !graph_.has_shape(tensor)) continue;
+      const auto shape = graph_.shape(tensor);
+      parameters.emplace(shape.begin(), shape.end());
+    }
+    for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
+      const OpId op = graph_.producer(tensor);
+      if (op == kNoOp || !graph_.is_result(tensor) || is_update_[at(op)] || !tainted_[at(op)] ||
+          scaled(tensor) || !is_float(graph_.dtype(tensor)) || !graph_.has_shape(tensor)) {
+        continue;
+      }
+      const auto shape = graph_.shape(tensor);
+      // A number is the loss.
+      returned_[at(tensor)] =
+          graph_.bytes(tensor) > kNumber && parameters.contains({shape.begin(), shape.end()});
+    }
+  }
+  bool returns_gradient(OpId op) const {
+    const auto outputs = graph_.outputs(op);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](TensorId tensor) { return returned_[at(tensor)]; });
   }
   void find_updates() {
     is_update_.assign(count_, false);
-    bool any = false;
     for (OpId op = 0; op < graph_.op_count(); ++op) {
       is_update_[at(op)] = tainted_[at(op)] && changes_state(op);
-      any = any || is_update_[at(op)];
     }
-    if (any) return;
+    find_returned();
+    is_end_ = is_update_;
+    for (OpId op = 0; op < graph_.op_count(); ++op) {
+      if (returns_gradient(op)) is_end_[at(op)] = true;
+    }
+    if (std::find(is_end_.begin(), is_end_.end(), true) != is_end_.end()) return;
     refuse(
-        "no update of a parameter depends on its inputs, so that it is no training step; replicas "
-        "of "
-        "a forward pass are steps in flight (objective throughput)");
+        "no update of a parameter depends on its inputs, and it returns no gradient, so that it is "
+        "no training step; replicas of a forward pass are steps in flight (objective throughput)");
   }
 
   /// Ops from which data flow to one of `ends`, these included.
@@ -210,11 +253,6 @@ class Study {
       bool any = false;
       for (const TensorId input : graph_.inputs(op)) {
         if (!scaled(input) || graph_.producer(input) == kNoOp) continue;
-        if (graph_.dialect() != "tf") {
-          refuse(cat("'", graph_.op_name(op),
-                     "' gives a parameter anew from a tensor of the batch's size, in which no sum "
-                     "over the samples is known"));
-        }
         any = true;
         if (is_float(graph_.dtype(input))) {
           const TensorId values = before_scaling(input);
@@ -281,7 +319,6 @@ class Study {
     if (!is_product(graph_.op_type(op)) || graph_.inputs(op).size() != 2) return true;
     if (!tainted(graph_.inputs(op)[0]) || !tainted(graph_.inputs(op)[1])) return true;
     // Two factors are of a gradient behind normalisation; a square, or a number for all, is of a norm.
-    constexpr std::int64_t kNumber = 8;
     return parts.size() == 2 && std::all_of(parts.begin(), parts.end(), [&](TensorId part) {
              return graph_.bytes(part) > kNumber;
            });
@@ -319,8 +356,9 @@ class Study {
   bool after_batch(OpId op) const {
     return reaches_update_[at(op)] && (whole(at(op)) || !reaches_scaled_[at(op)]);
   }
-  /// Whether a reader needs the tensor to be of the whole batch.
+  /// Whether the caller or a reader needs the tensor to be of the whole batch.
   bool needed_whole(OpId op, TensorId tensor) const {
+    if (returned_[at(tensor)]) return true;
     for (const Edge& edge : graph_.out_edges(op)) {
       if (edge.tensor != tensor || !after_batch(edge.dst)) continue;
       const auto outputs = graph_.outputs(edge.dst);
@@ -389,8 +427,10 @@ class Study {
   std::vector<bool> tainted_;       // by op: depends on the samples
   std::vector<bool> of_samples_;    // depends on what the samples are, not only on how many
   std::vector<bool> is_update_, reaches_update_, reaches_scaled_;  // by op
-  std::vector<bool> part_;                                         // by tensor
-  std::map<TensorId, OpId> sparse_, dense_;                        // their updates
+  std::vector<bool> is_end_;                                       // or returns a gradient
+  std::vector<bool> returned_;               // by tensor: a gradient that the step returns
+  std::vector<bool> part_;                   // by tensor
+  std::map<TensorId, OpId> sparse_, dense_;  // their updates
 };
 
 }  // namespace

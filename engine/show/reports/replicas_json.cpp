@@ -12,19 +12,14 @@ std::string replicas_json(const Outcome& outcome) {
                 "('replicate')");
   }
   const ReplicaFigures& figures = *outcome.replicas;
-  nlohmann::ordered_json json = {
-      {"format", "berth.replicas/1"},
-      {"plan", figures.plan},
-      {"batch", figures.batch},
-      {"updates", figures.plan.ends_with("updates=shared") ? "shared" : "all"},
-      {"replicas", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"format", "berth.replicas/1"},
+                                 {"plan", figures.plan},
+                                 {"batch", figures.batch},
+                                 {"updates", figures.shares_updates ? "shared" : "all"},
+                                 {"replicas", nlohmann::ordered_json::array()}};
   for (const auto& replica : figures.replicas) {
-    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
-    for (const DeviceId device : replica.devices) {
-      devices.push_back(outcome.problem->cluster().device(device).name);
-    }
     json["replicas"].push_back(
-        {{"devices", std::move(devices)},
+        {{"devices", device_names(outcome.problem->cluster(), replica.devices)},
          {"samples", replica.share},
          {"weight", static_cast<double>(replica.share) / static_cast<double>(figures.batch)}});
   }

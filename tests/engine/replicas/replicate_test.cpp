@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/error.h"
 #include "berth/evaluator.h"
 #include "berth/replicas.h"
 #include "berth/simulator.h"
@@ -231,6 +232,48 @@ TEST_CASE("shared updates: a variable is updated once, and its moments are held 
     return evaluation.peak_bytes[1] + evaluation.peak_bytes[2];
   };
   CHECK(held(shared_took) <= held(each_took) - moments);
+}
+
+TEST_CASE("of gradients that a step returns each replica returns the sum, and its own loss") {
+  const auto cluster = Cluster::preset("k80x4");
+  const auto sized_at = [&](std::int64_t b) {
+    GraphBuilder builder("returned", "onnx");
+    TensorInfo info;
+    info.dtype = DType::f32;
+    info.has_shape = true;
+    info.shape = {100};
+    static_cast<void>(builder.add_parameter(info));
+    const OpId x = builder.add_op("x", "Input");
+    info.shape = {b, 100};
+    const TensorId fed = builder.add_output(x, info);
+    for (const char* const name : {"gradient", "loss"}) {
+      const OpId op = builder.add_op(name, "ReduceMean");
+      builder.add_input(op, fed);
+      info.shape = name[0] == 'g' ? std::vector<std::int64_t>{100} : std::vector<std::int64_t>{};
+      builder.add_result(builder.add_output(op, info));
+    }
+    auto graph = builder.build();
+    auto costs = Costs::roofline(*graph, *cluster);
+    return SizedModel{std::move(graph), std::move(costs)};
+  };
+  const SizedModel whole = sized_at(8), half = sized_at(4);
+  const Training training = study_training(*whole.graph, *half.graph, 8);
+  const ReplicaPlan plan = parse_replica_plan("gpu:0=4,gpu:1=4", *cluster, 8);
+  const Replicated step =
+      replicate(training, whole, std::vector<SizedModel>{half, half}, *cluster, plan);
+  std::set<std::string> results;
+  for (TensorId tensor = 0; tensor < step.model.graph->tensor_count(); ++tensor) {
+    if (!step.model.graph->is_result(tensor)) continue;
+    results.insert(step.model.graph->op_name(step.model.graph->producer(tensor)));
+  }
+  CHECK(results == std::set<std::string>{"replica_0/loss", "replica_1/loss",
+                                         "replica_0/reduce/0/join", "replica_1/reduce/0/join"});
+  // No op changes a variable here, so that nothing can be handed round.
+  ReplicaPlan shared = plan;
+  shared.share_updates = true;
+  CHECK_THROWS_AS(static_cast<void>(replicate(training, whole, std::vector<SizedModel>{half, half},
+                                              *cluster, shared)),
+                  Error);
 }
 
 TEST_CASE("a ring goes over the fastest links") {

@@ -171,6 +171,71 @@ TEST_CASE("rows of a mean are gathered after they are divided by the batch's siz
   CHECK(gradients(*whole, training, true) == Names{"ids", "mean"});
 }
 
+namespace {
+
+/// A step as ONNX Runtime trains: x scaled by a norm's weight, times a matrix. It returns its loss and, where
+/// `updates` does not say otherwise, the gradients; else the parameters anew.
+std::shared_ptr<const Graph> onnx_step(std::int64_t b, bool updates) {
+  GraphBuilder builder(updates ? "updates" : "gradients", "onnx");
+  const auto op = adder(builder);
+  const auto parameter = [&](std::vector<std::int64_t> shape) {
+    TensorInfo info;
+    info.dtype = DType::f32;
+    info.has_shape = true;
+    info.shape = std::move(shape);
+    return builder.add_parameter(info);
+  };
+  const TensorId scale = parameter({6}), weight = parameter({6, 4}), table = parameter({9, 6});
+  const TensorId ids = op("ids", "Input", {}, {b}, DType::i64);
+  const TensorId x = op("x", "Gather", {table, ids}, {b, 6});
+  const TensorId normed = op("normed", "LayerNormalization", {x, scale}, {b, 6});
+  const TensorId y = op("y", "MatMul", {normed, weight}, {b, 4});
+  const TensorId loss = op("loss", "ReduceMean", {y}, {});
+  const TensorId dy = op("dy", "Expand", {loss, y}, {b, 4});
+  const TensorId dw_t = op("dw_t", "Gemm", {dy, normed}, {4, 6});
+  const TensorId dw = op("dw", "Transpose", {dw_t}, {6, 4});
+  const TensorId dnormed = op("dnormed", "MatMul", {dy, weight}, {b, 6});
+  // One op gives a gradient of the batch's size and one of the parameter's, which it reads.
+  const TensorId dx =
+      op("dscale", "com.microsoft.LayerNormalizationGrad", {dnormed, x, scale}, {b, 6});
+  TensorInfo like_scale;
+  like_scale.dtype = DType::f32;
+  like_scale.has_shape = true;
+  like_scale.shape = {6};
+  const TensorId dscale = builder.add_output(builder.op_count() - 1, like_scale);
+  if (updates) {
+    builder.add_result(op("new_weight", "Sub", {weight, dw}, {6, 4}));
+    builder.add_result(op("new_scale", "Sub", {scale, dscale}, {6}));
+    builder.add_result(op("new_table", "ScatterND", {table, ids, dx}, {9, 6}));
+  } else {
+    builder.add_result(dw);
+    builder.add_result(dscale);
+  }
+  builder.add_result(loss);
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_CASE("gradients that a step returns are reduced where they are returned") {
+  const auto whole = onnx_step(8, false);
+  const Training training = study_training(*whole, *onnx_step(4, false), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dw", "dscale"});
+  CHECK(gradients(*whole, training, true).empty());
+  CHECK(marked(*whole, training.reads_reduced).empty());
+  CHECK(training.gradient_bytes == (24 + 6) * 4);
+}
+
+TEST_CASE("parameters that a step returns anew are updated by what all replicas found") {
+  const auto whole = onnx_step(8, true);
+  const Training training = study_training(*whole, *onnx_step(4, true), 8);
+  CHECK(gradients(*whole, training, false) == Names{"dw", "dscale"});
+  // Its other output, rows of the table.
+  CHECK(gradients(*whole, training, true) == Names{"dscale", "ids"});
+  CHECK(marked(*whole, training.reads_reduced) == Names{"new_weight", "new_scale", "new_table"});
+  CHECK(marked(*whole, training.updates) == Names{"new_weight", "new_scale", "new_table"});
+}
+
 TEST_CASE("a graph that cannot be shared says why") {
   const auto refused = [](const Graph& whole, const Graph& smaller, const char* why) {
     test::expect_error(ErrorCode::unsupported, {"has no replicas", why},
@@ -178,26 +243,6 @@ TEST_CASE("a graph that cannot be shared says why") {
   };
   refused(*test::training_graph(64, false), *test::training_graph(32, false), "no training step");
   refused(*test::training_graph(64), *test::training_graph(64), "no tensor depends on the batch");
-  // A format whose state is a result, and which has no ops that scatter rows.
-  const auto accumulated = [](std::int64_t batch) {
-    GraphBuilder builder("accumulated", "onnx");
-    TensorInfo info;
-    info.dtype = DType::f32;
-    info.has_shape = true;
-    info.shape = {4};
-    const TensorId w = builder.add_parameter(info);
-    const OpId x = builder.add_op("x", "Input");
-    info.shape = {batch, 4};
-    const TensorId rows = builder.add_output(x, info);
-    const OpId sum = builder.add_op("sum", "Sum");
-    builder.add_input(sum, w);
-    builder.add_input(sum, rows);
-    info.shape = {4};
-    builder.add_result(builder.add_output(sum, info));
-    builder.name_results();
-    return builder.build();
-  };
-  refused(*accumulated(64), *accumulated(32), "'sum' gives a parameter anew");
   refused(*test::training_graph(64), *test::training_graph(32, false),
           "its ops depend on the size of the batch");
 }
