@@ -28,8 +28,31 @@ void CandidatePlacement::reset(std::span<const DeviceId> placement) {
     initial_[op] = plan_.waiting[op] | d;
     room_[d] += plan_.sends[op];
     at_most_bytes_[d] += facts_->footprints.op_bytes[op];
+    if (plan_.placeto) continue;  // counts outputs alone
+    for (const Edge& edge : plan_.graph().in_edges(plan_.ids[op])) {
+      if (placement[at(edge.src)] != placement[at(edge.dst)]) at_most_bytes_[d] += bytes_of(edge);
+    }
   }
   placed_.compile(plan_, initial_);
+}
+
+std::int64_t CandidatePlacement::bytes_of(const Edge& edge) const {
+  return edge.tensor == kNoTensor ? 0 : plan_.graph().bytes(edge.tensor);
+}
+
+/// Counts what the op receives, and what others receive of it.
+void CandidatePlacement::readdress(const Changed& change) {
+  const OpId id = plan_.ids[change.op];
+  for (const Edge& edge : plan_.graph().in_edges(id)) {
+    const std::uint32_t sender = device(plan_.index_of(edge.src));
+    if (sender != change.from) at_most_bytes_[change.from] -= bytes_of(edge);
+    if (sender != change.to) at_most_bytes_[change.to] += bytes_of(edge);
+  }
+  for (const Edge& edge : plan_.graph().out_edges(id)) {
+    const std::uint32_t receiver = device(plan_.index_of(edge.dst));
+    if (receiver != change.from) at_most_bytes_[receiver] -= bytes_of(edge);
+    if (receiver != change.to) at_most_bytes_[receiver] += bytes_of(edge);
+  }
 }
 
 void CandidatePlacement::relocate(const Changed& change) {
@@ -38,6 +61,7 @@ void CandidatePlacement::relocate(const Changed& change) {
   room_[change.to] += plan_.sends[change.op];
   at_most_bytes_[change.from] -= facts_->footprints.op_bytes[change.op];
   at_most_bytes_[change.to] += facts_->footprints.op_bytes[change.op];
+  if (!plan_.placeto && !facts_->always_fits) readdress(change);
   candidate_[at(plan_.ids[change.op])] = static_cast<DeviceId>(change.to);
 }
 
@@ -94,6 +118,7 @@ void CandidatePlacement::keep() {
 }
 
 bool CandidatePlacement::surely_fits() const {
+  if (facts_->always_fits) return true;
   for (std::uint32_t d = 0; d < plan_.device_count; ++d) {
     if (at_most_bytes_[d] > plan_.problem->memory_bytes(static_cast<DeviceId>(d))) return false;
   }

@@ -63,6 +63,8 @@ class CandidatePlacement {
 
  private:
   void relocate(const Changed& change);
+  void readdress(const Changed& change);
+  [[nodiscard]] std::int64_t bytes_of(const Edge& edge) const;
 
   const simulator::Plan& plan_;
   std::shared_ptr<const StepFacts> facts_;
@@ -70,7 +72,7 @@ class CandidatePlacement {
   std::vector<DeviceId> candidate_;
   std::vector<std::uint32_t> initial_;
   std::vector<std::uint32_t> room_;          ///< by device: transfers its ops make at most
-  std::vector<std::int64_t> at_most_bytes_;  ///< by device
+  std::vector<std::int64_t> at_most_bytes_;  ///< by device; not followed where all fits always
   std::vector<Changed> changed_;
   simulator::Index last_changed_ = 0;
   simulator::Placed placed_;

@@ -120,6 +120,12 @@ std::uint32_t IncrementalStep<Rules>::stop_after(std::uint32_t ended, bool regul
   return stop;
 }
 
+/// Whether the step of the candidate is recorded with its memory.
+template <typename Rules>
+bool IncrementalStep<Rules>::records_memory() const {
+  return follows_memory_ && (settings_.reports || !candidate_.surely_fits());
+}
+
 /// Simulates the placement in candidate_, which is the one kept, from a pause on and records it.
 template <typename Rules>
 void IncrementalStep<Rules>::record(std::size_t from, Scratch& scratch, const Wanted& wanted) {
@@ -143,7 +149,7 @@ void IncrementalStep<Rules>::record(std::size_t from, Scratch& scratch, const Wa
     record_with(watch, from, scratch);
   };
   if constexpr (std::is_same_v<Rules, DataflowRules>) {
-    if (follows_memory_) {
+    if (records_memory()) {
       simulator::Workspace& workspace = scratch.workspace;
       Watch<StepMemory, true, true> watch(plan_, candidate_.by_op(), workspace.state,
                                           workspace.memory, no_log);
@@ -476,9 +482,15 @@ std::int64_t IncrementalStep<Rules>::excess_of_peaks(const Scratch& scratch) con
 template <typename Rules>
 void IncrementalStep<Rules>::accept(Scratch& scratch, const Wanted& wanted) {
   if (candidate_.changed().empty()) return;
-  candidate_.rewire(!follows_memory_);
-  const Pause& start = follows_memory_ ? start_of_memory() : start_of_change();
+  const bool with_memory = records_memory();
+  candidate_.rewire(!with_memory);
+  const Pause& start = with_memory ? start_of_memory() : start_of_change();
   const std::size_t from = record_.number_of(start);
+  if (follows_memory_ && !with_memory) {
+    for (std::size_t i = record_.number_of(start_of_memory()) + 1; i <= from; ++i) {
+      record_[i].has_memory = false;
+    }
+  }
   for (const auto& change : candidate_.changed()) {
     for (std::size_t i = 0; i <= from; ++i) {
       Pause& pause = record_[i];

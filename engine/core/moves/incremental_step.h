@@ -13,7 +13,8 @@
 //
 // Memory is followed where it may be short, and then from a pause before the first producer of a
 // moved op ended: which device holds a tensor for how long depends on all of its consumers. A
-// candidate that is not rejected is simulated once more for it; most are rejected.
+// candidate that is not rejected is simulated once more for it; most are rejected. Where all that may ever
+// be on each device fits at once, nothing follows memory.
 //
 // The plan is compiled for the kept placement and patched for a candidate (simulator/placed.h), so
 // that an event need not look up devices. That saves 10 to 20 % of the time per event. Replaying
@@ -125,6 +126,7 @@ class IncrementalStep {
   [[nodiscard]] const Pause& start_of_change() const;
   [[nodiscard]] const Pause& start_of_memory() const;
   [[nodiscard]] std::uint32_t state_in(const Pause& pause, simulator::Index op) const;
+  [[nodiscard]] bool records_memory() const;
   void hint(std::span<const OpId> next);
   [[nodiscard]] std::uint32_t stop_after(std::uint32_t ended, bool regular) const;
   void load_inputs(const Pause& from, simulator::Workspace& workspace) const;

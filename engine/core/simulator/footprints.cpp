@@ -15,11 +15,6 @@ Footprints::Footprints(const Plan& plan) : op_bytes(plan.output_bytes) {
   for (const Graph::SharedParameter& shared : plan.graph().shared_parameters()) {
     common_bytes += shared.bytes;
   }
-  for (std::size_t m = 0; m < plan.messages.size(); ++m) {
-    for (std::uint32_t e = plan.messages[m].begin; e < plan.messages[m].end; ++e) {
-      op_bytes[plan.consumers[e]] += plan.message_bytes[m];
-    }
-  }
 }
 
 }  // namespace berth::simulator

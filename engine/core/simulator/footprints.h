@@ -8,7 +8,8 @@
 
 namespace berth::simulator {
 
-/// The peak of a device is at most the sum over its ops plus the common part.
+/// The peak of a device is at most the sum over its ops, plus the tensors that it receives, plus the common
+/// part. It has no tensor twice, so that it is no more than the sum over all ops plus the common part.
 struct Footprints {
   explicit Footprints(const Plan& plan);
 

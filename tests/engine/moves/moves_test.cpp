@@ -146,6 +146,63 @@ TEST_CASE("MoveEvaluator: a long walk on a larger graph") {
   }
 }
 
+/// Little tensors that are read long after, beside a few large parameters.
+std::shared_ptr<const Graph> little_tensors(Random& random, int ops, std::int64_t param_bytes) {
+  GraphBuilder builder("little");
+  std::vector<TensorId> outputs;
+  for (OpId op = 0; op < ops; ++op) {
+    builder.add_op(numbered("n", 1000 + op), "Op");
+    if (op % 10 == 9) builder.set_param_bytes(op, param_bytes);
+    for (int i = 0; i < 2 && op > 0; ++i) {
+      const auto back = 1 + random.below(static_cast<std::uint64_t>(std::min(op, 150)));
+      builder.add_input(op, outputs[static_cast<std::size_t>(op) - back]);
+    }
+    TensorInfo info;
+    info.bytes = static_cast<std::int64_t>(random.below(100));
+    outputs.push_back(builder.add_output(op, info));
+  }
+  return builder.build();
+}
+
+TEST_CASE("MoveEvaluator: memory that was not followed is known where a move makes it short") {
+  constexpr int kOps = 300;
+  constexpr std::int64_t kTensors = 100000;  // more than all tensors and copies
+  constexpr std::int64_t kParam = 1000000;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const auto graph = little_tensors(random, kOps, kParam);
+    const auto cluster =
+        random_cluster(random, {.devices = 2, .memory_bytes = kOps / 10 / 2 * kParam + kTensors});
+    const auto problem = std::make_shared<const Problem>(
+        graph, cluster, random_costs(random, *graph, *cluster), nullptr, ProblemOptions{});
+    const auto simulator = std::make_shared<const Simulator>(problem);
+    Placement placement = any_placement(random, *problem);
+    for (OpId op = 9; op < kOps; op += 10) {  // as many parameters on either device
+      placement[static_cast<std::size_t>(op)] = op / 10 % 2;
+    }
+    MoveEvaluator evaluator(simulator);
+    evaluator.reset(placement);
+    for (int step = 0; step < 200; ++step) {
+      const auto op = static_cast<OpId>(random.below(kOps));
+      const Move move{op, 1 - placement[static_cast<std::size_t>(op)]};
+      const std::vector<Move> moves{move};
+      const auto candidate = evaluator.propose(moves);
+      const Evaluation reference = evaluate(*simulator, with(placement, moves));
+      CHECK((candidate.excess_bytes > 0) == (op % 10 == 9));
+      CHECK(candidate.excess_bytes == reference.excess_bytes);
+      evaluator.accept();
+      if (candidate.excess_bytes > 0) {  // and back, so that some pauses know the memory
+        const Move back{op, placement[static_cast<std::size_t>(op)]};
+        CHECK(evaluator.propose(std::vector<Move>{back}).excess_bytes == 0);
+        evaluator.accept();
+      } else {
+        placement = with(placement, moves);
+      }
+    }
+  }
+}
+
 TEST_CASE("MoveEvaluator: loads do not depend on the moves that led to them") {
   on_random_problems(Semantics::dataflow, Objective::throughput, 100,
                      [](const auto& problem, Random& random) {
