@@ -128,7 +128,7 @@ void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
   if (graph.op_count() == 0 || unsized == 0) return;
   notes.push_back(cat("no op takes any time, because ", unsized, " of ", graph.tensor_count(),
                       " tensors have no known size: figures and proofs say nothing of a real step; "
-                      "give the model its shapes (--dim, --batch, --shape), or costs (--costs)"));
+                      "give the model its shapes, or measured costs"));
 }
 
 /// Ops that the runtime's GPUs cannot run.
