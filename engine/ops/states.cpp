@@ -114,6 +114,122 @@ bool alike(const Graph& graph, TensorId a, TensorId b, bool grows) {
   return grows ? x.size() == y.size() : std::equal(x.begin(), x.end(), y.begin(), y.end());
 }
 
+// --- What the ops say, whatever the names are ---------------------------------------------------
+
+/// An op's result that is an input of it, written on.
+struct Slot {
+  std::string_view type;
+  std::size_t input;
+  std::size_t output;
+};
+// Inputs and results as ONNX, and ONNX Runtime's contrib ops, number them.
+constexpr std::array<Slot, 24> kSlots = {Slot{"Attention", 4, 1},
+                                         {"Attention", 5, 2},
+                                         {"GRU", 5, 1},
+                                         {"LSTM", 5, 1},
+                                         {"LSTM", 6, 2},
+                                         {"RNN", 5, 1},
+                                         {"ScatterElements", 0, 0},
+                                         {"ScatterND", 0, 0},
+                                         {"TensorScatter", 0, 0},
+                                         {"TensorScatterUpdate", 0, 0},
+                                         {"com.microsoft.Attention", 4, 1},
+                                         {"com.microsoft.DecoderMaskedMultiHeadAttention", 5, 1},
+                                         {"com.microsoft.DecoderMaskedMultiHeadAttention", 6, 2},
+                                         {"com.microsoft.DecoderMaskedSelfAttention", 4, 1},
+                                         {"com.microsoft.GroupQueryAttention", 3, 1},
+                                         {"com.microsoft.GroupQueryAttention", 4, 2},
+                                         {"com.microsoft.MultiHeadAttention", 6, 1},
+                                         {"com.microsoft.MultiHeadAttention", 7, 2},
+                                         {"com.microsoft.PagedAttention", 3, 1},
+                                         {"com.microsoft.PagedAttention", 4, 2},
+                                         {"com.microsoft.QAttention", 8, 1},
+                                         {"com.microsoft.SparseAttention", 3, 1},
+                                         {"com.microsoft.SparseAttention", 4, 2},
+                                         {"XlaDynamicUpdateSlice", 0, 0}};
+constexpr std::array<std::string_view, 2> kAppends = {"Concat", "ConcatV2"};
+/// What they give is their first input, or a part of it, in another form.
+constexpr std::array<std::string_view, 12> kForms = {
+    "Cast",  "ExpandDims", "Gather",  "GatherV2",     "Identity",  "Reshape",
+    "Slice", "Split",      "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"};
+/// Ops between a result and what writes on its input, and between that and the input.
+constexpr int kFarthest = 8;
+
+template <typename Types>
+bool is_one_of(const Types& types, std::string_view type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// The model's input that the tensor is a form of; kNoOp where it is of none.
+OpId root_of(const Graph& graph, TensorId tensor) {
+  for (int i = 0; i < kFarthest && tensor != kNoTensor; ++i) {
+    const OpId op = graph.producer(tensor);
+    if (op == kNoOp) return kNoOp;
+    if (graph.is_input(op)) return op;
+    if (!is_one_of(kForms, graph.op_type(op)) || graph.inputs(op).empty()) return kNoOp;
+    tensor = graph.inputs(op).front();
+  }
+  return kNoOp;
+}
+
+bool depends_on(const Graph& graph, TensorId tensor, OpId root) {
+  std::vector<bool> seen(at(graph.op_count()), false);
+  std::vector<OpId> open;
+  const auto visit = [&](TensorId each) {
+    const OpId op = each == kNoTensor ? kNoOp : graph.producer(each);
+    if (op == kNoOp || seen[at(op)]) return;
+    seen[at(op)] = true;
+    open.push_back(op);
+  };
+  for (visit(tensor); !open.empty() && !seen[at(root)];) {
+    const OpId op = open.back();
+    open.pop_back();
+    for (const TensorId input : graph.inputs(op)) visit(input);
+  }
+  return seen[at(root)];
+}
+
+/// Adds the inputs that the tensor goes on with.
+void find_roots(const Graph& graph, TensorId tensor, int depth, std::vector<OpId>& roots) {
+  const OpId op = tensor == kNoTensor ? kNoOp : graph.producer(tensor);
+  if (op == kNoOp || graph.is_input(op) || depth > kFarthest) return;
+  const auto inputs = graph.inputs(op), outputs = graph.outputs(op);
+  const std::string& type = graph.op_type(op);
+  const auto add = [&](OpId root) {
+    if (root != kNoOp && std::find(roots.begin(), roots.end(), root) == roots.end()) {
+      roots.push_back(root);
+    }
+  };
+  for (const Slot& slot : kSlots) {
+    if (slot.type != type || slot.output >= outputs.size() || slot.input >= inputs.size()) continue;
+    if (outputs[slot.output] == tensor) add(root_of(graph, inputs[slot.input]));
+  }
+  if (is_one_of(kAppends, type) && inputs.size() > 1) {
+    for (const TensorId input : inputs) {
+      const OpId root = root_of(graph, input);
+      if (root == kNoOp) find_roots(graph, input, depth + 1, roots);
+      // Features beside what was computed of them are no state.
+      const bool features =
+          root != kNoOp && std::any_of(inputs.begin(), inputs.end(), [&](TensorId other) {
+            return other != input && depends_on(graph, other, root);
+          });
+      if (!features) add(root);
+    }
+  }
+  if (is_one_of(kForms, type) && !inputs.empty()) {
+    find_roots(graph, inputs.front(), depth + 1, roots);
+  }
+}
+
+/// One element type, and shaped alike but for one dimension, along which a cache grows.
+bool goes_on(const Graph& graph, TensorId result, TensorId input) {
+  if (!alike(graph, result, input, /*grows=*/true)) return false;
+  const auto x = graph.shape(result), y = graph.shape(input);
+  int differ = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) differ += x[i] == y[i] ? 0 : 1;
+  return differ <= 1;
+}
+
 TensorId result_of(const Graph& graph, const std::string& name) {
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     if (graph.tensor_name(tensor) == name && graph.maker(tensor) != kNoOp) return tensor;
@@ -136,15 +252,34 @@ OpId input_of(const Graph& graph, const Inputs& inputs, const std::string& name)
                                         known_names(name, known)));
 }
 
+/// What is said must be possible: the next step reads what this one leaves.
+void check(const Graph& graph, const Graph::State& state, const std::string& input,
+           const std::string& result) {
+  const auto outputs = graph.outputs(state.input);
+  if (outputs.size() != 1) return;  // with_states says what is wrong with it
+  const DType of_result = graph.dtype(state.result), of_input = graph.dtype(outputs.front());
+  if (of_result == DType::unknown || of_input == DType::unknown) return;
+  const bool sized = graph.has_shape(state.result) && graph.has_shape(outputs.front());
+  const std::size_t x = graph.shape(state.result).size(), y = graph.shape(outputs.front()).size();
+  if (of_result == of_input && (!sized || x == y)) return;
+  throw Error(ErrorCode::invalid_argument,
+              cat("graph '", graph.name(), "': '", result, "' (", dtype_name(of_result),
+                  sized ? cat(", ", x, " dimensions") : "", ") cannot be the next step's '", input,
+                  "' (", dtype_name(of_input), sized ? cat(", ", y, " dimensions") : "",
+                  "); name a result and an input of one element type and as many dimensions"));
+}
+
 }  // namespace
 
 std::vector<Graph::State> find_states(const Graph& graph) {
   const Inputs inputs = inputs_of(graph);
   std::vector<Graph::State> states;
   std::vector<bool> taken(at(graph.op_count()), false);
+  std::vector<TensorId> others;
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     const OpId producer = graph.producer(tensor);
     if (producer == kNoOp || graph.is_input(producer) || !graph.is_result(tensor)) continue;
+    others.push_back(tensor);
     const std::string& own = graph.tensor_name(tensor);
     for (const Guess& guess : guesses(own.empty() ? graph.op_name(producer) : own)) {
       const auto found = inputs.find(guess.input);
@@ -152,8 +287,18 @@ std::vector<Graph::State> find_states(const Graph& graph) {
       if (!alike(graph, tensor, found->second.tensor, guess.grows)) continue;
       taken[at(found->second.op)] = true;
       states.push_back({tensor, found->second.op});
+      others.pop_back();
       break;
     }
+  }
+  for (const TensorId tensor : others) {
+    std::vector<OpId> roots;
+    find_roots(graph, tensor, 0, roots);
+    if (roots.size() != 1 || taken[at(roots.front())]) continue;
+    if (graph.outputs(roots.front()).size() != 1) continue;
+    if (!goes_on(graph, tensor, graph.outputs(roots.front()).front())) continue;
+    taken[at(roots.front())] = true;
+    states.push_back({tensor, roots.front()});
   }
   return states;
 }
@@ -165,7 +310,9 @@ std::shared_ptr<const Graph> add_states(std::shared_ptr<const Graph> graph,
   if (!named.empty()) {
     const Inputs inputs = inputs_of(*graph);
     for (const auto& [input, result] : named) {
-      states.push_back({result_of(*graph, result), input_of(*graph, inputs, input)});
+      const Graph::State state{result_of(*graph, result), input_of(*graph, inputs, input)};
+      check(*graph, state, input, result);
+      states.push_back(state);
     }
   }
   if (by_name) {

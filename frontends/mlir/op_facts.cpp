@@ -1,6 +1,8 @@
 #include "op_facts.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -8,6 +10,51 @@
 
 namespace berth_mlir {
 namespace {
+
+std::string printed(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  type.print(stream);
+  return text;
+}
+
+/// Of a type whose dialect is not loaded, or not linked: "si64" and "i8" as texts have them. A quantised type has
+/// its storage's.
+llvm::StringRef dtype_of_text(llvm::StringRef text) {
+  struct Name {
+    llvm::StringRef text, dtype;
+  };
+  constexpr Name kNames[] = {{"f32", "f32"},
+                             {"f64", "f64"},
+                             {"f16", "f16"},
+                             {"bf16", "bf16"},
+                             {"i1", "bool"},
+                             {"i4", "i4"},
+                             {"u4", "u4"},
+                             {"ui4", "u4"},
+                             {"i8", "i8"},
+                             {"si8", "i8"},
+                             {"u8", "u8"},
+                             {"ui8", "u8"},
+                             {"i16", "i16"},
+                             {"si16", "i16"},
+                             {"u16", "u16"},
+                             {"ui16", "u16"},
+                             {"i32", "i32"},
+                             {"si32", "i32"},
+                             {"u32", "u32"},
+                             {"ui32", "u32"},
+                             {"i64", "i64"},
+                             {"si64", "i64"},
+                             {"ui64", "u64"},
+                             {"complex<f32>", "c64"},
+                             {"complex<f64>", "c128"}};
+  if (text.starts_with("!quant.")) text = text.split('<').second.split(':').first.split('<').first;
+  for (const Name& name : kNames) {
+    if (text.trim() == name.text) return name.dtype;
+  }
+  return text.starts_with("f8") ? "f8" : "";
+}
 
 llvm::StringRef dtype_of(mlir::Type type) {
   if (type.isF32()) return "f32";
@@ -39,7 +86,25 @@ llvm::StringRef dtype_of(mlir::Type type) {
         return "";
     }
   }
-  return "";
+  return dtype_of_text(printed(type));
+}
+
+/// "!torch.vtensor<[8,?],f32>": a list of sizes and an element type in brackets.
+bool read_listed_type(llvm::StringRef text, TensorFacts& facts) {
+  if (!text.starts_with("!") || !text.ends_with(">") || !text.split('<').second.starts_with("[")) {
+    return false;
+  }
+  const auto parts = text.drop_back().split("<[").second.split(']');
+  for (llvm::StringRef list = parts.first; !list.empty();) {
+    const auto dims = list.split(',');
+    std::int64_t dim = -1;
+    if (dims.first.trim() != "?" && dims.first.trim().getAsInteger(10, dim)) return false;
+    facts.shape.push_back(dim);
+    list = dims.second;
+  }
+  facts.ranked = true;
+  facts.dtype = dtype_of_text(parts.second.split(',').second.trim());
+  return true;
 }
 
 std::string printed(mlir::Attribute attribute) {
@@ -174,6 +239,10 @@ TensorFacts::TensorFacts(mlir::Type type) {
     type = vector.getElementType();
   } else if (type.isIntOrIndexOrFloat()) {
     ranked = true;
+  } else if (read_listed_type(printed(type), *this)) {
+    return;
+  } else {
+    shape.clear();
   }
   for (std::int64_t& dim : shape) dim = mlir::ShapedType::isDynamic(dim) ? -1 : dim;
   dtype = dtype_of(type);
@@ -200,8 +269,13 @@ mlir::Attribute attribute_of(mlir::Operation& op, llvm::StringRef name) {
 }
 
 bool is_constant(mlir::Operation& op) {
-  return op.getNumOperands() == 0 && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
-         op.getName().getStringRef().ends_with(".constant");
+  if (op.getNumOperands() != 0 || op.getNumRegions() != 0 || op.getNumResults() != 1) return false;
+  if (op.getName().getStringRef().ends_with(".constant")) return true;
+  // onnx.Constant, tosa.const, tf.Const, torch.vtensor.literal: what they give is in them.
+  for (const llvm::StringRef key : {"value", "values"}) {
+    if (mlir::isa_and_nonnull<mlir::ElementsAttr>(attribute_of(op, key))) return true;
+  }
+  return false;
 }
 
 std::string global_of(mlir::Operation& op) {
@@ -270,33 +344,75 @@ berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, st
   return add_numbers(builder, id, "body", {std::max<std::int64_t>(op_count(op), 1)});
 }
 
+namespace {
+
+/// The whole number that an op of the module gives, such as a bound of a loop; empty where that is computed.
+std::optional<std::int64_t> number_of(mlir::Value value) {
+  mlir::Operation* const op = value.getDefiningOp();
+  if (op == nullptr || !op->getName().getStringRef().ends_with(".constant")) return std::nullopt;
+  auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(*op, "value"));
+  if (!number || number.getValue().getSignificantBits() > 64) return std::nullopt;
+  return number.getValue().getSExtValue();
+}
+
+std::optional<std::int64_t> constant_of(mlir::Operation& op, llvm::StringRef key) {
+  auto map = mlir::dyn_cast_or_null<mlir::AffineMapAttr>(attribute_of(op, key));
+  if (!map || map.getValue().getNumResults() != 1) return std::nullopt;
+  auto number = mlir::dyn_cast<mlir::AffineConstantExpr>(map.getValue().getResult(0));
+  return number ? std::optional(number.getValue()) : std::nullopt;
+}
+
+/// How often a loop with constant bounds runs its body; 1 for other ops.
+double trips_of(mlir::Operation& op) {
+  std::optional<std::int64_t> begin, end, step;
+  const llvm::StringRef type = op.getName().getStringRef();
+  if (type == "scf.for" && op.getNumOperands() >= 3) {
+    begin = number_of(op.getOperand(0));
+    end = number_of(op.getOperand(1));
+    step = number_of(op.getOperand(2));
+  } else if (type == "affine.for") {
+    begin = constant_of(op, "lowerBoundMap");
+    end = constant_of(op, "upperBoundMap");
+    auto by = mlir::dyn_cast_or_null<mlir::IntegerAttr>(attribute_of(op, "step"));
+    if (by) step = by.getValue().getSExtValue();
+  }
+  if (!begin || !end || !step || *step <= 0) return 1;
+  const double length = static_cast<double>(*end) - static_cast<double>(*begin);
+  return std::max(0.0, std::ceil(length / static_cast<double>(*step)));
+}
+
+}  // namespace
+
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id) {
   berth_builder* scratch = nullptr;
   if (berth_status status = berth_builder_new(BERTH_TEXT("body"), BERTH_TEXT("mlir"), &scratch)) {
     return status;
   }
-  std::int32_t count = 0;
+  llvm::SmallVector<double> times;  // of each op
   berth_status status = BERTH_OK;
   op.walk([&](mlir::Operation* inner) {
     if (inner == &op || status != BERTH_OK) return;
     // Ops that run at every element of an op are counted with it.
+    double trips = trips_of(op);
     for (mlir::Operation* parent = inner->getParentOp(); parent != &op;
          parent = parent->getParentOp()) {
       if (runs_per_element(*parent)) return;
+      trips *= trips_of(*parent);
     }
     if (inner->getNumRegions() > 0 && !runs_per_element(*inner)) return;
-    status = add_alone(*inner, scratch, count++);
+    status = add_alone(*inner, scratch, static_cast<std::int32_t>(times.size()));
+    times.push_back(std::min(trips, 1e15));
   });
   berth_graph* graph = nullptr;
   if (status == BERTH_OK) status = berth_builder_finish(scratch, &graph);
   berth_work sum = BERTH_WORK_INIT;
   sum.launches = 0;
-  for (std::int32_t i = 0; i < count && status == BERTH_OK; ++i) {
+  for (std::size_t i = 0; i < times.size() && status == BERTH_OK; ++i) {
     berth_work work = BERTH_WORK_INIT;
-    status = berth_graph_op_work(graph, i, &work);
-    sum.flops += work.flops;
-    sum.bytes += work.bytes;
-    sum.launches += work.launches;
+    status = berth_graph_op_work(graph, static_cast<std::int32_t>(i), &work);
+    sum.flops += work.flops * times[i];
+    sum.bytes += work.bytes * times[i];
+    sum.launches += work.launches * times[i];
   }
   berth_release(graph);
   berth_release(scratch);

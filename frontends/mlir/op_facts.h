@@ -20,7 +20,8 @@ inline llvm::StringRef message() {
   return {text.data, text.size};
 }
 
-/// A tensor's type and shape; of a scalar its type. Nothing is known of other types.
+/// A tensor's type and shape; of a scalar its type. Those of dialects that are not loaded are read from their text
+/// (!torch.vtensor<[8,?],f32>, !quant.uniform<i8:f32, ..>). Nothing is known of other types.
 struct TensorFacts {
   explicit TensorFacts(mlir::Type type);
   [[nodiscard]] berth_tensor tensor() const;
@@ -50,7 +51,7 @@ struct TensorFacts {
 berth_status add_rule_attributes(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
 /// Work of an op with regions that run in turn (while, if, scf.for, ...): that of all ops in them, each
-/// once; how often a loop goes round is not in the IR.
+/// once; in scf.for and affine.for as often as constant bounds say.
 berth_status add_body_work(mlir::Operation& op, berth_builder* builder, std::int32_t id);
 
 }  // namespace berth_mlir

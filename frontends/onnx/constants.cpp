@@ -29,7 +29,7 @@ Type type_of_tensor(const TensorProto& tensor) {
   return tensor_type(tensor.data_type(), Dims(tensor.dims().begin(), tensor.dims().end()));
 }
 
-// A sparse initializer is read by ops as the dense tensor it stands for.
+// A sparse initializer is the dense tensor it stands for: ONNX Runtime makes it dense when it loads it.
 Type type_of_sparse_tensor(const onnx::SparseTensorProto& tensor) {
   Type type = tensor_type(tensor.values().data_type());
   Dims dims(tensor.dims().begin(), tensor.dims().end());

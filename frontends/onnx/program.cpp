@@ -124,9 +124,6 @@ void Builder::declare_initializers(const onnx::GraphProto& graph, Body& body, Sc
     check_tensor(model_, sparse.indices(), sparse.values().name());
     value.type = type_of_sparse_tensor(sparse);
     value.sparse_weight = &sparse;
-    const std::int64_t values = bytes_of(tensor_info(type_of_tensor(sparse.values())));
-    const std::int64_t indices = bytes_of(tensor_info(type_of_tensor(sparse.indices())));
-    if (values >= 0 && indices >= 0) value.stored_bytes = values + indices;
   }
 }
 
@@ -491,7 +488,8 @@ void Builder::build() {
       calls += count;
     }
     program_.notes.push_back(
-        cat(calls, " calls of local functions are inlined: ", frontend::list_names(names)));
+        cat(calls, calls == 1 ? " call of a local function is" : " calls of local functions are",
+            " inlined: ", frontend::list_names(names)));
   }
 }
 

@@ -42,8 +42,6 @@ struct Value {
   double share = 1;
   /// What the op that makes it does, where a rule of the user's says that.
   std::optional<Work> producer_work;
-  /// Of a sparse weight: what the file holds, less than its type says; else kUnknownBytes.
-  std::int64_t stored_bytes = kUnknownBytes;
   // Where its content is stated, by origin.
   const onnx::TensorProto* weight = nullptr;               ///< of an initializer
   const onnx::SparseTensorProto* sparse_weight = nullptr;  ///< of a sparse one

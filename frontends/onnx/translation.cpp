@@ -24,7 +24,6 @@ constexpr double kNearlyAlways = 0.999;
 constexpr Work kNoWork = {0, 0, OpClass::none, DType::f32, 0};
 
 std::int64_t stored_bytes(const Value& value) {
-  if (value.stored_bytes != kUnknownBytes) return value.stored_bytes;
   return std::max<std::int64_t>(0, bytes_of(tensor_info(value.type)));
 }
 
@@ -71,9 +70,7 @@ TensorId Translator::tensor(ValueId id) {
   const auto [entry, is_new] = tensors_.try_emplace(id, kNoTensor);
   if (is_new) {
     const Value& value = program_.value(id);
-    TensorInfo info = tensor_info(value.type);
-    if (value.stored_bytes != kUnknownBytes) info.bytes = value.stored_bytes;
-    entry->second = builder_.add_parameter(std::move(info), readable(value.name));
+    entry->second = builder_.add_parameter(tensor_info(value.type), readable(value.name));
   }
   return entry->second;
 }

@@ -1,5 +1,9 @@
 // Devices in order of speed, each filled with whole layers as its memory allows: what accelerate calls
 // sequential, and what llama.cpp's users do by hand.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "berth/plugin.h"
 #include "berth/sdk/repair.h"
 #include "stages/chain.h"
@@ -9,23 +13,65 @@ namespace {
 
 class FillPolicy final : public Policy {
  public:
-  explicit FillPolicy(const Options& options) : repair_(options.boolean("repair")) {}
+  explicit FillPolicy(const Options& options)
+      : by_speed_(options.text("order") == "speed"),
+        host_first_(options.text("hosts") == "first"),
+        repair_(options.boolean("repair")) {}
 
   PolicyAnswer place(Evaluator& evaluator, const PlaceContext& context) override {
     const Problem& problem = evaluator.problem();
     const Chain chain(problem);
-    const std::vector<DeviceId> devices = chain.by_speed();
+    const auto is_host = [&](DeviceId device) { return problem.cluster().device(device).host; };
+    std::vector<DeviceId> devices = chain.by_speed();  // hosts last
+    const auto hosts = std::find_if(devices.begin(), devices.end(), is_host);
+    if (!by_speed_) std::sort(devices.begin(), hosts);
+    const bool moves = host_first_ && hosts != devices.begin() && hosts != devices.end();
+    if (moves) std::rotate(devices.begin(), hosts, hosts + 1);
     std::vector<std::int64_t> room;
     for (const DeviceId device : devices) room.push_back(problem.memory_bytes(device));
-    const Plan plan = filled_to_fit(chain, devices, std::move(room), evaluator, context);
+    Plan plan;
+    if (!moves) {
+      plan = filled_to_fit(chain, devices, std::move(room), evaluator, context);
+    } else {
+      plan = behind_host(chain, devices, std::move(room), evaluator, context);
+    }
     return answer_of(chain, plan, evaluator, repair_, context);
   }
 
  private:
+  /// The host, which is the first of the devices, has as few units as the others leave.
+  static Plan behind_host(const Chain& chain, const std::vector<DeviceId>& devices,
+                          std::vector<std::int64_t> room, Evaluator& evaluator,
+                          const PlaceContext& context) {
+    Plan plan;
+    room.front() = 0;
+    for (int held = 0; held <= chain.count(); ++held) {
+      if (held > 0) room.front() += chain[held - 1].param_bytes;
+      plan = filled_to_fit(chain, devices, room, evaluator, context);
+      if (context.stopped() || evaluator.evaluate(chain.placement(plan)).feasible) break;
+    }
+    return plan;
+  }
+
+  bool by_speed_;
+  bool host_first_;
   bool repair_;
 };
 
-constexpr OptionSpec kOptions[] = {kRepairOption};
+constexpr OptionSpec kOptions[] = {
+    {"order",
+     OptionType::text,
+     "speed",
+     "the order of the devices: speed, the fastest first, or the machine's",
+     {},
+     "speed,machine"},
+    {"hosts",
+     OptionType::text,
+     "last",
+     "where a host takes what is left: the last layers, or the first",
+     {},
+     "last,first"},
+    kRepairOption};
 
 }  // namespace
 

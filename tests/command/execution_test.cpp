@@ -41,6 +41,14 @@ TEST_CASE("measure executes a placement and tells runtime, devices and what was 
   CHECK(json["devices"][1]["name"] == "cpu:1");
   CHECK(json["devices"][1]["peak_bytes"] > 0);
   CHECK(std::filesystem::file_size(machine / "step.json") > 0);
+  // So is what was made for a tool.
+  const ProcessResult planned =
+      machine.berth({"place", machine.model, "--cluster", "machine.json", "--for", "tensorflow",
+                     "--policy", "single", "-o", "planned.json"});
+  CHECK_MESSAGE(planned.status == 0, planned.err);
+  CHECK(json_of(machine.berth({"measure", machine.model, "--backend", "cpu", "--placement",
+                               "planned.json", "--warm-up", "1", "--repeats", "3", "--json"}))
+            .contains("runtime_us"));
 }
 
 TEST_CASE("verify accepts a placement, and says so by its status") {

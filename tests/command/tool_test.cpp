@@ -47,6 +47,9 @@ TEST_CASE("within a distance the simplest placement is taken") {
   CHECK(work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--within",
                     "much"})
             .err.find("'much' is not a share; write 3% or 0.03") != std::string::npos);
+  CHECK(
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--within", "5"})
+          .err.find("'5' is not a share; write 3% or 0.03") != std::string::npos);
 }
 
 TEST_CASE("transfers that take no time are said to take none") {
@@ -119,6 +122,16 @@ TEST_CASE("a search starts from a placement that is given") {
   const Json started =
       assignment(work, {"--start", "split.json", "--policy", "auto", "--budget", "10ms"});
   CHECK(started.size() == 7);
+  // Machine and constraints are those that it was made with.
+  const ProcessResult made =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--pin",
+                  "a.=gpu:1", "--inputs", "any", "--policy", "single", "-o", "made.json"});
+  REQUIRE(made.status == 0);
+  const Json further =
+      work.berth_json({"place", "diamond.graph.json", "--start", "made.json", "--policy", "mcmc",
+                       "--moves", "50", "-o", "further.json", "--json"});
+  CHECK(further["cluster"] == "pair");
+  CHECK(Json::parse(file_text(work / "further.json"))["assignment"]["a1"] == "gpu:1");
 }
 
 TEST_CASE("what a tool cannot have is told before the search") {
@@ -147,6 +160,23 @@ TEST_CASE("for ONNX Runtime the plan has one GPU and the host") {
   CHECK(gpus.size() == 1);
   CHECK(
       Json::parse(file_text(work / "session.json")).contains("session.layer_assignment_settings"));
+  // The GPU is the one that takes the least time for this model, whatever its peak is.
+  Json unequal = pair_cluster();
+  unequal["devices"][0]["kind"] = "wide";
+  unequal["devices"][0]["flops"] = 1e12;
+  unequal["devices"][1]["kind"] = "quick";
+  unequal["devices"][1]["flops"] = 1e11;
+  work.write("pair.cluster.json", unequal);
+  Json graph = diamond_graph();
+  for (Json& op : graph["ops"]) {
+    const double us = op["cost_us"]["gpu"];
+    op["cost_us"] = {{"quick", us}, {"wide", 2 * us}, {"cpu", 100 * us}};
+  }
+  work.write("diamond.graph.json", graph);
+  const Json quickest = assignment(work, {"--for", "onnxruntime", "--budget", "1s"});
+  for (const auto& [op, device] : quickest.items()) {
+    CHECK(device == "gpu:1");
+  }
 }
 
 TEST_CASE("a machine in words, and its file") {
@@ -214,6 +244,88 @@ TEST_CASE("what a tool's plan takes is what a stored plan is simulated to take")
   const Json again =
       less.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
   CHECK(again["runtime_us"] == placed["runtime_us"]);
+}
+
+TEST_CASE("a stored plan has its inputs where the tool had them") {
+  const Workplace work;
+  Json graph = decoder_graph();
+  graph["ops"].push_back({{"name", "input_ids"},
+                          {"type", "Input"},
+                          {"cost_us", {{"gpu", 0}, {"cpu", 0}}},
+                          {"output_bytes", {8}}});
+  graph["edges"].push_back({{"src", graph["ops"].size() - 1}, {"output", 0}, {"dst", 0}});
+  work.write("decoder.graph.json", graph);
+  work.write("pair.json", pair_cluster());
+  for (const char* tool : {"accelerate", "llama.cpp", "vllm", "deepspeed", "torch-pipelining"}) {
+    CAPTURE(tool);
+    const Json placed = work.berth_json({"place", "decoder.graph.json", "--cluster", "pair.json",
+                                         "--for", tool, "-o", "p.json", "--json"});
+    const Json again =
+        work.berth_json({"simulate", "decoder.graph.json", "--placement", "p.json", "--json"});
+    CHECK(again["runtime_us"] == placed["runtime_us"]);
+    CHECK(work.berth({"explain", "decoder.graph.json", "--placement", "p.json"}).status == 0);
+    // A search without the tool has them on the host again.
+    const ProcessResult further =
+        work.berth({"place", "decoder.graph.json", "--start", "p.json", "--policy", "mcmc",
+                    "--moves", "20", "-o", "further.json"});
+    CHECK_MESSAGE(further.status == 0, further.err);
+    CHECK(Json::parse(file_text(work / "further.json"))["assignment"]["input_ids"] == "cpu:0");
+  }
+  CHECK(work.berth({"place", "decoder.graph.json", "--cluster", "pair.json", "--inputs", "gpu:9"})
+            .err.find("the constraint inputs 'gpu:9' names 'gpu:9'") != std::string::npos);
+}
+
+TEST_CASE("a mixture whose experts spill to the host keeps llama.cpp's order") {
+  // Half of the layers' experts fit. To have one layer whole on the host is within 3 %, and fewer cuts.
+  Json ops = Json::array(), edges = Json::array();
+  const auto add = [&](const std::string& name, double gpu_us, double cpu_us, std::int64_t bytes) {
+    if (!ops.empty())
+      edges.push_back({{"src", ops.size() - 1}, {"output", 0}, {"dst", ops.size()}});
+    ops.push_back({{"name", name},
+                   {"type", "MatMul"},
+                   {"cost_us", {{"gpu", gpu_us}, {"cpu", cpu_us}}},
+                   {"output_bytes", {100}},
+                   {"param_bytes", bytes}});
+  };
+  add("/model/embed_tokens/MatMul", 10, 200, 1'000'000);
+  for (int layer = 0; layer < 8; ++layer) {
+    const std::string name = "/model/layers." + std::to_string(layer);
+    add(name + "/self_attn/MatMul", 1, 70, 1'000);
+    add(name + "/mlp/experts.0/MatMul", 20, 1'000, 4'000'000);
+    add(name + "/mlp/Add", 1, 2, 0);
+  }
+  add("/lm_head/MatMul", 10, 200, 1'000'000);
+  const Workplace work;
+  work.write("moe.graph.json",
+             {{"format", "berth.graph/1"}, {"name", "decoder"}, {"ops", ops}, {"edges", edges}});
+  Json pair = pair_cluster();
+  for (const std::int64_t bytes : {9, 10, 13, 15}) {
+    CAPTURE(bytes);
+    pair["devices"][0]["memory_bytes"] = bytes * 1'000'000 + 100'000;
+    pair["devices"][1]["memory_bytes"] = (bytes - 4) * 1'000'000 + 100'000;
+    work.write("pair.json", pair);
+    const ProcessResult placed =
+        work.berth({"place", "moe.graph.json", "--cluster", "pair.json", "--for", "llama.cpp"});
+    CHECK_MESSAGE(placed.status == 0, placed.err);
+    CHECK(placed.out.find("-ngl") != std::string::npos);
+  }
+}
+
+TEST_CASE("fill has the order of the tool that it fills for") {
+  // Six blocks; the GPUs hold two each, and the second is the faster one.
+  const Workplace work;
+  Json graph = decoder_graph();
+  for (Json& op : graph["ops"]) op["cost_us"]["quick"] = 5;
+  work.write("decoder.graph.json", graph);
+  Json pair = pair_cluster();
+  for (std::size_t i = 0; i < 2; ++i) pair["devices"][i]["memory_bytes"] = 2'200'000;
+  pair["devices"][1]["kind"] = "quick";
+  work.write("tight.json", pair);
+  const ProcessResult filled =
+      work.berth({"place", "decoder.graph.json", "--cluster", "tight.json", "--for", "llama.cpp",
+                  "--policy", "fill", "--within", "0%"});
+  CHECK_MESSAGE(filled.status == 0, filled.err);
+  CHECK_MESSAGE(filled.out.find("-ngl 4\n--tensor-split 2,2\n") != std::string::npos, filled.out);
 }
 
 TEST_CASE("accelerate's host holds nothing that a GPU still has room for") {

@@ -99,7 +99,7 @@ TEST_CASE("a usage error is one line on standard error and status 2") {
       {{"another.onnx"}, true, "another.onnx"},
       {{"--seed", "-1"}, true, "'-1' is not a whole number"},
       {{"--seed", "x"}, true, "--seed"},
-      {{"--seed", "1", "--seed", "2"}, true, "--seed"},
+      {{"--seed", "1", "--seed", "2"}, true, "--seed: give it once;"},
       {{"--seed", "99999999999999999999"}, true, "--seed"},
       {{"--groups", "0"}, true, "--groups"},
       {{"--groups", "3000000000"}, true, "--groups"},

@@ -58,4 +58,20 @@ TEST_CASE("--write says what it cannot write") {
     CHECK(result.status != 0);
     CHECK_MESSAGE(result.err.find(message) != std::string::npos, result.err, " lacks ", message);
   }
+  // What cannot be written does not cost what was found.
+  const ProcessResult shown =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                  "single", "-o", "kept.json", "--svg", "/dev/full", "--write", "csv=kept.csv"});
+  CHECK(shown.status == 1);
+  CHECK(shown.err.find("--svg was not written: /dev/full") != std::string::npos);
+  CHECK(shown.out.find("runtime") != std::string::npos);
+  CHECK(shown.out.find("(-o)") != std::string::npos);
+  CHECK(shown.out.find("(--svg)") == std::string::npos);
+  CHECK(std::filesystem::exists(work / "kept.csv"));
+  // A full disk is no reason to search for another plan.
+  const ProcessResult full =
+      work.berth({"place", "diamond.graph.json", "--cluster", "pair.cluster.json", "--policy",
+                  "single", "--write", "csv=/dev/full"});
+  CHECK(full.err.find("--write csv was not written") != std::string::npos);
+  CHECK(full.err.find("--for") == std::string::npos);
 }

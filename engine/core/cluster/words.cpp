@@ -156,7 +156,11 @@ void find_device(std::string_view words, std::string_view text, Part& part) {
            "prints");
     }
     const std::vector<std::string> known = words_known();
-    fail(words, cat("there is no device '", name, "'", known_names(name, known, known.size()), " ",
+    std::string small;
+    for (const char c : name) {
+      if (c != ' ') small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    fail(words, cat("there is no device '", name, "'", known_names(small, known, known.size()), " ",
                     machine_words_help()));
   }
   if (part.count > kMostDevices) {
@@ -189,7 +193,7 @@ void attach(std::string_view words, std::string_view text, Part& part) {
 Part parse_part(std::string_view words, std::string_view text) {
   Part part;
   std::string_view name = text.substr(0, text.find_first_of(":@"));
-  if (name.empty()) fail(words, cat("a part is empty; ", machine_words_help()));
+  if (name.empty()) fail(words, cat("a part is empty. ", machine_words_help()));
   find_device(words, name, part);
   part.bridged = part.known->bridged;
   if (const auto slot = slot_of(part.known->slot)) part.slot = *slot;

@@ -133,9 +133,11 @@ std::shared_ptr<const Cluster> load_cluster(const std::string& machine) {
   } catch (const Error& error) {
     // A word alone may be meant as a preset.
     if (machine.find_first_of("+:@") != std::string::npos) throw;
+    const std::string what = error.what();
     std::vector<std::string> names;
     for (const Cluster::PresetInfo& info : presets) names.push_back(info.name);
-    throw Error(ErrorCode::not_found, cat(error.what(), " Presets: ", join(names), "."));
+    throw Error(ErrorCode::not_found,
+                cat(what, what.ends_with('.') ? "" : ".", " Presets: ", join(names), "."));
   }
 }
 

@@ -78,6 +78,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
       text = extras_text(*sub, text);
     }
   }
+  const std::size_t mismatch = text.find("At Most 1 required but received ");
+  if (mismatch != std::string::npos) text.replace(mismatch, std::string::npos, "give it once");
   if (text.ends_with('.')) text.pop_back();
   log_error(fmt::format("{}; see `{}`", text, help));
   return kUsage;

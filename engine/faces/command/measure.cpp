@@ -100,6 +100,8 @@ Settings settings_of(CommandRun& run, const MeasureChoices& options,
                      const StoredPlacement& stored) {
   const std::string backend = required_backend(run.settings());
   Settings weakest = stored.settings;
+  weakest.tool.reset();  // rules of a search
+  weakest.soft.reset();
   if (weakest.cluster && load_cluster(*weakest.cluster)->device_names() !=
                              make_backend(run.engine(), backend)->cluster()->device_names()) {
     weakest.cluster.reset();

@@ -116,8 +116,9 @@ std::string transfers_text(const Outcome& outcome) {
           : fmt::format("the busiest link, {}, carries {} in {}",
                         link_name(outcome, busiest->src, busiest->dst),
                         format_bytes(busiest->bytes), format_us(busiest->busy_us));
-  return fmt::format("  {} cuts; {} transfers, {}; {}.\n", format_count(simplicity.cuts),
-                     format_count(transfers), format_bytes(bytes), time);
+  return fmt::format("  {} cut{}; {} transfer{}, {}; {}.\n", format_count(simplicity.cuts),
+                     simplicity.cuts == 1 ? "" : "s", format_count(transfers),
+                     transfers == 1 ? "" : "s", format_bytes(bytes), time);
 }
 
 std::string reason_text(CriticalStep::Reason reason) {

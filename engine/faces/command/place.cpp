@@ -1,6 +1,7 @@
 // `berth place`: one policy, one placement.
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -40,22 +41,38 @@ std::vector<Target> targets_of(const Settings& settings, const PlanTargets& plan
   return targets;
 }
 
-/// Writes the placement first: a form that fails later does not cost the search. Returns whether
-/// all was written.
-bool write_targets(const Settings& settings, PlanTargets& plans, Frontend* frontend,
-                   const Outcome& outcome) {
+/// Writes the placement first: what fails later does not cost the search. Returns the options whose files
+/// were not written, besides those of plans.
+std::vector<std::string> write_targets(const Settings& settings, PlanTargets& plans,
+                                       Frontend* frontend, const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   if (settings.output) {
     write_target(*settings.output,
                  placement_json(problem.graph(), problem.cluster(), outcome.placement,
                                 &outcome.evaluation, &outcome.origin));
   }
-  write_step(settings, outcome);
+  std::vector<std::string> failed;
+  const auto attempt = [&](const char* option, const auto& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      failed.emplace_back(option);
+      log_warning(fmt::format("{} was not written: {}", option, error.what()));
+    }
+  };
+  Settings trace = settings, svg = settings;
+  trace.svg.reset();
+  svg.trace.reset();
+  attempt("--trace", [&] { write_step(trace, outcome); });
+  attempt("--svg", [&] { write_step(svg, outcome); });
   if (settings.certificate) {
-    write_target(*settings.certificate, certificate_json(problem, *outcome.certificate));
+    attempt("--certificate", [&] {
+      write_target(*settings.certificate, certificate_json(problem, *outcome.certificate));
+    });
   }
-  if (settings.report) write_report(*settings.report, outcome);
-  return plans.write(outcome.origin.model, frontend, outcome);
+  if (settings.report) attempt("--report", [&] { write_report(*settings.report, outcome); });
+  static_cast<void>(plans.write(outcome.origin.model, frontend, outcome));
+  return failed;
 }
 
 /// The tool's form of the placement, where it is not written to a file; empty where it has none of
@@ -98,7 +115,12 @@ int run_place(const PlaceOptions& options) {
             outcome.origin.policy, excess_text(outcome), needs_text(outcome),
             outcome.tool != nullptr && outcome.tool->order != nullptr ? "" : "another policy, "));
   }
-  const bool whole = write_targets(settings, plans, frontend.get(), outcome);
+  const std::vector<std::string> failed = write_targets(settings, plans, frontend.get(), outcome);
+  const auto written = [&](const Target& target) {
+    return !plans.failed(target.option) &&
+           std::find(failed.begin(), failed.end(), target.option) == failed.end();
+  };
+  const bool whole = std::all_of(targets.begin(), targets.end(), written);
   const std::string plan = tool_plan(plans, outcome);
   if (options.json) {
     auto json = outcome_json(outcome);
@@ -109,7 +131,7 @@ int run_place(const PlaceOptions& options) {
   std::string text = outcome_text(outcome);
   if (!plan.empty()) text += fmt::format("\nFor {}:\n{}", outcome.tool->name, plan);
   for (const Target& target : targets) {
-    if (plans.failed(target.option)) continue;
+    if (!written(target)) continue;
     text += fmt::format("  wrote {} ({})\n", target.path.string(), target.option);
   }
   print(text);

@@ -35,10 +35,11 @@ std::string meaning() {
   return text + "; may be given again";
 }
 
-/// How to get a plan that has the form, where a tool takes it.
+/// How to get a plan that has the form, where a tool takes it that has it to itself: models and tables have
+/// any placement.
 std::string advice(std::string_view form) {
   for (const Tool& each : tools()) {
-    if (each.form == form)
+    if (each.form == form && each.form != kModel && each.form != "csv")
       return fmt::format("; `berth place --for {}` searches for a plan that it can run", each.name);
   }
   return {};
@@ -213,8 +214,10 @@ bool PlanTargets::write(const std::string& model, Frontend* frontend, const Outc
       }
     } catch (const Error& error) {
       failed_.push_back(plan.option);
-      log_warning(
-          fmt::format("{} was not written: {}{}", plan.option, error.what(), advice(plan.format)));
+      const bool searched = outcome.tool != nullptr && outcome.tool->form == plan.format;
+      const bool helps = error.code() == ErrorCode::unsupported && !searched;
+      log_warning(fmt::format("{} was not written: {}{}", plan.option, error.what(),
+                              helps ? advice(plan.format) : std::string()));
     }
   }
   return failed_.empty();

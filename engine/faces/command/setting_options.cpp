@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "berth/error.h"
 #include "berth/machines.h"
+#include "berth/run.h"
 #include "detect/here.h"
 #include "scripts.h"
 
@@ -149,6 +151,20 @@ Settings read_file_or_lua(const std::string& file) {
   return load_settings((std::filesystem::path(".") / file).string());
 }
 
+/// What the placement that a search starts from was made for. Its tool is asked for anew, as it decides what
+/// the search may do.
+Settings settings_of_start(const std::string& path) {
+  StoredPlacement stored = read_placement(path);
+  stored.settings.tool.reset();
+  // A placement says itself where its inputs are; a search asks what it was made with.
+  const auto document = nlohmann::json::parse(stored.text, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object() ||
+      !document.value("settings", nlohmann::json::object()).contains("inputs")) {
+    stored.settings.inputs.reset();
+  }
+  return std::move(stored.settings);
+}
+
 }  // namespace
 
 void SettingOptions::add_model(CLI::App& app) {
@@ -183,7 +199,8 @@ void SettingOptions::add_model(CLI::App& app) {
                });
   add_repeated(app, "--state", "OUT=IN|none",
                "a result that is the next step's input; repeatable. Others are found by name "
-               "(present.0.key, past_key_values.0.key); none: they are not",
+               "(present.0.key, past_key_values.0.key), and where an input is appended to or "
+               "written on; none: they are not",
                [&load](const std::string& text) { load.states.push_back(text); });
   app.add_flag_callback(
       "--no-fold", [&load] { load.fold = false; },
@@ -224,13 +241,16 @@ void SettingOptions::add_config(CLI::App& app) {
 }
 
 Settings SettingOptions::merged(Settings weakest) const {
-  Settings settings = std::move(weakest);
+  Settings own;
   if (!untrusted_.empty()) {
-    settings.add(load_settings((std::filesystem::path(".") / untrusted_).string(),
-                               SettingsTrust::untrusted));
+    own =
+        load_settings((std::filesystem::path(".") / untrusted_).string(), SettingsTrust::untrusted);
   }
-  settings.add(read_settings(config_));
-  settings.add(given);
+  own.add(read_settings(config_));
+  own.add(given);
+  Settings settings = own.start ? settings_of_start(*own.start) : Settings();
+  settings.add(weakest);
+  settings.add(own);
   detect::find_here(settings);
   return settings;
 }

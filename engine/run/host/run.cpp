@@ -8,6 +8,7 @@
 
 #include "berth/bounds.h"
 #include "berth/files.h"
+#include "berth/support/index.h"
 #include "berth/support/sums.h"
 #include "berth/support/text.h"
 #include "files/json_reader.h"
@@ -62,6 +63,19 @@ std::shared_ptr<void> stage_within(const RunHooks& hooks, const std::string& wha
   return hooks.stage ? hooks.stage(what, within_s) : nullptr;
 }
 
+/// A start whose inputs are where the problem has them: that is no choice of a placement.
+Placement with_own_inputs(const Problem& problem, Placement placement) {
+  const auto has = [&](OpId op, DeviceId device) {
+    return problem.allowed(op, device) && problem.cost_us(op, device) < kCannotRun;
+  };
+  for (OpId op = 0; op < problem.graph().op_count(); ++op) {
+    DeviceId& device = placement[at(op)];
+    if (!problem.graph().is_input(op)) continue;
+    for (DeviceId d = 0; d < problem.cluster().device_count() && !has(op, device); ++d) device = d;
+  }
+  return placement;
+}
+
 /// Searches on one task. Its evaluator is kept: the bound is computed once.
 class Searches {
  public:
@@ -73,8 +87,9 @@ class Searches {
     evaluator_ = task.session == nullptr ? make_simulation_evaluator(task.problem, threads_)
                                          : make_measuring_evaluator(task.problem, task.session);
     if (settings.start) {
-      initial_.push_back(
-          load_placement(*settings.start, task.problem->graph(), task.problem->cluster()));
+      initial_.push_back(with_own_inputs(
+          *task.problem,
+          load_placement(*settings.start, task.problem->graph(), task.problem->cluster())));
     }
   }
 
@@ -249,7 +264,7 @@ std::pair<std::string, OptionTexts> for_tool_of(const Settings& settings, const 
   if (settings.policy != name) own.options.clear();
   own.policy = name;
   // Others are asked too: whether the tool can have their plan is seen then.
-  if (name != "auto" && name != "stages") return {name, own.options};
+  if (name != "auto" && name != "stages" && name != "fill") return {name, own.options};
   const Settings inner = search_settings(own);
   return {*inner.policy, inner.options};
 }

@@ -80,14 +80,15 @@ inline std::string word(EvaluatorKind value) {
 /// "0..4", "7" or "0..2,9": each seed once, in order. Throws Error(invalid_argument) for other text.
 [[nodiscard]] std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
-/// "3%" or "0.03". Throws Error(invalid_argument) for other text.
+/// "3%" or "0.03"; without a sign below 1, since 5 is meant as 5 % more likely than as 500 %. Throws
+/// Error(invalid_argument) for other text.
 inline Share parse_share(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   const bool percent = rest != end && *rest == '%';
   if (error != std::errc() || rest + (percent ? 1 : 0) != end || !(value >= 0) ||
-      !std::isfinite(value)) {
+      !std::isfinite(value) || (!percent && value >= 1)) {
     throw Error(ErrorCode::invalid_argument, cat("'", text, "' is not a share; write 3% or 0.03"));
   }
   return {percent ? value / 100 : value};
@@ -133,7 +134,9 @@ inline void read(const JsonReader& json, const KeyRow&, std::optional<double>& o
 /// A number, or "3%".
 inline void read(const JsonReader& json, const KeyRow&, std::optional<Share>& out) {
   if (!json.json().is_string()) {
-    out = Share{json.amount()};
+    const double value = json.amount();
+    if (value >= 1) json.fail(cat(value, " is not a share; write \"3%\" or 0.03"));
+    out = Share{value};
     return;
   }
   read_text(json, [&](const std::string& text) { out = parse_share(text); });
@@ -290,7 +293,8 @@ inline Written written(const LoadOptions::Experts& experts) {
   return cat(experts.chosen, "/", experts.of);
 }
 inline Written written(Share share) {
-  return share.of_one;
+  if (share.of_one < 1) return share.of_one;
+  return cat(share.of_one * 100, "%");
 }
 inline Written written(double seconds) {
   return std::isfinite(seconds) ? Written(seconds) : Written("none");

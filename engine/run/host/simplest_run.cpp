@@ -22,7 +22,7 @@ constexpr double kStages_s = 3;
 /// Moves that `auto` makes without a budget, for a tool that never cuts blocks.
 constexpr std::int64_t kMovesOfBlocks = 1000;
 /// Tool::order and hosts.
-constexpr std::string_view kAny = "any";
+constexpr std::string_view kAny = "any", kMachine = "machine", kFirst = "first";
 
 /// The placement that `stages` finds beside another policy's.
 std::optional<Placement> staged(Engine& engine, Evaluator& evaluator, const Settings& settings,
@@ -73,7 +73,8 @@ Placement filled_up(Evaluator& evaluator, Placement placement, const PlaceContex
 }
 
 /// Policies that keep to runs of whole layers.
-constexpr std::string_view kOfRuns[] = {kStages, "fill", "even"};
+constexpr std::string_view kFill = "fill";
+constexpr std::string_view kOfRuns[] = {kStages, kFill, "even"};
 
 /// The settings' tool; an error names the key's place.
 const Tool& tool_of(const Settings& settings) {
@@ -82,6 +83,11 @@ const Tool& tool_of(const Settings& settings) {
   } catch (const Error& error) {
     throw Error(error.code(), settings.place("tool") + error.what());
   }
+}
+
+/// A tool whose devices may have runs in any order, hosts too, can have any other plan as well.
+bool any_runs(const Tool& wanted) {
+  return wanted.order == kAny && wanted.hosts == kAny;
 }
 
 }  // namespace
@@ -99,9 +105,7 @@ Settings search_settings(const Settings& settings) {
     return brief;
   }
   const std::string policy = settings.policy.value_or("auto");
-  // A tool whose devices may have runs in any order, hosts too, can have any other plan as well.
-  const bool any = wanted.order == kAny && wanted.hosts == kAny;
-  if (any && settings.policy && policy != kStages) return settings;
+  if (any_runs(wanted) && settings.policy && policy != kStages) return settings;
   Settings inner = settings;
   inner.fallbacks.reset();
   if (policy == "auto" || policy == kStages) {
@@ -111,6 +115,11 @@ Settings search_settings(const Settings& settings) {
     inner.options["hosts"] = std::string(wanted.hosts);
     inner.options["within"] = within_of(settings);
     return inner;
+  }
+  if (policy == kFill) {
+    // emplace: the caller's own options stand.
+    if (wanted.order == kMachine) inner.options.emplace("order", std::string(kMachine));
+    if (wanted.hosts == kFirst) inner.options.emplace("hosts", std::string(kFirst));
   }
   if (std::find(std::begin(kOfRuns), std::end(kOfRuns), policy) != std::end(kOfRuns)) return inner;
   throw Error(ErrorCode::invalid_argument,
@@ -128,6 +137,10 @@ Outcome simplified(Engine& engine, Outcome outcome, const Settings& settings, bo
                    const RunHooks& hooks) {
   const double within = within_of(settings);
   if (within == 0 || !outcome.evaluation.feasible || outcome.executed) return outcome;
+  // Single pieces that move leave the order of runs that the tool keeps to.
+  if (outcome.tool != nullptr && outcome.tool->order != nullptr && !any_runs(*outcome.tool)) {
+    return outcome;
+  }
   PlaceContext context;
   context.should_stop = hooks.should_stop;
   context.threads = settings.threads.value_or(hooks.threads);

@@ -110,6 +110,7 @@ ConstraintRule input_rule(const Graph& graph, const std::string& where) {
         {.name = graph.op_name(op), .regex = {}, .type = {}, .requested_device = {}});
   }
   rule.devices = {where};
+  rule.text = cat("inputs '", where, "'");
   return rule;
 }
 
@@ -128,7 +129,7 @@ void note_no_work(const Problem& problem, std::vector<std::string>& notes) {
   if (graph.op_count() == 0 || unsized == 0) return;
   notes.push_back(cat("no op takes any time, because ", unsized, " of ", graph.tensor_count(),
                       " tensors have no known size: figures and proofs say nothing of a real step; "
-                      "give the model its shapes (--dim, --batch, --shape), or costs (--costs)"));
+                      "give the model its shapes, or measured costs"));
 }
 
 /// Ops that the runtime's GPUs cannot run.
@@ -324,7 +325,9 @@ Task task_of(const Posed& before) {
     if (!apart) throw;
     return task_of(*apart);
   }
-  if (inputs && where == "host" && counts_lifetimes(options)) {
+  // A tool may keep inputs off hosts, and its rules are not asked about a placement that is there.
+  const bool free = for_tool != nullptr && posed.placed;
+  if (inputs && where == "host" && !free && counts_lifetimes(options)) {
     if (auto changed = with_inputs_on_host(graph, cluster, *posed.costs, constraints.get())) {
       posed.costs = std::move(changed);
       constrain();

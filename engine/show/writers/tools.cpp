@@ -304,7 +304,8 @@ ToolRules torch_rules(const ToolTask& task) {
   return rules;
 }
 
-/// One GPU and the host: the fastest GPU that holds all parameters, else the one that holds most.
+/// One GPU and the host: the GPU that runs the model fastest of those that hold all parameters, else the
+/// one that holds most.
 ToolRules onnxruntime_rules(const ToolTask& task) {
   const std::string& dialect = task.graph.dialect();
   if (dialect == "tf" || dialect == "mlir") {
@@ -322,11 +323,16 @@ ToolRules onnxruntime_rules(const ToolTask& task) {
   for (DeviceId d = 0; d < task.cluster.device_count(); ++d) {
     if (!is_gpu(task.cluster.device(d))) continue;
     if (chosen == kNoDevice) chosen = d;
-    const auto speed = [&](DeviceId device) {
-      return std::max(task.cluster.device(device).flops, task.cluster.device(device).flops_16);
+    const auto us = [&](DeviceId device) {
+      const KindId kind = task.cluster.kind_of(device);
+      double sum = 0;
+      for (OpId op = 0; op < task.graph.op_count(); ++op) {
+        if (task.costs.can_run(op, kind)) sum += task.costs.op_us(op, kind);
+      }
+      return sum;
     };
     const bool better = holds(d) != holds(chosen) ? holds(d)
-                        : holds(d)                ? speed(d) > speed(chosen)
+                        : holds(d)                ? us(d) < us(chosen)
                                                   : room(d) > room(chosen);
     if (better) chosen = d;
   }

@@ -134,6 +134,7 @@ TEST_CASE("words that are not understood, each with what is") {
                  [&] { static_cast<void>(machine_of_words(words)); });
   };
   refused("rtx4091", {"'rtx4091'", "did you mean 'rtx4090'?", "mi300x", "berth devices"});
+  refused("2xRTX 4090", {"no device 'RTX 4090'; did you mean 'rtx4090'?"});
   refused("2xrtx4091+l4", {"no device 'rtx4091'"});
   refused("rtx4090+", {"a part is empty", "rtx4090+rtx4060+host:64GiB"});
   refused("rtx4090:12GG", {"'12GG'", "64GiB"});

@@ -122,6 +122,7 @@ TEST_CASE("a command line's text means what the file's value means") {
            {"objective", "speed", "latency"},
            {"seeds", "3..1", "'3..1' is no list"},
            {"budget", "5", "30s"},
+           {"within", "5", "write 3% or 0.03"},
            {"policies", ",", "at least one"},
            {"dims", "a=1", "no form of one text"},
            {"polcy", "x", "did you mean 'policy'"}}) {

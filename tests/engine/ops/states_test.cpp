@@ -132,6 +132,70 @@ TEST_CASE("an attention that says so shares the buffer of its cache") {
   }
 }
 
+namespace {
+
+/// `type` reads `inputs` at these places, and gives `result` at that one; where `fresh` is not negative it reads
+/// what is not an input there. Then come `behind`, one after the other.
+std::size_t states_of(const std::string& type, std::size_t at_input, std::size_t at_output,
+                      std::int64_t length, const std::vector<std::string>& before = {},
+                      const std::vector<std::string>& behind = {}, bool fresh = true) {
+  GraphBuilder builder("model", "onnx");
+  const OpId in = builder.add_op("cache_7", "Input");
+  TensorId past = builder.add_output(in, cache(10), "cache_7");
+  const auto through = [&](TensorId tensor, const std::string& each, std::int64_t its) {
+    const OpId op = builder.add_op(each + std::to_string(tensor), each);
+    builder.add_input(op, tensor);
+    return builder.add_output(op, cache(its), each + std::to_string(tensor) + "_0");
+  };
+  for (const std::string& each : before) past = through(past, each, 10);
+  const OpId other = builder.add_op("x", "Input");
+  TensorId now = builder.add_output(other, cache(1), "x");
+  if (fresh) now = through(now, "MatMul", 1);
+  const OpId op = builder.add_op("op", type);
+  for (std::size_t i = 0; i <= std::max<std::size_t>(at_input, 1); ++i) {
+    builder.add_input(op, i == at_input ? past : now);
+  }
+  TensorId result = kNoTensor;
+  for (std::size_t i = 0; i <= at_output; ++i) {
+    result = builder.add_output(op, cache(length), "cat_" + std::to_string(i));
+  }
+  for (const std::string& each : behind) result = through(result, each, length);
+  builder.add_result(result);
+  return ops::find_states(*builder.build()).size();
+}
+
+}  // namespace
+
+TEST_CASE("caches are found by what makes them, whatever they are called") {
+  CHECK(states_of("Concat", 0, 0, 11) == 1);
+  CHECK(states_of("Concat", 1, 0, 11) == 1);
+  CHECK(states_of("Concat", 0, 0, 10, {"Slice"}) == 1);  // a window
+  CHECK(states_of("Concat", 0, 0, 10, {}, {"Slice", "Identity"}) == 1);
+  CHECK(states_of("Concat", 0, 0, 11, {"Gather"}) == 1);  // of beams
+  CHECK(states_of("ScatterND", 0, 0, 10) == 1);
+  CHECK(states_of("TensorScatter", 0, 0, 10) == 1);
+  CHECK(states_of("Attention", 4, 1, 11) == 1);
+  CHECK(states_of("com.microsoft.GroupQueryAttention", 3, 1, 10) == 1);
+  CHECK(states_of("com.microsoft.MultiHeadAttention", 7, 2, 11) == 1);
+  CHECK(states_of("LSTM", 5, 1, 10, {"Unsqueeze"}, {"Squeeze"}) == 1);
+  // What is no state: another input of such ops, another result, two inputs joined, what is computed of it.
+  CHECK(states_of("Attention", 2, 1, 11) == 0);
+  CHECK(states_of("com.microsoft.GroupQueryAttention", 3, 0, 10) == 0);
+  CHECK(states_of("ScatterND", 1, 0, 10) == 0);
+  CHECK(states_of("Concat", 0, 0, 11, {}, {}, /*fresh=*/false) == 0);
+  CHECK(states_of("Concat", 0, 0, 11, {"Relu"}) == 0);
+  GraphBuilder features("model", "onnx");
+  const TensorId x = features.add_output(features.add_op("x", "Input"), cache(10), "x");
+  const OpId relu = features.add_op("relu", "Relu"), both = features.add_op("both", "Concat");
+  features.add_input(relu, x);
+  features.add_input(both, x);
+  features.add_input(both, features.add_output(relu, cache(10), "r"));
+  features.add_result(features.add_output(both, cache(20), "y"));
+  CHECK(ops::find_states(*features.build()).empty());
+  CHECK(states_of("Concat", 0, 0, 11, {}, {"Relu"}) == 0);
+  CHECK(states_of("Add", 0, 0, 10) == 0);
+}
+
 TEST_CASE("states can be said, and none be found") {
   const auto plain = model({{"a", "b"}, {"past_1", "present_1"}});
   CHECK(ops::add_states(plain, {}, false) == plain);
@@ -144,6 +208,16 @@ TEST_CASE("states can be said, and none be found") {
   test::expect_error(ErrorCode::not_found, {"no tensor 'z'"}, [&] {
     (void)ops::add_states(plain, {{"a", "z"}}, true);
   });
+  test::expect_error(
+      ErrorCode::invalid_argument, {"'ids' (i64, 1 dimensions)", "'b' (f16, 4 dimensions)"}, [&] {
+        GraphBuilder builder("decoder", "onnx");
+        const OpId in = builder.add_op("ids", "Input");
+        const TensorId ids = builder.add_output(in, {DType::i64, true, {1}, kUnknownBytes}, "ids");
+        const OpId op = builder.add_op("b op", "Embed");
+        builder.add_input(op, ids);
+        builder.add_result(builder.add_output(op, cache(10), "b"));
+        (void)ops::add_states(builder.build(), {{"ids", "b"}}, true);
+      });
   test::expect_error(ErrorCode::invalid_argument, {"two results"}, [&] {
     (void)ops::add_states(said, {{"a", "present_1"}}, false);
   });

@@ -12,15 +12,19 @@
 
 namespace berth::ops {
 
-/// States by name, as exporters write caches and hidden states: "present" for an input's "past" or
+/// States, first by name, as exporters write caches and hidden states: "present" for an input's "past" or
 /// "past_key_values" (present.0.key, past_key_values.0.key); hn or h_n for h0, h_0 or h, c alike; stateN;
 /// x_out for x_in; new_x, next_x or x_next for x; x_cache_out or r_x_cache for x_cache. Both have one
-/// element type and as many dimensions; but for the first kind they are shaped alike. [thread-safe]
+/// element type and as many dimensions; but for the first kind they are shaped alike. Then, whatever they
+/// are called, by the ops that make them: a result to which an input and something new are joined, or
+/// that is an input written on (ScatterND, TensorScatter, a past of attention, a hidden state of LSTM), where it
+/// goes on with that input alone and differs from it in one dimension at most. [thread-safe]
 [[nodiscard]] BERTH_EXPORT std::vector<Graph::State> find_states(const Graph& graph);
 
 /// The graph with the states that `named` says (result by input, each the name of a tensor or of an
 /// op with one output), and with those that find_states finds for other inputs if `by_name`. Throws
-/// Error(not_found) for a name that the graph does not have, and as Graph::with_states. [thread-safe]
+/// Error(not_found) for a name that the graph does not have, Error(invalid_argument) where the element types or
+/// the numbers of dimensions differ, and as Graph::with_states. [thread-safe]
 [[nodiscard]] BERTH_EXPORT std::shared_ptr<const Graph> add_states(
     std::shared_ptr<const Graph> graph, const std::map<std::string, std::string>& named,
     bool by_name);
