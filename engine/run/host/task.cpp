@@ -287,38 +287,68 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
   return rules;
 }
 
-Task task_of(const Posed& before) {
-  Posed posed = before;
-  const Settings& settings = posed.settings;
-  const Tool* const for_tool =
-      settings.tool ? at_key(settings, "tool", [&] { return &tool(*settings.tool); }) : nullptr;
-  const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
-  if (own_model && !posed.graph->states().empty()) {
-    posed.graph = posed.graph->with_states(posed.graph->states());
-  }
-  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
+/// The tool that the plan is for; null where there is none.
+const Tool* tool_of(const Settings& settings) {
+  if (!settings.tool) return nullptr;
+  return at_key(settings, "tool", [&] { return &tool(*settings.tool); });
+}
+
+ProblemOptions options_of(const Posed& posed) {
   ProblemOptions options;
+  const Settings& settings = posed.settings;
   if (settings.objective) options.objective = *settings.objective;
   if (settings.semantics) options.semantics = *settings.semantics;
   if (settings.in_flight) options.in_flight = *settings.in_flight;
   if (posed.parts.device_gap_us) options.device_gap_us = *posed.parts.device_gap_us;
   if (posed.parts.transfer_gap_us) options.transfer_gap_us = *posed.parts.transfer_gap_us;
+  return options;
+}
+
+/// The caller's groups, or those of the settings.
+std::shared_ptr<const Groups> groups_of(const Posed& posed) {
+  if (posed.parts.groups != nullptr) return posed.parts.groups;
+  const Settings& settings = posed.settings;
+  return at_key(settings, settings.grouping ? "grouping" : "groups", [&] {
+    return make_groups(*posed.graph, *posed.costs, settings.grouping, settings.groups);
+  });
+}
+
+/// What a reader of figures should know of the problem.
+void add_notes(const Problem& problem, bool own_model, std::vector<std::string>& notes) {
+  note_idle_kinds(problem, notes);
+  note_no_work(problem, notes);
+  if (problem.costs().source() != "roofline") return;
+  if (!own_model) note_gpu_kernels(problem, notes);
+  std::string uncounted = without_rule_text(problem.graph());
+  if (!uncounted.empty()) notes.push_back(std::move(uncounted));
+}
+
+/// Null where there are no rules.
+std::shared_ptr<const Constraints> constraints_of(const Posed& posed,
+                                                  const std::vector<ConstraintRule>& rules) {
+  if (rules.empty()) return nullptr;
+  return std::make_shared<const Constraints>(*posed.graph, *posed.cluster, *posed.costs, rules);
+}
+
+Task task_of(const Posed& before) {
+  Posed posed = before;
+  const Tool* const for_tool = tool_of(posed.settings);
+  const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
+  if (own_model && !posed.graph->states().empty()) {
+    posed.graph = posed.graph->with_states(posed.graph->states());
+  }
+  if (own_model) posed.costs = with_all_kernels(*posed.graph, *posed.costs);
+  const ProblemOptions options = options_of(posed);
   std::vector<ConstraintRule> rules = rules_of(posed, for_tool);
-  const Graph& graph = *posed.graph;
-  const Cluster& cluster = *posed.cluster;
-  const std::string where = settings.inputs.value_or("host");
-  const bool inputs = where != "any" && has_inputs(graph);
+  const std::string where = posed.settings.inputs.value_or("host");
+  const bool inputs = where != "any" && has_inputs(*posed.graph);
   if (inputs && where != "host") {
-    ConstraintRule rule = input_rule(graph, where);
+    ConstraintRule rule = input_rule(*posed.graph, where);
     if (!rule.ops.empty()) rules.push_back(std::move(rule));
   }
   std::shared_ptr<const Constraints> constraints;
-  const auto constrain = [&] {
-    if (rules.empty()) return;
-    constraints = std::make_shared<const Constraints>(graph, cluster, *posed.costs, rules);
-  };
   try {
-    constrain();
+    constraints = constraints_of(posed, rules);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible) throw;
     const std::optional<Posed> apart = with_states_apart(before, *posed.costs, rules);
@@ -328,32 +358,20 @@ Task task_of(const Posed& before) {
   // A tool may keep inputs off hosts, and its rules are not asked about a placement that is there.
   const bool free = for_tool != nullptr && posed.placed;
   if (inputs && where == "host" && !free && counts_lifetimes(options)) {
-    if (auto changed = with_inputs_on_host(graph, cluster, *posed.costs, constraints.get())) {
+    if (auto changed =
+            with_inputs_on_host(*posed.graph, *posed.cluster, *posed.costs, constraints.get())) {
       posed.costs = std::move(changed);
-      constrain();
+      constraints = constraints_of(posed, rules);
     }
-  }
-  std::shared_ptr<const Groups> groups = posed.parts.groups;
-  if (groups == nullptr) {
-    groups = at_key(settings, settings.grouping ? "grouping" : "groups", [&] {
-      return make_groups(graph, *posed.costs, settings.grouping, settings.groups);
-    });
   }
   Task task;
   task.tool = for_tool;
-  task.problem =
-      std::make_shared<const Problem>(posed.graph, posed.cluster, std::move(posed.costs),
-                                      std::move(groups), options, std::move(constraints));
+  task.problem = std::make_shared<const Problem>(posed.graph, posed.cluster, posed.costs,
+                                                 groups_of(posed), options, std::move(constraints));
   task.notes = std::move(posed.notes);
-  note_idle_kinds(*task.problem, task.notes);
-  note_no_work(*task.problem, task.notes);
-  if (task.problem->costs().source() == "roofline") {
-    if (!own_model) note_gpu_kernels(*task.problem, task.notes);
-    std::string uncounted = without_rule_text(graph);
-    if (!uncounted.empty()) task.notes.push_back(std::move(uncounted));
-  }
-  task.settings =
-      stored_settings(settings, *task.problem, *before.cluster, before.parts.costs != nullptr);
+  add_notes(*task.problem, own_model, task.notes);
+  task.settings = stored_settings(posed.settings, *task.problem, *before.cluster,
+                                  before.parts.costs != nullptr);
   if (for_tool != nullptr && for_tool->spills && !before.spill && !before.placed) {
     task.spilled = [again = before]() mutable {
       again.spill = true;
