@@ -288,7 +288,7 @@ std::vector<ConstraintRule> rules_of(Posed& posed, const Tool* for_tool) {
 }
 
 /// The tool that the plan is for; null where there is none.
-const Tool* tool_of(const Settings& settings) {
+const Tool* tool_if_any(const Settings& settings) {
   if (!settings.tool) return nullptr;
   return at_key(settings, "tool", [&] { return &tool(*settings.tool); });
 }
@@ -324,15 +324,15 @@ void add_notes(const Problem& problem, bool own_model, std::vector<std::string>&
 }
 
 /// Null where there are no rules.
-std::shared_ptr<const Constraints> constraints_of(const Posed& posed,
-                                                  const std::vector<ConstraintRule>& rules) {
+std::shared_ptr<const Constraints> constraints_with(const Posed& posed,
+                                                    const std::vector<ConstraintRule>& rules) {
   if (rules.empty()) return nullptr;
   return std::make_shared<const Constraints>(*posed.graph, *posed.cluster, *posed.costs, rules);
 }
 
 Task task_of(const Posed& before) {
   Posed posed = before;
-  const Tool* const for_tool = tool_of(posed.settings);
+  const Tool* const for_tool = tool_if_any(posed.settings);
   const bool own_model = for_tool != nullptr && has_own_model(*for_tool);
   if (own_model && !posed.graph->states().empty()) {
     posed.graph = posed.graph->with_states(posed.graph->states());
@@ -348,7 +348,7 @@ Task task_of(const Posed& before) {
   }
   std::shared_ptr<const Constraints> constraints;
   try {
-    constraints = constraints_of(posed, rules);
+    constraints = constraints_with(posed, rules);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::infeasible) throw;
     const std::optional<Posed> apart = with_states_apart(before, *posed.costs, rules);
@@ -361,7 +361,7 @@ Task task_of(const Posed& before) {
     if (auto changed =
             with_inputs_on_host(*posed.graph, *posed.cluster, *posed.costs, constraints.get())) {
       posed.costs = std::move(changed);
-      constraints = constraints_of(posed, rules);
+      constraints = constraints_with(posed, rules);
     }
   }
   Task task;
