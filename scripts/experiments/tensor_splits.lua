@@ -1,4 +1,4 @@
--- What would it bring to split the products of a step over devices, beside placing whole ops?
+-- How much shorter does a step become whose products are split over devices?
 --
 --   berth run scripts/experiments/tensor_splits.lua [--format text|markdown]
 --

@@ -35,8 +35,6 @@ constexpr double kDefaultBudget_s = 30;
 constexpr double kPlainPart = 0.2, kGroupPart = 0.05;
 /// Part of what is left for each round of the halving but the last, which gets the rest.
 constexpr double kRoundPart = 1.0 / 3;
-/// So many are in the first round at most.
-constexpr std::size_t kMostRunning = 4;
 /// A group whose replica alone is so much slower than the best step is not posed.
 constexpr double kNoChance = 1.25;
 /// Part of what a plan of groups gets that one replica has; all have the rest.
@@ -124,7 +122,8 @@ class ReplicaSearch {
     notes_.push_back(std::move(text));
   }
 
-  /// The lead is never given up. Others are kept as long as a search can improve them.
+  /// The lead is never given up. Others are kept as long as a search can improve them: the best of each number
+  /// of replicas.
   bool keep(Tried tried) {
     const bool first =
         kept_.empty() || better(tried.step.evaluation, kept_.front().step.evaluation);
@@ -134,10 +133,10 @@ class ReplicaSearch {
     }
     kept_.push_back(std::move(tried));
     sort_kept();
-    std::size_t others = 0;
+    std::set<std::size_t> counts;
     std::erase_if(kept_, [&](const Tried& other) {
-      if (&other == &kept_.front()) return false;
-      return !runs(other) || (!other.plan.replicas.empty() && ++others >= kMostRunning);
+      const bool best_of_count = counts.insert(other.plan.replicas.size()).second;
+      return &other != &kept_.front() && (!best_of_count || !runs(other));
     });
     return first;
   }

@@ -18,7 +18,7 @@ class ReplicaShares {
   ReplicaShares(ReplicaModels& models, const Cluster& cluster)
       : models_(models), cluster_(cluster) {}
 
-  /// Of the model at so many samples, the work of what reads or follows what is reduced, in microseconds.
+  /// Work of what reads or follows what is reduced, of the model at so many samples, in microseconds.
   [[nodiscard]] double updates_us(std::int64_t samples, KindId kind);
 
   /// The fastest first.
@@ -32,7 +32,7 @@ class ReplicaShares {
                                                    const ReplicaTimes& times) const;
 
  private:
-  /// Of the ops that the kind can run and that are marked; all, if none is.
+  /// Work of the ops that the kind can run and that are marked; of all, if none is.
   double work_us(std::int64_t samples, KindId kind, const std::vector<bool>& marked);
   /// The step of one device by its samples: a constant and what each adds, in microseconds.
   std::pair<double, double> line(DeviceId device);
