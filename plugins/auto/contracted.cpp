@@ -331,10 +331,11 @@ std::shared_ptr<const Graph> Contracted::contract(const Problem& problem, const 
   for (const OpId op : first_of_) ++parts_of[at(units.of(op))];
   std::vector<std::int64_t> param_bytes(first_of_.size(), 0);
   for (OpId op = 0; op < graph.op_count(); ++op) {
-    // Inputs and results stay with their part as parameters do.
+    // Inputs, results and what is at hand stay with their part as parameters do.
+    const bool is_at_hand = !at_hand_.empty() && at_hand_[at(op)];
     std::int64_t& bytes = param_bytes[at(part_of_[at(op)])];
     bytes = saturating_sum(bytes, graph.own_param_bytes(op));
-    bytes = saturating_sum(bytes, problem.lasting_bytes(op));
+    bytes = saturating_sum(bytes, is_at_hand ? graph.output_bytes(op) : problem.lasting_bytes(op));
   }
   GraphBuilder builder(graph.name());
   for (std::size_t part = 0; part < first_of_.size(); ++part) {

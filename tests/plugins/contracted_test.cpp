@@ -137,7 +137,7 @@ TEST_CASE("contracted: nobody waits for what is at hand, and it moves with what 
   for (const Edge& edge : contracted.problem()->graph().in_edges(contracted.part_of(4))) {
     CHECK(edge.src == contracted.part_of(3));
   }
-  CHECK(contracted.problem()->graph().own_param_bytes(contracted.part_of(2)) == 7);
+  CHECK(contracted.problem()->graph().own_param_bytes(contracted.part_of(2)) == 7 + 4 + 4);
   Simulator::Workspace workspace;
   CHECK(Simulator(contracted.problem()).runtime_us(contracted.shrink(placement), workspace) ==
         doctest::Approx(simulator.runtime_us(placement, workspace)));
