@@ -172,6 +172,7 @@ OpId root_of(const Graph& graph, TensorId tensor) {
   return kNoOp;
 }
 
+/// Whether the tensor is computed of the input's contents: positions are computed of a cache's length.
 bool depends_on(const Graph& graph, TensorId tensor, OpId root) {
   std::vector<bool> seen(at(graph.op_count()), false);
   std::vector<OpId> open;
@@ -184,6 +185,7 @@ bool depends_on(const Graph& graph, TensorId tensor, OpId root) {
   for (visit(tensor); !open.empty() && !seen[at(root)];) {
     const OpId op = open.back();
     open.pop_back();
+    if (graph.op_type(op) == "Shape" || graph.op_type(op) == "Size") continue;
     for (const TensorId input : graph.inputs(op)) visit(input);
   }
   return seen[at(root)];
