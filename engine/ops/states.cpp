@@ -207,14 +207,14 @@ void find_roots(const Graph& graph, TensorId tensor, int depth, std::vector<OpId
     if (outputs[slot.output] == tensor) add(root_of(graph, inputs[slot.input]));
   }
   if (is_one_of(kAppends, type) && inputs.size() > 1) {
-    for (const TensorId input : inputs) {
-      const OpId root = root_of(graph, input);
-      if (root == kNoOp) find_roots(graph, input, depth + 1, roots);
-      // Features beside what was computed of them are no state.
-      const bool features =
-          root != kNoOp && std::any_of(inputs.begin(), inputs.end(), [&](TensorId other) {
-            return other != input && depends_on(graph, other, root);
-          });
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const OpId root = root_of(graph, inputs[i]);
+      if (root == kNoOp) find_roots(graph, inputs[i], depth + 1, roots);
+      // Features beside themselves, or what was computed of them, are no state.
+      bool features = root == kNoOp;
+      for (std::size_t j = 0; j < inputs.size() && !features; ++j) {
+        features = i != j && depends_on(graph, inputs[j], root);
+      }
       if (!features) add(root);
     }
   }

@@ -184,6 +184,13 @@ TEST_CASE("caches are found by what makes them, whatever they are called") {
   CHECK(states_of("ScatterND", 1, 0, 10) == 0);
   CHECK(states_of("Concat", 0, 0, 11, {}, {}, /*fresh=*/false) == 0);
   CHECK(states_of("Concat", 0, 0, 11, {"Relu"}) == 0);
+  GraphBuilder twice("model", "onnx");
+  const TensorId image = twice.add_output(twice.add_op("image", "Input"), cache(10), "image");
+  const OpId joined = twice.add_op("joined", "Concat");
+  twice.add_input(joined, image);
+  twice.add_input(joined, image);
+  twice.add_result(twice.add_output(joined, cache(20), "output"));
+  CHECK(ops::find_states(*twice.build()).empty());
   // Nor are features beside what was computed of them; positions may be computed of a cache's length.
   for (const char* of : {"Relu", "Shape"}) {
     GraphBuilder features("model", "onnx");
